@@ -1,0 +1,58 @@
+import { foldName } from './workspace-path.ts';
+
+/**
+ * Places known by name, as data with examples. `SENSITIVE` and `EXECUTES_LATER` are tables of these; a test runs
+ * every example of each row.
+ */
+export interface NamedPlace {
+  readonly id: string;
+  /** For the person: what is special about this place. */
+  readonly kind: string;
+  /** Names of the last component, folded: a file or directory of exactly this name. */
+  readonly names?: readonly string[];
+  /** Names of any component, folded: everything below such a directory counts. */
+  readonly directories?: readonly string[];
+  /** Several components in a row, joined by `/`, folded: that place wherever it stands, and all below it. */
+  readonly runs?: readonly string[];
+  /** Tried on the folded last component only. Written by us, linear, never from input. */
+  readonly namePattern?: RegExp;
+  /** Folded last components that look like `namePattern` and are meant to be shared. */
+  readonly exceptions?: RegExp;
+  readonly matches: readonly string[];
+  readonly doesNotMatch: readonly string[];
+}
+
+/** Answers which place of a table a workspace-relative path is in, if any. */
+export class PlaceTable {
+  readonly places: readonly NamedPlace[];
+  readonly #byName = new Map<string, NamedPlace>();
+  readonly #byDirectory = new Map<string, NamedPlace>();
+  readonly #runs: [string, NamedPlace][] = [];
+  readonly #patterns: NamedPlace[] = [];
+
+  constructor(places: readonly NamedPlace[]) {
+    this.places = places;
+    for (const place of places) {
+      for (const name of place.names ?? []) this.#byName.set(name, place);
+      for (const name of place.directories ?? []) this.#byDirectory.set(name, place);
+      for (const run of place.runs ?? []) this.#runs.push([run, place]);
+      if (place.namePattern) this.#patterns.push(place);
+    }
+  }
+
+  find(relativePath: string): NamedPlace | undefined {
+    const folded = relativePath.split('/').map(foldName);
+    const name = folded.at(-1) ?? '';
+    for (const component of folded) {
+      const place = this.#byDirectory.get(component);
+      if (place) return place;
+    }
+    const exact = this.#byName.get(name);
+    if (exact) return exact;
+    const whole = folded.join('/');
+    for (const [run, place] of this.#runs) {
+      if (`/${whole}/`.includes(`/${run}/`)) return place;
+    }
+    return this.#patterns.find((place) => place.namePattern?.test(name) && !place.exceptions?.test(name));
+  }
+}

@@ -1,0 +1,226 @@
+import type { Disk, DiskEntry } from './disk.ts';
+import { executingPlaces } from './executing-places.ts';
+import type { NamedPlace } from './named-place.ts';
+import { sensitivePlaces } from './sensitive-places.ts';
+import { type Refused, refuse } from './verdict.ts';
+import { absoluteComponents, joinAbsolute, pushComponent, relativeInside } from './workspace-path.ts';
+
+export interface PathValidatorOptions {
+  /** Absolute path of the workspace root, as the person opened it (it may itself lead through links). */
+  readonly root: string;
+  /** Without one, only what text can tell is checked (VA-1, on the server). */
+  readonly disk?: Disk;
+  /** Most characters a path may have. */
+  readonly maxCharacters?: number;
+  /** Workspace-relative paths that the person's own policy file lifts from VA-2; they are HIGH then. */
+  readonly liftedSensitivePaths?: ReadonlySet<string>;
+}
+
+/** A path that is inside the workspace and not sensitive. */
+export interface CheckedPath {
+  readonly ok: true;
+  /** Below the root, with links resolved as far as a disk told; `''` is the root itself. */
+  readonly relative: string;
+  /** What stands there; `undefined` when nothing does, or when no disk was looked at. */
+  readonly entry: DiskEntry | undefined;
+  /** The place of VA-3 it is in, by any of its names. */
+  readonly executesLater: NamedPlace | undefined;
+  /** The place of VA-2 that the person's own policy file lifted for exactly this path. */
+  readonly liftedSensitive: NamedPlace | undefined;
+}
+
+export type PathCheck = CheckedPath | { readonly ok: false; readonly refused: Refused };
+
+const MAX_LINKS = 40;
+
+/**
+ * Decides whether a path may be an operand of a tool in one workspace (VA-1, VA-2), and tells what is known of
+ * it. It looks at the disk as it is now; the runner walks descriptors again at the moment of use.
+ */
+export class PathValidator {
+  readonly root: string;
+  readonly #options: PathValidatorOptions;
+  readonly #root: readonly string[];
+  #realRoot: readonly string[] | undefined;
+
+  constructor(options: PathValidatorOptions) {
+    if (!options.root.startsWith('/')) throw new TypeError(`The workspace root must be absolute: "${options.root}"`);
+    this.#options = options;
+    this.#root = absoluteComponents(options.root);
+    this.root = joinAbsolute(this.#root);
+  }
+
+  /** `from` is the workspace-relative directory that a relative path starts in; the root by default. */
+  check(path: unknown, from = ''): PathCheck {
+    const malformed = this.#findMalformation(path);
+    if (malformed !== undefined) return refused('PATH_INVALID', path, 'PATH-1', malformed);
+    const text = path as string;
+
+    const lexical = this.#lexical(text, from);
+    if (lexical === undefined) return refused('PATH_OUTSIDE_WORKSPACE', text, 'PATH-2', 'leads outside the workspace');
+    if (lexical === '~' || lexical.startsWith('~/')) {
+      return refused('PATH_INVALID', text, 'PATH-1', 'the home directory is not expanded');
+    }
+
+    const names = [lexical];
+    let relative = lexical;
+    let entry: DiskEntry | undefined;
+    if (this.#options.disk) {
+      const resolved = this.#resolve(this.#options.disk, text, from);
+      if (resolved === 'LOOP') return refused('PATH_INVALID', text, 'PATH-1', 'its links never end');
+      if (resolved === 'OUTSIDE') {
+        return refused('PATH_OUTSIDE_WORKSPACE', text, 'PATH-3', 'is a link that leads outside the workspace');
+      }
+      names.push(...resolved.passed, resolved.relative);
+      ({ relative, entry } = resolved);
+    }
+
+    const sensitive = firstPlace(names, (name) => sensitivePlaces.find(name));
+    const lifted = sensitive && this.#isLifted(lexical, relative) ? sensitive : undefined;
+    if (sensitive && !lifted) {
+      return {
+        ok: false,
+        refused: refuse(
+          'PATH_SENSITIVE',
+          { path: text, kind: sensitive.kind },
+          { rule: sensitive.id, why: `"${text}" is a sensitive file: ${sensitive.kind}`, operand: text },
+        ),
+      };
+    }
+    if (entry?.type === 'other') {
+      return {
+        ok: false,
+        refused: refuse(
+          'NOT_A_REGULAR_FILE',
+          { path: text, kind: 'device, pipe or socket' },
+          { rule: 'PATH-4', why: `"${text}" is a device, pipe or socket`, operand: text },
+        ),
+      };
+    }
+    return {
+      ok: true,
+      relative,
+      entry,
+      executesLater: firstPlace(names, (name) => executingPlaces.find(name)),
+      liftedSensitive: lifted,
+    };
+  }
+
+  #findMalformation(path: unknown): string | undefined {
+    if (typeof path !== 'string') return `it is ${path === null ? 'null' : typeof path}, not text`;
+    if (path === '') return 'it is empty';
+    if (path.length > (this.#options.maxCharacters ?? 4096)) return 'it is too long';
+    if (path.includes('\u0000')) return 'it contains a NUL character';
+    if (!path.isWellFormed()) return 'it is not valid Unicode';
+    if (path.includes('\\')) return 'it contains a backslash; components are separated by /';
+    if (/^[A-Za-z]:($|\/)/.test(path)) return 'it starts with a drive letter';
+    if (/:\$/.test(path)) return 'it names an alternate data stream';
+    return undefined;
+  }
+
+  /** Where the text alone points, below the root; undefined when that is outside. */
+  #lexical(path: string, from: string): string | undefined {
+    if (path.startsWith('/')) {
+      const components = absoluteComponents(path);
+      return (
+        relativeInside(this.#root, components) ??
+        (this.#realRoot && relativeInside(this.#realRoot, components)) ??
+        (this.#options.disk && relativeInside(this.#resolvedRoot(this.#options.disk), components))
+      );
+    }
+    const stack = [...this.#root];
+    for (const part of from.split('/')) pushComponent(stack, part);
+    for (const part of path.split('/')) pushComponent(stack, part);
+    return relativeInside(this.#root, stack);
+  }
+
+  /** Follows links as the kernel would. `passed` are the links on the way that stand inside the workspace. */
+  #resolve(disk: Disk, path: string, from: string): Resolved | 'OUTSIDE' | 'LOOP' {
+    const root = this.#resolvedRoot(disk);
+    const inRoot = path.startsWith('/') ? relativeInside(this.#root, absoluteComponents(path)) : undefined;
+    const walk =
+      path.startsWith('/') && inRoot === undefined
+        ? walkLinks(disk, [], path)
+        : walkLinks(disk, root, inRoot === undefined ? `${from}/${path}` : withoutRoot(path, this.root));
+    if (walk === 'LOOP') return 'LOOP';
+    const relative = relativeInside(root, walk.real);
+    if (relative === undefined) return 'OUTSIDE';
+    const passed = walk.links.flatMap((link) => relativeInside(root, link) ?? []);
+    return { relative, entry: disk.look(joinAbsolute(walk.real)), passed };
+  }
+
+  #resolvedRoot(disk: Disk): readonly string[] {
+    if (!this.#realRoot) {
+      const walk = walkLinks(disk, [], this.root);
+      this.#realRoot = walk === 'LOOP' ? this.#root : walk.real;
+    }
+    return this.#realRoot;
+  }
+
+  #isLifted(lexical: string, relative: string): boolean {
+    const lifted = this.#options.liftedSensitivePaths;
+    return lifted !== undefined && lifted.has(lexical) && lifted.has(relative);
+  }
+}
+
+interface Resolved {
+  readonly relative: string;
+  readonly entry: DiskEntry | undefined;
+  readonly passed: readonly string[];
+}
+
+interface Walk {
+  readonly real: readonly string[];
+  readonly links: readonly (readonly string[])[];
+}
+
+/** Walks `path` from the real directory `start`, replacing each link by its target. */
+function walkLinks(disk: Disk, start: readonly string[], path: string): Walk | 'LOOP' {
+  let real = [...start];
+  const links: string[][] = [];
+  const todo = path.split('/').reverse();
+  while (todo.length > 0) {
+    const part = todo.pop() as string;
+    pushComponent(real, part);
+    if (part === '' || part === '.' || part === '..') continue;
+    const here = joinAbsolute(real);
+    if (disk.look(here)?.type !== 'link') continue;
+    links.push([...real]);
+    if (links.length > MAX_LINKS) return 'LOOP';
+    const target = disk.readLink(here) ?? '';
+    real.pop();
+    if (target.startsWith('/')) real = [];
+    todo.push(...target.split('/').reverse());
+  }
+  return { real, links };
+}
+
+/** An absolute path inside the root, from the root on: the text is kept, so that `link/..` goes where a kernel goes. */
+function withoutRoot(path: string, root: string): string {
+  if (path.startsWith(`${root}/`)) return path.slice(root.length + 1);
+  return absoluteComponents(path).slice(absoluteComponents(root).length).join('/');
+}
+
+function firstPlace(
+  names: readonly string[],
+  find: (name: string) => NamedPlace | undefined,
+): NamedPlace | undefined {
+  for (const name of names) {
+    const place = find(name);
+    if (place) return place;
+  }
+  return undefined;
+}
+
+function refused(
+  code: 'PATH_INVALID' | 'PATH_OUTSIDE_WORKSPACE',
+  path: unknown,
+  rule: string,
+  problem: string,
+): PathCheck {
+  const shown = typeof path === 'string' ? path : JSON.stringify(path) ?? String(path);
+  return {
+    ok: false,
+    refused: refuse(code, { path: shown, problem }, { rule, why: `"${shown}": ${problem}`, operand: shown }),
+  };
+}

@@ -1,0 +1,60 @@
+import { PlaceTable } from './named-place.ts';
+
+/** VA-2: files that hold secrets. As an operand of any tool they are refused. */
+export const sensitivePlaces = new PlaceTable([
+  {
+    id: 'SENS-1',
+    kind: 'environment file with secrets',
+    names: ['.env'],
+    namePattern: /^(\.env[._-].+|.+\.env)$/,
+    exceptions: /(^|[._-])(example|sample|template|tpl|dist|defaults?|schema)([._-]|$)/,
+    matches: ['.env', 'src/.env', '.Env', '.env.local', '.env.production', 'config/prod.env', '.env.'],
+    doesNotMatch: ['.env.example', '.env.sample', 'sample.env', 'src/env.ts', '.envrc', 'vite-env.d.ts'],
+  },
+  {
+    id: 'SENS-2',
+    kind: 'credentials file',
+    names: ['credentials.json', 'service-account.json', '.vault-token', '.htpasswd', '.pgpass', '.my.cnf'],
+    matches: ['credentials.json', 'a/credentials.json', 'CREDENTIALS.JSON', '.pgpass'],
+    doesNotMatch: ['credentials.json.md', 'src/credentials.ts', 'docs/credentials.md'],
+  },
+  {
+    id: 'SENS-3',
+    kind: 'directory with keys and credentials',
+    directories: ['.aws', '.ssh', '.gnupg', '.azure', '.kube', '.gcloud'],
+    runs: ['.config/gcloud', '.docker/config.json', '.config/gh/hosts.yml'],
+    matches: ['.aws/config', 'home/.ssh', '.ssh/known_hosts', '.gnupg/pubring.kbx', '.docker/config.json'],
+    doesNotMatch: ['aws/config', 'docs/ssh.md', '.dockerignore', 'docker/config.json'],
+  },
+  {
+    id: 'SENS-4',
+    kind: 'private key',
+    namePattern: /^(id_(rsa|dsa|ecdsa|ed25519)(_sk)?|.+\.(pem|key|p12|pfx|ppk|jks|keystore|kdbx))$/,
+    matches: ['keys/id_rsa', 'id_ecdsa', 'ID_ED25519', 'tls/server.key', 'cert.pem'],
+    doesNotMatch: ['id_rsa.pub', 'src/id.ts', 'keyboard.ts', 'monkey'],
+  },
+  {
+    id: 'SENS-5',
+    kind: 'package registry or network login',
+    names: ['.npmrc', '.netrc', '_netrc', '.pypirc', '.dockercfg'],
+    runs: ['.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials'],
+    matches: ['.npmrc', 'app/.npmrc', '.netrc', '_netrc', '.cargo/credentials.toml'],
+    doesNotMatch: ['npmrc.md', '.nvmrc', '.cargo/config.toml'],
+  },
+  {
+    id: 'SENS-6',
+    kind: 'git credential store',
+    names: ['.git-credentials'],
+    runs: ['.config/git/credentials', '.git/credentials'],
+    matches: ['.git-credentials', '.config/git/credentials'],
+    doesNotMatch: ['.gitignore', '.git/config'],
+  },
+  {
+    id: 'SENS-7',
+    kind: "Countersign's own configuration or tokens",
+    runs: ['.config/countersign', '.local/state/countersign', '.local/share/countersign'],
+    namePattern: /^countersign[._-]?(token|tokens|secret)s?(\.\w+)?$/,
+    matches: ['.config/countersign', 'countersign-token', 'countersign.token'],
+    doesNotMatch: ['.countersign/policy.json', 'docs/countersign.md'],
+  },
+]);
