@@ -137,11 +137,12 @@ export class PathValidator {
   /** Follows links as the kernel would. `passed` are the links on the way that stand inside the workspace. */
   #resolve(disk: Disk, path: string, from: string): Resolved | 'OUTSIDE' | 'LOOP' {
     const root = this.#resolvedRoot(disk);
-    const inRoot = path.startsWith('/') ? relativeInside(this.#root, absoluteComponents(path)) : undefined;
-    const walk =
-      path.startsWith('/') && inRoot === undefined
+    const isBelowRoot = path.startsWith(`${this.root}/`);
+    const walk = isBelowRoot
+      ? walkLinks(disk, root, path.slice(this.root.length + 1))
+      : path.startsWith('/')
         ? walkLinks(disk, [], path)
-        : walkLinks(disk, root, inRoot === undefined ? `${from}/${path}` : withoutRoot(path, this.root));
+        : walkLinks(disk, root, `${from}/${path}`);
     if (walk === 'LOOP') return 'LOOP';
     const relative = relativeInside(root, walk.real);
     if (relative === undefined) return 'OUTSIDE';
@@ -193,12 +194,6 @@ function walkLinks(disk: Disk, start: readonly string[], path: string): Walk | '
     todo.push(...target.split('/').reverse());
   }
   return { real, links };
-}
-
-/** An absolute path inside the root, from the root on: the text is kept, so that `link/..` goes where a kernel goes. */
-function withoutRoot(path: string, root: string): string {
-  if (path.startsWith(`${root}/`)) return path.slice(root.length + 1);
-  return absoluteComponents(path).slice(absoluteComponents(root).length).join('/');
 }
 
 function firstPlace(

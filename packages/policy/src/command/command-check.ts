@@ -1,0 +1,15 @@
+import type { Verdict } from '../verdict.ts';
+
+/** What was understood of one command: the verdict, and what the card, the digest and grants need to know. */
+export interface CommandCheck {
+  readonly verdict: Verdict;
+  /** Files that the command names, as far as they were understood. Empty when it was refused. */
+  readonly operands: readonly CommandOperand[];
+}
+
+export interface CommandOperand {
+  /** Workspace-relative, `''` is the root. */
+  readonly path: string;
+  /** `run`: its content is executed, so the approval's digest covers it (AP-8). */
+  readonly use: 'read' | 'write' | 'run';
+}

@@ -1,0 +1,15 @@
+import type { CommandOperand } from '../command/command-check.ts';
+import type { Verdict } from '../verdict.ts';
+
+/** What was understood of a shell line. */
+export interface ShellCheck {
+  readonly verdict: Verdict;
+  /** Each simple command in it, wrappers and nested shells opened, in source order. */
+  readonly commands: readonly SimpleCommand[];
+  readonly operands: readonly CommandOperand[];
+}
+
+/** The words of one simple command after quoting and known variables; `undefined` is a word only known at run time. */
+export interface SimpleCommand {
+  readonly words: readonly (string | undefined)[];
+}
