@@ -1,0 +1,2 @@
+export { meetsExpectation, type SecurityCase, type SetupStep, securityCases, securityFolder } from './security-cases.ts';
+export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

@@ -1,0 +1,1 @@
+export { realDisk } from './real-disk.ts';
