@@ -44,7 +44,8 @@ export class PathValidator {
   #realRoot: readonly string[] | undefined;
 
   constructor(options: PathValidatorOptions) {
-    if (!options.root.startsWith('/')) throw new TypeError(`The workspace root must be absolute: "${options.root}"`);
+    if (!options.root.startsWith('/'))
+      throw new TypeError(`The workspace root must be absolute: "${options.root}"`);
     this.#options = options;
     this.#root = absoluteComponents(options.root);
     this.root = joinAbsolute(this.#root);
@@ -57,7 +58,8 @@ export class PathValidator {
     const text = path as string;
 
     const lexical = this.#lexical(text, from);
-    if (lexical === undefined) return refused('PATH_OUTSIDE_WORKSPACE', text, 'PATH-2', 'leads outside the workspace');
+    if (lexical === undefined)
+      return refused('PATH_OUTSIDE_WORKSPACE', text, 'PATH-2', 'leads outside the workspace');
     if (lexical === '~' || lexical.startsWith('~/')) {
       return refused('PATH_INVALID', text, 'PATH-1', 'the home directory is not expanded');
     }
@@ -69,7 +71,12 @@ export class PathValidator {
       const resolved = this.#resolve(this.#options.disk, text, from);
       if (resolved === 'LOOP') return refused('PATH_INVALID', text, 'PATH-1', 'its links never end');
       if (resolved === 'OUTSIDE') {
-        return refused('PATH_OUTSIDE_WORKSPACE', text, 'PATH-3', 'is a link that leads outside the workspace');
+        return refused(
+          'PATH_OUTSIDE_WORKSPACE',
+          text,
+          'PATH-3',
+          'is a link that leads outside the workspace',
+        );
       }
       names.push(...resolved.passed, resolved.relative);
       ({ relative, entry } = resolved);
@@ -160,7 +167,7 @@ export class PathValidator {
 
   #isLifted(lexical: string, relative: string): boolean {
     const lifted = this.#options.liftedSensitivePaths;
-    return lifted !== undefined && lifted.has(lexical) && lifted.has(relative);
+    return lifted?.has(lexical) && lifted.has(relative);
   }
 }
 
@@ -213,7 +220,7 @@ function refused(
   rule: string,
   problem: string,
 ): PathCheck {
-  const shown = typeof path === 'string' ? path : JSON.stringify(path) ?? String(path);
+  const shown = typeof path === 'string' ? path : (JSON.stringify(path) ?? String(path));
   return {
     ok: false,
     refused: refuse(code, { path: shown, problem }, { rule, why: `"${shown}": ${problem}`, operand: shown }),

@@ -1,4 +1,10 @@
-import { type ErrorCode, describeError, higherRisk, type Reason, type RiskLevel } from '@countersign/protocol';
+import {
+  describeError,
+  type ErrorCode,
+  higherRisk,
+  type Reason,
+  type RiskLevel,
+} from '@countersign/protocol';
 
 /**
  * What a validator or the RiskAssessor says of a call. Either the call may run at a risk level (with the reasons

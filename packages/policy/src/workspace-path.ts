@@ -32,7 +32,9 @@ export function relativeInside(root: readonly string[], path: readonly string[])
 export function foldName(component: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the class is exactly the ASCII range
   const isAscii = /^[\x00-\x7f]*$/.test(component);
-  let folded = isAscii ? component : component.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  let folded = isAscii
+    ? component
+    : component.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
   folded = folded.toLowerCase();
   if (!isAscii) folded = folded.normalize('NFKC');
   const stream = folded.indexOf(':');

@@ -19,34 +19,114 @@ const define = (status: number, recoverable: boolean, message: string): ErrorDef
 
 export const errorCodes = {
   // What the caller sent
-  INVALID_PARAMS: define(400, true, 'The parameters of {tool} are not valid: {problem}. Correct them and call again.'),
-  UNKNOWN_TOOL: define(404, true, 'There is no tool named "{tool}". The available tools are in GET …/tools/available.'),
-  INVALID_BODY: define(400, true, 'The request body is not valid: {problem}. See /openapi.json for its shape.'),
-  INVALID_QUERY: define(400, true, 'The query is not valid: {problem}. See /openapi.json for its parameters.'),
+  INVALID_PARAMS: define(
+    400,
+    true,
+    'The parameters of {tool} are not valid: {problem}. Correct them and call again.',
+  ),
+  UNKNOWN_TOOL: define(
+    404,
+    true,
+    'There is no tool named "{tool}". The available tools are in GET …/tools/available.',
+  ),
+  INVALID_BODY: define(
+    400,
+    true,
+    'The request body is not valid: {problem}. See /openapi.json for its shape.',
+  ),
+  INVALID_QUERY: define(
+    400,
+    true,
+    'The query is not valid: {problem}. See /openapi.json for its parameters.',
+  ),
   INVALID_JSON: define(400, true, 'The input is not valid JSON: {problem}. Send one JSON value.'),
-  BODY_TOO_LARGE: define(413, true, 'The request is larger than {limit} bytes. Send less, or send it in parts.'),
-  UNSUPPORTED_MEDIA_TYPE: define(415, true, 'This endpoint takes application/json. Set the Content-Type header.'),
-  PROJECT_REQUIRED: define(400, true, 'Several projects are yours, so the call must name one: give a session_id.'),
+  BODY_TOO_LARGE: define(
+    413,
+    true,
+    'The request is larger than {limit} bytes. Send less, or send it in parts.',
+  ),
+  UNSUPPORTED_MEDIA_TYPE: define(
+    415,
+    true,
+    'This endpoint takes application/json. Set the Content-Type header.',
+  ),
+  PROJECT_REQUIRED: define(
+    400,
+    true,
+    'Several projects are yours, so the call must name one: give a session_id.',
+  ),
 
   // Paths and files (VA-1 to VA-3, TL-3, TL-4)
-  PATH_INVALID: define(400, true, '"{path}" is not a usable path: {problem}. Use a plain path relative to the workspace root.'),
-  PATH_OUTSIDE_WORKSPACE: define(403, true, '"{path}" leads outside the workspace. Use a path inside its root.'),
-  PATH_SENSITIVE: define(403, false, '"{path}" is a sensitive file ({kind}) and is not available to tools. Only the person\'s own policy file can name an exception.'),
+  PATH_INVALID: define(
+    400,
+    true,
+    '"{path}" is not a usable path: {problem}. Use a plain path relative to the workspace root.',
+  ),
+  PATH_OUTSIDE_WORKSPACE: define(
+    403,
+    true,
+    '"{path}" leads outside the workspace. Use a path inside its root.',
+  ),
+  PATH_SENSITIVE: define(
+    403,
+    false,
+    '"{path}" is a sensitive file ({kind}) and is not available to tools. Only the person\'s own policy file can name an exception.',
+  ),
   PATH_IS_ROOT: define(403, true, '"{path}" is the workspace root itself. Name something inside it.'),
-  NOT_A_REGULAR_FILE: define(400, true, '"{path}" is a {kind}, not a regular file. Only regular files can be used here.'),
+  NOT_A_REGULAR_FILE: define(
+    400,
+    true,
+    '"{path}" is a {kind}, not a regular file. Only regular files can be used here.',
+  ),
   IS_A_DIRECTORY: define(400, true, '"{path}" is a directory. Name a file, or use list_directory.'),
   NOT_A_DIRECTORY: define(400, true, '"{path}" is not a directory. Name a directory.'),
-  FILE_NOT_FOUND: define(404, true, '"{path}" does not exist in the workspace. Look with list_directory or search_files.'),
-  FILE_EXISTS: define(409, true, '"{path}" exists already. Choose another name, or change the existing file.'),
-  EXTENSION_REFUSED: define(403, true, 'Writing "{path}" is refused: {extension} files are executable binaries. Write a text format instead.'),
+  FILE_NOT_FOUND: define(
+    404,
+    true,
+    '"{path}" does not exist in the workspace. Look with list_directory or search_files.',
+  ),
+  FILE_EXISTS: define(
+    409,
+    true,
+    '"{path}" exists already. Choose another name, or change the existing file.',
+  ),
+  EXTENSION_REFUSED: define(
+    403,
+    true,
+    'Writing "{path}" is refused: {extension} files are executable binaries. Write a text format instead.',
+  ),
   BINARY_FILE: define(400, true, '"{path}" is a binary file. Only text, PDF and images can be read.'),
-  FILE_TOO_LARGE: define(413, true, '"{path}" has {size} bytes; the limit is {limit}. Work on a smaller file, or on a part of it.'),
-  CONTENT_TOO_LARGE: define(413, true, 'The content has {size} bytes; the limit is {limit}. Write it in smaller parts.'),
-  ENCODING_UNSUPPORTED: define(400, true, '"{path}" cannot be read as {encoding}. Leave the encoding out, or name utf-8, utf-16le, utf-16be or latin1.'),
+  FILE_TOO_LARGE: define(
+    413,
+    true,
+    '"{path}" has {size} bytes; the limit is {limit}. Work on a smaller file, or on a part of it.',
+  ),
+  CONTENT_TOO_LARGE: define(
+    413,
+    true,
+    'The content has {size} bytes; the limit is {limit}. Write it in smaller parts.',
+  ),
+  ENCODING_UNSUPPORTED: define(
+    400,
+    true,
+    '"{path}" cannot be read as {encoding}. Leave the encoding out, or name utf-8, utf-16le, utf-16be or latin1.',
+  ),
   PATTERN_INVALID: define(400, true, 'The pattern "{pattern}" cannot be used: {problem}.'),
-  EDIT_NO_MATCH: define(409, true, 'The text to replace does not occur in "{path}". Read the file again and copy it exactly.'),
-  EDIT_AMBIGUOUS: define(409, true, 'The text to replace occurs {count} times in "{path}". Add surrounding lines, or set replace_all.'),
-  PERMISSION_DENIED: define(403, false, 'The system does not permit access to "{path}". The person must change its permissions.'),
+  EDIT_NO_MATCH: define(
+    409,
+    true,
+    'The text to replace does not occur in "{path}". Read the file again and copy it exactly.',
+  ),
+  EDIT_AMBIGUOUS: define(
+    409,
+    true,
+    'The text to replace occurs {count} times in "{path}". Add surrounding lines, or set replace_all.',
+  ),
+  PERMISSION_DENIED: define(
+    403,
+    false,
+    'The system does not permit access to "{path}". The person must change its permissions.',
+  ),
   READ_FAILED: define(500, true, 'Could not read "{path}": {problem}.'),
   WRITE_FAILED: define(500, true, 'Could not write "{path}": {problem}. The old content is unchanged.'),
   DISK_FULL: define(507, false, 'The disk is full; "{path}" is unchanged. Free some space and try again.'),
@@ -56,75 +136,191 @@ export const errorCodes = {
   ARGUMENT_REFUSED: define(403, true, '{program} is refused with {argument}: {problem}.'),
   SHELL_SYNTAX: define(400, true, 'The shell line does not parse: {problem}. Correct it and call again.'),
   SHELL_CATASTROPHE: define(403, false, 'Refused outright: {problem}. No approval can allow this.'),
-  TIMEOUT_TOO_LONG: define(400, true, 'A timeout of {timeout} s was asked; the limit is {limit} s. Ask for less, or use shell_background.'),
-  COMMAND_TOO_LONG: define(413, true, 'The command has {size} characters; the limit is {limit}. Put the data into a file.'),
-  COMMAND_TIMEOUT: define(504, true, 'The command did not end within {timeout} s and was stopped. Ask for more time (at most 300 s) or use shell_background.'),
-  PROGRAM_NOT_FOUND: define(404, false, '{program} is not installed on this machine. The person must install it.'),
+  TIMEOUT_TOO_LONG: define(
+    400,
+    true,
+    'A timeout of {timeout} s was asked; the limit is {limit} s. Ask for less, or use shell_background.',
+  ),
+  COMMAND_TOO_LONG: define(
+    413,
+    true,
+    'The command has {size} characters; the limit is {limit}. Put the data into a file.',
+  ),
+  COMMAND_TIMEOUT: define(
+    504,
+    true,
+    'The command did not end within {timeout} s and was stopped. Ask for more time (at most 300 s) or use shell_background.',
+  ),
+  PROGRAM_NOT_FOUND: define(
+    404,
+    false,
+    '{program} is not installed on this machine. The person must install it.',
+  ),
   SPAWN_FAILED: define(500, true, '{program} could not be started: {problem}.'),
-  JOB_NOT_FOUND: define(404, true, 'There is no background job "{job}" in this session. shell_background returns the job_id to use.'),
-  ISOLATION_UNAVAILABLE: define(503, false, 'This machine cannot isolate commands: {problem}. Run countersign doctor to see how to get it.'),
+  JOB_NOT_FOUND: define(
+    404,
+    true,
+    'There is no background job "{job}" in this session. shell_background returns the job_id to use.',
+  ),
+  ISOLATION_UNAVAILABLE: define(
+    503,
+    false,
+    'This machine cannot isolate commands: {problem}. Run countersign doctor to see how to get it.',
+  ),
 
   // Policy files (RK-5)
   DENIED_BY_POLICY: define(403, false, 'Denied by the {owner} policy: {why}.'),
-  POLICY_INVALID: define(400, true, 'The policy is not valid: {problem}. Nothing was changed; correct it and try again.'),
+  POLICY_INVALID: define(
+    400,
+    true,
+    'The policy is not valid: {problem}. Nothing was changed; correct it and try again.',
+  ),
 
   // Approvals (AP)
-  APPROVAL_REJECTED: define(403, false, 'The person rejected this call. Go on without it; do not ask for the same again.'),
+  APPROVAL_REJECTED: define(
+    403,
+    false,
+    'The person rejected this call. Go on without it; do not ask for the same again.',
+  ),
   APPROVAL_TIMEOUT: define(504, true, 'Approval timeout'),
-  APPROVAL_STALE: define(409, true, 'What was approved has changed since: {problem}. Nothing ran; the person is asked again.'),
+  APPROVAL_STALE: define(
+    409,
+    true,
+    'What was approved has changed since: {problem}. Nothing ran; the person is asked again.',
+  ),
   ALREADY_DECIDED: define(409, false, 'This approval was already {decision}. The first decision stands.'),
-  PREVIEW_PENDING: define(409, true, 'The preview is not there yet, and a HIGH call is not approved unseen. Wait for approval.updated.'),
-  PREVIEW_CHANGED: define(409, true, 'The preview has changed since it was displayed. Look at the new one and decide again.'),
-  RISK_ROSE: define(409, true, 'The edited call is {risk}, more than the one that was shown. Look at the new preview and approve it.'),
-  GRANT_NOT_ALLOWED: define(403, true, 'This approval cannot be widened: {problem}. Approve this one call only.'),
-  GRANT_REVOKED: define(409, true, 'The grant behind this call was revoked or has expired. Nothing ran; the person is asked.'),
-  TOO_MANY_PENDING: define(429, true, 'There are {limit} approvals pending in this session. Wait for a decision first.'),
+  PREVIEW_PENDING: define(
+    409,
+    true,
+    'The preview is not there yet, and a HIGH call is not approved unseen. Wait for approval.updated.',
+  ),
+  PREVIEW_CHANGED: define(
+    409,
+    true,
+    'The preview has changed since it was displayed. Look at the new one and decide again.',
+  ),
+  RISK_ROSE: define(
+    409,
+    true,
+    'The edited call is {risk}, more than the one that was shown. Look at the new preview and approve it.',
+  ),
+  GRANT_NOT_ALLOWED: define(
+    403,
+    true,
+    'This approval cannot be widened: {problem}. Approve this one call only.',
+  ),
+  GRANT_REVOKED: define(
+    409,
+    true,
+    'The grant behind this call was revoked or has expired. Nothing ran; the person is asked.',
+  ),
+  TOO_MANY_PENDING: define(
+    429,
+    true,
+    'There are {limit} approvals pending in this session. Wait for a decision first.',
+  ),
   REJECTED_BEFORE: define(403, false, 'The person has rejected this very call twice. It is not asked again.'),
 
   // Execution (EX)
-  ILLEGAL_TRANSITION: define(409, false, 'A call that is {from} cannot become {to}. Read its state with GET /my/tools/{tool_id}.'),
+  ILLEGAL_TRANSITION: define(
+    409,
+    false,
+    'A call that is {from} cannot become {to}. Read its state with GET /my/tools/{tool_id}.',
+  ),
   ALREADY_FINAL: define(409, false, 'This call is already {status}. Nothing was changed.'),
   CLAIM_REFUSED: define(409, true, 'This call may not start: {problem}. Do not execute it.'),
-  RESULT_CONFLICT: define(409, false, 'Another result is stored for this call already. The first one stands.'),
+  RESULT_CONFLICT: define(
+    409,
+    false,
+    'Another result is stored for this call already. The first one stands.',
+  ),
   EXECUTION_CANCELLED: define(409, false, 'The call was cancelled.'),
   EXECUTION_FAILED: define(500, true, 'The tool failed: {problem}.'),
-  CONCURRENCY_LIMIT: define(429, true, 'The runner has {limit} calls waiting. Try again when some have ended.'),
-  NO_RUNNER: define(503, true, 'No runner is connected for {workspace}. Open it in an editor, or run: countersign connect {workspace}'),
-  RUNNER_LOST: define(502, false, 'The runner was lost while the call ran: outcome unknown, look before repeating.'),
+  CONCURRENCY_LIMIT: define(
+    429,
+    true,
+    'The runner has {limit} calls waiting. Try again when some have ended.',
+  ),
+  NO_RUNNER: define(
+    503,
+    true,
+    'No runner is connected for {workspace}. Open it in an editor, or run: countersign connect {workspace}',
+  ),
+  RUNNER_LOST: define(
+    502,
+    false,
+    'The runner was lost while the call ran: outcome unknown, look before repeating.',
+  ),
   JOURNAL_UNAVAILABLE: define(503, false, 'The runner cannot write its journal: {problem}. Nothing ran.'),
   NOT_UNDOABLE: define(409, false, 'This call cannot be undone: {problem}.'),
-  UNDO_CONFLICT: define(409, true, '"{path}" was changed after the call. Undo would lose that; look first, or force it.'),
+  UNDO_CONFLICT: define(
+    409,
+    true,
+    '"{path}" was changed after the call. Undo would lose that; look first, or force it.',
+  ),
 
   // Git, language servers, custom tools
   NOT_A_REPOSITORY: define(400, true, 'The workspace is not a git repository.'),
   REPOSITORY_UNSAFE: define(403, false, 'This repository is not used: {problem}.'),
   GIT_FAILED: define(500, true, 'git failed: {problem}.'),
-  NO_LANGUAGE_SERVER: define(404, false, 'No language server is configured for {language} files. Add one to the configuration, or use search_files.'),
+  NO_LANGUAGE_SERVER: define(
+    404,
+    false,
+    'No language server is configured for {language} files. Add one to the configuration, or use search_files.',
+  ),
   LANGUAGE_SERVER_FAILED: define(502, true, 'The {language} language server failed: {problem}.'),
-  TOOL_SERVER_FAILED: define(502, true, 'The tool server "{server}" failed: {problem}. See countersign tools list.'),
-  TOOL_SERVER_NOT_ALLOWED: define(403, false, 'The tool server "{server}" is not allowed yet. The person must allow its command line first.'),
+  TOOL_SERVER_FAILED: define(
+    502,
+    true,
+    'The tool server "{server}" failed: {problem}. See countersign tools list.',
+  ),
+  TOOL_SERVER_NOT_ALLOWED: define(
+    403,
+    false,
+    'The tool server "{server}" is not allowed yet. The person must allow its command line first.',
+  ),
 
   // The agent (AG)
-  MODEL_NOT_CONFIGURED: define(503, false, 'The model {model} needs {setting}. Set it, or use the built-in manual model.'),
+  MODEL_NOT_CONFIGURED: define(
+    503,
+    false,
+    'The model {model} needs {setting}. Set it, or use the built-in manual model.',
+  ),
   MODEL_FAILED: define(502, true, 'The model did not answer: {problem}.'),
-  BUDGET_EXCEEDED: define(429, false, 'This run has used its budget of {budget}. Send another message to go on.'),
+  BUDGET_EXCEEDED: define(
+    429,
+    false,
+    'This run has used its budget of {budget}. Send another message to go on.',
+  ),
   RUN_STOPPED: define(409, false, 'The person stopped this run.'),
   RUN_ACTIVE: define(409, true, 'A run is active in this session. Wait for it, or stop it first.'),
 
   // HTTP
   UNAUTHENTICATED: define(401, false, 'No valid token: {problem}. Sign in again.'),
   FORBIDDEN: define(403, false, 'This token may not do that: it needs the scope {scope}.'),
-  ORIGIN_REFUSED: define(403, false, 'Requests from this host or origin are not accepted. Use the address that the server printed.'),
+  ORIGIN_REFUSED: define(
+    403,
+    false,
+    'Requests from this host or origin are not accepted. Use the address that the server printed.',
+  ),
   NOT_FOUND: define(404, false, 'There is no {what} here with that id.'),
   METHOD_NOT_ALLOWED: define(405, false, 'This address does not take {method}.'),
   REQUEST_TIMEOUT: define(408, true, 'The request did not arrive in time. Send it again.'),
   RATE_LIMITED: define(429, true, 'Too many requests. Try again in {seconds} s.'),
-  INTERNAL: define(500, true, 'Something failed on our side. It is in the log under request id {request_id}.'),
+  INTERNAL: define(
+    500,
+    true,
+    'Something failed on our side. It is in the log under request id {request_id}.',
+  ),
   UNAVAILABLE: define(503, true, 'The server is not ready: {problem}. Try again in a moment.'),
 
   // The terminal
   USAGE: define(400, true, '{problem}. Run {help} to see how it is used.'),
-  WORKSPACE_NOT_FOUND: define(404, true, 'There is no directory "{path}". Name the workspace with --workspace DIR.'),
+  WORKSPACE_NOT_FOUND: define(
+    404,
+    true,
+    'There is no directory "{path}". Name the workspace with --workspace DIR.',
+  ),
 } as const satisfies Readonly<Record<string, ErrorDefinition>>;
 
 export type ErrorCode = keyof typeof errorCodes;
@@ -139,9 +335,14 @@ export const toolErrorSchema = z.strictObject({
 export type ToolErrorValue = z.infer<typeof toolErrorSchema>;
 
 /** Builds the error for `code`, filling its template. A placeholder without a value is left readable. */
-export function describeError(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}): ToolErrorValue {
+export function describeError(
+  code: ErrorCode,
+  values: Readonly<Record<string, string | number>> = {},
+): ToolErrorValue {
   const { message, recoverable } = errorCodes[code];
-  const text = message.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
+  const text = message.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    String(values[name] ?? placeholder),
+  );
   return { code, message: text, recoverable };
 }
 
@@ -150,7 +351,11 @@ export class CountersignError extends Error {
   override readonly name = 'CountersignError';
   readonly code: ErrorCode;
 
-  constructor(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}, options?: { cause?: unknown }) {
+  constructor(
+    code: ErrorCode,
+    values: Readonly<Record<string, string | number>> = {},
+    options?: { cause?: unknown },
+  ) {
     super(describeError(code, values).message, options);
     this.code = code;
   }

@@ -1,2 +1,8 @@
-export { meetsExpectation, type SecurityCase, type SetupStep, securityCases, securityFolder } from './security-cases.ts';
+export {
+  meetsExpectation,
+  type SecurityCase,
+  type SetupStep,
+  securityCases,
+  securityFolder,
+} from './security-cases.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

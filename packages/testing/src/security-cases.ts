@@ -9,7 +9,11 @@ export interface SecurityCase {
     readonly args?: unknown;
     readonly cwd?: string;
     readonly setup?: readonly SetupStep[];
-    readonly race?: { readonly path: string; readonly alternate: readonly string[]; readonly iterations: number };
+    readonly race?: {
+      readonly path: string;
+      readonly alternate: readonly string[];
+      readonly iterations: number;
+    };
     readonly assert?: { readonly must_not_contain?: string; readonly max_ms?: number };
     readonly platform?: string;
   };
@@ -18,7 +22,17 @@ export interface SecurityCase {
 }
 
 export interface SetupStep {
-  readonly op: 'file' | 'dir' | 'symlink' | 'bytes' | 'sparse' | 'fifo' | 'socket' | 'repeat_file' | 'deep_tree' | 'workspace_via_symlink';
+  readonly op:
+    | 'file'
+    | 'dir'
+    | 'symlink'
+    | 'bytes'
+    | 'sparse'
+    | 'fifo'
+    | 'socket'
+    | 'repeat_file'
+    | 'deep_tree'
+    | 'workspace_via_symlink';
   readonly path: string;
   readonly content?: string;
   readonly target?: string;

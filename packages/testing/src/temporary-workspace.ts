@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -55,18 +64,22 @@ function applyStep(step: SetupStep, workspace: TemporaryWorkspace, parent: strin
   const target = step.path?.startsWith('/') ? step.path : join(workspace.root, step.path ?? '');
   switch (step.op) {
     case 'file':
-      return writeInside(workspace.root, step.path, step.content ?? '');
+      writeInside(workspace.root, step.path, step.content ?? '');
+      return;
     case 'bytes':
-      return writeInside(workspace.root, step.path, Buffer.from(step.base64 ?? '', 'base64'));
+      writeInside(workspace.root, step.path, Buffer.from(step.base64 ?? '', 'base64'));
+      return;
     case 'dir':
       mkdirSync(target, { recursive: true });
       return;
     case 'symlink':
       mkdirSync(dirname(target), { recursive: true });
-      return symlinkSync(step.target ?? '', target);
+      symlinkSync(step.target ?? '', target);
+      return;
     case 'sparse':
       writeFileSync(target, '');
-      return truncateSync(target, step.size ?? 0);
+      truncateSync(target, step.size ?? 0);
+      return;
     case 'fifo':
       execFileSync('mkfifo', [target]);
       return;

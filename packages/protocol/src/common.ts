@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** Ids are opaque to clients. Ours are UUIDs; a malformed one names nothing, so it is simply not found. */
+export const idSchema = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'not an id');
+
+/** Times are ISO 8601, UTC. */
+export const timestampSchema = z.iso.datetime();
+
+/** A digest as `sha256:` and 64 hexadecimal digits. */
+export const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'not a digest');
+
+/** Parameters of any tool: a JSON object; the catalogue or the custom tool's own schema says more. */
+export const toolParamsSchema = z.record(z.string(), z.json());
+
+/** Where a request came from: the message and step of the conversation (AP-1). */
+export const callContextSchema = z.strictObject({
+  message_id: idSchema.nullable(),
+  run_id: idSchema.nullable(),
+  step: z.int().nonnegative().nullable(),
+  /** A few words of the conversation around the call, for the person. */
+  excerpt: z.string(),
+});
+
+/** What an event or body left out to stay under 64 KB; fetch it by id (EV-2). */
+export const omittedSchema = z.array(z.enum(['tool_params', 'preview', 'result', 'content']));

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { riskLevelSchema } from './risk.ts';
+
+/** An example of a call, as `policy check` reads it: a tool and its parameters. */
+export const policyExampleSchema = z.strictObject({
+  tool: z.string().min(1),
+  args: z.record(z.string(), z.json()),
+});
+
+/**
+ * One rule of a policy file (RK-5). A call matches when every part that is given matches. `path` is a glob on
+ * workspace-relative paths (every path of the call must match to allow, one is enough to ask or deny); `command`
+ * is a pattern of words such as `git commit *` (for a shell line: every command in it to allow, one to deny).
+ */
+export const policyRuleSchema = z.strictObject({
+  id: z.string().min(1).max(100),
+  effect: z.enum(['allow', 'ask', 'deny']),
+  tool: z.string().min(1).max(200).describe('A tool name or a glob on tool names, such as git_*.'),
+  path: z.string().min(1).max(1000).optional(),
+  command: z.string().min(1).max(1000).optional(),
+  /** An allow rule covers calls up to this level; MEDIUM unless said. */
+  max_risk: riskLevelSchema.optional(),
+  why: z.string().min(1).max(500).optional(),
+  matches: z.array(policyExampleSchema).max(50).optional(),
+  does_not_match: z.array(policyExampleSchema).max(50).optional(),
+});
+export type PolicyRule = z.infer<typeof policyRuleSchema>;
+
+export const policyFileSchema = z.strictObject({
+  version: z.literal(1),
+  rules: z.array(policyRuleSchema).max(1000).default([]),
+  /** Only in the person's own file: exact workspace-relative paths that VA-2 would refuse. They are HIGH then. */
+  sensitive_paths: z.array(z.string().min(1).max(4096)).max(100).optional(),
+  /** Only in the person's own file: programs that execute_command may run besides VA-4's. */
+  programs: z
+    .array(
+      z.strictObject({
+        name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, 'not a program name'),
+        risk: z.enum(['LOW', 'MEDIUM', 'HIGH']).default('MEDIUM'),
+      }),
+    )
+    .max(100)
+    .optional(),
+});
+export type PolicyFile = z.infer<typeof policyFileSchema>;

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { idSchema, timestampSchema } from '../common.ts';
+import { messageSchema } from '../messages.ts';
+
+export const sendMessageBodySchema = z.strictObject({
+  content: z.string().min(1).max(200_000),
+  session_id: idSchema
+    .optional()
+    .describe("The project's latest session when left out; a new one when there is none."),
+  model: z.string().max(200).optional().describe('provider:model; the configured default when left out.'),
+});
+
+export const sendMessageResponseSchema = z.strictObject({
+  success: z.literal(true),
+  message_id: idSchema,
+  session_id: idSchema,
+  run_id: idSchema,
+});
+
+export const messagesQuerySchema = z.strictObject({
+  session_id: idSchema.optional(),
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+  cursor: z.string().max(200).optional(),
+});
+
+export const messagesResponseSchema = z.strictObject({
+  success: z.literal(true),
+  messages: z.array(messageSchema),
+  next_cursor: z.string().nullable(),
+});
+
+export const streamQuerySchema = z.strictObject({
+  /** With these a client is a runner (EV-3); workspace is the root it serves. */
+  runner: idSchema.optional(),
+  workspace: z.string().max(4096).optional(),
+  capabilities: z.string().max(1000).optional().describe('Comma-separated.'),
+  last_event_id: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .optional()
+    .describe('As the Last-Event-ID header, for clients that cannot set it.'),
+});
+
+export const projectSchema = z.strictObject({
+  project_id: idSchema,
+  name: z.string(),
+  workspace: z
+    .string()
+    .nullable()
+    .describe("The root on the person's machine; null until a runner has named one."),
+  created_at: timestampSchema,
+});
+export const projectBodySchema = z.strictObject({
+  name: z.string().min(1).max(200),
+  workspace: z.string().max(4096).optional(),
+});
+export const projectResponseSchema = z.strictObject({ success: z.literal(true), project: projectSchema });
+export const projectsResponseSchema = z.strictObject({
+  success: z.literal(true),
+  projects: z.array(projectSchema),
+});
+
+export const sessionSchema = z.strictObject({
+  session_id: idSchema,
+  project_id: idSchema,
+  title: z.string(),
+  created_at: timestampSchema,
+  last_message_at: timestampSchema.nullable(),
+});
+export const sessionBodySchema = z.strictObject({
+  project_id: idSchema,
+  title: z.string().max(200).default(''),
+});
+export const sessionResponseSchema = z.strictObject({ success: z.literal(true), session: sessionSchema });
+export const sessionsResponseSchema = z.strictObject({
+  success: z.literal(true),
+  sessions: z.array(sessionSchema),
+});
+
+export const runStatuses = ['running', 'completed', 'failed', 'stopped'] as const;
+export const runSchema = z.strictObject({
+  run_id: idSchema,
+  session_id: idSchema,
+  model: z.string(),
+  status: z.enum(runStatuses),
+  steps: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  error: z.string().nullable(),
+  created_at: timestampSchema,
+  ended_at: timestampSchema.nullable(),
+});
+export const runResponseSchema = z.strictObject({ success: z.literal(true), run: runSchema });
+export const runnersResponseSchema = z.strictObject({
+  success: z.literal(true),
+  runners: z.array(
+    z.strictObject({
+      runner_id: idSchema,
+      workspace: z.string(),
+      capabilities: z.array(z.string()),
+      connected: z.boolean(),
+      last_seen_at: timestampSchema,
+    }),
+  ),
+});

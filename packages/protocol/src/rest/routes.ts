@@ -1,0 +1,322 @@
+import type { z } from 'zod';
+import {
+  approveBodySchema,
+  decisionResponseSchema,
+  previewBodySchema,
+  rejectBodySchema,
+} from '../approval.ts';
+import * as conversation from './conversation.ts';
+import * as execution from './execution.ts';
+import type { TokenScope } from './permissions.ts';
+import * as permissions from './permissions.ts';
+
+/** One route of the API (RE-1, RE-2). Server, client, OpenAPI and documentation are made from this table. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With `{name}` for each parameter. */
+  readonly path: string;
+  readonly summary: string;
+  /** Which tokens may call it (AP-9); `public` needs none. */
+  readonly scopes: readonly TokenScope[] | 'public';
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** Of a 200; `'stream'` is Server-Sent Events. Every error has the shape of `errorBodySchema`. */
+  readonly response: z.ZodType | 'stream';
+}
+
+const everyone = ['person', 'front_end', 'runner', 'agent'] as const;
+const readers = ['person', 'front_end', 'agent'] as const;
+const deciders = ['person', 'front_end'] as const;
+const person = ['person'] as const;
+const runner = ['person', 'runner'] as const;
+const project = '/my/projects/{project_id}';
+
+const route = <const R extends Route>(definition: R): R => definition;
+
+export const routes = {
+  sendMessage: route({
+    method: 'POST',
+    path: `${project}/chat/messages`,
+    summary: 'Send a message; the agent starts a run.',
+    scopes: deciders,
+    body: conversation.sendMessageBodySchema,
+    response: conversation.sendMessageResponseSchema,
+  }),
+  listMessages: route({
+    method: 'GET',
+    path: `${project}/chat/messages`,
+    summary: 'The conversation, oldest first.',
+    scopes: deciders,
+    query: conversation.messagesQuerySchema,
+    response: conversation.messagesResponseSchema,
+  }),
+  projectStream: route({
+    method: 'GET',
+    path: `${project}/chat/stream`,
+    summary: 'Events of one project.',
+    scopes: everyone,
+    query: conversation.streamQuerySchema,
+    response: 'stream',
+  }),
+  personStream: route({
+    method: 'GET',
+    path: '/my/stream',
+    summary: "Events of all of a person's projects.",
+    scopes: everyone,
+    query: conversation.streamQuerySchema,
+    response: 'stream',
+  }),
+  availableTools: route({
+    method: 'GET',
+    path: `${project}/tools/available`,
+    summary: 'The tools that an agent may use in this project.',
+    scopes: everyone,
+    response: execution.availableToolsResponseSchema,
+  }),
+  submitResult: route({
+    method: 'POST',
+    path: `${project}/tools/{tool_id}/result`,
+    summary: 'What a tool call came to.',
+    scopes: runner,
+    body: execution.resultBodySchema,
+    response: execution.resultResponseSchema,
+  }),
+  submitProgress: route({
+    method: 'POST',
+    path: `${project}/tools/{tool_id}/progress`,
+    summary: 'How far a tool call is, and its output so far.',
+    scopes: runner,
+    body: execution.progressBodySchema,
+    response: permissions.doneResponseSchema,
+  }),
+  startExecution: route({
+    method: 'POST',
+    path: `${project}/tools/{tool_id}/start`,
+    summary: 'Claim a call before executing it.',
+    scopes: runner,
+    body: execution.startBodySchema,
+    response: execution.startResponseSchema,
+  }),
+  approve: route({
+    method: 'POST',
+    path: `${project}/approvals/{approval_id}/approve`,
+    summary: 'Approve what was displayed.',
+    scopes: deciders,
+    body: approveBodySchema,
+    response: decisionResponseSchema,
+  }),
+  reject: route({
+    method: 'POST',
+    path: `${project}/approvals/{approval_id}/reject`,
+    summary: 'Reject, with a reason or a message for the agent.',
+    scopes: deciders,
+    body: rejectBodySchema,
+    response: decisionResponseSchema,
+  }),
+  submitPreview: route({
+    method: 'POST',
+    path: `${project}/approvals/{approval_id}/preview`,
+    summary: 'What would happen, computed by the runner.',
+    scopes: runner,
+    body: previewBodySchema,
+    response: permissions.doneResponseSchema,
+  }),
+  heartbeat: route({
+    method: 'POST',
+    path: `${project}/runners/{runner_id}/heartbeat`,
+    summary: 'A runner is alive and says what it has.',
+    scopes: runner,
+    body: execution.heartbeatBodySchema,
+    response: execution.heartbeatResponseSchema,
+  }),
+
+  executeTool: route({
+    method: 'POST',
+    path: '/my/tools/execute',
+    summary: 'Call a tool, as a person or an outside agent.',
+    scopes: ['person', 'agent'],
+    body: execution.executeBodySchema,
+    response: execution.executeResponseSchema,
+  }),
+  getExecution: route({
+    method: 'GET',
+    path: '/my/tools/{tool_id}',
+    summary: 'One call in full.',
+    scopes: readers,
+    response: execution.executionDetailSchema,
+  }),
+  cancelExecution: route({
+    method: 'POST',
+    path: '/my/tools/{tool_id}/cancel',
+    summary: 'Cancel a call in any state that is not final.',
+    scopes: readers,
+    body: execution.cancelBodySchema,
+    response: execution.callStateResponseSchema,
+  }),
+  undoExecution: route({
+    method: 'POST',
+    path: '/my/tools/{tool_id}/undo',
+    summary: 'Restore what a file tool changed.',
+    scopes: deciders,
+    body: execution.undoBodySchema,
+    response: execution.callStateResponseSchema,
+  }),
+  history: route({
+    method: 'GET',
+    path: '/my/tools/history',
+    summary: 'Earlier calls, newest first.',
+    scopes: deciders,
+    query: execution.historyQuerySchema,
+    response: execution.historyResponseSchema,
+  }),
+  metrics: route({
+    method: 'GET',
+    path: '/my/tools/metrics',
+    summary: 'Counts and times per tool.',
+    scopes: deciders,
+    response: execution.metricsResponseSchema,
+  }),
+  listApprovals: route({
+    method: 'GET',
+    path: '/my/approvals',
+    summary: 'Everything that waits for a decision.',
+    scopes: deciders,
+    response: execution.approvalsResponseSchema,
+  }),
+  getApproval: route({
+    method: 'GET',
+    path: '/my/approvals/{approval_id}',
+    summary: 'One approval in full.',
+    scopes: ['person', 'front_end', 'runner'],
+    response: execution.approvalResponseSchema,
+  }),
+  confirm: route({
+    method: 'POST',
+    path: '/my/approvals/{approval_id}/confirm',
+    summary: 'The same as approve.',
+    scopes: deciders,
+    body: approveBodySchema,
+    response: decisionResponseSchema,
+  }),
+
+  listGrants: route({
+    method: 'GET',
+    path: '/my/grants',
+    summary: 'What was granted, and how often it was used.',
+    scopes: deciders,
+    response: permissions.grantsResponseSchema,
+  }),
+  revokeGrant: route({
+    method: 'DELETE',
+    path: '/my/grants/{grant_id}',
+    summary: 'Revoke a grant at once.',
+    scopes: deciders,
+    response: permissions.grantResponseSchema,
+  }),
+  getPolicy: route({
+    method: 'GET',
+    path: '/my/policy',
+    summary: "The person's own policy.",
+    scopes: deciders,
+    response: permissions.policyResponseSchema,
+  }),
+  putPolicy: route({
+    method: 'PUT',
+    path: '/my/policy',
+    summary: "Replace the person's own policy.",
+    scopes: person,
+    body: permissions.policyBodySchema,
+    response: permissions.policyResponseSchema,
+  }),
+  backtestPolicy: route({
+    method: 'POST',
+    path: '/my/policy/backtest',
+    summary: 'What a rule would have decided on the recorded history.',
+    scopes: deciders,
+    body: permissions.backtestBodySchema,
+    response: permissions.backtestResponseSchema,
+  }),
+  listTokens: route({
+    method: 'GET',
+    path: '/my/tokens',
+    summary: 'Tokens, without their values.',
+    scopes: person,
+    response: permissions.tokensResponseSchema,
+  }),
+  createToken: route({
+    method: 'POST',
+    path: '/my/tokens',
+    summary: 'Make a token; it is shown once.',
+    scopes: person,
+    body: permissions.tokenBodySchema,
+    response: permissions.tokenCreatedResponseSchema,
+  }),
+  revokeToken: route({
+    method: 'DELETE',
+    path: '/my/tokens/{token_id}',
+    summary: 'Revoke a token at once.',
+    scopes: person,
+    response: permissions.doneResponseSchema,
+  }),
+  signIn: route({
+    method: 'POST',
+    path: '/sign-in',
+    summary: 'Exchange a single-use sign-in code for a token.',
+    scopes: 'public',
+    body: permissions.signInBodySchema,
+    response: permissions.signInResponseSchema,
+  }),
+  listRunners: route({
+    method: 'GET',
+    path: '/my/runners',
+    summary: 'Runners that are or were connected.',
+    scopes: deciders,
+    response: conversation.runnersResponseSchema,
+  }),
+  listProjects: route({
+    method: 'GET',
+    path: '/my/projects',
+    summary: "The person's projects.",
+    scopes: everyone,
+    response: conversation.projectsResponseSchema,
+  }),
+  createProject: route({
+    method: 'POST',
+    path: '/my/projects',
+    summary: 'Make a project.',
+    scopes: ['person', 'runner'],
+    body: conversation.projectBodySchema,
+    response: conversation.projectResponseSchema,
+  }),
+  listSessions: route({
+    method: 'GET',
+    path: `${project}/sessions`,
+    summary: 'The conversations of a project, newest first.',
+    scopes: deciders,
+    response: conversation.sessionsResponseSchema,
+  }),
+  createSession: route({
+    method: 'POST',
+    path: '/my/sessions',
+    summary: 'Start a new conversation.',
+    scopes: ['person', 'front_end', 'agent'],
+    body: conversation.sessionBodySchema,
+    response: conversation.sessionResponseSchema,
+  }),
+  getRun: route({
+    method: 'GET',
+    path: '/my/runs/{run_id}',
+    summary: 'One run: its state and what it used.',
+    scopes: deciders,
+    response: conversation.runResponseSchema,
+  }),
+  stopRun: route({
+    method: 'POST',
+    path: '/my/runs/{run_id}/stop',
+    summary: 'Stop a run at once.',
+    scopes: deciders,
+    response: conversation.runResponseSchema,
+  }),
+} as const;
+
+export type RouteName = keyof typeof routes;

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { defaultLimits } from '../limits.ts';
+import { changedFiles, defineToolRow } from './definition.ts';
+
+/** What every command, with or without a shell, comes back with (TL-2). */
+export const commandResult = z.strictObject({
+  success: z.boolean().describe('True when the command ended with exit code 0.'),
+  stdout: z.string(),
+  stderr: z.string(),
+  exit_code: z.int().nullable().describe('Null when a signal ended it.'),
+  execution_time: z.number().nonnegative().describe('Seconds.'),
+  truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
+  changed_files: changedFiles.optional(),
+});
+
+export const timeoutParameter = z
+  .int()
+  .min(1)
+  .default(defaultLimits.commandTimeoutDefaultSeconds)
+  .describe(`Seconds until the command is stopped, at most ${defaultLimits.commandTimeoutMaxSeconds}.`);
+
+export const commandTools = [
+  defineToolRow({
+    name: 'execute_command',
+    category: 'command',
+    description:
+      'Run one program without a shell, in the workspace root. Allowed: grep find locate ls cat head tail wc gcc python python3 node npm git zip unzip tar echo date pwd whoami.',
+    parameters: z.strictObject({
+      command: z.string().min(1).describe('The name of the program alone, such as npm.'),
+      args: z.array(z.string()).default([]).describe('Its arguments, one each; nothing is expanded.'),
+      timeout: timeoutParameter,
+    }),
+    result: commandResult,
+    baseRisk: 'MEDIUM',
+    approval: 'depends',
+    readOnly: false,
+  }),
+] as const;

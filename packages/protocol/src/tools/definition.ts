@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { errorCodeSchema } from '../error-codes.ts';
+import type { RiskLevel } from '../risk.ts';
+
+export const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'] as const;
+export const toolCategorySchema = z.enum(toolCategories);
+export type ToolCategory = z.infer<typeof toolCategorySchema>;
+
+/** One row of the catalogue (TL-1). Everything else that describes a tool is derived from it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly category: ToolCategory;
+  /** For the model and for people: what it does, in one or two sentences. */
+  readonly description: string;
+  readonly parameters: z.ZodObject;
+  /** Of a success; every failure has the shape of `toolFailureSchema`. */
+  readonly result: z.ZodObject;
+  /** The level when nothing is known of the arguments; RiskAssessor decides for each call. */
+  readonly baseRisk: RiskLevel;
+  /** Whether the person is never asked, always asked, or asked depending on the arguments. */
+  readonly approval: 'auto' | 'always' | 'depends';
+  /** Read-only calls change nothing: they need no claim, no journal, and may be repeated. */
+  readonly readOnly: boolean;
+}
+
+/** Keeps the precise types of a definition while checking its shape. */
+export const defineToolRow = <const T extends ToolDefinition>(tool: T): T => tool;
+
+/** Every failure of a tool (TL-2). */
+export const toolFailureSchema = z.strictObject({
+  success: z.literal(false),
+  error: z.string().describe('What happened and what to do next.'),
+  code: errorCodeSchema,
+});
+export type ToolFailure = z.infer<typeof toolFailureSchema>;
+
+export const fileOperations = ['created', 'modified', 'deleted'] as const;
+export const changedFileSchema = z.strictObject({
+  path: z.string().describe('Relative to the workspace root.'),
+  operation: z.enum(fileOperations),
+});
+export type ChangedFile = z.infer<typeof changedFileSchema>;
+
+/** What a call that changed files says of them. */
+export const changedFiles = z.array(changedFileSchema);
+
+export const pathParameter = (what: string) =>
+  z.string().min(1).describe(`${what}, relative to the workspace root.`);

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { changedFiles, defineToolRow, pathParameter } from './definition.ts';
+
+const encodings = ['utf-8', 'utf-16le', 'utf-16be', 'latin1', 'base64'] as const;
+
+const entrySchema = z.strictObject({
+  name: z.string(),
+  path: z.string(),
+  type: z.enum(['file', 'directory', 'link', 'other']),
+  size: z.int().nonnegative(),
+  modified: z.iso.datetime().describe('ISO 8601, UTC.'),
+});
+
+const listing = {
+  success: z.literal(true),
+  total_count: z.int().nonnegative().describe('How many entries are in files.'),
+  truncated: z.boolean().describe('True when there are more than could be returned.'),
+};
+
+const written = z.strictObject({
+  success: z.literal(true),
+  path: z.string(),
+  size: z.int().nonnegative().describe('Size of the file in bytes after the change.'),
+  changed_files: changedFiles,
+});
+
+export const filesystemTools = [
+  defineToolRow({
+    name: 'read_file',
+    category: 'filesystem',
+    description:
+      'Read a text file of the workspace, whole or a range of lines. PDF files and images come back as base64; other binary files are refused.',
+    parameters: z.strictObject({
+      path: pathParameter('The file'),
+      start_line: z.int().min(1).optional().describe('First line to return, counted from 1.'),
+      end_line: z.int().min(1).optional().describe('Last line to return, included.'),
+      encoding: z.enum(encodings).optional().describe('Only when it cannot be told from the file.'),
+    }),
+    result: z.strictObject({
+      success: z.literal(true),
+      content: z.string(),
+      encoding: z.enum(encodings),
+      size: z.int().nonnegative().describe('Size of the whole file in bytes.'),
+      truncated: z.boolean().describe('True when content is not all that was asked for (1 MiB at a time).'),
+      media_type: z.string().optional().describe('For PDF and images.'),
+      start_line: z.int().optional(),
+      end_line: z.int().optional(),
+    }),
+    baseRisk: 'LOW',
+    approval: 'auto',
+    readOnly: true,
+  }),
+  defineToolRow({
+    name: 'write_file',
+    category: 'filesystem',
+    description: 'Create a file, replace its content, or append to it. Missing directories are created.',
+    parameters: z.strictObject({
+      path: pathParameter('The file'),
+      content: z.string(),
+      mode: z
+        .enum(['write', 'append'])
+        .default('write')
+        .describe('write replaces the content, append adds to its end.'),
+    }),
+    result: written,
+    baseRisk: 'MEDIUM',
+    approval: 'always',
+    readOnly: false,
+  }),
+  defineToolRow({
+    name: 'edit_file',
+    category: 'filesystem',
+    description:
+      'Replace an exact piece of text in a file. It must occur exactly once, unless replace_all is set; read the file first.',
+    parameters: z.strictObject({
+      path: pathParameter('The file'),
+      old: z.string().min(1).describe('The text to replace, exactly as it stands in the file.'),
+      new: z.string().describe('What to put in its place.'),
+      replace_all: z.boolean().default(false).describe('Replace every occurrence.'),
+    }),
+    result: written,
+    baseRisk: 'MEDIUM',
+    approval: 'always',
+    readOnly: false,
+  }),
+  defineToolRow({
+    name: 'search_files',
+    category: 'filesystem',
+    description:
+      'Find files by name (glob) or by what is inside them (regular expression), or both. Files ignored by git and sensitive files are left out.',
+    parameters: z
+      .strictObject({
+        pattern: z.string().min(1).optional().describe('Glob on names, such as *.ts or src/**/*.test.ts.'),
+        path: pathParameter('The directory to search').optional(),
+        content: z.string().min(1).optional().describe('Regular expression to look for inside files.'),
+      })
+      .refine((value) => value.pattern !== undefined || value.content !== undefined, {
+        error: 'give pattern, content or both',
+      }),
+    result: z.strictObject({
+      ...listing,
+      files: z.array(
+        entrySchema.extend({
+          matches: z.array(z.strictObject({ line: z.int().min(1), text: z.string() })).optional(),
+        }),
+      ),
+    }),
+    baseRisk: 'LOW',
+    approval: 'auto',
+    readOnly: true,
+  }),
+  defineToolRow({
+    name: 'delete_file',
+    category: 'filesystem',
+    description: 'Delete one file. Directories are not deleted.',
+    parameters: z.strictObject({ path: pathParameter('The file') }),
+    result: z.strictObject({ success: z.literal(true), path: z.string(), changed_files: changedFiles }),
+    baseRisk: 'HIGH',
+    approval: 'always',
+    readOnly: false,
+  }),
+  defineToolRow({
+    name: 'list_directory',
+    category: 'filesystem',
+    description: 'List a directory. Dot-files are shown only when the pattern asks for them, such as .*',
+    parameters: z.strictObject({
+      path: pathParameter('The directory'),
+      recursive: z.boolean().default(false),
+      pattern: z.string().min(1).default('*').describe('Glob on names.'),
+    }),
+    result: z.strictObject({ ...listing, files: z.array(entrySchema) }),
+    baseRisk: 'LOW',
+    approval: 'auto',
+    readOnly: true,
+  }),
+  defineToolRow({
+    name: 'create_directory',
+    category: 'filesystem',
+    description: 'Create a directory, and its parents where they are missing.',
+    parameters: z.strictObject({ path: pathParameter('The directory') }),
+    result: z.strictObject({ success: z.literal(true), path: z.string(), changed_files: changedFiles }),
+    baseRisk: 'MEDIUM',
+    approval: 'always',
+    readOnly: false,
+  }),
+  defineToolRow({
+    name: 'copy_file',
+    category: 'filesystem',
+    description: 'Copy one file to another place in the workspace.',
+    parameters: z.strictObject({
+      source: pathParameter('The file to copy'),
+      dest: pathParameter('The new file'),
+    }),
+    result: written,
+    baseRisk: 'MEDIUM',
+    approval: 'always',
+    readOnly: false,
+  }),
+] as const;

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { commandResult, timeoutParameter } from './command.ts';
+import { defineToolRow, pathParameter } from './definition.ts';
+
+const jobId = z.string().min(1).max(64).describe('What shell_background returned.');
+
+export const shellTools = [
+  defineToolRow({
+    name: 'shell_exec',
+    category: 'shell',
+    description: 'Run a bash command line and wait for it. The person is always asked.',
+    parameters: z.strictObject({
+      command: z.string().min(1).describe('The command line.'),
+      cwd: pathParameter('The directory to run in').optional(),
+      timeout: timeoutParameter,
+    }),
+    result: commandResult,
+    baseRisk: 'HIGH',
+    approval: 'always',
+    readOnly: false,
+  }),
+  defineToolRow({
+    name: 'shell_background',
+    category: 'shell',
+    description:
+      'Start a bash command line in the background, such as a development server, and return its job_id.',
+    parameters: z.strictObject({
+      command: z.string().min(1).describe('The command line.'),
+      cwd: pathParameter('The directory to run in').optional(),
+    }),
+    result: z.strictObject({ success: z.literal(true), job_id: jobId }),
+    baseRisk: 'HIGH',
+    approval: 'always',
+    readOnly: false,
+  }),
+  defineToolRow({
+    name: 'shell_output',
+    category: 'shell',
+    description: 'What a background job of this session has printed so far, and whether it still runs.',
+    parameters: z.strictObject({ job_id: jobId }),
+    result: z.strictObject({
+      success: z.literal(true),
+      stdout: z.string(),
+      stderr: z.string(),
+      running: z.boolean(),
+      exit_code: z.int().nullable(),
+      truncated: z.boolean().optional(),
+    }),
+    baseRisk: 'LOW',
+    approval: 'auto',
+    readOnly: true,
+  }),
+  defineToolRow({
+    name: 'shell_kill',
+    category: 'shell',
+    description: 'End a background job of this session.',
+    parameters: z.strictObject({ job_id: jobId }),
+    result: z.strictObject({ success: z.literal(true), exit_code: z.int().nullable() }),
+    baseRisk: 'LOW',
+    approval: 'auto',
+    readOnly: false,
+  }),
+] as const;
