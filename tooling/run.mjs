@@ -1,0 +1,29 @@
+/**
+ * `node tooling/run.mjs <program> [arguments]`: sets up when needed, then runs a program of ours on Node 24.
+ * All npm scripts go through here, because the `node` a shell found before the set-up stays the old one after it.
+ */
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { argv, env } from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { findNode24, runsOnNode24 } from './set-up/node-24.mjs';
+import { explainSetUpFailure, repositoryRoot, setUp } from './set-up.mjs';
+
+const program = resolve(argv[2] ?? '');
+try {
+  await setUp();
+} catch (failure) {
+  console.error(explainSetUpFailure(failure));
+  process.exit(1);
+}
+
+const node = findNode24(repositoryRoot) ?? 'node';
+const binaries = [dirname(node), join(repositoryRoot, 'node_modules', '.bin')];
+env.PATH = [...binaries, env.PATH].join(delimiter); // so that whatever the program starts finds the same Node
+
+if (runsOnNode24) {
+  argv.splice(1, 2, program);
+  await import(pathToFileURL(program).href);
+} else {
+  const { runAndExit } = await import('./set-up/run-and-exit.mjs');
+  runAndExit(node, [program, ...argv.slice(3)]);
+}

@@ -1,0 +1,46 @@
+/**
+ * Brings a fresh clone, or one whose dependencies changed, to the point where everything runs.
+ * Plain JavaScript for Node 18 and newer without a dependency, because it runs before there are any.
+ * When nothing is to be done it says nothing and costs a few milliseconds.
+ */
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { findNode24 } from './set-up/node-24.mjs';
+import { isSetUp } from './set-up/stamp.mjs';
+
+/** The root of this repository. */
+export const repositoryRoot = fileURLToPath(new URL('..', import.meta.url));
+
+/** Something a person can act on: its message is all that is shown. */
+export class SetUpProblem extends Error {}
+
+/**
+ * Installs what is missing below `root`. Safe to call at any time and from several processes at once.
+ * @param {{ root?: string }} [options]
+ * @returns {Promise<void>} rejects with a SetUpProblem when a person has to do something first
+ */
+export async function setUp({ root = repositoryRoot } = {}) {
+  if (isSetUp(root) && findNode24(root) !== undefined) return;
+
+  // Loaded only now: child processes and locks would double the time of the usual case.
+  const { install } = await import('./set-up/install.mjs');
+  const problem = await install(root);
+  if (problem !== undefined) throw new SetUpProblem(problem);
+}
+
+/**
+ * For programs that start with a set-up: what a person should read, without a stack trace.
+ * @param {unknown} failure
+ */
+export function explainSetUpFailure(failure) {
+  return failure instanceof SetUpProblem ? failure.message : `The set-up failed: ${failure}`;
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    await setUp({ root: argv[2] ?? repositoryRoot });
+  } catch (failure) {
+    console.error(explainSetUpFailure(failure));
+    process.exitCode = 1;
+  }
+}
