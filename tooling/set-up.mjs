@@ -12,7 +12,7 @@ import { isSetUp } from './set-up/stamp.mjs';
 export const repositoryRoot = fileURLToPath(new URL('..', import.meta.url));
 
 /** Something a person can act on: its message is all that is shown. */
-export class SetUpProblem extends Error {}
+class SetUpProblem extends Error {}
 
 /**
  * Installs what is missing below `root`. Safe to call at any time and from several processes at once.

@@ -1,0 +1,139 @@
+/** Holds the import table of STYLE.md. A change here is a change of architecture, so it is written out. */
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  allWorkspaces,
+  importsOf,
+  referencesOf,
+  sourcesOf,
+  type Workspace,
+  workspaceBehind,
+} from './workspaces.ts';
+
+const packages = ['protocol', 'policy', 'engine', 'client', 'tool-runner', 'ui'];
+
+/** What the product code of a workspace may import of ours. */
+const importTable: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  policy: ['protocol'],
+  engine: ['protocol', 'policy'],
+  client: ['protocol'],
+  'tool-runner': ['protocol', 'policy'],
+  ui: ['protocol', 'client'],
+  testing: packages, // imported by tests only
+  'apps/server': packages,
+  'apps/web': packages,
+  'apps/vscode': packages,
+  'apps/cli': packages,
+  'apps/emacs': packages,
+  bench: [...packages, 'testing'],
+  'tests/e2e': [...packages, 'testing', 'apps/server', 'apps/web', 'apps/vscode', 'apps/cli', 'apps/emacs'],
+};
+
+const all = allWorkspaces();
+
+describe.each(all)('$name', (workspace) => {
+  const allowed = importTable[workspace.name] ?? [];
+  const allowedInTests = [...allowed, 'testing'];
+
+  it('has a row in the import table', () => {
+    expect(Object.keys(importTable)).toContain(workspace.name);
+  });
+
+  it('imports only what its row allows', () => {
+    expect(offences(workspace, 'product', allowed)).toEqual([]);
+  });
+
+  it('imports in its tests only what its row allows, and testing', () => {
+    expect(offences(workspace, 'test', allowedInTests)).toEqual([]);
+  });
+
+  it('lists in its manifest only what its row allows', () => {
+    const { dependencies, optionalDependencies, peerDependencies, devDependencies } = workspace.manifest;
+    const forProduct = ours({ ...dependencies, ...optionalDependencies, ...peerDependencies });
+    expect(forProduct.filter((name) => !allowed.includes(name))).toEqual([]);
+    expect(ours(devDependencies).filter((name) => !allowedInTests.includes(name))).toEqual([]);
+  });
+
+  it('refers in its TypeScript project to just what its manifest lists', () => {
+    const listed = ours(workspace.manifest.dependencies);
+    expect(referencesOf(workspace, 'tsconfig.json', all)).toEqual(listed);
+  });
+
+  it('refers in the TypeScript project of its tests only to what they may import', () => {
+    const references = referencesOf(workspace, 'tsconfig.test.json', all) ?? [];
+    expect(references.filter((name) => !allowedInTests.includes(name))).toEqual([]);
+  });
+});
+
+describe('the import table', () => {
+  it('lets nothing but tests/e2e import an app', () => {
+    const importers = Object.keys(importTable).filter((name) =>
+      importTable[name]?.some((imported) => imported.startsWith('apps/')),
+    );
+    expect(importers).toEqual(['tests/e2e']);
+  });
+
+  it('lets no product code import testing', () => {
+    const importers = Object.keys(importTable).filter((name) => importTable[name]?.includes('testing'));
+    expect(importers).toEqual(['bench', 'tests/e2e']);
+  });
+
+  it('would notice every way to import', () => {
+    const text = `
+      import { a } from '@countersign/one';
+      import type { B } from '@countersign/two';
+      export { c } from '../../three/src/index.ts';
+      export * from '@countersign/four';
+      const five = await import('@countersign/five');
+      type Six = import('@countersign/six').Six;
+      const noImport = "from '@countersign/seven'";`;
+    expect([...importsOf('example.ts', text)].sort()).toEqual([
+      '../../three/src/index.ts',
+      '@countersign/five',
+      '@countersign/four',
+      '@countersign/one',
+      '@countersign/six',
+      '@countersign/two',
+    ]);
+  });
+
+  it('would notice an import past a manifest, by relative path or below a package name', () => {
+    const importer = join(folderOf('protocol'), 'src/index.ts');
+    const targets = ['../../policy/src/index.ts', '@countersign/policy/src/verdict.ts', './risk.ts', 'zod'];
+    expect(targets.map((target) => workspaceBehind(target, importer, all)?.name)).toEqual([
+      'policy',
+      'policy',
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+/** Imports that a row does not allow, as `file imports workspace`. */
+function offences(
+  workspace: Workspace,
+  kind: 'product' | 'test',
+  allowed: readonly string[],
+): readonly string[] {
+  return sourcesOf(workspace, kind).flatMap((source) => {
+    const path = join(workspace.folder, source);
+    return importsOf(path)
+      .map((specifier) => workspaceBehind(specifier, path, all)?.name)
+      .filter((name) => name !== undefined && name !== workspace.name && !allowed.includes(name))
+      .map((name) => `${source} imports ${name}`);
+  });
+}
+
+/** The names of those dependencies that are workspaces of ours. */
+function ours(dependencies: Readonly<Record<string, string>> | undefined): readonly string[] {
+  const names = Object.keys(dependencies ?? {});
+  return all
+    .filter(({ manifest }) => names.includes(manifest.name))
+    .map(({ name }) => name)
+    .sort();
+}
+
+function folderOf(name: string): string {
+  return all.find((workspace) => workspace.name === name)?.folder ?? `no workspace ${name}`;
+}

@@ -1,0 +1,54 @@
+/** Programs that a part of the suite needs from the system, and how they come here. */
+import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { env, getuid } from 'node:process';
+
+export interface Need {
+  /** Looked for on the PATH. */
+  readonly program: string;
+  readonly debianPackage: string;
+}
+
+/** Installs what is missing where we may (root on Debian), and returns what is missing still. */
+export async function obtain(needs: readonly Need[]): Promise<readonly Need[]> {
+  const missing = needs.filter((need) => !isOnPath(need.program));
+  if (missing.length === 0 || !mayInstall()) return missing;
+
+  const packages = missing.map((need) => need.debianPackage);
+  console.log(`Installing ${packages.join(', ')}, which the tests need …`);
+  // A fresh container has no package lists; one that has them may hold outdated ones.
+  if (!(await aptGet('install', ...packages)) && (await aptGet('update')))
+    await aptGet('install', ...packages);
+  return missing.filter((need) => !isOnPath(need.program));
+}
+
+function isOnPath(program: string): boolean {
+  return (env.PATH ?? '')
+    .split(delimiter)
+    .some((folder) => folder !== '' && isExecutable(join(folder, program)));
+}
+
+function mayInstall(): boolean {
+  return getuid?.() === 0 && isOnPath('apt-get');
+}
+
+function aptGet(...args: string[]): Promise<boolean> {
+  const child = spawn('apt-get', ['--yes', '--quiet', '--no-install-recommends', ...args], {
+    stdio: 'ignore',
+    env: { ...env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false));
+    child.on('close', (code) => resolve(code === 0));
+  });
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
