@@ -1,0 +1,93 @@
+/**
+ * `npm run lock`: after npm, adds to package-lock.json the packages for other platforms that npm left out.
+ *
+ * npm drops an optional package from the lock file when the registry at hand does not carry it, which happens
+ * with mirrors that hold only some platforms, and then `npm ci` refuses that same lock file everywhere. Such a
+ * package needs no more than its version and platform there: it is never fetched here, and where it is wanted
+ * npm looks it up by these. Its digest is unknown to us, so that machine trusts its registry for it.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * @typedef {{ version?: string, dev?: boolean, optionalDependencies?: Record<string, string> }} LockedPackage
+ * @typedef {{ name: string, version: string, wantedBy: string, dev: boolean }} LeftOut
+ */
+
+/**
+ * Optional packages that others in the lock file ask for and that it does not describe.
+ * @param {Record<string, LockedPackage>} packages
+ * @returns {LeftOut[]}
+ */
+export function leftOutOf(packages) {
+  return Object.entries(packages).flatMap(([wantedBy, { optionalDependencies = {}, dev = false }]) =>
+    Object.entries(optionalDependencies)
+      .filter(
+        ([name]) => !(`node_modules/${name}` in packages || `${wantedBy}/node_modules/${name}` in packages),
+      )
+      .map(([name, version]) => ({ name, version, wantedBy, dev })),
+  );
+}
+
+/**
+ * The lock file's entry for a package that we only know by name, e.g. `@biomejs/cli-linux-x64-musl`.
+ * @param {LeftOut} leftOut
+ */
+export function entryFor({ name, version, wantedBy, dev }) {
+  if (!/^\d+\.\d+\.\d+/.test(version))
+    throw new Error(`${wantedBy} wants ${name} ${version}: not one version.`);
+  const words = name.split(/[/-]/);
+  const os = words.find((word) => systems.includes(word));
+  const cpu = words.find((word) => processors.includes(word));
+  if (cpu === undefined) throw new Error(`Which platform is ${name} for? Its name does not say.`);
+  const libc = words.includes('musl') ? 'musl' : words.includes('gnu') ? 'glibc' : undefined;
+  return {
+    version,
+    cpu: [cpu],
+    ...(dev ? { dev } : {}),
+    ...(libc ? { libc: [libc] } : {}),
+    optional: true,
+    ...(os ? { os: [os] } : {}),
+  };
+}
+
+const systems = [
+  'aix',
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+];
+const processors = [
+  'arm',
+  'arm64',
+  'ia32',
+  'loong64',
+  'mips64el',
+  'ppc64',
+  'riscv64',
+  's390x',
+  'wasm32',
+  'x64',
+];
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const path = fileURLToPath(new URL('../package-lock.json', import.meta.url));
+  const lock = JSON.parse(readFileSync(path, 'utf8'));
+  const leftOut = leftOutOf(lock.packages);
+  const entries = [
+    ...Object.entries(lock.packages),
+    ...leftOut.map((each) => [`node_modules/${each.name}`, entryFor(each)]),
+  ];
+  // npm keeps its entries in this order, so that the next `npm install` changes nothing here.
+  lock.packages = Object.fromEntries(entries.sort(([left], [right]) => left.localeCompare(right, 'en')));
+  writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
+  if (leftOut.length > 0)
+    console.log(`Described ${leftOut.length} packages for other platforms in the lock file.`);
+}

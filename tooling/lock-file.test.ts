@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { entryFor, leftOutOf } from './complete-lock.mjs';
+
+const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
+  packages: Record<
+    string,
+    { version?: string; resolved?: string; link?: boolean; hasInstallScript?: boolean }
+  >;
+};
+
+it('describes every optional package, or `npm ci` would refuse it; `npm run lock` adds what is missing', () => {
+  expect(leftOutOf(lock.packages)).toEqual([]);
+});
+
+it('names no host, so that every machine can use its own registry', () => {
+  const hosts = Object.values(lock.packages).filter(
+    ({ resolved, link }) => resolved !== undefined && link !== true,
+  );
+  expect(hosts).toEqual([]);
+});
+
+it('finds what npm left out', () => {
+  const packages = {
+    'node_modules/tool': {
+      dev: true,
+      optionalDependencies: { 'tool-linux-x64': '1.0.0', 'tool-darwin-arm64': '1.0.0' },
+    },
+    'node_modules/tool-linux-x64': { version: '1.0.0' },
+  };
+  expect(leftOutOf(packages)).toEqual([
+    { name: 'tool-darwin-arm64', version: '1.0.0', wantedBy: 'node_modules/tool', dev: true },
+  ]);
+});
+
+it.each([
+  ['@biomejs/cli-linux-x64-musl', { os: ['linux'], cpu: ['x64'], libc: ['musl'] }],
+  ['@rolldown/binding-linux-arm64-gnu', { os: ['linux'], cpu: ['arm64'], libc: ['glibc'] }],
+  ['@rolldown/binding-android-arm-eabi', { os: ['android'], cpu: ['arm'] }],
+  ['@rolldown/binding-wasm32-wasi', { cpu: ['wasm32'] }],
+])('knows the platform of %s', (name, platform) => {
+  const leftOut = { name, version: '1.0.0', wantedBy: 'node_modules/tool', dev: false };
+  expect(entryFor(leftOut)).toEqual({ version: '1.0.0', optional: true, ...platform });
+});
+
+it('asks rather than guesses when a name says nothing about a platform', () => {
+  const leftOut = { name: 'fsevents', version: '1.0.0', wantedBy: 'node_modules/tool', dev: false };
+  expect(() => entryFor(leftOut)).toThrow('Which platform is fsevents for?');
+});
