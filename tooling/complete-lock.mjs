@@ -81,12 +81,10 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
   const path = fileURLToPath(new URL('../package-lock.json', import.meta.url));
   const lock = JSON.parse(readFileSync(path, 'utf8'));
   const leftOut = leftOutOf(lock.packages);
-  const entries = [
-    ...Object.entries(lock.packages),
-    ...leftOut.map((each) => [`node_modules/${each.name}`, entryFor(each)]),
-  ];
+  for (const each of leftOut) lock.packages[`node_modules/${each.name}`] = entryFor(each);
   // npm keeps its entries in this order, so that the next `npm install` changes nothing here.
-  lock.packages = Object.fromEntries(entries.sort(([left], [right]) => left.localeCompare(right, 'en')));
+  const paths = Object.keys(lock.packages).sort((left, right) => left.localeCompare(right, 'en'));
+  lock.packages = Object.fromEntries(paths.map((each) => [each, lock.packages[each]]));
   writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
   if (leftOut.length > 0)
     console.log(`Described ${leftOut.length} packages for other platforms in the lock file.`);
