@@ -1,8 +1,17 @@
+export type { CommandOperand } from './command/command-check.ts';
 export type { Disk, DiskEntry } from './disk.ts';
+export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
+export { type Glob, type ParsedGlob, parseGlob } from './glob.ts';
 export {
   type CheckedPath,
   type PathCheck,
   PathValidator,
   type PathValidatorOptions,
 } from './path-validator.ts';
+export { type LoadedPolicy, type PolicyOwner, type PolicyReading, readPolicyFile } from './policy-rules.ts';
+export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
+export { SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
+export type { SimpleCommand } from './shell/shell-check.ts';
+export { SizeLimiter } from './size-limiter.ts';
+export { type Decision, ToolCallPolicy, type ToolCallPolicyOptions } from './tool-call-policy.ts';
 export { type Allowed, isRefused, type Refused, stricter, type Verdict } from './verdict.ts';

@@ -19,7 +19,9 @@ export interface PathValidatorOptions {
 /** A path that is inside the workspace and not sensitive. */
 export interface CheckedPath {
   readonly ok: true;
-  /** Below the root, with links resolved as far as a disk told; `''` is the root itself. */
+  /** Below the root as the text alone says; `''` is the root itself. */
+  readonly named: string;
+  /** Below the root, with links resolved as far as a disk told. */
   readonly relative: string;
   /** What stands there; `undefined` when nothing does, or when no disk was looked at. */
   readonly entry: DiskEntry | undefined;
@@ -106,6 +108,7 @@ export class PathValidator {
     }
     return {
       ok: true,
+      named: lexical,
       relative,
       entry,
       executesLater: firstPlace(names, (name) => executingPlaces.find(name)),
@@ -167,7 +170,7 @@ export class PathValidator {
 
   #isLifted(lexical: string, relative: string): boolean {
     const lifted = this.#options.liftedSensitivePaths;
-    return lifted?.has(lexical) && lifted.has(relative);
+    return lifted ? lifted.has(lexical) && lifted.has(relative) : false;
   }
 }
 

@@ -1,1 +1,2 @@
+export { openInside } from './open-inside.ts';
 export { realDisk } from './real-disk.ts';

@@ -1,0 +1,67 @@
+import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
+import { policyCommand } from './policy-command.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+
+const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
+
+  countersign policy explain TOOL …   what would be decided about one call, and why
+  countersign policy check            the same for many calls, as JSON Lines
+  countersign policy try              type calls and see the decisions; nothing is executed
+
+  countersign COMMAND --help          more about one of them
+`;
+
+/** Runs one command line and answers with its exit status: 0 done, 2 the input was wrong, 1 we failed. */
+export async function main(argv: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
+  try {
+    const [command, ...rest] = argv;
+    switch (command) {
+      case 'policy':
+        return await policyCommand(rest, terminal);
+      case undefined:
+      case 'help':
+      case '--help':
+      case '-h':
+        await terminal.write(help);
+        return 0;
+      default:
+        throw new CountersignError('USAGE', {
+          problem: `There is no command "${command}"`,
+          help: 'countersign --help',
+        });
+    }
+  } catch (error) {
+    return reportFailure(error, terminal);
+  }
+}
+
+/** One line that says what happened and what to do next; a stack trace only when DEBUG asks for it. */
+function reportFailure(error: unknown, terminal: Terminal): number {
+  if (isClosedPipe(error)) return 0;
+  if (error instanceof CountersignError) {
+    terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
+    return 2;
+  }
+  const { message } = describeError('USAGE', { problem: usageProblem(error), help: 'countersign --help' });
+  if (isArgumentError(error)) {
+    terminal.writeError(`error: ${makeVisible(message)} [USAGE]\n`);
+    return 2;
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  terminal.writeError(`error: ${makeVisible(text)} [INTERNAL]\n`);
+  if (process.env.DEBUG && error instanceof Error) terminal.writeError(`${error.stack}\n`);
+  return 1;
+}
+
+/** The reader of our output went away (`| head`): nothing is wrong. */
+const isClosedPipe = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE';
+
+/** What `parseArgs` throws for an unknown or incomplete option. */
+const isArgumentError = (error: unknown): boolean =>
+  String((error as NodeJS.ErrnoException | undefined)?.code).startsWith('ERR_PARSE_ARGS');
+
+const usageProblem = (error: unknown): string => {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split('. ')[0] ?? message;
+};

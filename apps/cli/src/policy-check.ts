@@ -1,0 +1,88 @@
+import { type Decision, isRefused, type ToolCallPolicy } from '@countersign/policy';
+import { describeError } from '@countersign/protocol';
+import type { Terminal } from './terminal.ts';
+
+/** One line of the answer (RK-4). */
+export interface CheckLine {
+  readonly id: unknown;
+  readonly decision: 'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT';
+  readonly code?: string;
+  readonly reasons: readonly { readonly rule: string; readonly why: string }[];
+}
+
+const MAX_LINE_CHARACTERS = 128 * 1024 * 1024;
+const OUTPUT_CHUNK_CHARACTERS = 64 * 1024;
+
+/**
+ * Reads calls as JSON Lines and prints a decision for each, in order. A line that is no call is answered with
+ * REJECT like any other, named on standard error, and makes the exit status 2; the rest is still decided.
+ */
+export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal): Promise<number> {
+  let number = 0;
+  let wrong = 0;
+  let output = '';
+  for await (const line of linesOf(terminal.stdin)) {
+    number++;
+    if (line.trim() === '') continue;
+    const call = readCall(line);
+    if ('problem' in call) {
+      wrong++;
+      const { code, message } = describeError('INVALID_JSON', { problem: call.problem });
+      terminal.writeError(`line ${number}: ${message} [${code}]\n`);
+      output += `${JSON.stringify({ id: null, decision: 'REJECT', code, reasons: [{ rule: 'PARAM-1', why: message }] })}\n`;
+    } else {
+      output += `${JSON.stringify(toCheckLine(call.id, policy.decide(call.tool, call.args)))}\n`;
+    }
+    if (output.length > OUTPUT_CHUNK_CHARACTERS) {
+      await terminal.write(output);
+      output = '';
+    }
+  }
+  if (output !== '') await terminal.write(output);
+  return wrong === 0 ? 0 : 2;
+}
+
+export function toCheckLine(id: unknown, { verdict }: Decision): CheckLine {
+  const reasons = verdict.reasons.map(({ rule, why, operand }) => ({
+    rule,
+    why,
+    ...(operand !== undefined && { operand }),
+  }));
+  if (isRefused(verdict)) return { id, decision: 'REJECT', code: verdict.code, reasons };
+  return { id, decision: verdict.decision, reasons };
+}
+
+type Call =
+  | { readonly id: unknown; readonly tool: unknown; readonly args: unknown }
+  | { readonly problem: string };
+
+function readCall(line: string): Call {
+  if (line.length > MAX_LINE_CHARACTERS) return { problem: 'the line is too long' };
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    return { problem: 'it is not an object' };
+  const { id = null, tool, args } = value as Record<string, unknown>;
+  return { id, tool, args };
+}
+
+/** Lines of a stream of UTF-8, without their ends; a last line needs no end. */
+async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncIterable<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of input) {
+    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', start)) {
+      yield rest.slice(start, end);
+      start = end + 1;
+    }
+    rest = rest.slice(start);
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
+}

@@ -1,0 +1,52 @@
+import { createInterface } from 'node:readline/promises';
+import type { ToolCallPolicy } from '@countersign/policy';
+import { CountersignError, makeVisible } from '@countersign/protocol';
+import { callFromWords, splitLine } from './call-words.ts';
+import { explanation } from './policy-explain.ts';
+import { styles, type Terminal } from './terminal.ts';
+
+const examples = [
+  'read_file path=README.md',
+  'edit_file path=src/greeting.js old=Helo new=Hello',
+  'run npm test',
+  'run cat ../../etc/passwd',
+  'shell_exec command="rm -rf /"',
+];
+
+/** Shows the decision on a few calls, then on whatever is typed, until the input ends. Nothing is executed. */
+export async function tryCalls(
+  policy: ToolCallPolicy,
+  terminal: Terminal,
+  workspace: string,
+): Promise<number> {
+  const style = styles(terminal.color);
+  if (!terminal.interactive) {
+    for (const line of examples) await show(line);
+    return 0;
+  }
+  await terminal.write(
+    `\n  ${style.bold('What would Countersign decide?')} Type a tool call; nothing is executed. Ctrl-D ends.\n` +
+      `  Workspace ${makeVisible(workspace)}\n\n  For example\n${examples.map((line) => `    ${style.cyan(line)}\n`).join('')}\n`,
+  );
+  const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: '  call> ' });
+  lines.prompt();
+  for await (const line of lines) {
+    if (line.trim() !== '') await show(line);
+    lines.prompt();
+  }
+  await terminal.write('\n');
+  return 0;
+
+  async function show(line: string): Promise<void> {
+    if (!terminal.interactive) await terminal.write(`\n  ${style.cyan(`> ${line}`)}\n`);
+    try {
+      const call = callFromWords(splitLine(line));
+      await terminal.write(
+        `${explanation(call, policy.decide(call.tool, call.args), workspace, terminal.color)}\n\n`,
+      );
+    } catch (error) {
+      if (!(error instanceof CountersignError)) throw error;
+      await terminal.write(`  ${style.red(error.message)}\n\n`);
+    }
+  }
+}

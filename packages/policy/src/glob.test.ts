@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseGlob } from './glob.ts';
+
+const matches = (pattern: string, path: string): boolean => {
+  const parsed = parseGlob(pattern);
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.glob.matches(path);
+};
+
+describe('parseGlob', () => {
+  it.each([
+    ['*.ts', 'src/app.ts', true],
+    ['*.ts', 'src/app.js', false],
+    ['src/*.ts', 'src/app.ts', true],
+    ['src/*.ts', 'src/deep/app.ts', false],
+    ['src/**', 'src/deep/app.ts', true],
+    ['src/**', 'src', true],
+    ['**/*.test.ts', 'a/b/c.test.ts', true],
+    ['**/*.test.ts', 'c.test.ts', true],
+    ['a?c', 'abc', true],
+    ['a?c', 'ac', false],
+    ['[a-c]x', 'bx', true],
+    ['[!a-c]x', 'bx', false],
+    ['[', '[', true],
+    ['{a,b}/*.md', 'b/x.md', true],
+    ['*.{ts,tsx}', 'x.tsx', true],
+    ['{a', '{a', true],
+    ['a\\*b', 'a*b', true],
+    ['a\\*b', 'axb', false],
+    ['./src/*.ts', 'src/a.ts', true],
+    ['docs/', 'docs', true],
+    ['*', '.env', true],
+    ['größe.*', 'größe.md', true],
+  ])('%j on %j is %s', (pattern, path, expected) => {
+    expect(matches(pattern, path)).toBe(expected);
+  });
+
+  it('refuses what is too long, has a NUL, or explodes into alternatives', () => {
+    expect(parseGlob('x'.repeat(1001)).ok).toBe(false);
+    expect(parseGlob('a\0b').ok).toBe(false);
+    expect(parseGlob('{a,b}'.repeat(10)).ok).toBe(false);
+  });
+
+  it('is not stalled by patterns that make backtracking matchers explode', () => {
+    expect(matches('a*'.repeat(400), `${'a'.repeat(4000)}b`)).toBe(true);
+    expect(matches(`${'*a'.repeat(400)}c`, 'a'.repeat(4000))).toBe(false);
+    expect(matches(`${'**/'.repeat(300)}x`, `${'a/'.repeat(2000)}y`)).toBe(false);
+  });
+
+  it('never crashes, and a text without special characters matches itself', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (pattern, path) => {
+        const parsed = parseGlob(pattern);
+        return !parsed.ok || typeof parsed.glob.matches(path) === 'boolean';
+      }),
+    );
+    fc.assert(fc.property(fc.stringMatching(/^[a-z0-9_-]{1,20}$/), (name) => matches(name, `x/${name}`)));
+  });
+});

@@ -1,0 +1,185 @@
+/**
+ * Globs on workspace-relative paths, matched in time bounded by pattern × text: no backtracking explosion, so a
+ * hostile pattern cannot stall us. `*` and `?` stay within one component, `**` spans components, `[a-z]` and
+ * `[!a-z]` are classes, `{a,b}` alternatives. A pattern without `/` is tried on the last component alone.
+ */
+export interface Glob {
+  matches(path: string): boolean;
+}
+
+export type ParsedGlob =
+  | { readonly ok: true; readonly glob: Glob }
+  | { readonly ok: false; readonly problem: string };
+
+const MAX_ALTERNATIVES = 64;
+const MAX_CHARACTERS = 1000;
+
+export function parseGlob(pattern: string): ParsedGlob {
+  if (pattern.length > MAX_CHARACTERS)
+    return { ok: false, problem: `it is longer than ${MAX_CHARACTERS} characters` };
+  if (pattern.includes('\u0000')) return { ok: false, problem: 'it contains a NUL character' };
+  const alternatives = expandBraces(pattern);
+  if (alternatives === undefined)
+    return { ok: false, problem: `it has more than ${MAX_ALTERNATIVES} alternatives` };
+  const compiled = alternatives.map((alternative) =>
+    alternative
+      .split('/')
+      .filter((part) => part !== '' && part !== '.')
+      .map(tokenise),
+  );
+  const onNameOnly = !pattern.replace(/\/+$/, '').includes('/');
+  return {
+    ok: true,
+    glob: {
+      matches(path) {
+        const components = path.split('/').filter((part) => part !== '' && part !== '.');
+        const subject = onNameOnly ? components.slice(-1) : components;
+        return compiled.some((segments) => matchesComponents(segments, subject));
+      },
+    },
+  };
+}
+
+type Token =
+  | { readonly kind: 'char'; readonly value: string }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'star' }
+  | {
+      readonly kind: 'class';
+      readonly negated: boolean;
+      readonly ranges: readonly (readonly [string, string])[];
+    };
+
+type Segment = readonly Token[] | '**';
+
+/** `a{b,c}d` → `abd`, `acd`; undefined when there would be too many. An unbalanced brace is literal. */
+function expandBraces(pattern: string): string[] | undefined {
+  const done: string[] = [];
+  const todo = [pattern];
+  while (todo.length > 0) {
+    const current = todo.pop() as string;
+    const braces = findBraces(current);
+    if (!braces) done.push(current);
+    else {
+      const { start, end, parts } = braces;
+      for (const part of parts) todo.push(current.slice(0, start) + part + current.slice(end + 1));
+    }
+    if (todo.length + done.length > MAX_ALTERNATIVES) return undefined;
+  }
+  return done;
+}
+
+/** The first innermost `{…,…}`. */
+function findBraces(text: string): { start: number; end: number; parts: string[] } | undefined {
+  let start = -1;
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i];
+    if (character === '\\') i++;
+    else if (character === '{') start = i;
+    else if (character === '}' && start >= 0) {
+      const inner = text.slice(start + 1, i);
+      if (inner.includes(',')) return { start, end: i, parts: inner.split(',') };
+      start = -1;
+    }
+  }
+  return undefined;
+}
+
+function tokenise(segment: string): Segment {
+  if (segment === '**') return '**';
+  const tokens: Token[] = [];
+  const characters = [...segment];
+  for (let i = 0; i < characters.length; i++) {
+    const character = characters[i] as string;
+    if (character === '*') {
+      if (tokens.at(-1)?.kind !== 'star') tokens.push({ kind: 'star' });
+    } else if (character === '?') tokens.push({ kind: 'any' });
+    else if (character === '\\' && i + 1 < characters.length)
+      tokens.push({ kind: 'char', value: characters[++i] as string });
+    else if (character === '[') {
+      const parsed = parseClass(characters, i);
+      if (parsed) {
+        tokens.push(parsed.token);
+        i = parsed.end;
+      } else tokens.push({ kind: 'char', value: '[' });
+    } else tokens.push({ kind: 'char', value: character });
+  }
+  return tokens;
+}
+
+function parseClass(characters: readonly string[], start: number): { token: Token; end: number } | undefined {
+  let i = start + 1;
+  const negated = characters[i] === '!' || characters[i] === '^';
+  if (negated) i++;
+  const ranges: [string, string][] = [];
+  const first = i;
+  for (; i < characters.length; i++) {
+    const low = characters[i] as string;
+    if (low === ']' && i > first) return { token: { kind: 'class', negated, ranges }, end: i };
+    if (characters[i + 1] === '-' && characters[i + 2] !== undefined && characters[i + 2] !== ']') {
+      ranges.push([low, characters[i + 2] as string]);
+      i += 2;
+    } else ranges.push([low, low]);
+  }
+  return undefined;
+}
+
+/** Dynamic programming over components: `reachable` holds which pattern positions fit the text so far. */
+function matchesComponents(segments: readonly Segment[], components: readonly string[]): boolean {
+  let reachable = closure(segments, new Set([0]));
+  for (const component of components) {
+    const next = new Set<number>();
+    const characters = [...component];
+    for (const position of reachable) {
+      const segment = segments[position];
+      if (segment === undefined) continue;
+      if (segment === '**') next.add(position);
+      else if (matchesName(segment, characters)) next.add(position + 1);
+    }
+    reachable = closure(segments, next);
+    if (reachable.size === 0) return false;
+  }
+  return reachable.has(segments.length);
+}
+
+/** `**` may stand for nothing, so the position behind it is reachable too. */
+function closure(segments: readonly Segment[], positions: Set<number>): Set<number> {
+  for (const position of positions) if (segments[position] === '**') positions.add(position + 1);
+  return positions;
+}
+
+/** The classic two-pointer match: on a mismatch, let the last star take one character more. */
+function matchesName(tokens: readonly Token[], text: readonly string[]): boolean {
+  let token = 0;
+  let position = 0;
+  let star = -1;
+  let starPosition = 0;
+  while (position < text.length) {
+    const current = tokens[token];
+    if (current?.kind === 'star') {
+      star = token++;
+      starPosition = position;
+    } else if (current && matchesCharacter(current, text[position] as string)) {
+      token++;
+      position++;
+    } else if (star >= 0) {
+      token = star + 1;
+      position = ++starPosition;
+    } else return false;
+  }
+  while (tokens[token]?.kind === 'star') token++;
+  return token === tokens.length;
+}
+
+function matchesCharacter(token: Token, character: string): boolean {
+  switch (token.kind) {
+    case 'char':
+      return token.value === character;
+    case 'any':
+      return true;
+    case 'class':
+      return token.ranges.some(([low, high]) => low <= character && character <= high) !== token.negated;
+    case 'star':
+      return false;
+  }
+}

@@ -1,0 +1,390 @@
+import {
+  type BuiltInToolCall,
+  defaultLimits,
+  describeError,
+  type Limits,
+  type Reason,
+  type RiskLevel,
+  type ToolParams,
+} from '@countersign/protocol';
+import type { CommandOperand } from './command/command-check.ts';
+import { CommandValidator } from './command/command-validator.ts';
+import type { Disk } from './disk.ts';
+import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
+import { parseGlob } from './glob.ts';
+import { type CheckedPath, PathValidator } from './path-validator.ts';
+import { isBranchName, isRemoteName } from './ref-name.ts';
+import type { SimpleCommand } from './shell/shell-check.ts';
+import { ShellValidator } from './shell/shell-validator.ts';
+import { SizeLimiter } from './size-limiter.ts';
+import { allow, isRefused, type Refused, refuse, stricter, type Verdict } from './verdict.ts';
+import { writeRuleFor } from './write-rules.ts';
+
+export interface RiskAssessorOptions {
+  /** Absolute path of the workspace root. */
+  readonly root: string;
+  /** Without one, the decision is made on text alone, as on the server. */
+  readonly disk?: Disk;
+  readonly limits?: Limits;
+  /** The person's home directory, so that a shell line's `~` is understood. */
+  readonly home?: string;
+  /** From the person's own policy file (RK-5). */
+  readonly liftedSensitivePaths?: ReadonlySet<string>;
+  readonly addedPrograms?: ReadonlyMap<string, RiskLevel>;
+}
+
+/** What was found out about one call: the verdict, and what cards, digests, grants and policy rules look at. */
+export interface CallAssessment {
+  readonly verdict: Verdict;
+  /** Files the call names, workspace-relative. */
+  readonly operands: readonly CommandOperand[];
+  /** Programs the call would start, word by word. */
+  readonly commands: readonly SimpleCommand[];
+  /** A place of VA-3 is written: no grant and no allow rule covers that. */
+  readonly executesLater: boolean;
+}
+
+/**
+ * Validates a call whose parameters have the right shape, and says how risky it is and why (RK-1 to RK-3). The
+ * same code decides on the server, by text, and in the runner, with the real disk (VA-8).
+ */
+export class RiskAssessor {
+  readonly paths: PathValidator;
+  readonly #commands: CommandValidator;
+  readonly #shell: ShellValidator;
+  readonly #sizes: SizeLimiter;
+  readonly #disk: Disk | undefined;
+
+  constructor(options: RiskAssessorOptions) {
+    const limits = options.limits ?? defaultLimits;
+    const { disk, home, liftedSensitivePaths, addedPrograms } = options;
+    this.#disk = disk;
+    this.#sizes = new SizeLimiter(limits);
+    this.paths = new PathValidator({
+      root: options.root,
+      maxCharacters: limits.pathCharacters,
+      ...(disk && { disk }),
+      ...(liftedSensitivePaths && { liftedSensitivePaths }),
+    });
+    this.#commands = new CommandValidator({
+      paths: this.paths,
+      limits,
+      ...(addedPrograms && { addedPrograms }),
+    });
+    this.#shell = new ShellValidator({ paths: this.paths, limits, ...(home !== undefined && { home }) });
+  }
+
+  assess({ tool, params }: BuiltInToolCall): CallAssessment {
+    switch (tool) {
+      case 'read_file':
+        return this.#read(params.path, 'only reads a file of the workspace');
+      case 'diagnostics':
+      case 'symbols':
+      case 'hover':
+      case 'definition':
+      case 'references':
+        return this.#read(params.path, 'only asks a language server about a file of the workspace');
+      case 'list_directory':
+        return this.#look(params.path, params.pattern, 'only lists a directory of the workspace');
+      case 'search_files':
+        return this.#look(params.path ?? '.', params.pattern, 'only searches in the workspace');
+      case 'write_file':
+        return this.#write(params);
+      case 'edit_file':
+        return this.#edit(params);
+      case 'copy_file':
+        return this.#copy(params);
+      case 'delete_file':
+        return this.#delete(params.path);
+      case 'create_directory':
+        return this.#createDirectory(params.path);
+      case 'execute_command':
+        return this.#command(params);
+      case 'shell_exec':
+        return this.#shellLine(params.command, params.cwd, params.timeout);
+      case 'shell_background':
+        return this.#shellLine(params.command, params.cwd);
+      case 'shell_output':
+      case 'shell_kill':
+        return justOf(
+          allow('LOW', [{ rule: 'SHELL-1', why: "concerns a background job of the session's own" }]),
+        );
+      case 'git_status':
+      case 'git_diff':
+      case 'git_log':
+        return this.#gitRead(params.path);
+      case 'git_commit':
+        return this.#gitCommit(params);
+      case 'git_branch':
+        return gitBranch(params);
+      case 'git_push':
+        return gitPush(params);
+    }
+  }
+
+  #read(path: string, why: string): CallAssessment {
+    const file = this.#existingFile(path);
+    if (isRefusal(file)) return justOf(file);
+    return withOperands(
+      stricter(allow('LOW', [{ rule: 'READ-1', why, operand: path }]), cautions(path, file)),
+      [file, 'read'],
+    );
+  }
+
+  #look(path: string, pattern: string | undefined, why: string): CallAssessment {
+    const checked = this.paths.check(path);
+    if (!checked.ok) return justOf(checked.refused);
+    if (this.#disk && !checked.entry) return justOf(notFound(path));
+    if (checked.entry && checked.entry.type !== 'directory')
+      return justOf(simpleRefusal('NOT_A_DIRECTORY', path));
+    const glob = pattern === undefined ? undefined : parseGlob(pattern);
+    if (glob && !glob.ok) {
+      const why = `the pattern cannot be used: ${glob.problem}`;
+      return justOf(
+        refuse(
+          'PATTERN_INVALID',
+          { pattern: shorten(pattern ?? ''), problem: glob.problem },
+          { rule: 'READ-3', why },
+        ),
+      );
+    }
+    return withOperands(allow('LOW', [{ rule: 'READ-2', why, operand: path }]), [checked, 'read']);
+  }
+
+  #write({ path, content, mode }: ToolParams<'write_file'>): CallAssessment {
+    const target = this.#writable(path);
+    if (isRefusal(target)) return justOf(target);
+    const existing = mode === 'append' ? (target.entry?.size ?? 0) : 0;
+    const tooLarge = this.#sizes.checkContent(path, content, existing);
+    if (tooLarge) return justOf(tooLarge);
+    return withOperands(writeRisk(path, target), [target, 'write']);
+  }
+
+  #edit({ path, new: content }: ToolParams<'edit_file'>): CallAssessment {
+    const existing = this.#existingFile(path);
+    if (isRefusal(existing)) return justOf(existing);
+    const target = this.#writable(path);
+    if (isRefusal(target)) return justOf(target);
+    const tooLarge = this.#sizes.checkContent(path, content);
+    if (tooLarge) return justOf(tooLarge);
+    return withOperands(writeRisk(path, target), [target, 'write']);
+  }
+
+  #copy({ source, dest }: ToolParams<'copy_file'>): CallAssessment {
+    const from = this.#existingFile(source, { anyKind: true });
+    if (isRefusal(from)) return justOf(from);
+    const to = this.#writable(dest);
+    if (isRefusal(to)) return justOf(to);
+    const verdict = stricter(writeRisk(dest, to), cautions(source, from));
+    return withOperands(verdict, [from, 'read'], [to, 'write']);
+  }
+
+  #delete(path: string): CallAssessment {
+    const file = this.#existingFile(path, { anyKind: true, anySize: true });
+    if (isRefusal(file)) return justOf(file);
+    const reason = { rule: 'DELETE-1', why: 'deletes a file', operand: path };
+    return withOperands(stricter(allow('HIGH', [reason]), laterRisk(path, file)), [file, 'write']);
+  }
+
+  #createDirectory(path: string): CallAssessment {
+    const checked = this.paths.check(path);
+    if (!checked.ok) return justOf(checked.refused);
+    if (checked.relative === '') return justOf(simpleRefusal('PATH_IS_ROOT', path));
+    if (checked.entry && checked.entry.type !== 'directory')
+      return justOf(simpleRefusal('FILE_EXISTS', path));
+    const reason = { rule: 'DIR-1', why: 'creates a directory in the workspace', operand: path };
+    return withOperands(stricter(allow('MEDIUM', [reason]), laterRisk(path, checked)), [checked, 'write']);
+  }
+
+  #command({ command, args, timeout }: ToolParams<'execute_command'>): CallAssessment {
+    const { verdict, operands } = this.#commands.check(command, args);
+    const tooLong = this.#sizes.checkTimeout(timeout);
+    const commands = [{ words: [command, ...args] }];
+    return {
+      verdict: tooLong ? stricter(verdict, tooLong) : verdict,
+      operands,
+      commands,
+      executesLater: this.#writesLater(operands),
+    };
+  }
+
+  #shellLine(command: string, cwd: string | undefined, timeout?: number): CallAssessment {
+    const { verdict, operands, commands } = this.#shell.check(command, cwd);
+    const tooLong = timeout === undefined ? undefined : this.#sizes.checkTimeout(timeout);
+    return {
+      verdict: tooLong ? stricter(verdict, tooLong) : verdict,
+      operands,
+      commands,
+      executesLater: this.#writesLater(operands),
+    };
+  }
+
+  #gitRead(path: string | undefined): CallAssessment {
+    const verdict = allow('LOW', [{ rule: 'GIT-1', why: 'only reads from the git repository' }]);
+    if (path === undefined) return justOf(verdict);
+    const checked = this.paths.check(path);
+    return checked.ok ? withOperands(verdict, [checked, 'read']) : justOf(checked.refused);
+  }
+
+  #gitCommit({ files, message }: ToolParams<'git_commit'>): CallAssessment {
+    const operands: [CheckedPath, 'read'][] = [];
+    for (const file of files) {
+      const checked = this.paths.check(file);
+      if (!checked.ok) return justOf(checked.refused);
+      operands.push([checked, 'read']);
+    }
+    if (message.includes('\u0000'))
+      return justOf(invalidParams('git_commit', 'the message contains a NUL character'));
+    const reason = {
+      rule: 'GIT-2',
+      why: 'makes a commit; hooks of the repository run',
+      operand: files.join(' '),
+    };
+    return withOperands(allow('MEDIUM', [reason]), ...operands);
+  }
+
+  /** A path that names a regular file we can read. Where a disk is known, it must be there. */
+  #existingFile(path: string, may: { anyKind?: boolean; anySize?: boolean } = {}): CheckedPath | Refused {
+    const checked = this.paths.check(path);
+    if (!checked.ok) return checked.refused;
+    if (checked.relative === '') return simpleRefusal('PATH_IS_ROOT', path);
+    if (checked.entry?.type === 'directory') return simpleRefusal('IS_A_DIRECTORY', path);
+    if (!this.#disk) return checked;
+    if (!checked.entry) return notFound(path);
+    const tooLarge = may.anySize ? undefined : this.#sizes.checkFile(path, checked.entry.size);
+    if (tooLarge) return tooLarge;
+    if (!may.anyKind && this.#kindOf(this.#disk, checked.relative).kind === 'binary')
+      return simpleRefusal('BINARY_FILE', path);
+    return checked;
+  }
+
+  #kindOf(disk: Disk, relative: string): FileKind {
+    return fileKindOf(disk.readHead(`${this.paths.root}/${relative}`, SNIFF_BYTES) ?? new Uint8Array());
+  }
+
+  /** A path that a file may be written to. */
+  #writable(path: string): CheckedPath | Refused {
+    const checked = this.paths.check(path);
+    if (!checked.ok) return checked.refused;
+    if (checked.relative === '') return simpleRefusal('PATH_IS_ROOT', path);
+    if (path.endsWith('/') || checked.entry?.type === 'directory')
+      return simpleRefusal('IS_A_DIRECTORY', path);
+    for (const name of [checked.named, checked.relative]) {
+      const rule = writeRuleFor(name);
+      if (rule.effect !== 'REJECT') continue;
+      const extension = name.slice(name.lastIndexOf('.'));
+      return refuse(
+        'EXTENSION_REFUSED',
+        { path, extension },
+        { rule: rule.id, why: `"${path}" ${rule.why}`, operand: path },
+      );
+    }
+    return checked;
+  }
+
+  #writesLater(operands: readonly CommandOperand[]): boolean {
+    return operands.some((operand) => {
+      if (operand.use !== 'write' || operand.path === '') return false;
+      const checked = this.paths.check(operand.path);
+      return checked.ok && checked.executesLater !== undefined;
+    });
+  }
+}
+
+/** The level of writing a file: by its extension, under each name it has, and by the place it is in. */
+function writeRisk(path: string, target: CheckedPath): Verdict {
+  const rules = target.named === target.relative ? [target.named] : [target.named, target.relative];
+  const byExtension = rules.map((name): Verdict => {
+    const rule = writeRuleFor(name);
+    const level = rule.effect === 'REJECT' ? 'HIGH' : rule.effect; // refused already, by #writable
+    return allow(level, [{ rule: rule.id, why: rule.why, operand: path }]);
+  });
+  const verdict = byExtension.reduce(stricter);
+  return stricter(stricter(verdict, laterRisk(path, target)), cautions(path, target));
+}
+
+/** VA-3: what is written here is executed later, so it is HIGH. */
+function laterRisk(path: string, target: CheckedPath): Verdict {
+  const place = target.executesLater;
+  if (!place) return allow('LOW');
+  return allow('HIGH', [{ rule: place.id, why: `changes a ${place.kind}`, operand: path }]);
+}
+
+/** Reasons to ask that do not depend on what the call does with the file. */
+function cautions(path: string, file: CheckedPath): Verdict {
+  let verdict: Verdict = allow('LOW');
+  if (file.entry && file.entry.type === 'file' && file.entry.hardLinks > 1) {
+    const why = 'has several names (hard links), so it may also be a file outside the workspace';
+    verdict = stricter(verdict, allow('MEDIUM', [{ rule: 'PATH-5', why, operand: path }]));
+  }
+  if (file.liftedSensitive) {
+    const why = `is a sensitive file (${file.liftedSensitive.kind}) that your own policy makes available`;
+    verdict = stricter(verdict, allow('HIGH', [{ rule: 'PATH-6', why, operand: path }]));
+  }
+  return verdict;
+}
+
+function gitBranch({ name, create }: ToolParams<'git_branch'>): CallAssessment {
+  if (name !== undefined && !isBranchName(name)) {
+    return justOf(invalidParams('git_branch', `"${shorten(name)}" is not a branch name`));
+  }
+  if (!create) return justOf(allow('LOW', [{ rule: 'GIT-3', why: 'only lists branches' }]));
+  if (name === undefined) return justOf(invalidParams('git_branch', 'name: to create a branch, name it'));
+  return justOf(allow('MEDIUM', [{ rule: 'GIT-4', why: 'creates a branch', operand: name }]));
+}
+
+function gitPush({ remote, branch }: ToolParams<'git_push'>): CallAssessment {
+  if (!isRemoteName(remote)) {
+    return justOf(invalidParams('git_push', `"${shorten(remote)}" is not the name of a configured remote`));
+  }
+  if (branch !== undefined && !isBranchName(branch)) {
+    return justOf(invalidParams('git_push', `"${shorten(branch)}" is not a branch name`));
+  }
+  const reason: Reason = {
+    rule: 'GIT-5',
+    why: 'publishes commits to another machine, which cannot be undone from here',
+    operand: remote,
+  };
+  return justOf(allow('HIGH', [reason], true));
+}
+
+const isRefusal = (value: CheckedPath | Refused): value is Refused => 'decision' in value;
+
+const justOf = (verdict: Verdict): CallAssessment => ({
+  verdict,
+  operands: [],
+  commands: [],
+  executesLater: false,
+});
+
+function withOperands(verdict: Verdict, ...files: [CheckedPath, CommandOperand['use']][]): CallAssessment {
+  if (isRefused(verdict)) return justOf(verdict);
+  return {
+    verdict,
+    operands: files.map(([file, use]) => ({ path: file.relative, use })),
+    commands: [],
+    executesLater: files.some(([file, use]) => use === 'write' && file.executesLater !== undefined),
+  };
+}
+
+function notFound(path: string): Refused {
+  return refuse(
+    'FILE_NOT_FOUND',
+    { path: shorten(path) },
+    { rule: 'PATH-7', why: 'there is nothing there', operand: path },
+  );
+}
+
+function simpleRefusal(
+  code: 'PATH_IS_ROOT' | 'IS_A_DIRECTORY' | 'NOT_A_DIRECTORY' | 'FILE_EXISTS' | 'BINARY_FILE',
+  path: string,
+): Refused {
+  const { message } = describeError(code, { path: shorten(path) });
+  return refuse(code, { path: shorten(path) }, { rule: 'PATH-8', why: message, operand: path });
+}
+
+function invalidParams(tool: string, problem: string): Refused {
+  return refuse('INVALID_PARAMS', { tool, problem }, { rule: 'PARAM-1', why: problem });
+}
+
+const shorten = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 200)}…`);

@@ -1,0 +1,119 @@
+import {
+  type BuiltInToolCall,
+  type Limits,
+  type PolicyRule,
+  parseToolCall,
+  type RiskLevel,
+  riskLevels,
+} from '@countersign/protocol';
+import type { Disk } from './disk.ts';
+import type { CompiledRule, LoadedPolicy } from './policy-rules.ts';
+import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
+import { type Allowed, allow, isRefused, refuse, stricter, type Verdict } from './verdict.ts';
+
+export interface ToolCallPolicyOptions {
+  /** Absolute path of the workspace root. */
+  readonly root: string;
+  readonly disk?: Disk;
+  readonly home?: string;
+  readonly limits?: Limits;
+  readonly policies?: readonly LoadedPolicy[];
+}
+
+/** The decision on one call. */
+export interface Decision {
+  /** What happens: LOW runs at once, MEDIUM and HIGH ask, REJECT never asks. */
+  readonly verdict: Verdict;
+  /** How risky the call is by itself, before policy files; undefined when it was refused. */
+  readonly assessed: Allowed | undefined;
+  /** The allow rule that answers in the person's place, if any. */
+  readonly allowedBy: PolicyRule | undefined;
+  readonly call: BuiltInToolCall | undefined;
+  readonly details: CallAssessment | undefined;
+}
+
+/** Decides tool calls in one workspace: parameters, validators, risk, then policy files. To learn policy, start here. */
+export class ToolCallPolicy {
+  readonly #assessor: RiskAssessor;
+  readonly #rules: readonly CompiledRule[];
+
+  constructor(options: ToolCallPolicyOptions) {
+    const policies = options.policies ?? [];
+    const own = policies.find(({ owner }) => owner === 'person')?.file;
+    const { root, disk, home, limits } = options;
+    this.#rules = policies.flatMap(({ rules }) => rules);
+    this.#assessor = new RiskAssessor({
+      root,
+      liftedSensitivePaths: new Set(own?.sensitive_paths),
+      addedPrograms: new Map(
+        (own?.programs ?? []).map(({ name, risk }): [string, RiskLevel] => [name, risk]),
+      ),
+      ...(disk && { disk }),
+      ...(home !== undefined && { home }),
+      ...(limits && { limits }),
+    });
+  }
+
+  decide(tool: unknown, params: unknown): Decision {
+    const parsed = parseToolCall(tool, params);
+    if (!parsed.ok) {
+      const { code, message } = parsed.error;
+      const verdict: Verdict = {
+        decision: 'REJECT',
+        code,
+        message,
+        reasons: [{ rule: 'PARAM-1', why: message }],
+      };
+      return { verdict, assessed: undefined, allowedBy: undefined, call: undefined, details: undefined };
+    }
+    const { call } = parsed;
+    const details = this.#assessor.assess(call);
+    if (isRefused(details.verdict)) {
+      return { verdict: details.verdict, assessed: undefined, allowedBy: undefined, call, details };
+    }
+    const { verdict, allowedBy } = this.#applyRules(call, details, details.verdict);
+    return { verdict, assessed: details.verdict, allowedBy, call, details };
+  }
+
+  /** Deny beats ask beats allow (RK-5). Nothing here lifts a refusal: those have returned before. */
+  #applyRules(
+    call: BuiltInToolCall,
+    details: CallAssessment,
+    assessed: Allowed,
+  ): Pick<Decision, 'verdict' | 'allowedBy'> {
+    const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
+    const denied = matching.find(({ rule }) => rule.effect === 'deny');
+    if (denied) return { verdict: denyBy(denied), allowedBy: undefined };
+    const asked = matching.find(({ rule }) => rule.effect === 'ask');
+    if (asked)
+      return { verdict: stricter(assessed, allow('MEDIUM', [reasonOf(asked)])), allowedBy: undefined };
+    const allowed = matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details));
+    if (!allowed || assessed.decision === 'LOW') return { verdict: assessed, allowedBy: undefined };
+    return {
+      verdict: allow('LOW', [reasonOf(allowed), ...assessed.reasons], assessed.network),
+      allowedBy: allowed.rule,
+    };
+  }
+}
+
+/** An allow rule reaches MEDIUM unless it says HIGH, and never a place that executes later (VA-3). */
+function covers(rule: PolicyRule, assessed: Allowed, details: CallAssessment): boolean {
+  const limit = rule.max_risk ?? 'MEDIUM';
+  return !details.executesLater && riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit);
+}
+
+function denyBy({ rule, owner }: CompiledRule): Verdict {
+  const why = rule.why ?? `rule ${rule.id} denies this`;
+  const whose = owner === 'person' ? "person's own" : "workspace's";
+  return refuse(
+    'DENIED_BY_POLICY',
+    { owner: whose, why },
+    { rule: rule.id, why: `denied by the ${whose} policy: ${why}` },
+  );
+}
+
+function reasonOf({ rule, owner }: CompiledRule): { rule: string; why: string } {
+  const verb = rule.effect === 'allow' ? 'allows this without asking' : 'wants this to be asked';
+  const whose = owner === 'person' ? 'your own policy' : "the workspace's policy";
+  return { rule: rule.id, why: rule.why ?? `${whose} ${verb}` };
+}

@@ -1,0 +1,58 @@
+import type { RiskLevel } from '@countersign/protocol';
+import { extensionOf } from './workspace-path.ts';
+
+/** How risky it is to write a file, by its last extension, case ignored (RK-2, TL-4). */
+export interface WriteRule {
+  readonly id: string;
+  readonly effect: RiskLevel | 'REJECT';
+  readonly extensions: ReadonlySet<string> | 'any other';
+  readonly why: string;
+  readonly matches: readonly string[];
+  readonly doesNotMatch: readonly string[];
+}
+
+const set = (words: string): ReadonlySet<string> => new Set(words.split(' '));
+
+/** The first rule that fits counts. */
+export const writeRules: readonly WriteRule[] = [
+  {
+    id: 'WRITE-1',
+    effect: 'REJECT',
+    extensions: set('.exe .bin .so .dll .dylib .sys'),
+    why: 'is an executable binary by its extension',
+    matches: ['tool.exe', 'x.BIN', 'm.so', 'setup.exe.', 'a/b.dylib'],
+    doesNotMatch: ['exe.md', 'notes.so.txt', 'bin'],
+  },
+  {
+    id: 'WRITE-2',
+    effect: 'MEDIUM',
+    extensions: set(
+      '.txt .md .json .py .js .ts .jsx .tsx .mjs .cjs .vue .html .css .scss .svg .xml .csv .sql .yaml .yml .toml .rst .java .kt .go .rs .rb .php .c .h .cpp .hpp .cs .swift .lua .el',
+    ),
+    why: 'changes a source or document file',
+    matches: ['notes.md', 'src/a.TS', 'x.test.js', 'data/b.json', 'app.css'],
+    doesNotMatch: ['Makefile', 'run.sh', 'a.md.bak', '.md'],
+  },
+  {
+    id: 'WRITE-3',
+    effect: 'HIGH',
+    extensions: set('.sh .bash .zsh .bat .cmd .ps1 .conf .config .cfg .ini .service .desktop'),
+    why: 'changes a script or a configuration, which can change what other programs do',
+    matches: ['deploy.sh', 'nginx.conf', 'app.config', 'x.ps1'],
+    doesNotMatch: ['sh.md', 'config.json'],
+  },
+  {
+    id: 'WRITE-4',
+    effect: 'HIGH',
+    extensions: 'any other',
+    why: 'changes a file of a kind that is not known to be plain text or source',
+    matches: ['Makefile', 'Dockerfile', 'data.unknown', 'noextension'],
+    doesNotMatch: ['README.md', 'a.sh', 'a.exe'],
+  },
+];
+
+export function writeRuleFor(path: string): WriteRule {
+  const extension = extensionOf(path);
+  const rule = writeRules.find(({ extensions }) => extensions === 'any other' || extensions.has(extension));
+  return rule as WriteRule; // the last row takes any other
+}

@@ -1,0 +1,29 @@
+/**
+ * Text from a tool, a model or a file as a person may safely read it: nothing in it moves the cursor, hides,
+ * reorders or imitates (AP-7, UI-6). Line feeds and tabs stay.
+ */
+export function makeVisible(text: string): string {
+  if (plainText.test(text)) return text;
+  return text.replace(hidden, name).replace(word, markLookAlikes);
+}
+
+const plainText = /^[\x20-\x7e\n\t]*$/;
+
+/** Control, format, surrogate and private-use characters, odd spaces, and marks that stand on nothing. */
+const hidden =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
+
+const word = /[\p{L}\p{M}\p{N}_-]+/gu;
+const foreignLetter =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]|[\uff01-\uff5e]/gu;
+const latinLetter = /\p{Script=Latin}/u;
+
+/** A word that mixes Latin with letters that look like Latin is made to show which ones they are. */
+function markLookAlikes(text: string): string {
+  return latinLetter.test(text) ? text.replace(foreignLetter, (letter) => `${letter}${name(letter)}`) : text;
+}
+
+function name(character: string): string {
+  if (character === '\n' || character === '\t') return character;
+  return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+}
