@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { env, getuid } from 'node:process';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { obtain } from './needs.ts';
+
+const editor = { program: 'the-editor', debianPackage: 'editor-nox' };
+const path = env.PATH;
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-needs-'));
+  env.PATH = folder;
+});
+
+afterEach(() => {
+  env.PATH = path;
+  rmSync(folder, { recursive: true });
+});
+
+describe('programs that a part of the suite needs', () => {
+  it('are left as they are when they are there', async () => {
+    putProgram('the-editor', '');
+    expect(await obtain([editor])).toEqual([]);
+  });
+
+  it('are named when they are missing and nothing can install them', async () => {
+    expect(await obtain([editor])).toEqual([editor]);
+  });
+
+  it.runIf(getuid?.() === 0)(
+    'are installed by apt-get for root, after an update when the lists are old',
+    async () => {
+      // As on a fresh container: `install` finds nothing until `update` ran.
+      putProgram(
+        'apt-get',
+        `case "$*" in
+         *update*) : > ${folder}/lists ;;
+         *install\\ editor-nox) [ -e ${folder}/lists ] && printf '#!/bin/sh\\n' > ${folder}/the-editor && /bin/chmod +x ${folder}/the-editor ;;
+       esac`,
+      );
+      expect(await obtain([editor])).toEqual([]);
+    },
+  );
+
+  it('are named when apt-get fails', async () => {
+    putProgram('apt-get', 'exit 100');
+    expect(await obtain([editor])).toEqual([editor]);
+  });
+});
+
+function putProgram(name: string, script: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
