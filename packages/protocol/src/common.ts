@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { jsonValueSchema } from './json-value.ts';
+
+// What the server sends is read with `z.object`: a client ignores a field that is newer than itself. What the
+// server receives is read with `z.strictObject`: a misspelt field is an error that says so (RE-4).
 
 /** Ids are opaque to clients. Ours are UUIDs; a malformed one names nothing, so it is simply not found. */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'not an id');
@@ -10,16 +14,17 @@ export const timestampSchema = z.iso.datetime();
 export const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'not a digest');
 
 /** Parameters of any tool: a JSON object; the catalogue or the custom tool's own schema says more. */
-export const toolParamsSchema = z.record(z.string(), z.json());
+export const toolParamsSchema = z.record(z.string(), jsonValueSchema);
 
 /** Where a request came from: the message and step of the conversation (AP-1). */
-export const callContextSchema = z.strictObject({
+export const callContextSchema = z.object({
   message_id: idSchema.nullable(),
   run_id: idSchema.nullable(),
   step: z.int().nonnegative().nullable(),
-  /** A few words of the conversation around the call, for the person. */
-  excerpt: z.string(),
+  excerpt: z.string().describe('A few words of the conversation around the call, for the person.'),
 });
 
-/** What an event or body left out to stay under 64 KB; fetch it by id (EV-2). */
-export const omittedSchema = z.array(z.enum(['tool_params', 'preview', 'result', 'content']));
+/** What an event left out to stay under 64 KB (EV-2). */
+export const omittedSchema = z
+  .array(z.enum(['tool_params', 'preview', 'result', 'content']))
+  .describe('What is left empty here because of its size; fetch it by id.');

@@ -1,19 +1,26 @@
-import { z } from 'zod';
-
 /**
  * Every error a program, a person or a model can meet. A code never changes its meaning once released.
- * `message` is a template: `{name}` is filled by `describeError`. `recoverable` means that the same call may
- * succeed later or after a small change, without a person changing a rule or a permission.
+ * `message` is a template: `describeError` fills each `{name}`.
  */
 export interface ErrorDefinition {
+  /** What an endpoint answers with when this is why it refuses (RE-3). */
   readonly status: number;
+  readonly remedy: Remedy;
+  /** True when the caller itself can get further: the remedy is to repeat or to change the call. */
   readonly recoverable: boolean;
   readonly message: string;
 }
 
-const define = (status: number, recoverable: boolean, message: string): ErrorDefinition => ({
+/**
+ * Who can do something about it (EX-5): repeating the very same call may succeed later, the caller must change
+ * the call, a person must act first, or nothing helps.
+ */
+export type Remedy = 'repeat' | 'change' | 'person' | 'none';
+
+const define = (status: number, remedy: Remedy, message: string): ErrorDefinition => ({
   status,
-  recoverable,
+  remedy,
+  recoverable: remedy === 'repeat' || remedy === 'change',
   message,
 });
 
@@ -21,342 +28,331 @@ export const errorCodes = {
   // What the caller sent
   INVALID_PARAMS: define(
     400,
-    true,
+    'change',
     'The parameters of {tool} are not valid: {problem}. Correct them and call again.',
   ),
   UNKNOWN_TOOL: define(
     404,
-    true,
+    'change',
     'There is no tool named "{tool}". The available tools are in GET …/tools/available.',
   ),
   INVALID_BODY: define(
     400,
-    true,
+    'change',
     'The request body is not valid: {problem}. See /openapi.json for its shape.',
   ),
   INVALID_QUERY: define(
     400,
-    true,
+    'change',
     'The query is not valid: {problem}. See /openapi.json for its parameters.',
   ),
-  INVALID_JSON: define(400, true, 'The input is not valid JSON: {problem}. Send one JSON value.'),
+  INVALID_JSON: define(400, 'change', 'The input is not valid JSON: {problem}. Send one JSON value.'),
   BODY_TOO_LARGE: define(
     413,
-    true,
+    'change',
     'The request is larger than {limit} bytes. Send less, or send it in parts.',
   ),
   UNSUPPORTED_MEDIA_TYPE: define(
     415,
-    true,
+    'change',
     'This endpoint takes application/json. Set the Content-Type header.',
   ),
   PROJECT_REQUIRED: define(
     400,
-    true,
-    'Several projects are yours, so the call must name one: give a session_id.',
+    'change',
+    'Without a session_id the call needs exactly one project, and you have {count}. Give a session_id.',
   ),
 
   // Paths and files (VA-1 to VA-3, TL-3, TL-4)
   PATH_INVALID: define(
     400,
-    true,
+    'change',
     '"{path}" is not a usable path: {problem}. Use a plain path relative to the workspace root.',
   ),
   PATH_OUTSIDE_WORKSPACE: define(
     403,
-    true,
+    'change',
     '"{path}" leads outside the workspace. Use a path inside its root.',
   ),
   PATH_SENSITIVE: define(
     403,
-    false,
+    'person',
     '"{path}" is a sensitive file ({kind}) and is not available to tools. Only the person\'s own policy file can name an exception.',
   ),
-  PATH_IS_ROOT: define(403, true, '"{path}" is the workspace root itself. Name something inside it.'),
+  PATH_IS_ROOT: define(403, 'change', '"{path}" is the workspace root itself. Name something inside it.'),
   NOT_A_REGULAR_FILE: define(
     400,
-    true,
+    'change',
     '"{path}" is a {kind}, not a regular file. Only regular files can be used here.',
   ),
-  IS_A_DIRECTORY: define(400, true, '"{path}" is a directory. Name a file, or use list_directory.'),
-  NOT_A_DIRECTORY: define(400, true, '"{path}" is not a directory. Name a directory.'),
+  IS_A_DIRECTORY: define(400, 'change', '"{path}" is a directory. Name a file, or use list_directory.'),
+  NOT_A_DIRECTORY: define(400, 'change', '"{path}" is not a directory. Name a directory.'),
   FILE_NOT_FOUND: define(
     404,
-    true,
+    'change',
     '"{path}" does not exist in the workspace. Look with list_directory or search_files.',
   ),
   FILE_EXISTS: define(
     409,
-    true,
+    'change',
     '"{path}" exists already. Choose another name, or change the existing file.',
   ),
   EXTENSION_REFUSED: define(
     403,
-    true,
+    'change',
     'Writing "{path}" is refused: {extension} files are executable binaries. Write a text format instead.',
   ),
-  BINARY_FILE: define(400, true, '"{path}" is a binary file. Only text, PDF and images can be read.'),
+  BINARY_FILE: define(400, 'change', '"{path}" is a binary file. Only text, PDF and images can be read.'),
   FILE_TOO_LARGE: define(
     413,
-    true,
+    'change',
     '"{path}" has {size} bytes; the limit is {limit}. Work on a smaller file, or on a part of it.',
   ),
   CONTENT_TOO_LARGE: define(
     413,
-    true,
+    'change',
     'The content has {size} bytes; the limit is {limit}. Write it in smaller parts.',
   ),
   ENCODING_UNSUPPORTED: define(
     400,
-    true,
+    'change',
     '"{path}" cannot be read as {encoding}. Leave the encoding out, or name utf-8, utf-16le, utf-16be or latin1.',
   ),
-  PATTERN_INVALID: define(400, true, 'The pattern "{pattern}" cannot be used: {problem}.'),
+  PATTERN_INVALID: define(
+    400,
+    'change',
+    'The pattern "{pattern}" cannot be used: {problem}. Write a simpler one.',
+  ),
   EDIT_NO_MATCH: define(
     409,
-    true,
+    'change',
     'The text to replace does not occur in "{path}". Read the file again and copy it exactly.',
   ),
   EDIT_AMBIGUOUS: define(
     409,
-    true,
+    'change',
     'The text to replace occurs {count} times in "{path}". Add surrounding lines, or set replace_all.',
   ),
   PERMISSION_DENIED: define(
     403,
-    false,
+    'person',
     'The system does not permit access to "{path}". The person must change its permissions.',
   ),
-  READ_FAILED: define(500, true, 'Could not read "{path}": {problem}.'),
-  WRITE_FAILED: define(500, true, 'Could not write "{path}": {problem}. The old content is unchanged.'),
-  DISK_FULL: define(507, false, 'The disk is full; "{path}" is unchanged. Free some space and try again.'),
+  READ_FAILED: define(500, 'repeat', 'Could not read "{path}": {problem}. Try again.'),
+  WRITE_FAILED: define(
+    500,
+    'repeat',
+    'Could not write "{path}": {problem}. The old content is unchanged; try again.',
+  ),
+  DISK_FULL: define(500, 'person', 'The disk is full; "{path}" is unchanged. Free some space and try again.'),
 
   // Commands and shell lines (VA-4 to VA-6)
-  COMMAND_NOT_ALLOWED: define(403, true, 'Command not allowed: {command}. {advice}'),
-  ARGUMENT_REFUSED: define(403, true, '{program} is refused with {argument}: {problem}.'),
-  SHELL_SYNTAX: define(400, true, 'The shell line does not parse: {problem}. Correct it and call again.'),
-  SHELL_CATASTROPHE: define(403, false, 'Refused outright: {problem}. No approval can allow this.'),
+  COMMAND_NOT_ALLOWED: define(403, 'change', 'Command not allowed: {command}. {advice}'),
+  ARGUMENT_REFUSED: define(403, 'change', '{program} is refused with {argument}: {problem}.'),
+  SHELL_SYNTAX: define(400, 'change', 'The shell line does not parse: {problem}. Correct it and call again.'),
+  SHELL_CATASTROPHE: define(403, 'none', 'Refused outright: {problem}. No approval can allow this.'),
   TIMEOUT_TOO_LONG: define(
     400,
-    true,
+    'change',
     'A timeout of {timeout} s was asked; the limit is {limit} s. Ask for less, or use shell_background.',
   ),
   COMMAND_TOO_LONG: define(
     413,
-    true,
+    'change',
     'The command has {size} characters; the limit is {limit}. Put the data into a file.',
   ),
   COMMAND_TIMEOUT: define(
-    504,
-    true,
+    500,
+    'repeat',
     'The command did not end within {timeout} s and was stopped. Ask for more time (at most 300 s) or use shell_background.',
   ),
+  COMMAND_FAILED: define(500, 'change', '{program} ended with {outcome}. Its output says why.'),
   PROGRAM_NOT_FOUND: define(
     404,
-    false,
+    'person',
     '{program} is not installed on this machine. The person must install it.',
   ),
-  SPAWN_FAILED: define(500, true, '{program} could not be started: {problem}.'),
+  SPAWN_FAILED: define(500, 'repeat', '{program} could not be started: {problem}. Try again.'),
   JOB_NOT_FOUND: define(
     404,
-    true,
+    'change',
     'There is no background job "{job}" in this session. shell_background returns the job_id to use.',
   ),
   ISOLATION_UNAVAILABLE: define(
     503,
-    false,
+    'person',
     'This machine cannot isolate commands: {problem}. Run countersign doctor to see how to get it.',
   ),
 
   // Policy files (RK-5)
-  DENIED_BY_POLICY: define(403, false, 'Denied by the {owner} policy: {why}.'),
+  DENIED_BY_POLICY: define(403, 'person', 'Denied by the {owner} policy: {why}.'),
   POLICY_INVALID: define(
     400,
-    true,
+    'change',
     'The policy is not valid: {problem}. Nothing was changed; correct it and try again.',
   ),
 
   // Approvals (AP)
   APPROVAL_REJECTED: define(
     403,
-    false,
+    'none',
     'The person rejected this call. Go on without it; do not ask for the same again.',
   ),
-  APPROVAL_TIMEOUT: define(504, true, 'Approval timeout'),
+  APPROVAL_TIMEOUT: define(409, 'person', 'Approval timeout'), // AP-3 fixes this text
   APPROVAL_STALE: define(
     409,
-    true,
-    'What was approved has changed since: {problem}. Nothing ran; the person is asked again.',
+    'repeat',
+    'What was approved has changed since: {problem}. Nothing ran; it needs a new approval.',
   ),
-  ALREADY_DECIDED: define(409, false, 'This approval was already {decision}. The first decision stands.'),
+  ALREADY_DECIDED: define(409, 'none', 'This approval was already {decision}. The first decision stands.'),
   PREVIEW_PENDING: define(
     409,
-    true,
+    'repeat',
     'The preview is not there yet, and a HIGH call is not approved unseen. Wait for approval.updated.',
   ),
   PREVIEW_CHANGED: define(
     409,
-    true,
+    'change',
     'The preview has changed since it was displayed. Look at the new one and decide again.',
   ),
   RISK_ROSE: define(
     409,
-    true,
+    'change',
     'The edited call is {risk}, more than the one that was shown. Look at the new preview and approve it.',
   ),
   GRANT_NOT_ALLOWED: define(
     403,
-    true,
+    'change',
     'This approval cannot be widened: {problem}. Approve this one call only.',
   ),
   GRANT_REVOKED: define(
     409,
-    true,
-    'The grant behind this call was revoked or has expired. Nothing ran; the person is asked.',
+    'repeat',
+    'The grant behind this call was revoked or has expired. Nothing ran; it needs a new approval.',
   ),
   TOO_MANY_PENDING: define(
     429,
-    true,
+    'repeat',
     'There are {limit} approvals pending in this session. Wait for a decision first.',
   ),
-  REJECTED_BEFORE: define(403, false, 'The person has rejected this very call twice. It is not asked again.'),
+  REJECTED_BEFORE: define(
+    403,
+    'none',
+    'The person has rejected this very call twice. It is not asked again; go on without it.',
+  ),
 
   // Execution (EX)
   ILLEGAL_TRANSITION: define(
     409,
-    false,
-    'A call that is {from} cannot become {to}. Read its state with GET /my/tools/{tool_id}.',
+    'none',
+    'A call that is {from} cannot become {to}. Read its state with GET /my/tools/{id}.',
   ),
-  ALREADY_FINAL: define(409, false, 'This call is already {status}. Nothing was changed.'),
-  CLAIM_REFUSED: define(409, true, 'This call may not start: {problem}. Do not execute it.'),
+  ALREADY_FINAL: define(409, 'none', 'This call is already {status}. Nothing was changed.'),
+  CLAIM_REFUSED: define(409, 'none', 'This call may not start: {problem}. Do not execute it.'),
   RESULT_CONFLICT: define(
     409,
-    false,
+    'none',
     'Another result is stored for this call already. The first one stands.',
   ),
-  EXECUTION_CANCELLED: define(409, false, 'The call was cancelled.'),
-  EXECUTION_FAILED: define(500, true, 'The tool failed: {problem}.'),
+  EXECUTION_CANCELLED: define(409, 'none', 'The call was cancelled.'),
+  EXECUTION_FAILED: define(500, 'none', 'The tool failed: {problem}.'),
   CONCURRENCY_LIMIT: define(
     429,
-    true,
+    'repeat',
     'The runner has {limit} calls waiting. Try again when some have ended.',
   ),
   NO_RUNNER: define(
     503,
-    true,
+    'person',
     'No runner is connected for {workspace}. Open it in an editor, or run: countersign connect {workspace}',
   ),
   RUNNER_LOST: define(
-    502,
-    false,
+    500,
+    'none',
     'The runner was lost while the call ran: outcome unknown, look before repeating.',
   ),
-  JOURNAL_UNAVAILABLE: define(503, false, 'The runner cannot write its journal: {problem}. Nothing ran.'),
-  NOT_UNDOABLE: define(409, false, 'This call cannot be undone: {problem}.'),
+  JOURNAL_UNAVAILABLE: define(503, 'person', 'The runner cannot write its journal: {problem}. Nothing ran.'),
+  NOT_UNDOABLE: define(409, 'none', 'This call cannot be undone: {problem}.'),
   UNDO_CONFLICT: define(
     409,
-    true,
+    'change',
     '"{path}" was changed after the call. Undo would lose that; look first, or force it.',
   ),
 
   // Git, language servers, custom tools
-  NOT_A_REPOSITORY: define(400, true, 'The workspace is not a git repository.'),
-  REPOSITORY_UNSAFE: define(403, false, 'This repository is not used: {problem}.'),
-  GIT_FAILED: define(500, true, 'git failed: {problem}.'),
+  NOT_A_REPOSITORY: define(
+    400,
+    'person',
+    'The workspace is not a git repository. The person must make it one first.',
+  ),
+  REPOSITORY_UNSAFE: define(
+    403,
+    'person',
+    'This repository is not used: {problem}. The person must look at its configuration.',
+  ),
+  GIT_FAILED: define(500, 'change', 'git failed: {problem}. Look with git_status before going on.'),
   NO_LANGUAGE_SERVER: define(
     404,
-    false,
+    'person',
     'No language server is configured for {language} files. Add one to the configuration, or use search_files.',
   ),
-  LANGUAGE_SERVER_FAILED: define(502, true, 'The {language} language server failed: {problem}.'),
+  LANGUAGE_SERVER_FAILED: define(
+    500,
+    'repeat',
+    'The {language} language server failed: {problem}. Try again.',
+  ),
   TOOL_SERVER_FAILED: define(
-    502,
-    true,
-    'The tool server "{server}" failed: {problem}. See countersign tools list.',
+    500,
+    'repeat',
+    'The tool server "{server}" failed: {problem}. Try again; the person finds more in the log.',
   ),
   TOOL_SERVER_NOT_ALLOWED: define(
     403,
-    false,
+    'person',
     'The tool server "{server}" is not allowed yet. The person must allow its command line first.',
   ),
 
   // The agent (AG)
   MODEL_NOT_CONFIGURED: define(
     503,
-    false,
+    'person',
     'The model {model} needs {setting}. Set it, or use the built-in manual model.',
   ),
-  MODEL_FAILED: define(502, true, 'The model did not answer: {problem}.'),
+  MODEL_FAILED: define(500, 'repeat', 'The model did not answer: {problem}. Try again.'),
   BUDGET_EXCEEDED: define(
     429,
-    false,
+    'person',
     'This run has used its budget of {budget}. Send another message to go on.',
   ),
-  RUN_STOPPED: define(409, false, 'The person stopped this run.'),
-  RUN_ACTIVE: define(409, true, 'A run is active in this session. Wait for it, or stop it first.'),
+  RUN_STOPPED: define(409, 'none', 'The person stopped this run.'),
+  RUN_ACTIVE: define(409, 'repeat', 'A run is active in this session. Wait for it, or stop it first.'),
 
   // HTTP
-  UNAUTHENTICATED: define(401, false, 'No valid token: {problem}. Sign in again.'),
-  FORBIDDEN: define(403, false, 'This token may not do that: it needs the scope {scope}.'),
+  UNAUTHENTICATED: define(401, 'person', 'No valid token: {problem}. Sign in again.'),
+  FORBIDDEN: define(403, 'person', 'This token may not do that: it needs the scope {scope}.'),
   ORIGIN_REFUSED: define(
     403,
-    false,
+    'person',
     'Requests from this host or origin are not accepted. Use the address that the server printed.',
   ),
-  NOT_FOUND: define(404, false, 'There is no {what} here with that id.'),
-  METHOD_NOT_ALLOWED: define(405, false, 'This address does not take {method}.'),
-  REQUEST_TIMEOUT: define(408, true, 'The request did not arrive in time. Send it again.'),
-  RATE_LIMITED: define(429, true, 'Too many requests. Try again in {seconds} s.'),
+  NOT_FOUND: define(404, 'none', 'There is no {what} here with that id.'),
+  METHOD_NOT_ALLOWED: define(405, 'none', 'This address does not take {method}.'),
+  REQUEST_TIMEOUT: define(408, 'repeat', 'The request did not arrive in time. Send it again.'),
+  RATE_LIMITED: define(429, 'repeat', 'Too many requests. Try again in {seconds} s.'),
   INTERNAL: define(
     500,
-    true,
+    'repeat',
     'Something failed on our side. It is in the log under request id {request_id}.',
   ),
-  UNAVAILABLE: define(503, true, 'The server is not ready: {problem}. Try again in a moment.'),
+  UNAVAILABLE: define(503, 'repeat', 'The server is not ready: {problem}. Try again in a moment.'),
 
   // The terminal
-  USAGE: define(400, true, '{problem}. Run {help} to see how it is used.'),
+  USAGE: define(400, 'change', '{problem}. Run {help} to see how it is used.'),
   WORKSPACE_NOT_FOUND: define(
     404,
-    true,
+    'change',
     'There is no directory "{path}". Name the workspace with --workspace DIR.',
   ),
 } as const satisfies Readonly<Record<string, ErrorDefinition>>;
 
 export type ErrorCode = keyof typeof errorCodes;
-export const errorCodeSchema = z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorCode[]]);
-
-/** An expected failure, as a value: what STYLE.md calls an answer. */
-export const toolErrorSchema = z.strictObject({
-  code: errorCodeSchema,
-  message: z.string(),
-  recoverable: z.boolean(),
-});
-export type ToolErrorValue = z.infer<typeof toolErrorSchema>;
-
-/** Builds the error for `code`, filling its template. A placeholder without a value is left readable. */
-export function describeError(
-  code: ErrorCode,
-  values: Readonly<Record<string, string | number>> = {},
-): ToolErrorValue {
-  const { message, recoverable } = errorCodes[code];
-  const text = message.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
-    String(values[name] ?? placeholder),
-  );
-  return { code, message: text, recoverable };
-}
-
-/** A promise we could not keep (the disk failed, the store is gone), thrown with its stable code. */
-export class CountersignError extends Error {
-  override readonly name = 'CountersignError';
-  readonly code: ErrorCode;
-
-  constructor(
-    code: ErrorCode,
-    values: Readonly<Record<string, string | number>> = {},
-    options?: { cause?: unknown },
-  ) {
-    super(describeError(code, values).message, options);
-    this.code = code;
-  }
-}

@@ -8,44 +8,58 @@ import {
   timestampSchema,
   toolParamsSchema,
 } from './common.ts';
-import { toolErrorSchema } from './error-codes.ts';
-import { approvalStatusSchema, executionStatusSchema } from './execution-status.ts';
+import { toolErrorSchema } from './errors.ts';
+import {
+  approvalStatusSchema,
+  approvedBySchema,
+  executionStatusSchema,
+  finalStatusSchema,
+} from './execution-status.ts';
+import { grantPredicateSchema } from './grant.ts';
+import { jsonValueSchema } from './json-value.ts';
 import { agentStateSchema, messageSchema } from './messages.ts';
-import { previewSchema } from './preview.ts';
-import { reasonSchema, riskLevelSchema } from './risk.ts';
+import { commandOutputSchema } from './progress.ts';
+import { riskLevelSchema } from './risk.ts';
+import { describeIssues } from './schema-issues.ts';
 import { fileOperations } from './tools/definition.ts';
 
-const call = { tool_id: idSchema, project_id: idSchema, session_id: idSchema };
+const place = { project_id: idSchema, session_id: idSchema };
+const call = { tool_id: idSchema, ...place };
 const timestamp = timestampSchema;
 
 /** Every event of the stream and its payload (EV-1). Clients only listen. */
 export const eventSchemas = {
   'tool.approval_request': approvalSchema.omit({ status: true, created_at: true }).extend({ timestamp }),
-  'tool.execution_signal': z.strictObject({
+  'tool.execution_signal': z.object({
     ...call,
     tool_call_id: z.string(),
     tool_name: z.string(),
     tool_params: toolParamsSchema,
     risk_level: riskLevelSchema,
-    network: z.boolean(),
+    network: z.boolean().describe('Whether the call gets network.'),
     attempt: z.int().min(1),
-    runner_id: idSchema.nullable(),
-    /** What a MEDIUM or HIGH signal runs by (RN-2): the person's approval or a grant, and the digest. */
-    approval_id: idSchema.nullable(),
+    runner_id: idSchema
+      .nullable()
+      .describe('Who executes; null is whoever listens, while no runner is connected.'),
+    approved_by: approvedBySchema,
+    approval_id: idSchema.nullable().describe('A MEDIUM or HIGH call runs by this or by its grant (RN-2).'),
     grant_id: idSchema.nullable(),
-    digest: digestSchema.nullable(),
+    grant: grantPredicateSchema.nullable().describe('What the grant covers; the runner checks it too.'),
+    digest: digestSchema.nullable().describe('Of what was approved; the runner recomputes it.'),
     omitted: omittedSchema.optional(),
     timestamp,
   }),
-  'tool.result_ack': z.strictObject({
+  'tool.result_ack': z.object({
     tool_id: idSchema,
     status: z.enum(['received', 'rejected']),
     error: z.string().optional().describe('Why it was rejected.'),
-    /** Head of the person's audit chain; runners keep it as witnesses (DA-4). */
-    audit_head: z.string().optional(),
+    audit_head: z
+      .string()
+      .optional()
+      .describe("Head of the person's audit chain; runners keep it as witnesses (DA-4)."),
     timestamp,
   }),
-  'tool.call': z.strictObject({
+  'tool.call': z.object({
     ...call,
     tool_call_id: z.string(),
     tool_name: z.string(),
@@ -57,76 +71,85 @@ export const eventSchemas = {
     omitted: omittedSchema.optional(),
     timestamp,
   }),
-  'tool.progress': z.strictObject({
-    tool_id: idSchema,
-    progress: z.number().min(0).max(100).nullable(),
+  'tool.progress': z.object({
+    ...call,
+    progress: z.number().min(0).max(100).nullable().describe('Percent; null when it cannot be told.'),
     message: z.string().nullable(),
-    output: z.strictObject({ stream: z.enum(['stdout', 'stderr']), chunk: z.string() }).nullable(),
+    output: commandOutputSchema.nullable(),
     timestamp,
   }),
-  'tool.result': z.strictObject({
+  'tool.result': z.object({
     ...call,
     tool_call_id: z.string(),
     tool_name: z.string(),
-    status: executionStatusSchema,
-    result: z.json().nullable(),
+    status: finalStatusSchema,
+    result: jsonValueSchema.nullable(),
     error: toolErrorSchema.nullable(),
     execution_time_ms: z.int().nonnegative().nullable(),
-    /** True for a result that came after the call had ended: it is stored, the status stays (EX-7). */
-    late: z.boolean(),
+    late: z.boolean().describe('True when it came after the call had ended: the status stays (EX-7).'),
+    undo_id: idSchema.optional().describe('Given when this is the outcome of an undo, not of the call.'),
     omitted: omittedSchema.optional(),
     timestamp,
   }),
-  'tool.cancel': z.strictObject({ ...call, reason: z.string(), timestamp }),
-  'tool.undo': z.strictObject({ ...call, runner_id: idSchema.nullable(), force: z.boolean(), timestamp }),
-  'file.changed': z.strictObject({ ...call, path: z.string(), operation: z.enum(fileOperations), timestamp }),
-  'agent.state': z.strictObject({
-    project_id: idSchema,
-    session_id: idSchema,
-    run_id: idSchema.nullable(),
-    state: agentStateSchema,
+  'tool.cancel': z.object({ ...call, reason: z.string(), timestamp }),
+  'tool.undo': z.object({
+    ...call,
+    undo_id: idSchema.describe('Send it back with the result.'),
+    runner_id: idSchema.nullable(),
+    force: z.boolean().describe('Also where the file was changed after the call.'),
     timestamp,
   }),
+  'file.changed': z.object({ ...call, path: z.string(), operation: z.enum(fileOperations), timestamp }),
+  'agent.state': z.object({ ...place, run_id: idSchema.nullable(), state: agentStateSchema, timestamp }),
   'message.created': messageSchema.extend({ project_id: idSchema, timestamp }),
-  'message.delta': z.strictObject({
-    project_id: idSchema,
-    session_id: idSchema,
+  'message.delta': z.object({
+    ...place,
     message_id: idSchema,
-    /** Characters of the message before this piece. A delta has no event id of its own (EV-4). */
-    offset: z.int().nonnegative(),
+    offset: z.int().nonnegative().describe('UTF-16 code units of the message before this piece.'),
     text: z.string(),
   }),
-  'approval.updated': z.strictObject({
-    approval_id: idSchema,
-    ...call,
-    revision: z.int().min(1),
-    tool_params: toolParamsSchema,
-    risk_level: riskLevelSchema,
-    reasons: z.array(reasonSchema),
-    network: z.boolean(),
-    preview: previewSchema.nullable(),
-    digest: digestSchema.nullable(),
-    remaining_ms: z.int().nonnegative(),
-    omitted: omittedSchema.optional(),
-    timestamp,
-  }),
-  'approval.resolved': z.strictObject({
+  'approval.updated': approvalSchema
+    .pick({
+      approval_id: true,
+      tool_id: true,
+      project_id: true,
+      session_id: true,
+      revision: true,
+      description: true,
+      tool_params: true,
+      risk_level: true,
+      reasons: true,
+      network: true,
+      timeout_seconds: true,
+      remaining_ms: true,
+      expires_at: true,
+      runner_id: true,
+      preview: true,
+      digest: true,
+      offered_scopes: true,
+      omitted: true,
+    })
+    .extend({ timestamp }),
+  'approval.resolved': z.object({
     approval_id: idSchema,
     ...call,
     status: approvalStatusSchema.exclude(['pending']),
-    device: z.string().nullable(),
+    approved_by: approvedBySchema.nullable().describe('Null unless it was approved.'),
+    grant_id: idSchema.nullable().describe('The grant that approved it, or that this decision made.'),
+    device: z.string().nullable().describe('Where it was decided.'),
     reason: z.string().nullable(),
     message: z.string().nullable(),
     timestamp,
   }),
-  'runner.changed': z.strictObject({
+  'runner.changed': z.object({
+    project_id: idSchema,
     runner_id: idSchema,
     workspace: z.string(),
     state: z.enum(['connected', 'disconnected']),
     capabilities: z.array(z.string()),
     timestamp,
   }),
-  'stream.reset': z.strictObject({ reason: z.string(), timestamp }),
+  'stream.reset': z.object({ reason: z.string(), timestamp }),
 } as const;
 
 export type EventName = keyof typeof eventSchemas;
@@ -146,9 +169,11 @@ export type ParsedEvent =
 
 /** Reads one event off the wire. An unknown name or a wrong payload is a problem to log, never a crash. */
 export function parseEvent(name: string, data: unknown): ParsedEvent {
-  if (!Object.hasOwn(eventSchemas, name)) return { ok: false, problem: `unknown event "${name}"` };
+  if (!Object.hasOwn(eventSchemas, name)) {
+    return { ok: false, problem: `unknown event "${name.slice(0, 100)}"` };
+  }
   const parsed = eventSchemas[name as EventName].safeParse(data);
-  if (!parsed.success) return { ok: false, problem: `${name}: ${z.prettifyError(parsed.error)}` };
+  if (!parsed.success) return { ok: false, problem: `${name}: ${describeIssues(parsed.error)}` };
   return { ok: true, event: { event: name, data: parsed.data } as CountersignEvent };
 }
 

@@ -33,9 +33,21 @@ export const legalTransitions: Readonly<Record<ExecutionStatus, readonly Executi
 export const isLegalTransition = (from: ExecutionStatus, to: ExecutionStatus): boolean =>
   legalTransitions[from].includes(to);
 
+/** Where a tool execution can end. */
+export const finalStatusSchema = executionStatusSchema.extract([
+  'completed',
+  'failed',
+  'rejected',
+  'timeout',
+  'cancelled',
+]);
+
 export const isFinal = (status: ExecutionStatus): boolean => legalTransitions[status].length === 0;
 
-/** Where an approval stands. `pending` until decided once, by a person, the server's timer or a cancellation. */
+/**
+ * Where an approval stands: `pending` until it is settled once. A person approves or rejects, the server's timer
+ * makes it `timeout`, and a call that ends before anybody decided makes it `cancelled`.
+ */
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'timeout', 'cancelled'] as const;
 export const approvalStatusSchema = z.enum(approvalStatuses);
 export type ApprovalStatus = z.infer<typeof approvalStatusSchema>;

@@ -1,25 +1,14 @@
-export {
-  type Approval,
-  type ApprovalScope,
-  approvalSchema,
-  approvalScopeSchema,
-  approveBodySchema,
-  decidedBySchema,
-  decisionResponseSchema,
-  previewBodySchema,
-  rejectBodySchema,
-} from './approval.ts';
+export { type Approval, approvalSchema } from './approval.ts';
 export { digestSchema, idSchema, timestampSchema, toolParamsSchema } from './common.ts';
+export { type ErrorCode, type ErrorDefinition, errorCodes, type Remedy } from './error-codes.ts';
 export {
   CountersignError,
   describeError,
-  type ErrorCode,
-  type ErrorDefinition,
+  type ErrorValues,
   errorCodeSchema,
-  errorCodes,
   type ToolErrorValue,
   toolErrorSchema,
-} from './error-codes.ts';
+} from './errors.ts';
 export {
   type CountersignEvent,
   type EventName,
@@ -36,7 +25,6 @@ export {
   type ApprovedBy,
   approvalStatuses,
   approvalStatusSchema,
-  approvedBySchema,
   type ExecutionStatus,
   executionStatuses,
   executionStatusSchema,
@@ -44,8 +32,10 @@ export {
   isLegalTransition,
   legalTransitions,
 } from './execution-status.ts';
+export { type ApprovalScope, type Grant, grantSchema } from './grant.ts';
+export { type JsonValue, jsonValueSchema } from './json-value.ts';
 export { defaultLimits, type Limits, lowerLimits } from './limits.ts';
-export { agentStateSchema, type Message, messageSchema } from './messages.ts';
+export { type Message, messageSchema } from './messages.ts';
 export {
   type ModelResult,
   modelResultSchema,
@@ -54,20 +44,13 @@ export {
   toolOutcomeSchema,
 } from './outcome.ts';
 export { type PolicyFile, type PolicyRule, policyFileSchema, policyRuleSchema } from './policy-file.ts';
-export { fileDiffSchema, type Preview, previewSchema } from './preview.ts';
-export { type Execution, errorBodySchema, executionSchema } from './rest/execution.ts';
-export {
-  type Grant,
-  grantSchema,
-  type TokenScope,
-  tokenScopeSchema,
-  tokenScopes,
-} from './rest/permissions.ts';
+export { type Preview, previewSchema } from './preview.ts';
+export { errorBodySchema } from './rest/error-body.ts';
+export { type Execution, executionSchema } from './rest/executions.ts';
+export type { TokenScope } from './rest/permissions.ts';
 export { type Route, type RouteName, routes } from './rest/routes.ts';
 export {
-  type Assessment,
   approvalTimeoutSeconds,
-  assessmentSchema,
   higherRisk,
   type Reason,
   type RiskLevel,
@@ -75,28 +58,25 @@ export {
   riskLevelSchema,
   riskLevels,
 } from './risk.ts';
+export { describeIssues } from './schema-issues.ts';
+export { timing } from './timing.ts';
 export {
   type AvailableTool,
   availableToolSchema,
+  describeTool,
+  parametersJsonSchema,
+} from './tools/available-tool.ts';
+export {
   type BuiltInToolCall,
   type BuiltInToolName,
   builtInToolNames,
   catalogue,
-  describeIssues,
-  describeTool,
   findTool,
-  isCustomToolName,
   type ParsedCall,
-  parametersJsonSchema,
   parseToolCall,
   resultSchemaOf,
   type ToolParams,
   type ToolSuccess,
 } from './tools/catalogue.ts';
-export {
-  type ChangedFile,
-  type ToolCategory,
-  type ToolDefinition,
-  type ToolFailure,
-  toolFailureSchema,
-} from './tools/definition.ts';
+export { customToolSchema, isCustomToolName } from './tools/custom.ts';
+export { type ToolCategory, type ToolDefinition, toolFailureSchema } from './tools/definition.ts';

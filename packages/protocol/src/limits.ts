@@ -1,6 +1,6 @@
 /**
  * Every bound of TL-3, in one place. Anybody may lower them, only the operator may raise them.
- * Sizes are bytes, times are milliseconds unless the name says otherwise.
+ * Sizes are bytes unless the name says otherwise.
  */
 export interface Limits {
   readonly fileBytes: number;
@@ -36,7 +36,9 @@ export function lowerLimits(base: Limits, wish: Partial<Limits>): Limits {
   const lowered: { -readonly [K in keyof Limits]: Limits[K] } = { ...base };
   for (const key of Object.keys(base) as (keyof Limits)[]) {
     const wanted = wish[key];
-    if (wanted !== undefined && wanted < base[key]) lowered[key] = wanted;
+    if (wanted !== undefined && wanted >= 0 && wanted < base[key]) lowered[key] = wanted;
   }
+  const { commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds } = lowered;
+  lowered.commandTimeoutDefaultSeconds = Math.min(commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds);
   return lowered;
 }

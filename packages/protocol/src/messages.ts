@@ -3,26 +3,23 @@ import { idSchema, omittedSchema, timestampSchema, toolParamsSchema } from './co
 
 export const agentStateSchema = z.enum(['idle', 'thinking', 'awaiting_approval', 'tool_execution']);
 
-export const messageSchema = z.strictObject({
+const messageToolCallSchema = z.object({
+  tool_call_id: z.string(),
+  tool_id: idSchema.nullable(),
+  tool_name: z.string(),
+  tool_params: toolParamsSchema,
+});
+
+/** One message of a conversation. */
+export const messageSchema = z.object({
   message_id: idSchema,
   session_id: idSchema,
   run_id: idSchema.nullable(),
   role: z.enum(['user', 'assistant', 'tool', 'system']),
   content: z.string(),
-  /** Tool calls that this assistant message made. */
-  tool_calls: z
-    .array(
-      z.strictObject({
-        tool_call_id: z.string(),
-        tool_id: idSchema.nullable(),
-        tool_name: z.string(),
-        tool_params: toolParamsSchema,
-      }),
-    )
-    .optional(),
-  tool_id: idSchema.optional(),
-  /** False while the text is still being streamed. */
-  complete: z.boolean(),
+  tool_calls: z.array(messageToolCallSchema).optional().describe('What this assistant message calls.'),
+  tool_id: idSchema.optional().describe('Whose result a tool message holds.'),
+  complete: z.boolean().describe('False while the text is still being streamed.'),
   omitted: omittedSchema.optional(),
   created_at: timestampSchema,
 });

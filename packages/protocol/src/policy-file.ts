@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { toolParamsSchema } from './common.ts';
 import { riskLevelSchema } from './risk.ts';
 
 /** An example of a call, as `policy check` reads it: a tool and its parameters. */
-export const policyExampleSchema = z.strictObject({
+const policyExampleSchema = z.strictObject({
   tool: z.string().min(1),
-  args: z.record(z.string(), z.json()),
+  args: toolParamsSchema,
 });
 
 /**
@@ -36,7 +37,7 @@ export const policyFileSchema = z.strictObject({
     .array(
       z.strictObject({
         name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, 'not a program name'),
-        risk: z.enum(['LOW', 'MEDIUM', 'HIGH']).default('MEDIUM'),
+        risk: riskLevelSchema.default('MEDIUM'),
       }),
     )
     .max(100)

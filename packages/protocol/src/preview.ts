@@ -2,55 +2,59 @@ import { z } from 'zod';
 import { fileOperations } from './tools/definition.ts';
 
 /** One file that would change, as a unified diff. */
-export const fileDiffSchema = z.strictObject({
+const fileDiffSchema = z.object({
   path: z.string(),
   operation: z.enum(fileOperations),
-  /** Unified diff; hidden characters are made visible. Empty when the content stays the same. */
-  diff: z.string(),
-  /** True when the diff was cut for size; the full one is fetched by approval id. */
-  truncated: z.boolean(),
+  diff: z
+    .string()
+    .describe('Unified; hidden characters are made visible. Empty when the content stays the same.'),
+  truncated: z.boolean().describe('True when the diff was cut for size.'),
   size_before: z.int().nonnegative().nullable(),
   size_after: z.int().nonnegative().nullable(),
-  /** The bytes come from an editor's unsaved buffer instead of the disk (RN-9). */
-  unsaved: z.boolean().optional(),
+  unsaved: z.boolean().optional().describe("True when an editor's unsaved buffer is the base (RN-9)."),
 });
 
-const commitLine = z.strictObject({ id: z.string(), subject: z.string(), author: z.string() });
+const commitLineSchema = z.object({ id: z.string(), subject: z.string(), author: z.string() });
 
 /** What will happen, computed by the runner where the files are (AP-7). */
 export const previewSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('diff'), files: z.array(fileDiffSchema) }),
-  z.strictObject({
+  z.object({ kind: z.literal('diff'), files: z.array(fileDiffSchema) }),
+  z.object({
     kind: z.literal('delete'),
     path: z.string(),
     size: z.int().nonnegative(),
     head: z.string().describe('The first lines of the file that would be deleted.'),
   }),
-  z.strictObject({ kind: z.literal('directory'), path: z.string() }),
-  z.strictObject({
+  z.object({ kind: z.literal('directory'), path: z.string() }),
+  z.object({
     kind: z.literal('command'),
-    /** Each program that would run, word by word; null is a word only known at run time. */
-    commands: z.array(z.array(z.string().nullable())),
+    commands: z
+      .array(z.array(z.string().nullable()))
+      .describe('Each program that would run, word by word; null is a word only known at run time.'),
     cwd: z.string(),
     network: z.boolean(),
     reversible: z.boolean().describe('False: it cannot be undone.'),
     scripts: z.array(z.string()).describe('Files of the workspace that would be executed.'),
   }),
-  z.strictObject({
+  z.object({
     kind: z.literal('commit'),
     message: z.string(),
     files: z.array(fileDiffSchema),
     hooks: z.array(z.string()).describe('Hooks that git would run.'),
   }),
-  z.strictObject({
+  z.object({
     kind: z.literal('push'),
     remote: z.string(),
-    url: z.string(),
+    url: z.string().describe('Without any password in it.'),
     branch: z.string(),
-    commits: z.array(commitLine),
+    commits: z.array(commitLineSchema),
     hooks: z.array(z.string()),
   }),
-  z.strictObject({ kind: z.literal('custom'), server: z.string(), summary: z.string() }),
-  z.strictObject({ kind: z.literal('unavailable'), reason: z.string() }),
+  z.object({ kind: z.literal('custom'), server: z.string(), summary: z.string() }),
+  z.object({
+    kind: z.literal('summary'),
+    summary: z.string().describe('One sentence, for calls that change no file: a read, a new branch.'),
+  }),
+  z.object({ kind: z.literal('unavailable'), reason: z.string() }),
 ]);
 export type Preview = z.infer<typeof previewSchema>;

@@ -14,19 +14,9 @@ export function higherRisk(a: RiskLevel, b: RiskLevel): RiskLevel {
 }
 
 /** One reason for a decision: the rule that fired, a sentence for the person, and what triggered it (RK-3). */
-export const reasonSchema = z.strictObject({
-  rule: z.string().min(1),
-  why: z.string().min(1),
-  /** The part of the call that triggered the rule: a path, an option, a word of a command. */
-  operand: z.string().optional(),
+export const reasonSchema = z.object({
+  rule: z.string().min(1).describe('Id of the rule.'),
+  why: z.string().min(1).describe('One sentence for the person.'),
+  operand: z.string().optional().describe('What triggered it: a path, an option, a word of a command.'),
 });
 export type Reason = z.infer<typeof reasonSchema>;
-
-/** What RiskAssessor says of a call that may run. */
-export const assessmentSchema = z.strictObject({
-  risk_level: riskLevelSchema,
-  reasons: z.array(reasonSchema),
-  /** Whether the call needs network; it has none in isolation unless this is true and shown on the card. */
-  network: z.boolean(),
-});
-export type Assessment = z.infer<typeof assessmentSchema>;

@@ -10,7 +10,7 @@ export const sendMessageBodySchema = z.strictObject({
   model: z.string().max(200).optional().describe('provider:model; the configured default when left out.'),
 });
 
-export const sendMessageResponseSchema = z.strictObject({
+export const sendMessageResponseSchema = z.object({
   success: z.literal(true),
   message_id: idSchema,
   session_id: idSchema,
@@ -23,26 +23,26 @@ export const messagesQuerySchema = z.strictObject({
   cursor: z.string().max(200).optional(),
 });
 
-export const messagesResponseSchema = z.strictObject({
+export const messagesResponseSchema = z.object({
   success: z.literal(true),
   messages: z.array(messageSchema),
   next_cursor: z.string().nullable(),
 });
 
-export const streamQuerySchema = z.strictObject({
-  /** With these a client is a runner (EV-3); workspace is the root it serves. */
-  runner: idSchema.optional(),
-  workspace: z.string().max(4096).optional(),
-  capabilities: z.string().max(1000).optional().describe('Comma-separated.'),
-  last_event_id: z.coerce
-    .number()
-    .int()
-    .nonnegative()
+export const streamQuerySchema = z.object({
+  runner: idSchema.optional().describe('Its id; with it a client is a runner (EV-3).'),
+  workspace: z.string().max(4096).optional().describe('The root that the runner serves.'),
+  capabilities: z.string().max(1000).optional().describe('Of the runner, comma-separated.'),
+  last_event_id: z
+    .string()
+    .max(64)
     .optional()
-    .describe('As the Last-Event-ID header, for clients that cannot set it.'),
+    .describe(
+      'As the Last-Event-ID header, for clients that cannot set it. An unknown one gets stream.reset.',
+    ),
 });
 
-export const projectSchema = z.strictObject({
+export const projectSchema = z.object({
   project_id: idSchema,
   name: z.string(),
   workspace: z
@@ -55,35 +55,31 @@ export const projectBodySchema = z.strictObject({
   name: z.string().min(1).max(200),
   workspace: z.string().max(4096).optional(),
 });
-export const projectResponseSchema = z.strictObject({ success: z.literal(true), project: projectSchema });
-export const projectsResponseSchema = z.strictObject({
+export const projectResponseSchema = z.object({ success: z.literal(true), project: projectSchema });
+export const projectsResponseSchema = z.object({
   success: z.literal(true),
   projects: z.array(projectSchema),
 });
 
-export const sessionSchema = z.strictObject({
+export const sessionSchema = z.object({
   session_id: idSchema,
   project_id: idSchema,
   title: z.string(),
   created_at: timestampSchema,
   last_message_at: timestampSchema.nullable(),
 });
-export const sessionBodySchema = z.strictObject({
-  project_id: idSchema,
-  title: z.string().max(200).default(''),
-});
-export const sessionResponseSchema = z.strictObject({ success: z.literal(true), session: sessionSchema });
-export const sessionsResponseSchema = z.strictObject({
+export const sessionBodySchema = z.strictObject({ title: z.string().max(200).default('') });
+export const sessionResponseSchema = z.object({ success: z.literal(true), session: sessionSchema });
+export const sessionsResponseSchema = z.object({
   success: z.literal(true),
   sessions: z.array(sessionSchema),
 });
 
-export const runStatuses = ['running', 'completed', 'failed', 'stopped'] as const;
-export const runSchema = z.strictObject({
+export const runSchema = z.object({
   run_id: idSchema,
   session_id: idSchema,
   model: z.string(),
-  status: z.enum(runStatuses),
+  status: z.enum(['running', 'completed', 'failed', 'stopped']),
   steps: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),
@@ -91,16 +87,17 @@ export const runSchema = z.strictObject({
   created_at: timestampSchema,
   ended_at: timestampSchema.nullable(),
 });
-export const runResponseSchema = z.strictObject({ success: z.literal(true), run: runSchema });
-export const runnersResponseSchema = z.strictObject({
+export const runResponseSchema = z.object({ success: z.literal(true), run: runSchema });
+
+export const runnerSchema = z.object({
+  runner_id: idSchema,
+  project_id: idSchema,
+  workspace: z.string(),
+  capabilities: z.array(z.string()),
+  connected: z.boolean(),
+  last_seen_at: timestampSchema,
+});
+export const runnersResponseSchema = z.object({
   success: z.literal(true),
-  runners: z.array(
-    z.strictObject({
-      runner_id: idSchema,
-      workspace: z.string(),
-      capabilities: z.array(z.string()),
-      connected: z.boolean(),
-      last_seen_at: timestampSchema,
-    }),
-  ),
+  runners: z.array(runnerSchema),
 });

@@ -1,39 +1,22 @@
 import { z } from 'zod';
-import { approvalScopeSchema } from '../approval.ts';
 import { idSchema, timestampSchema } from '../common.ts';
+import { grantSchema } from '../grant.ts';
 import { policyFileSchema, policyRuleSchema } from '../policy-file.ts';
-import { riskLevelSchema } from '../risk.ts';
 
-/** A grant: a predicate that replaces the person, not the digest (AP-4). */
-export const grantSchema = z.strictObject({
-  grant_id: idSchema,
-  scope: approvalScopeSchema.exclude(['once']),
-  session_id: idSchema.nullable(),
-  project_id: idSchema,
-  tool: z.string().describe('A tool name, or * for all tools.'),
-  pattern: z.string().nullable().describe('Path or command pattern; null covers every call of the tool.'),
-  max_risk: riskLevelSchema,
-  uses: z.int().nonnegative(),
-  created_at: timestampSchema,
-  expires_at: timestampSchema.nullable(),
-  revoked_at: timestampSchema.nullable(),
-});
-export type Grant = z.infer<typeof grantSchema>;
-export const grantsResponseSchema = z.strictObject({
+export const grantsResponseSchema = z.object({
   success: z.literal(true),
   grants: z.array(grantSchema),
 });
-export const grantResponseSchema = z.strictObject({ success: z.literal(true), grant: grantSchema });
+export const grantResponseSchema = z.object({ success: z.literal(true), grant: grantSchema });
 
-export const policyResponseSchema = z.strictObject({ success: z.literal(true), policy: policyFileSchema });
-export const policyBodySchema = policyFileSchema;
+export const policyResponseSchema = z.object({ success: z.literal(true), policy: policyFileSchema });
 
 /** What a new rule would have decided on the recorded history, before it is saved (RK-5). */
 export const backtestBodySchema = z.strictObject({
   rule: policyRuleSchema,
   since: timestampSchema.optional(),
 });
-export const backtestResponseSchema = z.strictObject({
+export const backtestResponseSchema = z.object({
   success: z.literal(true),
   considered: z.int(),
   matched: z.int(),
@@ -41,16 +24,16 @@ export const backtestResponseSchema = z.strictObject({
   approved_before: z.int(),
   rejected_before: z.int(),
   examples: z.array(
-    z.strictObject({ tool_id: idSchema, description: z.string(), before: z.string(), after: z.string() }),
+    z.object({ tool_id: idSchema, description: z.string(), before: z.string(), after: z.string() }),
   ),
 });
 
 /** What a token may do (AP-9). */
-export const tokenScopes = ['person', 'front_end', 'runner', 'agent'] as const;
-export const tokenScopeSchema = z.enum(tokenScopes);
+const tokenScopes = ['person', 'front_end', 'runner', 'agent'] as const;
+const tokenScopeSchema = z.enum(tokenScopes);
 export type TokenScope = z.infer<typeof tokenScopeSchema>;
 
-export const tokenSchema = z.strictObject({
+export const tokenSchema = z.object({
   token_id: idSchema,
   name: z.string(),
   scope: tokenScopeSchema,
@@ -69,20 +52,20 @@ export const tokenBodySchema = z.strictObject({
     .optional(),
 });
 /** The only time the token itself is shown. */
-export const tokenCreatedResponseSchema = z.strictObject({
+export const tokenCreatedResponseSchema = z.object({
   success: z.literal(true),
   token: z.string(),
   details: tokenSchema,
 });
-export const tokensResponseSchema = z.strictObject({
+export const tokensResponseSchema = z.object({
   success: z.literal(true),
   tokens: z.array(tokenSchema),
 });
 export const signInBodySchema = z.strictObject({ code: z.string().min(16).max(200) });
-export const signInResponseSchema = z.strictObject({
+export const signInResponseSchema = z.object({
   success: z.literal(true),
   token: z.string(),
   expires_at: timestampSchema,
 });
 
-export const doneResponseSchema = z.strictObject({ success: z.literal(true) });
+export const doneResponseSchema = z.object({ success: z.literal(true) });

@@ -1,14 +1,11 @@
 import type { z } from 'zod';
-import {
-  approveBodySchema,
-  decisionResponseSchema,
-  previewBodySchema,
-  rejectBodySchema,
-} from '../approval.ts';
+import { policyFileSchema } from '../policy-file.ts';
 import * as conversation from './conversation.ts';
-import * as execution from './execution.ts';
+import * as decisions from './decisions.ts';
+import * as executions from './executions.ts';
 import type { TokenScope } from './permissions.ts';
 import * as permissions from './permissions.ts';
+import * as fromRunner from './runner.ts';
 
 /** One route of the API (RE-1, RE-2). Server, client, OpenAPI and documentation are made from this table. */
 export interface Route {
@@ -70,23 +67,23 @@ export const routes = {
     method: 'GET',
     path: `${project}/tools/available`,
     summary: 'The tools that an agent may use in this project.',
-    scopes: everyone,
-    response: execution.availableToolsResponseSchema,
+    scopes: readers,
+    response: executions.availableToolsResponseSchema,
   }),
   submitResult: route({
     method: 'POST',
     path: `${project}/tools/{tool_id}/result`,
     summary: 'What a tool call came to.',
     scopes: runner,
-    body: execution.resultBodySchema,
-    response: execution.resultResponseSchema,
+    body: fromRunner.resultBodySchema,
+    response: fromRunner.resultResponseSchema,
   }),
   submitProgress: route({
     method: 'POST',
     path: `${project}/tools/{tool_id}/progress`,
     summary: 'How far a tool call is, and its output so far.',
     scopes: runner,
-    body: execution.progressBodySchema,
+    body: fromRunner.progressBodySchema,
     response: permissions.doneResponseSchema,
   }),
   startExecution: route({
@@ -94,31 +91,31 @@ export const routes = {
     path: `${project}/tools/{tool_id}/start`,
     summary: 'Claim a call before executing it.',
     scopes: runner,
-    body: execution.startBodySchema,
-    response: execution.startResponseSchema,
+    body: fromRunner.startBodySchema,
+    response: fromRunner.startResponseSchema,
   }),
   approve: route({
     method: 'POST',
     path: `${project}/approvals/{approval_id}/approve`,
     summary: 'Approve what was displayed.',
     scopes: deciders,
-    body: approveBodySchema,
-    response: decisionResponseSchema,
+    body: decisions.approveBodySchema,
+    response: decisions.decisionResponseSchema,
   }),
   reject: route({
     method: 'POST',
     path: `${project}/approvals/{approval_id}/reject`,
     summary: 'Reject, with a reason or a message for the agent.',
     scopes: deciders,
-    body: rejectBodySchema,
-    response: decisionResponseSchema,
+    body: decisions.rejectBodySchema,
+    response: decisions.decisionResponseSchema,
   }),
   submitPreview: route({
     method: 'POST',
     path: `${project}/approvals/{approval_id}/preview`,
     summary: 'What would happen, computed by the runner.',
     scopes: runner,
-    body: previewBodySchema,
+    body: decisions.previewBodySchema,
     response: permissions.doneResponseSchema,
   }),
   heartbeat: route({
@@ -126,8 +123,8 @@ export const routes = {
     path: `${project}/runners/{runner_id}/heartbeat`,
     summary: 'A runner is alive and says what it has.',
     scopes: runner,
-    body: execution.heartbeatBodySchema,
-    response: execution.heartbeatResponseSchema,
+    body: fromRunner.heartbeatBodySchema,
+    response: fromRunner.heartbeatResponseSchema,
   }),
 
   executeTool: route({
@@ -135,68 +132,69 @@ export const routes = {
     path: '/my/tools/execute',
     summary: 'Call a tool, as a person or an outside agent.',
     scopes: ['person', 'agent'],
-    body: execution.executeBodySchema,
-    response: execution.executeResponseSchema,
+    body: executions.executeBodySchema,
+    response: executions.executeResponseSchema,
   }),
   getExecution: route({
     method: 'GET',
     path: '/my/tools/{tool_id}',
-    summary: 'One call in full.',
-    scopes: readers,
-    response: execution.executionDetailSchema,
+    summary: 'One call in full; for an agent or a runner, one of its own.',
+    scopes: everyone,
+    response: executions.executionDetailResponseSchema,
   }),
   cancelExecution: route({
     method: 'POST',
     path: '/my/tools/{tool_id}/cancel',
-    summary: 'Cancel a call in any state that is not final.',
+    summary: 'Cancel a call in any state that is not final; for an agent, one of its own.',
     scopes: readers,
-    body: execution.cancelBodySchema,
-    response: execution.callStateResponseSchema,
+    body: executions.cancelBodySchema,
+    response: executions.cancelResponseSchema,
   }),
   undoExecution: route({
     method: 'POST',
     path: '/my/tools/{tool_id}/undo',
     summary: 'Restore what a file tool changed.',
     scopes: deciders,
-    body: execution.undoBodySchema,
-    response: execution.callStateResponseSchema,
+    body: executions.undoBodySchema,
+    response: executions.undoResponseSchema,
   }),
   history: route({
     method: 'GET',
     path: '/my/tools/history',
     summary: 'Earlier calls, newest first.',
     scopes: deciders,
-    query: execution.historyQuerySchema,
-    response: execution.historyResponseSchema,
+    query: executions.historyQuerySchema,
+    response: executions.historyResponseSchema,
   }),
   metrics: route({
     method: 'GET',
     path: '/my/tools/metrics',
     summary: 'Counts and times per tool.',
     scopes: deciders,
-    response: execution.metricsResponseSchema,
+    query: executions.metricsQuerySchema,
+    response: executions.metricsResponseSchema,
   }),
   listApprovals: route({
     method: 'GET',
     path: '/my/approvals',
     summary: 'Everything that waits for a decision.',
     scopes: deciders,
-    response: execution.approvalsResponseSchema,
+    response: decisions.approvalsResponseSchema,
   }),
   getApproval: route({
     method: 'GET',
     path: '/my/approvals/{approval_id}',
-    summary: 'One approval in full.',
+    summary: 'One approval in full; for a runner, one that it previews.',
     scopes: ['person', 'front_end', 'runner'],
-    response: execution.approvalResponseSchema,
+    response: decisions.approvalResponseSchema,
   }),
   confirm: route({
     method: 'POST',
     path: '/my/approvals/{approval_id}/confirm',
     summary: 'The same as approve.',
     scopes: deciders,
-    body: approveBodySchema,
-    response: decisionResponseSchema,
+    body: decisions.approveBodySchema,
+    response: decisions.decisionResponseSchema,
   }),
 
   listGrants: route({
@@ -225,7 +223,7 @@ export const routes = {
     path: '/my/policy',
     summary: "Replace the person's own policy.",
     scopes: person,
-    body: permissions.policyBodySchema,
+    body: policyFileSchema,
     response: permissions.policyResponseSchema,
   }),
   backtestPolicy: route({
@@ -277,14 +275,14 @@ export const routes = {
     method: 'GET',
     path: '/my/projects',
     summary: "The person's projects.",
-    scopes: everyone,
+    scopes: readers,
     response: conversation.projectsResponseSchema,
   }),
   createProject: route({
     method: 'POST',
     path: '/my/projects',
     summary: 'Make a project.',
-    scopes: ['person', 'runner'],
+    scopes: person,
     body: conversation.projectBodySchema,
     response: conversation.projectResponseSchema,
   }),
@@ -297,9 +295,9 @@ export const routes = {
   }),
   createSession: route({
     method: 'POST',
-    path: '/my/sessions',
+    path: `${project}/sessions`,
     summary: 'Start a new conversation.',
-    scopes: ['person', 'front_end', 'agent'],
+    scopes: readers,
     body: conversation.sessionBodySchema,
     response: conversation.sessionResponseSchema,
   }),

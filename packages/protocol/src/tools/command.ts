@@ -1,23 +1,40 @@
 import { z } from 'zod';
+import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits } from '../limits.ts';
 import { changedFiles, defineToolRow } from './definition.ts';
 
-/** What every command, with or without a shell, comes back with (TL-2). */
-export const commandResult = z.strictObject({
-  success: z.boolean().describe('True when the command ended with exit code 0.'),
-  stdout: z.string(),
-  stderr: z.string(),
-  exit_code: z.int().nullable().describe('Null when a signal ended it.'),
-  execution_time: z.number().nonnegative().describe('Seconds.'),
-  truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
-  changed_files: changedFiles.optional(),
-});
+/**
+ * What every command, with or without a shell, comes back with (TL-2). One that exits with 1 or runs out of time
+ * failed as well, with `error` and `code` like every failure, and still says what it had printed.
+ */
+export const commandResult = z
+  .strictObject({
+    success: z.boolean().describe('True when the command ended with exit code 0.'),
+    stdout: z.string(),
+    stderr: z.string(),
+    exit_code: z.int().nullable().describe('Null when a signal ended it.'),
+    execution_time: z.number().nonnegative().describe('Seconds.'),
+    truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
+    changed_files: changedFiles.optional(),
+    error: z.string().optional().describe('Of a failure: what happened and what to do next.'),
+    code: errorCodeSchema.optional().describe('Of a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),
+  })
+  .refine(
+    ({ success, error, code }) => success === (error === undefined) && success === (code === undefined),
+    {
+      error: 'a failure has error and code, a success has neither',
+    },
+  );
 
+const { commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds } = defaultLimits;
+
+/** More than the maximum parses: SizeLimiter refuses it with its own code, and the operator may have raised it. */
 export const timeoutParameter = z
   .int()
   .min(1)
-  .default(defaultLimits.commandTimeoutDefaultSeconds)
-  .describe(`Seconds until the command is stopped, at most ${defaultLimits.commandTimeoutMaxSeconds}.`);
+  .default(commandTimeoutDefaultSeconds)
+  .describe(`Seconds until the command is stopped, at most ${commandTimeoutMaxSeconds}.`)
+  .meta({ maximum: commandTimeoutMaxSeconds });
 
 export const commandTools = [
   defineToolRow({

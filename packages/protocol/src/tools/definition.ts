@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { errorCodeSchema } from '../error-codes.ts';
+import { errorCodeSchema } from '../errors.ts';
 import type { RiskLevel } from '../risk.ts';
 
-export const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'] as const;
+const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'] as const;
 export const toolCategorySchema = z.enum(toolCategories);
 export type ToolCategory = z.infer<typeof toolCategorySchema>;
 
@@ -32,14 +32,12 @@ export const toolFailureSchema = z.strictObject({
   error: z.string().describe('What happened and what to do next.'),
   code: errorCodeSchema,
 });
-export type ToolFailure = z.infer<typeof toolFailureSchema>;
 
 export const fileOperations = ['created', 'modified', 'deleted'] as const;
-export const changedFileSchema = z.strictObject({
+const changedFileSchema = z.strictObject({
   path: z.string().describe('Relative to the workspace root.'),
   operation: z.enum(fileOperations),
 });
-export type ChangedFile = z.infer<typeof changedFileSchema>;
 
 /** What a call that changed files says of them. */
 export const changedFiles = z.array(changedFileSchema);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { changedFiles, defineToolRow, pathParameter } from './definition.ts';
 
-const encodings = ['utf-8', 'utf-16le', 'utf-16be', 'latin1', 'base64'] as const;
+/** How text can be read and is named (TL-4). PDF and images come back as base64 instead. */
+const textEncodings = ['utf-8', 'utf-16le', 'utf-16be', 'latin1'] as const;
 
 const entrySchema = z.strictObject({
   name: z.string(),
@@ -30,16 +31,20 @@ export const filesystemTools = [
     category: 'filesystem',
     description:
       'Read a text file of the workspace, whole or a range of lines. PDF files and images come back as base64; other binary files are refused.',
-    parameters: z.strictObject({
-      path: pathParameter('The file'),
-      start_line: z.int().min(1).optional().describe('First line to return, counted from 1.'),
-      end_line: z.int().min(1).optional().describe('Last line to return, included.'),
-      encoding: z.enum(encodings).optional().describe('Only when it cannot be told from the file.'),
-    }),
+    parameters: z
+      .strictObject({
+        path: pathParameter('The file'),
+        start_line: z.int().min(1).optional().describe('First line to return, counted from 1.'),
+        end_line: z.int().min(1).optional().describe('Last line to return, included.'),
+        encoding: z.enum(textEncodings).optional().describe('Only when it cannot be told from the file.'),
+      })
+      .refine(({ start_line = 1, end_line }) => end_line === undefined || end_line >= start_line, {
+        error: 'end_line comes before start_line',
+      }),
     result: z.strictObject({
       success: z.literal(true),
       content: z.string(),
-      encoding: z.enum(encodings),
+      encoding: z.enum([...textEncodings, 'base64']),
       size: z.int().nonnegative().describe('Size of the whole file in bytes.'),
       truncated: z.boolean().describe('True when content is not all that was asked for (1 MiB at a time).'),
       media_type: z.string().optional().describe('For PDF and images.'),
@@ -94,6 +99,7 @@ export const filesystemTools = [
         path: pathParameter('The directory to search').optional(),
         content: z.string().min(1).optional().describe('Regular expression to look for inside files.'),
       })
+      // Models refuse `anyOf` at the top of a schema, so "one of the two" stands in the description.
       .refine((value) => value.pattern !== undefined || value.content !== undefined, {
         error: 'give pattern, content or both',
       }),

@@ -121,10 +121,19 @@ export const gitTools = [
     name: 'git_branch',
     category: 'git',
     description: 'List branches, or create one from the current commit.',
-    parameters: z.strictObject({
-      name: z.string().min(1).max(255).optional().describe('Only this branch; with create, the one to make.'),
-      create: z.boolean().default(false),
-    }),
+    parameters: z
+      .strictObject({
+        name: z
+          .string()
+          .min(1)
+          .max(255)
+          .optional()
+          .describe('Only this branch; with create, the one to make.'),
+        create: z.boolean().default(false),
+      })
+      .refine(({ name, create }) => !create || name !== undefined, {
+        error: 'create needs the name of the branch',
+      }),
     result: z.strictObject({
       success: z.literal(true),
       current: z.string().nullable(),

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+/** Deeper nesting than this is nobody's data; it is how a parser is made to overflow its stack. */
+const maxDepth = 200;
+
+/**
+ * Any JSON value. Not `z.json()`: that one recurses, so a body of a hundred kilobytes of `[` would throw instead
+ * of being refused, and its JSON Schema refers to itself.
+ */
+export const jsonValueSchema = z
+  .unknown()
+  .refine(isJsonValue, `not a JSON value, or nested deeper than ${maxDepth}`) as z.ZodType<JsonValue>;
+
+function isJsonValue(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return false;
+    const below: unknown[] = [];
+    for (const item of level) {
+      if (item === null || typeof item === 'string' || typeof item === 'boolean') continue;
+      if (typeof item === 'number' && Number.isFinite(item)) continue;
+      if (!isPlain(item)) return false;
+      for (const inner of Array.isArray(item) ? item : Object.values(item)) below.push(inner);
+    }
+    level = below;
+  }
+  return true;
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+}

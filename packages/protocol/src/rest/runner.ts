@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { digestSchema, idSchema } from '../common.ts';
+import { executionStatusSchema } from '../execution-status.ts';
+import { jsonValueSchema } from '../json-value.ts';
+import { commandOutputSchema } from '../progress.ts';
+import { customToolSchema } from '../tools/custom.ts';
+
+const auditHead = z
+  .string()
+  .optional()
+  .describe("Head of the person's audit chain; runners keep it as witnesses (DA-4).");
+
+/** What a runner may say of itself; the seeds' clients say nothing. */
+const report = {
+  execution_time_ms: z.int().nonnegative().optional(),
+  attempt: z.int().min(1).optional(),
+  runner_id: idSchema.optional(),
+  undo_id: idSchema.optional().describe('Of tool.undo: this is the outcome of the undo, not of the call.'),
+};
+
+/** As the seeds send it, or with a code. A code that is not one of ours is kept as EXECUTION_FAILED. */
+const reportedErrorSchema = z.union([
+  z.string().max(10_000),
+  z.strictObject({
+    code: z.string().max(64),
+    message: z.string().max(10_000),
+    recoverable: z.boolean().default(false),
+  }),
+]);
+
+/** Body of `POST …/result` (RE-3). The result is any JSON: custom tools and the seeds' clients have their own. */
+export const resultBodySchema = z.discriminatedUnion('status', [
+  z.strictObject({ ...report, status: z.literal('completed'), result: jsonValueSchema }),
+  z.strictObject({
+    ...report,
+    status: z.literal('failed'),
+    error: reportedErrorSchema,
+    result: jsonValueSchema.optional().describe('What there was before it failed.'),
+  }),
+  z.strictObject({
+    ...report,
+    status: z.literal('cancelled'),
+    error: reportedErrorSchema.optional(),
+    result: jsonValueSchema.optional(),
+  }),
+]);
+
+export const resultResponseSchema = z.object({
+  success: z.literal(true),
+  tool_id: idSchema,
+  status: executionStatusSchema,
+  message: z.string(),
+  audit_head: auditHead,
+});
+
+/** Body of `POST …/start`, the claim (EX-6). */
+export const startBodySchema = z.strictObject({
+  digest: digestSchema.nullable().describe('Recomputed just before; null where nothing was approved.'),
+  runner_id: idSchema.optional(),
+  attempt: z.int().min(1).optional(),
+});
+
+export const startResponseSchema = z.object({
+  success: z.literal(true),
+  tool_id: idSchema,
+  status: z.literal('executing'),
+  attempt: z.int().min(1),
+});
+
+export const progressBodySchema = z.strictObject({
+  progress: z.number().min(0).max(100).nullable().default(null),
+  message: z.string().max(1000).nullable().default(null),
+  output: commandOutputSchema.nullable().default(null),
+  runner_id: idSchema.optional(),
+});
+
+const calls = z.array(idSchema).max(2_000);
+export const heartbeatBodySchema = z.strictObject({
+  queued: calls,
+  executing: calls,
+  unacknowledged: calls,
+  custom_tools: z
+    .array(customToolSchema)
+    .max(500)
+    .optional()
+    .describe('The tools that the person registered here: with the first heartbeat, and when they change.'),
+});
+
+/** For each call the runner named: what it should do with it (EX-7). */
+export const heartbeatResponseSchema = z.object({
+  success: z.literal(true),
+  calls: z.record(idSchema, z.enum(['go_on', 'cancel', 'acknowledged'])),
+  audit_head: auditHead,
+});

@@ -1,0 +1,22 @@
+import type { z } from 'zod';
+
+const maxIssues = 3;
+const maxCharacters = 200;
+
+/**
+ * A zod error as one readable part of a sentence: `path: expected string, received number; …`. What was sent can
+ * be anything, so only the first problems are told, each cut short.
+ */
+export function describeIssues(error: z.ZodError): string {
+  const shown = error.issues.slice(0, maxIssues).map((issue) => {
+    const where = issue.path.map(String).join('.');
+    const what = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+    return shorten(where === '' ? what : `${where}: ${what}`);
+  });
+  const more = error.issues.length - shown.length;
+  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
+}
+
+function shorten(text: string): string {
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
+}
