@@ -45,20 +45,43 @@ describe('PathValidator', () => {
     expect(codeOf(onDisk, '../README.md', 'src')).toBe('ok README.md');
   });
 
-  it.each(['..', '../x', 'a/../../x', '/', '/etc/passwd', '../../etc/hosts'])('[VA-1] %j is outside, by text alone', (path) => {
-    expect([codeOf(byText, path), codeOf(onDisk, path)]).toEqual(['PATH_OUTSIDE_WORKSPACE', 'PATH_OUTSIDE_WORKSPACE']);
-  });
+  it.each(['..', '../x', 'a/../../x', '/', '/etc/passwd', '../../etc/hosts'])(
+    '[VA-1] %j is outside, by text alone',
+    (path) => {
+      expect([codeOf(byText, path), codeOf(onDisk, path)]).toEqual([
+        'PATH_OUTSIDE_WORKSPACE',
+        'PATH_OUTSIDE_WORKSPACE',
+      ]);
+    },
+  );
 
-  it.each(['out', 'out/', 'out/secret.txt', 'out/missing', 'src/../out/secret.txt'])('[VA-1] %j is outside, by a link', (path) => {
-    expect(codeOf(onDisk, path)).toBe('PATH_OUTSIDE_WORKSPACE');
-  });
+  it.each(['out', 'out/', 'out/secret.txt', 'out/missing', 'src/../out/secret.txt'])(
+    '[VA-1] %j is outside, by a link',
+    (path) => {
+      expect(codeOf(onDisk, path)).toBe('PATH_OUTSIDE_WORKSPACE');
+    },
+  );
 
   it('[VA-1] does not mistake a sibling with the same beginning for the root', () => {
     expect(codeOf(byText, `${workspace.root}-copy/a.txt`)).toBe('PATH_OUTSIDE_WORKSPACE');
   });
 
   it('[VA-1] refuses links without an end, NUL, Windows forms, the home sign and what is not text', () => {
-    for (const path of ['loop-a', 'a\0b', 'C:\\x', 'c:/x', 'C:', '..\\x', '\\\\host\\share', 'a.txt::$DATA', '~/x', '~', './~/x', '', '\ud800']) {
+    for (const path of [
+      'loop-a',
+      'a\0b',
+      'C:\\x',
+      'c:/x',
+      'C:',
+      '..\\x',
+      '\\\\host\\share',
+      'a.txt::$DATA',
+      '~/x',
+      '~',
+      './~/x',
+      '',
+      '\ud800',
+    ]) {
       expect([path, codeOf(onDisk, path)]).toEqual([path, 'PATH_INVALID']);
     }
     for (const path of [42, null, undefined, ['src'], { path: 'x' }, 'x'.repeat(5000)]) {
@@ -72,13 +95,25 @@ describe('PathValidator', () => {
   });
 
   it('[VA-2] refuses a sensitive file under every name it has', () => {
-    for (const path of ['.env', './src/../.env', '.ENV', 'plan.md', 'plan2.md', 'src/.env.local', '.ssh/id_rsa']) {
+    for (const path of [
+      '.env',
+      './src/../.env',
+      '.ENV',
+      'plan.md',
+      'plan2.md',
+      'src/.env.local',
+      '.ssh/id_rsa',
+    ]) {
       expect([path, codeOf(onDisk, path)]).toEqual([path, 'PATH_SENSITIVE']);
     }
   });
 
   it('[RK-5] lifts a sensitive path only where the exact path was named', () => {
-    const lifted = new PathValidator({ root: workspace.root, disk: realDisk, liftedSensitivePaths: new Set(['.env']) });
+    const lifted = new PathValidator({
+      root: workspace.root,
+      disk: realDisk,
+      liftedSensitivePaths: new Set(['.env']),
+    });
     expect(lifted.check('.env')).toMatchObject({ ok: true, liftedSensitive: { id: 'SENS-1' } });
     expect(codeOf(lifted, 'plan.md')).toBe('PATH_SENSITIVE');
     expect(codeOf(lifted, 'src/.env')).toBe('PATH_SENSITIVE');
@@ -104,7 +139,16 @@ describe('PathValidator', () => {
 });
 
 describe('PathValidator, for any input', () => {
-  const refusedPaths = ['.env', 'plan.md', 'out/secret.txt', '../x', 'loop-a', '.ssh/config', 'src/../../x', '~/x'];
+  const refusedPaths = [
+    '.env',
+    'plan.md',
+    'out/secret.txt',
+    '../x',
+    'loop-a',
+    '.ssh/config',
+    'src/../../x',
+    '~/x',
+  ];
   const respellings: ((path: string) => string)[] = [
     (path) => `./${path}`,
     (path) => `src/../${path}`,
@@ -119,21 +163,28 @@ describe('PathValidator, for any input', () => {
 
   it('a refused path stays refused under any re-spelling that names the same file', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...refusedPaths), fc.array(fc.nat(respellings.length - 1), { maxLength: 4 }), (path, choices) => {
-        let spelled = path;
-        for (const choice of choices) {
-          if (choice >= 5 && spelled.startsWith('/')) continue;
-          if (spelled.startsWith('/')) spelled = spelled.replace(workspace.root, `${workspace.root}/.`);
-          else spelled = (respellings[choice] as (text: string) => string)(spelled);
-        }
-        return !onDisk.check(spelled).ok;
-      }),
+      fc.property(
+        fc.constantFrom(...refusedPaths),
+        fc.array(fc.nat(respellings.length - 1), { maxLength: 4 }),
+        (path, choices) => {
+          let spelled = path;
+          for (const choice of choices) {
+            if (choice >= 5 && spelled.startsWith('/')) continue;
+            if (spelled.startsWith('/')) spelled = spelled.replace(workspace.root, `${workspace.root}/.`);
+            else spelled = (respellings[choice] as (text: string) => string)(spelled);
+          }
+          return !onDisk.check(spelled).ok;
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
   it('never crashes, and whatever it lets through is inside', () => {
-    const piece = fc.oneof(fc.constantFrom('..', '.', '', 'out', 'jump', 'plan.md', 'src', '.env', '~', 'loop-a'), fc.string());
+    const piece = fc.oneof(
+      fc.constantFrom('..', '.', '', 'out', 'jump', 'plan.md', 'src', '.env', '~', 'loop-a'),
+      fc.string(),
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), fc.boolean(), (pieces, absolute) => {
         const check = onDisk.check((absolute ? '/' : '') + pieces.join('/'));

@@ -5,39 +5,63 @@ import { SecretMasker } from './secret-masker.ts';
 const digest = (text: string): string => `d${text.length}`;
 const masker = new SecretMasker({ known: ['correct-horse-battery', 'horse'], digest });
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-const random = (length: number) => fc.string({ unit: fc.constantFrom(...alphabet), minLength: length, maxLength: length });
+const random = (length: number) =>
+  fc.string({ unit: fc.constantFrom(...alphabet), minLength: length, maxLength: length });
 
 /** A secret of a known shape, made anew each time, with the part that must not be seen afterwards. */
 const seededSecret = fc.oneof(
   random(36).map((tail) => ({ text: `ghp_${tail}`, secret: tail })),
-  fc.string({ unit: fc.constantFrom(...alphabet.slice(0, 26)), minLength: 16, maxLength: 16 }).map((tail) => ({ text: `AKIA${tail}`, secret: tail })),
+  fc
+    .string({ unit: fc.constantFrom(...alphabet.slice(0, 26)), minLength: 16, maxLength: 16 })
+    .map((tail) => ({ text: `AKIA${tail}`, secret: tail })),
   random(40).map((tail) => ({ text: `sk-ant-${tail}`, secret: tail })),
   random(24).map((tail) => ({ text: `sk_live_${tail}`, secret: tail })),
   random(36).map((tail) => ({ text: `npm_${tail}`, secret: tail })),
   random(20).map((tail) => ({ text: `xoxb-${tail}`, secret: tail })),
-  random(60).map((tail) => ({ text: `eyJ${tail.slice(0, 20)}.${tail.slice(20, 40)}.${tail.slice(40)}`, secret: tail.slice(40) })),
+  random(60).map((tail) => ({
+    text: `eyJ${tail.slice(0, 20)}.${tail.slice(20, 40)}.${tail.slice(40)}`,
+    secret: tail.slice(40),
+  })),
   random(20).map((tail) => ({ text: `password=${tail}`, secret: tail })),
   random(20).map((tail) => ({ text: `API_KEY: "${tail}"`, secret: tail })),
   random(20).map((tail) => ({ text: `Authorization: Bearer ${tail}`, secret: tail })),
   random(20).map((tail) => ({ text: `https://user:${tail}@example.org/x`, secret: tail })),
-  random(64).map((tail) => ({ text: `-----BEGIN RSA PRIVATE KEY-----\n${tail}\n-----END RSA PRIVATE KEY-----`, secret: tail })),
+  random(64).map((tail) => ({
+    text: `-----BEGIN RSA PRIVATE KEY-----\n${tail}\n-----END RSA PRIVATE KEY-----`,
+    secret: tail,
+  })),
   fc.constant({ text: 'correct-horse-battery', secret: 'horse-battery' }),
 );
 
 describe('[DA-3] SecretMasker', () => {
   it('never lets a seeded secret through, wherever it stands', () => {
     fc.assert(
-      fc.property(seededSecret, fc.string({ maxLength: 200 }), fc.string({ maxLength: 200 }), ({ text, secret }, before, after) => {
-        // A letter glued to the secret would make it another word; everything else may surround it.
-        const line = `${before} ${text} ${after}`;
-        return !masker.maskText(line).includes(secret) && !JSON.stringify(masker.maskValue({ args: ['x', line] })).includes(secret);
-      }),
+      fc.property(
+        seededSecret,
+        fc.string({ maxLength: 200 }),
+        fc.string({ maxLength: 200 }),
+        ({ text, secret }, before, after) => {
+          // A letter glued to the secret would make it another word; everything else may surround it.
+          const line = `${before} ${text} ${after}`;
+          return (
+            !masker.maskText(line).includes(secret) &&
+            !JSON.stringify(masker.maskValue({ args: ['x', line] })).includes(secret)
+          );
+        },
+      ),
       { numRuns: 2000 },
     );
   });
 
   it('masks a field whose name says secret, whatever the value looks like', () => {
-    expect(masker.maskValue({ password: 'a', db_token: 'b', nested: [{ apiKey: 'c', 'api-key': 7 }], path: 'src/a.ts' })).toEqual({
+    expect(
+      masker.maskValue({
+        password: 'a',
+        db_token: 'b',
+        nested: [{ apiKey: 'c', 'api-key': 7 }],
+        path: 'src/a.ts',
+      }),
+    ).toEqual({
       password: '[masked]',
       db_token: '[masked]',
       nested: [{ apiKey: '[masked]', 'api-key': '[masked]' }],
@@ -46,7 +70,12 @@ describe('[DA-3] SecretMasker', () => {
   });
 
   it('keeps what is not secret readable', () => {
-    for (const text of ['npm run test', 'src/token-list.md', 'https://example.org/a?b=c', 'git commit -m "add tokens page"']) {
+    for (const text of [
+      'npm run test',
+      'src/token-list.md',
+      'https://example.org/a?b=c',
+      'git commit -m "add tokens page"',
+    ]) {
       expect(masker.maskText(text)).toBe(text);
     }
     expect(masker.maskText('curl -H "Authorization: Bearer abcdefghijkl" x')).toContain('Authorization: ');
@@ -65,8 +94,16 @@ describe('[DA-3] SecretMasker', () => {
   });
 
   it('is not fooled by keys such as __proto__, and is not stalled by long runs', () => {
-    expect(JSON.stringify(masker.maskValue(JSON.parse('{"__proto__": {"token": "x"}}')))).toBe('{"__proto__":{"token":"[masked]"}}');
-    for (const text of ['a'.repeat(2000), 'token='.repeat(300), '://'.repeat(600), `-----BEGIN ${'A '.repeat(900)}`, 'eyJ.'.repeat(400)]) {
+    expect(JSON.stringify(masker.maskValue(JSON.parse('{"__proto__": {"token": "x"}}')))).toBe(
+      '{"__proto__":{"token":"[masked]"}}',
+    );
+    for (const text of [
+      'a'.repeat(2000),
+      'token='.repeat(300),
+      '://'.repeat(600),
+      `-----BEGIN ${'A '.repeat(900)}`,
+      'eyJ.'.repeat(400),
+    ]) {
       expect(typeof masker.maskText(text)).toBe('string');
     }
   });

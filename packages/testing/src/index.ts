@@ -5,4 +5,5 @@ export {
   securityCases,
   securityFolder,
 } from './security-cases.ts';
+export { startSwapping } from './swapped-path.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

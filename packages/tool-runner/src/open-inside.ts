@@ -3,6 +3,7 @@ import { isAbsolute, relative } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 
 const MAX_LINKS = 40;
+const MAX_SWAPS = 3;
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
@@ -29,16 +30,19 @@ export function openInside(root: string, path: string, flags: number): number {
       }
       const here = `/proc/self/fd/${directories.at(-1)}/${part}`;
       const isLast = todo.every((rest) => rest === '' || rest === '.');
-      const opened = openWithoutFollowing(here, isLast ? flags | constants.O_NONBLOCK | constants.O_NOFOLLOW : directoryFlags);
-      if (opened === 'LINK') {
-        if (++links > MAX_LINKS) throw new CountersignError('PATH_INVALID', { path, problem: 'its links never end' });
-        const target = readlinkSync(here);
-        if (isAbsolute(target)) {
-          const below = relative(realRoot, target);
+      const opened = openWithoutFollowing(
+        here,
+        isLast ? flags | constants.O_NONBLOCK | constants.O_NOFOLLOW : directoryFlags,
+      );
+      if (typeof opened !== 'number') {
+        if (++links > MAX_LINKS)
+          throw new CountersignError('PATH_INVALID', { path, problem: 'its links never end' });
+        if (isAbsolute(opened.target)) {
+          const below = relative(realRoot, opened.target);
           if (below.startsWith('..') || isAbsolute(below)) throw outside(path);
           for (const directory of directories.splice(1)) closeSync(directory);
           todo.push(...below.split('/').reverse());
-        } else todo.push(...target.split('/').reverse());
+        } else todo.push(...opened.target.split('/').reverse());
       } else if (isLast) {
         return checkDescriptor(opened, realRoot, path);
       } else directories.push(opened);
@@ -50,23 +54,28 @@ export function openInside(root: string, path: string, flags: number): number {
   }
 }
 
-function openWithoutFollowing(path: string, flags: number): number | 'LINK' {
-  try {
-    return openSync(path, flags, 0o666);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // A link is ELOOP for a file and ENOTDIR where a directory was asked for; readlink tells which it was.
-    if (code === 'ELOOP' || (code === 'ENOTDIR' && isLink(path))) return 'LINK';
-    throw error;
+/** The descriptor, or where the link leads that stands there instead. */
+function openWithoutFollowing(path: string, flags: number): number | { target: string } {
+  for (let tries = 0; ; tries++) {
+    try {
+      return openSync(path, flags, 0o666);
+    } catch (error) {
+      // A link is ELOOP for a file and ENOTDIR where a directory was asked for; reading it tells which it was.
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
+      const target = readLink(path);
+      if (target !== undefined) return { target };
+      // No link after all: either it is a plain file where a directory must be, or it was swapped just now.
+      if (tries >= MAX_SWAPS) throw error;
+    }
   }
 }
 
-function isLink(path: string): boolean {
+function readLink(path: string): string | undefined {
   try {
-    readlinkSync(path);
-    return true;
+    return readlinkSync(path);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

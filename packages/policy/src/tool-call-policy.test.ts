@@ -1,0 +1,300 @@
+import { linkSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { defaultLimits } from '@countersign/protocol';
+import { temporaryWorkspace } from '@countersign/testing';
+import { realDisk } from '@countersign/tool-runner';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type LoadedPolicy, type PolicyOwner, readPolicyFile } from './policy-rules.ts';
+import { ToolCallPolicy } from './tool-call-policy.ts';
+import { isRefused } from './verdict.ts';
+
+const byText = new ToolCallPolicy({ root: '/workspace' });
+
+const decide = (policy: ToolCallPolicy, tool: string, args: unknown): string => {
+  const { verdict } = policy.decide(tool, args);
+  return isRefused(verdict) ? verdict.code : verdict.decision;
+};
+
+function load(file: unknown, owner: PolicyOwner = 'person'): LoadedPolicy {
+  const reading = readPolicyFile(JSON.stringify(file), owner);
+  if (!reading.ok) throw new Error(reading.problem);
+  return reading.policy;
+}
+
+const withPolicy = (...policies: LoadedPolicy[]): ToolCallPolicy =>
+  new ToolCallPolicy({ root: '/workspace', policies });
+
+describe('[RK-2] the level of each tool', () => {
+  it.each([
+    ['read_file', { path: 'a.md' }, 'LOW'],
+    ['list_directory', { path: '.' }, 'LOW'],
+    ['search_files', { content: 'x+' }, 'LOW'],
+    ['search_files', { pattern: '*.ts', path: 'src' }, 'LOW'],
+    ['write_file', { path: 'a.md', content: '' }, 'MEDIUM'],
+    ['write_file', { path: 'Makefile', content: '' }, 'HIGH'],
+    ['write_file', { path: '.github/workflows/ci.yml', content: '' }, 'HIGH'],
+    ['write_file', { path: 'a.exe', content: '' }, 'EXTENSION_REFUSED'],
+    ['edit_file', { path: 'a.json', old: 'a', new: 'b' }, 'MEDIUM'],
+    ['edit_file', { path: '.git/config', old: 'a', new: 'b' }, 'HIGH'],
+    ['copy_file', { source: 'a.sh', dest: 'b.md' }, 'MEDIUM'],
+    ['copy_file', { source: 'a.md', dest: '.husky/pre-commit' }, 'HIGH'],
+    ['delete_file', { path: 'a.md' }, 'HIGH'],
+    ['create_directory', { path: 'a' }, 'MEDIUM'],
+    ['create_directory', { path: '.vscode' }, 'HIGH'],
+    ['shell_output', { job_id: 'j1' }, 'LOW'],
+    ['shell_kill', { job_id: 'j1' }, 'LOW'],
+    ['shell_exec', { command: 'ls' }, 'HIGH'],
+    ['shell_background', { command: 'npm start' }, 'HIGH'],
+    ['shell_exec', { command: 'ls', timeout: 301 }, 'TIMEOUT_TOO_LONG'],
+    ['shell_exec', { command: 'ls', cwd: '../x' }, 'PATH_OUTSIDE_WORKSPACE'],
+    ['execute_command', { command: 'ls', timeout: 301 }, 'TIMEOUT_TOO_LONG'],
+    ['execute_command', { command: 'ls', timeout: 300 }, 'LOW'],
+    ['execute_command', { command: 'rm', args: ['-rf', '/'] }, 'COMMAND_NOT_ALLOWED'],
+    ['git_status', {}, 'LOW'],
+    ['git_diff', { path: 'src', staged: true }, 'LOW'],
+    ['git_diff', { path: '.env' }, 'PATH_SENSITIVE'],
+    ['git_log', { limit: 5 }, 'LOW'],
+    ['git_commit', { message: 'x', files: ['a.md'] }, 'MEDIUM'],
+    ['git_commit', { message: 'x', files: ['a.md', '.env'] }, 'PATH_SENSITIVE'],
+    ['git_commit', { message: 'x\0', files: ['a.md'] }, 'INVALID_PARAMS'],
+    ['git_branch', {}, 'LOW'],
+    ['git_branch', { name: 'feature/x', create: true }, 'MEDIUM'],
+    ['git_branch', { create: true }, 'INVALID_PARAMS'],
+    ['git_branch', { name: '--upload-pack=id' }, 'INVALID_PARAMS'],
+    ['git_push', {}, 'HIGH'],
+    ['git_push', { remote: 'ext::sh -c id' }, 'INVALID_PARAMS'],
+    ['git_push', { remote: '--mirror' }, 'INVALID_PARAMS'],
+    ['git_push', { branch: '+main' }, 'HIGH'],
+    ['git_push', { branch: 'a..b' }, 'INVALID_PARAMS'],
+    ['hover', { path: 'a.ts', line: 1, col: 1 }, 'LOW'],
+    ['diagnostics', { path: '../a.ts' }, 'PATH_OUTSIDE_WORKSPACE'],
+    ['search_files', { pattern: '{a,b}'.repeat(10) }, 'PATTERN_INVALID'],
+    ['search_files', {}, 'INVALID_PARAMS'],
+    ['read_file', { path: 7 }, 'INVALID_PARAMS'],
+    ['read_file', null, 'INVALID_PARAMS'],
+    ['no_such_tool', {}, 'UNKNOWN_TOOL'],
+  ])('%s %j is %s', (tool, args, expected) => {
+    expect(decide(byText, tool, args)).toBe(expected);
+  });
+
+  it('[RK-3] gives the rule, a sentence and the operand', () => {
+    expect(byText.decide('write_file', { path: 'notes.md', content: 'hi' }).verdict).toEqual({
+      decision: 'MEDIUM',
+      reasons: [{ rule: 'WRITE-2', why: 'changes a source or document file', operand: 'notes.md' }],
+      network: false,
+    });
+    expect(byText.decide('git_push', {}).verdict).toMatchObject({ network: true });
+  });
+
+  it('[TL-3] refuses content over the limit, and anybody may lower it', () => {
+    const strict = new ToolCallPolicy({ root: '/workspace', limits: { ...defaultLimits, fileBytes: 4 } });
+    expect(decide(strict, 'write_file', { path: 'a.md', content: '12345' })).toBe('CONTENT_TOO_LARGE');
+    expect(decide(strict, 'write_file', { path: 'a.md', content: 'жж' })).toBe('MEDIUM');
+    expect(decide(strict, 'edit_file', { path: 'a.md', old: 'x', new: '12345' })).toBe('CONTENT_TOO_LARGE');
+  });
+
+  it('[VA-1] does not call a file with several hard links LOW, and judges a link by what it leads to', () => {
+    const workspace = temporaryWorkspace();
+    linkSync(join(workspace.root, 'README.md'), join(workspace.root, 'other.md'));
+    symlinkSync('scripts/clean.sh', join(workspace.root, 'harmless.md'));
+    const policy = new ToolCallPolicy({ root: workspace.root, disk: realDisk });
+    expect(decide(policy, 'read_file', { path: 'other.md' })).toBe('MEDIUM');
+    expect(decide(policy, 'write_file', { path: 'harmless.md', content: '' })).toBe('HIGH');
+    workspace.remove();
+  });
+});
+
+describe('[RK-5] policy files', () => {
+  const write = { path: 'src/a.ts', content: 'x' };
+
+  it('deny beats ask beats allow', () => {
+    const rule = (effect: string) => ({ id: effect, effect, tool: 'write_file', path: 'src/**' });
+    const policyOf = (...effects: string[]) => withPolicy(load({ version: 1, rules: effects.map(rule) }));
+    expect(decide(policyOf('allow'), 'write_file', write)).toBe('LOW');
+    expect(decide(policyOf('allow', 'ask'), 'write_file', write)).toBe('MEDIUM');
+    expect(decide(policyOf('allow', 'ask', 'deny'), 'write_file', write)).toBe('DENIED_BY_POLICY');
+    expect(decide(policyOf('deny'), 'write_file', { path: 'docs/a.md', content: 'x' })).toBe('MEDIUM');
+  });
+
+  it('ask raises a LOW call to one that asks', () => {
+    const policy = withPolicy(
+      load({ version: 1, rules: [{ id: 'a', effect: 'ask', tool: 'read_file', path: 'private/**' }] }),
+    );
+    expect(decide(policy, 'read_file', { path: 'private/a.md' })).toBe('MEDIUM');
+    expect(decide(policy, 'read_file', { path: 'a.md' })).toBe('LOW');
+  });
+
+  it('allow says who answered, reaches MEDIUM unless it says HIGH, and never a place that executes later', () => {
+    const all = withPolicy(load({ version: 1, rules: [{ id: 'all', effect: 'allow', tool: '*' }] }));
+    expect(all.decide('write_file', write)).toMatchObject({
+      allowedBy: { id: 'all' },
+      assessed: { decision: 'MEDIUM' },
+    });
+    expect(decide(all, 'delete_file', { path: 'a.md' })).toBe('HIGH');
+    const high = withPolicy(
+      load({ version: 1, rules: [{ id: 'all', effect: 'allow', tool: '*', max_risk: 'HIGH' }] }),
+    );
+    expect(decide(high, 'delete_file', { path: 'a.md' })).toBe('LOW');
+    expect(decide(high, 'write_file', { path: '.git/hooks/pre-commit', content: 'x' })).toBe('HIGH');
+    expect(decide(high, 'shell_exec', { command: 'echo x > .git/hooks/pre-commit' })).toBe('HIGH');
+  });
+
+  it('allow never lifts the workspace boundary, a sensitive file or a catastrophe', () => {
+    const high = withPolicy(
+      load({ version: 1, rules: [{ id: 'all', effect: 'allow', tool: '*', max_risk: 'HIGH' }] }),
+    );
+    expect(decide(high, 'read_file', { path: '../x' })).toBe('PATH_OUTSIDE_WORKSPACE');
+    expect(decide(high, 'read_file', { path: '.env' })).toBe('PATH_SENSITIVE');
+    expect(decide(high, 'shell_exec', { command: 'rm -rf /' })).toBe('SHELL_CATASTROPHE');
+  });
+
+  it("a workspace's file can only tighten", () => {
+    const file = {
+      version: 1,
+      rules: [
+        { id: 'loosen', effect: 'allow', tool: '*', max_risk: 'HIGH' },
+        { id: 'tighten', effect: 'deny', tool: 'git_push' },
+      ],
+      programs: [{ name: 'make' }],
+      sensitive_paths: ['.env'],
+    };
+    const policy = load(file, 'workspace');
+    expect(policy.ignored).toHaveLength(3);
+    expect(decide(withPolicy(policy), 'write_file', write)).toBe('MEDIUM');
+    expect(decide(withPolicy(policy), 'git_push', {})).toBe('DENIED_BY_POLICY');
+    expect(decide(withPolicy(policy), 'read_file', { path: '.env' })).toBe('PATH_SENSITIVE');
+    expect(decide(withPolicy(policy), 'execute_command', { command: 'make', args: [] })).toBe(
+      'COMMAND_NOT_ALLOWED',
+    );
+  });
+
+  it("the person's own file may name a sensitive path, then HIGH, and add programs, MEDIUM unless said", () => {
+    const own = withPolicy(
+      load({
+        version: 1,
+        sensitive_paths: ['.env'],
+        programs: [{ name: 'make' }, { name: 'terraform', risk: 'HIGH' }],
+      }),
+    );
+    expect(decide(own, 'read_file', { path: '.env' })).toBe('HIGH');
+    expect(decide(own, 'read_file', { path: 'src/.env' })).toBe('PATH_SENSITIVE');
+    expect(decide(own, 'execute_command', { command: 'make', args: ['test'] })).toBe('MEDIUM');
+    expect(decide(own, 'execute_command', { command: 'terraform', args: ['plan'] })).toBe('HIGH');
+  });
+
+  it('matches commands word by word; a shell line is allowed only when every command in it is', () => {
+    const policy = withPolicy(
+      load({
+        version: 1,
+        rules: [
+          { id: 'tests', effect: 'allow', tool: '*', command: 'npm test *', max_risk: 'HIGH' },
+          { id: 'no-push', effect: 'deny', tool: '*', command: 'git push *' },
+        ],
+      }),
+    );
+    expect(decide(policy, 'execute_command', { command: 'npm', args: ['test'] })).toBe('LOW');
+    expect(decide(policy, 'execute_command', { command: 'npm', args: ['test', '--', 'src/a'] })).toBe('LOW');
+    expect(decide(policy, 'execute_command', { command: 'npm', args: ['install'] })).toBe('MEDIUM');
+    expect(decide(policy, 'shell_exec', { command: 'npm test' })).toBe('LOW');
+    expect(decide(policy, 'shell_exec', { command: 'npm test && npm install' })).toBe('HIGH');
+    expect(decide(policy, 'shell_exec', { command: 'npm test; git push origin main' })).toBe(
+      'DENIED_BY_POLICY',
+    );
+    expect(decide(policy, 'shell_exec', { command: 'npm test; git "$X" origin' })).toBe('DENIED_BY_POLICY');
+    expect(decide(policy, 'execute_command', { command: 'git', args: ['push'] })).toBe('DENIED_BY_POLICY');
+  });
+
+  it('rules carry examples, and a file whose examples do not hold is not used', () => {
+    const rule = { id: 'r', effect: 'deny', tool: 'write_file', path: 'src/**' };
+    const example = (path: string) => ({ tool: 'write_file', args: { path, content: '' } });
+    expect(
+      readPolicyFile(
+        JSON.stringify({
+          version: 1,
+          rules: [{ ...rule, matches: [example('src/a.ts')], does_not_match: [example('a.ts')] }],
+        }),
+        'person',
+      ).ok,
+    ).toBe(true);
+    for (const broken of [
+      { ...rule, matches: [example('a.ts')] },
+      { ...rule, does_not_match: [example('src/a.ts')] },
+      { ...rule, matches: [{ tool: 'write_file', args: {} }] },
+      { ...rule, path: '{a,b}'.repeat(10) },
+      { ...rule, tool: '{a,b}'.repeat(10) },
+      { ...rule, command: '{a,b}'.repeat(10) },
+      { ...rule, command: '  ' },
+      { ...rule, effect: 'maybe' },
+    ]) {
+      expect(readPolicyFile(JSON.stringify({ version: 1, rules: [broken] }), 'person')).toMatchObject({
+        ok: false,
+        problem: expect.any(String),
+      });
+    }
+    for (const text of ['', '{', '[]', 'null', '{"version":2}', '{"version":1,"extra":true}']) {
+      expect(readPolicyFile(text, 'person').ok).toBe(false);
+    }
+  });
+});
+
+describe('ToolCallPolicy, for any input', () => {
+  const workspace = temporaryWorkspace();
+  const onDisk = new ToolCallPolicy({ root: workspace.root, disk: realDisk });
+
+  it('never crashes on any tool and any arguments', () => {
+    const tool = fc.oneof(
+      fc.constantFrom(
+        'read_file',
+        'execute_command',
+        'shell_exec',
+        'git_commit',
+        'search_files',
+        'copy_file',
+      ),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(tool, fc.jsonValue(), (name, args) =>
+        ['LOW', 'MEDIUM', 'HIGH', 'REJECT'].includes(onDisk.decide(name, args).verdict.decision),
+      ),
+    );
+    const args = fc.record(
+      {
+        path: fc.string(),
+        command: fc.string(),
+        args: fc.array(fc.string()),
+        source: fc.string(),
+        dest: fc.string(),
+        content: fc.string(),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(tool, args, (name, value) => onDisk.decide(name, value).verdict.reasons !== undefined),
+    );
+  });
+
+  it('[VA-8] looking at the disk never makes a decision milder than text alone', () => {
+    const text = new ToolCallPolicy({ root: workspace.root });
+    const order = ['LOW', 'MEDIUM', 'HIGH', 'REJECT'];
+    const path = fc.oneof(
+      fc.constantFrom('README.md', 'src/app.ts', '.env', '../x', '.git/config', 'scripts/clean.sh', 'docs'),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(
+        fc.constantFrom('read_file', 'write_file', 'delete_file', 'list_directory'),
+        path,
+        (tool, value) => {
+          const args = tool === 'write_file' ? { path: value, content: 'x' } : { path: value };
+          return (
+            order.indexOf(onDisk.decide(tool, args).verdict.decision) >=
+            order.indexOf(text.decide(tool, args).verdict.decision)
+          );
+        },
+      ),
+    );
+    workspace.remove();
+  });
+});
