@@ -1,7 +1,6 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
-import { realDisk } from '@countersign/tool-runner';
+import { realDisk, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PathValidator } from './path-validator.ts';

@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   meetsExpectation,
+  realDisk,
   type SecurityCase,
   securityCases,
   startSwapping,
   temporaryWorkspace,
 } from '@countersign/testing';
-import { realDisk } from '@countersign/tool-runner';
 import { describe, expect, it } from 'vitest';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 import { isRefused } from './verdict.ts';

@@ -5,5 +5,6 @@ export {
   securityCases,
   securityFolder,
 } from './security-cases.ts';
+export { realDisk } from '@countersign/tool-runner';
 export { startSwapping } from './swapped-path.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';
