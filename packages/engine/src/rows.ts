@@ -1,0 +1,241 @@
+import type {
+  ApprovalScope,
+  ApprovalStatus,
+  ApprovedBy,
+  CountersignEvent,
+  ErrorCode,
+  ExecutionStatus,
+  PolicyFile,
+  Preview,
+  Reason,
+  RiskLevel,
+  TokenScope,
+} from '@countersign/protocol';
+
+/**
+ * What is stored (DA-1). Names are the columns' names. Times are milliseconds since 1970 by the store's clock;
+ * JSON columns hold the value itself here, text or jsonb in a database.
+ */
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+export interface ProjectRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly name: string;
+  /** The root on the person's machine; null until it is known. */
+  readonly workspace: string | null;
+  readonly created_at: number;
+}
+
+export interface SessionRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly project_id: string;
+  readonly title: string;
+  readonly created_at: number;
+  readonly last_message_at: number | null;
+}
+
+export interface MessageRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly run_id: string | null;
+  /** Orders the messages of a session. */
+  readonly position: number;
+  readonly role: 'user' | 'assistant' | 'tool' | 'system';
+  readonly content: string;
+  /** Tool calls of an assistant message: [{tool_call_id, tool_name, tool_params, index}]. */
+  readonly tool_calls: Json;
+  /** The execution that a tool message answers. */
+  readonly tool_id: string | null;
+  readonly complete: boolean;
+  readonly created_at: number;
+}
+
+export interface RunRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly project_id: string;
+  readonly session_id: string;
+  readonly model: string;
+  readonly status: 'running' | 'completed' | 'failed' | 'stopped';
+  /** The step that is under way, counted from 0. */
+  readonly step: number;
+  /** Raised each time the run is taken over; a step is stored only by the holder of the current one (AG-2). */
+  readonly epoch: number;
+  readonly lease_owner: string | null;
+  readonly lease_until: number | null;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly error: string | null;
+  readonly created_at: number;
+  readonly ended_at: number | null;
+}
+
+export interface ExecutionRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly project_id: string;
+  readonly session_id: string;
+  readonly run_id: string | null;
+  /** (run_id, step, call_index) is unique where run_id is not null: a call of a run is made once (AG-2). */
+  readonly step: number | null;
+  readonly call_index: number | null;
+  readonly tool_call_id: string;
+  /** Which token asked, so that an agent sees only its own calls (AP-9). */
+  readonly requested_by: string;
+  readonly tool_name: string;
+  /** Masked (DA-3). The full parameters are in `payloads`. */
+  readonly tool_params: Json;
+  readonly status: ExecutionStatus;
+  readonly risk_level: RiskLevel | null;
+  readonly reasons: readonly Reason[];
+  readonly network: boolean;
+  readonly requires_approval: boolean;
+  readonly approval_id: string | null;
+  readonly approved_by: ApprovedBy | null;
+  readonly grant_id: string | null;
+  readonly digest: string | null;
+  readonly runner_id: string | null;
+  readonly attempt: number;
+  readonly cancel_requested: boolean;
+  readonly error: string | null;
+  readonly error_type: ErrorCode | null;
+  readonly execution_time_ms: number | null;
+  /** Digest of the accepted result: the same one twice is fine, a different one is a conflict (EX-7). */
+  readonly result_digest: string | null;
+  readonly undoable: boolean;
+  readonly created_at: number;
+  readonly approved_at: number | null;
+  readonly completed_at: number | null;
+}
+
+/** Full contents, kept apart from the records, for their owner only and for a limited time (DA-3). */
+export interface PayloadRow {
+  /** The execution's id. */
+  readonly id: string;
+  readonly user_id: string;
+  readonly requested_params: JsonObject;
+  /** What ran or would run: differs from the requested ones after an edit (AP-6). */
+  readonly params: JsonObject;
+  readonly result: Json;
+  readonly created_at: number;
+}
+
+export interface ApprovalRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly project_id: string;
+  readonly session_id: string;
+  readonly tool_id: string;
+  readonly tool_name: string;
+  readonly agent: string;
+  readonly description: string;
+  readonly risk_level: RiskLevel;
+  readonly reasons: readonly Reason[];
+  readonly network: boolean;
+  readonly status: ApprovalStatus;
+  readonly revision: number;
+  readonly timeout_seconds: number;
+  readonly deadline_at: number;
+  readonly preview: Preview | null;
+  readonly digest: string | null;
+  /** The runner that previewed it: only this one may claim the call (EX-6). */
+  readonly previewed_by: string | null;
+  readonly context: Json;
+  /** How often it was asked again because the approved state had changed (AP-8). */
+  readonly stale_count: number;
+  readonly decided_at: number | null;
+  readonly decided_device: string | null;
+  readonly decided_token: string | null;
+  readonly scope: ApprovalScope | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly created_at: number;
+}
+
+export interface GrantRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly project_id: string;
+  /** Null: for all sessions of the project. */
+  readonly session_id: string | null;
+  readonly scope: 'class' | 'session' | 'always';
+  readonly tool: string;
+  /** Glob on paths or a command pattern, as in a policy rule; null covers every call of the tool. */
+  readonly path: string | null;
+  readonly command: string | null;
+  readonly max_risk: RiskLevel;
+  readonly uses: number;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly revoked_at: number | null;
+}
+
+export interface RunnerRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly workspace: string;
+  readonly capabilities: readonly string[];
+  readonly connected: boolean;
+  readonly last_seen_at: number;
+}
+
+export interface TokenRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly name: string;
+  readonly scope: TokenScope;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
+  readonly revoked_at: number | null;
+}
+
+export interface PolicyRow {
+  /** The person: each has one policy of their own. */
+  readonly id: string;
+  readonly user_id: string;
+  readonly policy: PolicyFile;
+  readonly updated_at: number;
+}
+
+/** Tables that are read and written row by row. */
+export interface Tables {
+  projects: ProjectRow;
+  sessions: SessionRow;
+  messages: MessageRow;
+  runs: RunRow;
+  tool_executions: ExecutionRow;
+  payloads: PayloadRow;
+  approvals: ApprovalRow;
+  grants: GrantRow;
+  runners: RunnerRow;
+  tokens: TokenRow;
+  policies: PolicyRow;
+}
+export type TableName = keyof Tables;
+
+/** An event as it is stored: ids count from 1 for each person, without gaps (EV-2). */
+export interface StoredEvent {
+  readonly user_id: string;
+  readonly id: number;
+  readonly project_id: string | null;
+  readonly event: CountersignEvent;
+  readonly created_at: number;
+}
+
+/** One line of the audit log, hash-chained per person (DA-4). `data` is masked. */
+export interface AuditRow {
+  readonly user_id: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly action: string;
+  readonly subject: string;
+  readonly data: Json;
+  readonly previous_hash: string;
+  readonly hash: string;
+}

@@ -1,0 +1,154 @@
+import type { CountersignEvent, ExecutionStatus, RiskLevel } from '@countersign/protocol';
+import type {
+  ApprovalRow,
+  AuditRow,
+  ExecutionRow,
+  GrantRow,
+  Json,
+  MessageRow,
+  ProjectRow,
+  RunnerRow,
+  RunRow,
+  SessionRow,
+  StoredEvent,
+  TableName,
+  Tables,
+  TokenRow,
+} from './rows.ts';
+
+/** A step of a unit: a statement that the store runs. Opaque to the engine (docs/decisions/0002). */
+export type Unit<T> = Generator<unknown, T, unknown>;
+
+/**
+ * Where everything is kept. The database is the truth: a state change, its events and its audit rows are one unit.
+ * Several stores may stand on one PostgreSQL.
+ */
+export interface Store {
+  /** Runs a unit of writing; resolves after its commit. What the unit throws undoes it and rejects the promise. */
+  write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T>;
+  /** Reads a consistent state, without locks. */
+  read<T>(unit: (tx: Reading) => Unit<T>): Promise<T>;
+  /** Milliseconds since 1970 by the clock that deadlines are stored in: the database's on PostgreSQL (AP-3). */
+  now(): number;
+  close(): Promise<void>;
+}
+
+export interface Reading {
+  /** In a unit of writing on PostgreSQL the row is locked. */
+  get<K extends TableName>(table: K, id: string): Unit<Tables[K] | undefined>;
+
+  projectsOf(userId: string): Unit<readonly ProjectRow[]>;
+  sessionsOf(userId: string, projectId: string): Unit<readonly SessionRow[]>;
+  /** Oldest first; `after` is a position. */
+  messagesOf(sessionId: string, page: { after?: number; limit: number }): Unit<readonly MessageRow[]>;
+  lastPosition(sessionId: string): Unit<number>;
+  /** Runs whose lease has ended, or that nobody holds. */
+  orphanedRuns(now: number, limit: number): Unit<readonly RunRow[]>;
+  activeRunOf(sessionId: string): Unit<RunRow | undefined>;
+  executionOfCall(runId: string, step: number, index: number): Unit<ExecutionRow | undefined>;
+  /** Calls that are not final and that this runner has or should have. */
+  openExecutionsOf(runnerId: string): Unit<readonly ExecutionRow[]>;
+  /** Approved calls of a person that no runner has been given yet. */
+  unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]>;
+  /** All calls in one of these states, for rebuilding waiters after a restart. */
+  executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]>;
+  pendingApprovals(userId: string): Unit<readonly ApprovalRow[]>;
+  countPendingApprovals(sessionId: string): Unit<number>;
+  /** Pending approvals of everybody, soonest deadline first: what the expiry timer looks at. */
+  soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]>;
+  /** Grants of a person for a project that are neither revoked nor expired at `now`. */
+  liveGrants(userId: string, projectId: string, now: number): Unit<readonly GrantRow[]>;
+  grantsOf(userId: string): Unit<readonly GrantRow[]>;
+  runnersOf(userId: string): Unit<readonly RunnerRow[]>;
+  tokensOf(userId: string): Unit<readonly TokenRow[]>;
+  /** How often a call with this tool and these (masked) parameters was rejected in a session (AG-3). */
+  countRejections(sessionId: string, toolName: string, paramsDigest: string): Unit<number>;
+  history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
+  /** Per tool: counts and times (OB-1). */
+  metrics(userId: string, since: number): Unit<readonly ToolMetricsRow[]>;
+
+  /** Events after `after`, in order. */
+  events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]>;
+  /** The oldest event that is kept and the newest one; 0 where there is none. */
+  eventBounds(userId: string): Unit<{ readonly oldest: number; readonly newest: number }>;
+  audit(userId: string, after: number, limit: number): Unit<readonly AuditRow[]>;
+}
+
+export interface Transaction extends Reading {
+  /** Throws `DuplicateRow` when a row with this id (or unique key) is there. */
+  insert<K extends TableName>(table: K, row: Tables[K]): Unit<void>;
+  /** Answers whether a row was there to change. */
+  update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean>;
+  /** Adds one to a grant's uses. */
+  countGrantUse(grantId: string): Unit<void>;
+  /**
+   * Events and audit rows of this unit. They are numbered, chained and written at its end, with the person's
+   * counter as the last lock. May be called several times; at most one person in a unit.
+   */
+  announce(userId: string, announcement: Announcement): void;
+}
+
+export interface Announcement {
+  readonly events?: readonly { readonly projectId: string | null; readonly event: CountersignEvent }[];
+  readonly audit?: readonly { readonly action: string; readonly subject: string; readonly data: Json }[];
+}
+
+export interface HistoryFilter {
+  readonly projectId?: string;
+  readonly sessionId?: string;
+  readonly runId?: string;
+  readonly toolName?: string;
+  readonly status?: ExecutionStatus;
+  readonly riskLevel?: RiskLevel;
+  readonly since?: number;
+  readonly until?: number;
+  /** Only rows before this one: newest first. */
+  readonly before?: { readonly createdAt: number; readonly id: string };
+  readonly requestedBy?: string;
+  readonly limit: number;
+}
+
+export interface ToolMetricsRow {
+  readonly tool_name: string;
+  readonly total_calls: number;
+  readonly success_count: number;
+  readonly error_count: number;
+  readonly rejected_count: number;
+  readonly avg_execution_time_ms: number | null;
+  readonly p50_execution_time_ms: number | null;
+  readonly p95_execution_time_ms: number | null;
+  readonly avg_approval_wait_ms: number | null;
+  readonly p95_approval_wait_ms: number | null;
+}
+
+/** A row with that id or unique key is there already. */
+export class DuplicateRow extends Error {
+  override readonly name = 'DuplicateRow';
+}
+
+/**
+ * Tells other parts, here or on other nodes, that something is new. Only a hint: who waits reads the store again,
+ * and on a slow tick anyway (DESIGN.md).
+ */
+export interface Bus {
+  publish(hint: Hint): void;
+  subscribe(listener: (hint: Hint) => void): () => void;
+}
+
+export type Hint =
+  /** A person has new events. `events` are passed along within one process, in order, to spare a read. */
+  | {
+      readonly kind: 'events';
+      readonly userId: string;
+      readonly newest: number;
+      readonly events?: readonly StoredEvent[];
+    }
+  | { readonly kind: 'settled'; readonly toolId: string }
+  | { readonly kind: 'decided'; readonly approvalId: string }
+  /** Not stored: progress and message deltas. */
+  | {
+      readonly kind: 'passing';
+      readonly userId: string;
+      readonly projectId: string | null;
+      readonly event: CountersignEvent;
+    };
