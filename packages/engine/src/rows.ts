@@ -111,6 +111,7 @@ export interface ExecutionRow {
   readonly created_at: number;
   readonly approved_at: number | null;
   readonly completed_at: number | null;
+  readonly undone_at: number | null;
 }
 
 /** Full contents, kept apart from the records, for their owner only and for a limited time (DA-3). */
@@ -122,6 +123,8 @@ export interface PayloadRow {
   /** What ran or would run: differs from the requested ones after an edit (AP-6). */
   readonly params: JsonObject;
   readonly result: Json;
+  /** What came after the call had ended (EX-7); null when nothing did. */
+  readonly late_result: Json;
   readonly created_at: number;
 }
 
@@ -132,6 +135,7 @@ export interface ApprovalRow {
   readonly session_id: string;
   readonly tool_id: string;
   readonly tool_name: string;
+  readonly tool_call_id: string;
   readonly agent: string;
   readonly description: string;
   readonly risk_level: RiskLevel;
@@ -165,9 +169,10 @@ export interface GrantRow {
   readonly session_id: string | null;
   readonly scope: 'class' | 'session' | 'always';
   readonly tool: string;
-  /** Glob on paths or a command pattern, as in a policy rule; null covers every call of the tool. */
-  readonly path: string | null;
-  readonly command: string | null;
+  /** Glob on paths or command pattern, as the tool has it; null covers every call of the tool. */
+  readonly pattern: string | null;
+  /** The root it was made for; a project that moved elsewhere has no grants. */
+  readonly workspace: string;
   readonly max_risk: RiskLevel;
   readonly uses: number;
   readonly created_at: number;
