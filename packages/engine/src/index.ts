@@ -1,3 +1,4 @@
+export { auditGenesis, auditHash } from './audit-chain.ts';
 export { type Clock, systemClock } from './clock.ts';
 export type {
   ApprovalRow,

@@ -90,6 +90,8 @@ export interface ExecutionRow {
   readonly tool_name: string;
   /** Masked (DA-3). The full parameters are in `payloads`. */
   readonly tool_params: Json;
+  /** Digest of the parameters as they were asked for, so that the same call is recognised (AG-3). */
+  readonly params_digest: string;
   readonly status: ExecutionStatus;
   readonly risk_level: RiskLevel | null;
   readonly reasons: readonly Reason[];

@@ -1,0 +1,203 @@
+import { type CountersignEvent, describeError, type ExecutionStatus, maxEventBytes, type ToolErrorValue } from '@countersign/protocol';
+import type { OfferedScope } from './grant-book.ts';
+import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject } from './rows.ts';
+
+/** Events about one call, made from its rows. Each stays under 64 KB: larger parts are fetched by id (EV-2). */
+
+type Omittable = 'tool_params' | 'preview' | 'result';
+
+const isoTime = (at: number): string => new Date(at).toISOString();
+const placeOf = (row: { project_id: string; session_id: string }) => ({ project_id: row.project_id, session_id: row.session_id });
+
+export function callEvent(row: ExecutionRow, params: JsonObject, context: Json, now: number): CountersignEvent {
+  return fit({
+    event: 'tool.call',
+    data: {
+      tool_id: row.id,
+      ...placeOf(row),
+      tool_call_id: row.tool_call_id,
+      tool_name: row.tool_name,
+      tool_params: params,
+      risk_level: row.risk_level,
+      requires_approval: row.requires_approval,
+      status: row.status,
+      context,
+      timestamp: isoTime(now),
+    },
+  } as unknown as CountersignEvent);
+}
+
+export function signalEvent(row: ExecutionRow, params: JsonObject, grant: GrantRow | undefined, now: number): CountersignEvent {
+  return fit({
+    event: 'tool.execution_signal',
+    data: {
+      tool_id: row.id,
+      ...placeOf(row),
+      tool_call_id: row.tool_call_id,
+      tool_name: row.tool_name,
+      tool_params: params,
+      risk_level: row.risk_level ?? 'LOW',
+      network: row.network,
+      attempt: row.attempt,
+      runner_id: row.runner_id,
+      approved_by: row.approved_by ?? 'auto',
+      approval_id: row.approval_id,
+      grant_id: row.grant_id,
+      grant: grant ? predicateOf(grant) : null,
+      digest: row.digest,
+      timestamp: isoTime(now),
+    },
+  } as unknown as CountersignEvent);
+}
+
+/** What a grant covers, as the runner checks it too (AP-4). */
+export const predicateOf = (grant: GrantRow) => ({
+  tool: grant.tool,
+  pattern: grant.pattern,
+  max_risk: grant.max_risk,
+  session_id: grant.session_id,
+  workspace: grant.workspace,
+  expires_at: grant.expires_at === null ? null : isoTime(grant.expires_at),
+});
+
+/** An approval as front ends draw it; `now` is the store's time. */
+export function approvalView(row: ApprovalRow, params: JsonObject, offered: readonly OfferedScope[], now: number) {
+  return {
+    approval_id: row.id,
+    tool_id: row.tool_id,
+    tool_call_id: row.tool_call_id,
+    ...placeOf(row),
+    agent: row.agent,
+    tool_name: row.tool_name,
+    description: row.description,
+    tool_params: params,
+    risk_level: row.risk_level,
+    reasons: row.reasons,
+    network: row.network,
+    status: row.status,
+    revision: row.revision,
+    timeout_seconds: row.timeout_seconds,
+    remaining_ms: Math.max(0, Math.round(row.deadline_at - now)),
+    expires_at: isoTime(row.deadline_at),
+    runner_id: row.previewed_by,
+    preview: row.preview,
+    digest: row.digest,
+    offered_scopes: offered,
+    context: row.context,
+    created_at: isoTime(row.created_at),
+  };
+}
+
+export function approvalRequestEvent(row: ApprovalRow, params: JsonObject, offered: readonly OfferedScope[], now: number): CountersignEvent {
+  const { status: _status, created_at: _created, ...view } = approvalView(row, params, offered, now);
+  return fit({ event: 'tool.approval_request', data: { ...view, timestamp: isoTime(now) } } as unknown as CountersignEvent);
+}
+
+export function approvalUpdatedEvent(row: ApprovalRow, params: JsonObject, offered: readonly OfferedScope[], now: number): CountersignEvent {
+  const { status: _s, created_at: _c, tool_call_id: _t, agent: _a, tool_name: _n, context: _x, ...view } = approvalView(row, params, offered, now);
+  return fit({ event: 'approval.updated', data: { ...view, timestamp: isoTime(now) } } as unknown as CountersignEvent);
+}
+
+export function approvalResolvedEvent(
+  row: ApprovalRow,
+  resolution: { status: 'approved' | 'rejected' | 'timeout' | 'cancelled'; device: string | null; grantId: string | null },
+  now: number,
+): CountersignEvent {
+  return {
+    event: 'approval.resolved',
+    data: {
+      approval_id: row.id,
+      tool_id: row.tool_id,
+      ...placeOf(row),
+      status: resolution.status,
+      approved_by: resolution.status === 'approved' ? 'user' : null,
+      grant_id: resolution.grantId,
+      device: resolution.device,
+      reason: row.reason,
+      message: row.message,
+      timestamp: isoTime(now),
+    },
+  };
+}
+
+export function resultEvent(row: ExecutionRow, result: Json, now: number, { late = false }: { late?: boolean } = {}): CountersignEvent {
+  return fit({
+    event: 'tool.result',
+    data: {
+      tool_id: row.id,
+      ...placeOf(row),
+      tool_call_id: row.tool_call_id,
+      tool_name: row.tool_name,
+      status: row.status,
+      result,
+      error: errorOf(row),
+      execution_time_ms: row.execution_time_ms,
+      late,
+      timestamp: isoTime(now),
+    },
+  } as unknown as CountersignEvent);
+}
+
+export const ackEvent = (toolId: string, status: 'received' | 'rejected', now: number, error?: string): CountersignEvent => ({
+  event: 'tool.result_ack',
+  data: { tool_id: toolId, status, ...(error !== undefined && { error }), timestamp: isoTime(now) },
+});
+
+export const cancelEvent = (row: ExecutionRow, reason: string, now: number): CountersignEvent => ({
+  event: 'tool.cancel',
+  data: { tool_id: row.id, ...placeOf(row), reason, timestamp: isoTime(now) },
+});
+
+export const progressEvent = (
+  row: Pick<ExecutionRow, 'id' | 'project_id' | 'session_id'>,
+  progress: { progress: number | null; message: string | null; output: { stream: 'stdout' | 'stderr'; chunk: string } | null },
+  now: number,
+): CountersignEvent => ({
+  event: 'tool.progress',
+  data: { tool_id: row.id, ...placeOf(row), ...progress, timestamp: isoTime(now) } as never,
+});
+
+export const fileChangedEvents = (row: ExecutionRow, result: Json, now: number): CountersignEvent[] =>
+  changedFilesOf(result).map(({ path, operation }) => ({
+    event: 'file.changed',
+    data: { tool_id: row.id, ...placeOf(row), path, operation, timestamp: isoTime(now) },
+  }));
+
+type Operation = 'created' | 'modified' | 'deleted';
+
+/** What a result says it changed; anything of another shape is ignored. */
+export function changedFilesOf(result: Json): { path: string; operation: Operation }[] {
+  const listed = result !== null && typeof result === 'object' && !Array.isArray(result) ? (result as JsonObject).changed_files : undefined;
+  if (!Array.isArray(listed)) return [];
+  return listed.slice(0, 1000).flatMap((item: Json) => {
+    const { path, operation } = (item ?? {}) as { path?: unknown; operation?: unknown };
+    const isKnown = operation === 'created' || operation === 'modified' || operation === 'deleted';
+    return typeof path === 'string' && isKnown ? [{ path, operation }] : [];
+  });
+}
+
+/** The error of a call that did not complete, as everybody is told it. */
+export function errorOf(row: Pick<ExecutionRow, 'status' | 'error' | 'error_type'>): ToolErrorValue | null {
+  if (row.status === 'completed' || !isEnded(row.status)) return null;
+  const code = row.error_type ?? 'EXECUTION_FAILED';
+  return { ...describeError(code), message: row.error ?? describeError(code).message };
+}
+
+const isEnded = (status: ExecutionStatus): boolean =>
+  status === 'failed' || status === 'rejected' || status === 'timeout' || status === 'cancelled';
+
+/** Leaves out the largest parts until the event fits, and says which. */
+function fit(event: CountersignEvent): CountersignEvent {
+  const data = event.data as Record<string, unknown>;
+  const omitted: Omittable[] = [];
+  for (const part of ['result', 'preview', 'tool_params'] as const) {
+    if (byteLength(data) <= maxEventBytes - 512) break;
+    if (data[part] === undefined || data[part] === null) continue;
+    data[part] = part === 'tool_params' ? {} : null;
+    omitted.push(part);
+  }
+  if (omitted.length > 0) data.omitted = omitted;
+  return event;
+}
+
+const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -1,0 +1,26 @@
+import type { JsonObject, ProjectRow } from './rows.ts';
+
+/** A tool call as the agent, a person or an outside program makes it. */
+export interface CallRequest {
+  readonly userId: string;
+  readonly project: ProjectRow;
+  readonly sessionId: string;
+  readonly toolName: string;
+  readonly toolParams: JsonObject;
+  /** The model's own id of the call. */
+  readonly toolCallId: string;
+  /** Who speaks to the person: "Agent", or the name of an outside program. */
+  readonly agent: string;
+  /** The token that asked; an agent sees only its own calls (AP-9). */
+  readonly requestedBy: string;
+  readonly context: CallContext;
+  /** Where in a run the call stands: it is made once, however often the run is resumed (AG-2). */
+  readonly run?: { readonly runId: string; readonly step: number; readonly index: number };
+}
+
+export interface CallContext {
+  readonly message_id: string | null;
+  readonly run_id: string | null;
+  readonly step: number | null;
+  readonly excerpt: string;
+}

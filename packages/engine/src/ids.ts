@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto';
+
+let pool = Buffer.alloc(0);
+let used = 0;
+
+/** A UUID of version 7: unique, and in the order of time, so that new rows stand beside each other in an index. */
+export function newId(now: number = Date.now()): string {
+  if (used + 10 > pool.length) {
+    pool = randomBytes(10 * 128);
+    used = 0;
+  }
+  const random = pool.toString('hex', used, used + 10);
+  used += 10;
+  const time = Math.floor(now).toString(16).padStart(12, '0');
+  const variant = ((Number.parseInt(random.slice(3, 5), 16) & 0x3f) | 0x80).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant}${random.slice(5, 7)}-${random.slice(7, 19)}`;
+}
