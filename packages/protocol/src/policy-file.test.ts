@@ -17,7 +17,7 @@ describe('policyFileSchema', () => {
     ]);
   });
 
-  it.each([
+  it.each<[object, string]>([
     [{}, 'no version'],
     [{ version: 2 }, 'a version of the future'],
     [{ version: 1, rule: [] }, 'a misspelt field'],

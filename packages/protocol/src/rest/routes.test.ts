@@ -54,7 +54,7 @@ const pinnedBodies = {
   'personStream query': 'runner? workspace? capabilities? last_event_id?',
   'availableTools response': 'success tools total_count',
   'submitResult request':
-    'execution_time_ms? attempt? runner_id? undo_id? status result | execution_time_ms? attempt? runner_id? undo_id? status error result? | execution_time_ms? attempt? runner_id? undo_id? status error? result?',
+    'status result execution_time_ms? attempt? runner_id? undo_id? | status error result? execution_time_ms? attempt? runner_id? undo_id? | status error? result? execution_time_ms? attempt? runner_id? undo_id?',
   'submitResult response': 'success tool_id status message audit_head?',
   'submitProgress request': 'progress? message? output? runner_id?',
   'submitProgress response': 'success',
