@@ -80,3 +80,4 @@ export {
 } from './tools/catalogue.ts';
 export { customToolSchema, isCustomToolName } from './tools/custom.ts';
 export { type ToolCategory, type ToolDefinition, toolFailureSchema } from './tools/definition.ts';
+export { makeVisible } from './visible-text.ts';

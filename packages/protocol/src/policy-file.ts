@@ -17,11 +17,12 @@ export const policyRuleSchema = z.strictObject({
   id: z.string().min(1).max(100),
   effect: z.enum(['allow', 'ask', 'deny']),
   tool: z.string().min(1).max(200).describe('A tool name or a glob on tool names, such as git_*.'),
-  path: z.string().min(1).max(1000).optional(),
-  command: z.string().min(1).max(1000).optional(),
-  /** An allow rule covers calls up to this level; MEDIUM unless said. */
-  max_risk: riskLevelSchema.optional(),
-  why: z.string().min(1).max(500).optional(),
+  path: z.string().min(1).max(1000).optional().describe('Glob on paths relative to the workspace.'),
+  command: z.string().min(1).max(1000).optional().describe('Pattern of words, such as git commit *.'),
+  max_risk: riskLevelSchema
+    .optional()
+    .describe('An allow rule covers calls up to this level; MEDIUM unless said.'),
+  why: z.string().min(1).max(500).optional().describe('For the person.'),
   matches: z.array(policyExampleSchema).max(50).optional(),
   does_not_match: z.array(policyExampleSchema).max(50).optional(),
 });
@@ -30,9 +31,11 @@ export type PolicyRule = z.infer<typeof policyRuleSchema>;
 export const policyFileSchema = z.strictObject({
   version: z.literal(1),
   rules: z.array(policyRuleSchema).max(1000).default([]),
-  /** Only in the person's own file: exact workspace-relative paths that VA-2 would refuse. They are HIGH then. */
-  sensitive_paths: z.array(z.string().min(1).max(4096)).max(100).optional(),
-  /** Only in the person's own file: programs that execute_command may run besides VA-4's. */
+  sensitive_paths: z
+    .array(z.string().min(1).max(4096))
+    .max(100)
+    .optional()
+    .describe("Only in the person's own file: exact paths that would be refused as sensitive; then HIGH."),
   programs: z
     .array(
       z.strictObject({
@@ -41,6 +44,7 @@ export const policyFileSchema = z.strictObject({
       }),
     )
     .max(100)
-    .optional(),
+    .optional()
+    .describe("Only in the person's own file: further programs for execute_command."),
 });
 export type PolicyFile = z.infer<typeof policyFileSchema>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fileOperations } from './tools/definition.ts';
 
 /** One file that would change, as a unified diff. */
-const fileDiffSchema = z.object({
+export const fileDiffSchema = z.object({
   path: z.string(),
   operation: z.enum(fileOperations),
   diff: z

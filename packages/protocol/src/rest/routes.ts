@@ -23,6 +23,7 @@ export interface Route {
 
 const everyone = ['person', 'front_end', 'runner', 'agent'] as const;
 const readers = ['person', 'front_end', 'agent'] as const;
+const listeners = ['person', 'front_end', 'runner'] as const; // an agent would hear what others do
 const deciders = ['person', 'front_end'] as const;
 const person = ['person'] as const;
 const runner = ['person', 'runner'] as const;
@@ -51,7 +52,7 @@ export const routes = {
     method: 'GET',
     path: `${project}/chat/stream`,
     summary: 'Events of one project.',
-    scopes: everyone,
+    scopes: listeners,
     query: conversation.streamQuerySchema,
     response: 'stream',
   }),
@@ -59,7 +60,7 @@ export const routes = {
     method: 'GET',
     path: '/my/stream',
     summary: "Events of all of a person's projects.",
-    scopes: everyone,
+    scopes: listeners,
     query: conversation.streamQuerySchema,
     response: 'stream',
   }),
@@ -185,7 +186,7 @@ export const routes = {
     method: 'GET',
     path: '/my/approvals/{approval_id}',
     summary: 'One approval in full; for a runner, one that it previews.',
-    scopes: ['person', 'front_end', 'runner'],
+    scopes: listeners,
     response: decisions.approvalResponseSchema,
   }),
   confirm: route({

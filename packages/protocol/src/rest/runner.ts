@@ -30,18 +30,18 @@ const reportedErrorSchema = z.union([
 
 /** Body of `POST …/result` (RE-3). The result is any JSON: custom tools and the seeds' clients have their own. */
 export const resultBodySchema = z.discriminatedUnion('status', [
-  z.strictObject({ ...report, status: z.literal('completed'), result: jsonValueSchema }),
+  z.strictObject({ status: z.literal('completed'), result: jsonValueSchema, ...report }),
   z.strictObject({
-    ...report,
     status: z.literal('failed'),
     error: reportedErrorSchema,
     result: jsonValueSchema.optional().describe('What there was before it failed.'),
+    ...report,
   }),
   z.strictObject({
-    ...report,
     status: z.literal('cancelled'),
     error: reportedErrorSchema.optional(),
     result: jsonValueSchema.optional(),
+    ...report,
   }),
 ]);
 

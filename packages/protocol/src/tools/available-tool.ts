@@ -43,7 +43,8 @@ export function parametersJsonSchema(tool: ToolDefinition): ParametersJsonSchema
 
 export interface ParametersJsonSchema extends Record<string, unknown> {
   readonly type: 'object';
-  readonly properties: Record<string, unknown>;
+  readonly properties: Record<string, object>;
+  readonly required?: string[];
 }
 
 /** zod bounds every integer by what a double can hold; to a model that reads like a meaningful limit. */

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { PathValidator } from '../path-validator.ts';
+import { commandRules } from './command-rules.ts';
+import { CommandValidator } from './command-validator.ts';
+import { splitExample } from './split-example.ts';
+
+const validator = new CommandValidator({ paths: new PathValidator({ root: '/home/me/project' }) });
+
+function assess(line: string) {
+  const [command, ...args] = splitExample(line);
+  return validator.check(command, args).verdict;
+}
+
+describe('[RK-3] every rule of CommandValidator', () => {
+  it('has an id of its own and a sentence for the person', () => {
+    const ids = commandRules.map(({ id }) => id);
+    expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+    for (const { why } of commandRules) expect(why).toMatch(/^[a-z].{10,}[^.]$/);
+  });
+
+  for (const rule of commandRules) {
+    for (const line of rule.matches) {
+      it(`${rule.id} applies to: ${line}`, () => {
+        const verdict = assess(line);
+        expect(verdict.reasons.map((reason) => reason.rule)).toContain(rule.id);
+        const order = ['LOW', 'MEDIUM', 'HIGH', 'REJECT'];
+        expect(order.indexOf(verdict.decision)).toBeGreaterThanOrEqual(order.indexOf(rule.risk));
+      });
+    }
+    for (const line of rule.doesNotMatch) {
+      it(`${rule.id} does not apply to: ${line}`, () => {
+        expect(assess(line).reasons.map((reason) => reason.rule)).not.toContain(rule.id);
+      });
+    }
+  }
+});

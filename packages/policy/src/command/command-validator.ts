@@ -1,0 +1,84 @@
+import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
+import type { PathValidator } from '../path-validator.ts';
+import { type Refused, refuse } from '../verdict.ts';
+import { allowedPrograms } from './allowed-programs.ts';
+import type { CommandCheck } from './command-check.ts';
+import { addedProgram } from './general-rules.ts';
+import { Judgement } from './judgement.ts';
+import { adviseInstead } from './program-advice.ts';
+import { refuseOutside } from './program.ts';
+import { judgeScriptArguments, possiblePaths } from './script-arguments.ts';
+
+export interface CommandValidatorOptions {
+  readonly paths: PathValidator;
+  readonly limits?: Limits;
+  /** Programs that the person's own policy file adds (RK-5), with their risk; LOW counts as MEDIUM. */
+  readonly addedPrograms?: ReadonlyMap<string, RiskLevel>;
+}
+
+/**
+ * Decides about one execute_command call (VA-4, VA-5): which program, and what its arguments make it do. Each
+ * program reads its arguments in its own way, so each has a table of its own in `programs/`.
+ */
+export class CommandValidator {
+  readonly #options: CommandValidatorOptions;
+  readonly #maxCharacters: number;
+
+  constructor(options: CommandValidatorOptions) {
+    this.#options = options;
+    this.#maxCharacters = (options.limits ?? defaultLimits).commandCharacters;
+  }
+
+  check(command: unknown, args: unknown): CommandCheck {
+    if (typeof command !== 'string') return refused(invalidParams('command must be text'));
+    const program = allowedPrograms.get(command);
+    const added = program ? undefined : this.#options.addedPrograms?.get(command);
+    if (!program && added === undefined) return refused(notAllowed(command));
+
+    const words = args ?? [];
+    const problem = this.#findProblem(command, words);
+    if (problem) return refused(problem);
+
+    const judgement = new Judgement(command, this.#options.paths);
+    if (program) program.judge(words as string[], judgement);
+    else judgeAdded(words as string[], added === 'HIGH' ? 'HIGH' : 'MEDIUM', judgement);
+    return judgement.finish();
+  }
+
+  #findProblem(command: string, args: unknown): Refused | undefined {
+    if (!Array.isArray(args)) return invalidParams('args must be a list of texts');
+    let size = command.length;
+    for (const arg of args as unknown[]) {
+      if (typeof arg !== 'string') return invalidParams('args must be a list of texts');
+      size += arg.length + 1;
+      if (size > this.#maxCharacters) return tooLong(size, this.#maxCharacters);
+      if (arg.includes('\u0000')) return malformed(command, 'an argument that contains a NUL character', 'no program can receive it');
+      if (!arg.isWellFormed()) return malformed(command, 'an argument that is not valid Unicode', 'it cannot be displayed to the person');
+    }
+    return undefined;
+  }
+}
+
+/** Nothing is known of its options, so every word that can be a path is checked as one. */
+function judgeAdded(args: readonly string[], risk: 'MEDIUM' | 'HIGH', judgement: Judgement): void {
+  judgement.raise(addedProgram(risk));
+  judgeScriptArguments(args, judgement);
+  for (const arg of args) for (const text of possiblePaths(arg)) refuseOutside(text, judgement);
+}
+
+const refused = (verdict: Refused): CommandCheck => ({ verdict, operands: [] });
+
+function notAllowed(command: string): Refused {
+  const shown = command.length <= 200 ? command.toWellFormed() : `${command.slice(0, 200).toWellFormed()}…`;
+  const why = `"${shown}" is not one of the programs that may run without a shell`;
+  return refuse('COMMAND_NOT_ALLOWED', { command: shown, advice: adviseInstead(shown) }, { rule: 'CMD-PROGRAM', why, operand: shown });
+}
+
+const invalidParams = (problem: string): Refused =>
+  refuse('INVALID_PARAMS', { tool: 'execute_command', problem }, { rule: 'CMD-ARGS-1', why: problem });
+
+const malformed = (program: string, argument: string, problem: string): Refused =>
+  refuse('ARGUMENT_REFUSED', { program, argument, problem }, { rule: 'CMD-ARGS-2', why: `has ${argument}: ${problem}` });
+
+const tooLong = (size: number, limit: number): Refused =>
+  refuse('COMMAND_TOO_LONG', { size, limit }, { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' });

@@ -1,0 +1,113 @@
+import type { CommandRule } from './command-rule.ts';
+
+/** Rules that are about no single program. */
+
+export const onlyReads: CommandRule = {
+  id: 'CMD-READ',
+  risk: 'LOW',
+  why: 'only reads inside the workspace',
+  matches: ['cat README.md', 'grep -rn TODO src', 'ls -la', "find . -name '*.md'", 'wc -l README.md', 'head -3 README.md'],
+  doesNotMatch: ['find . -L', 'git status', 'tail -f logs/app.log'],
+};
+
+export const onlyPrints: CommandRule = {
+  id: 'CMD-PRINT',
+  risk: 'LOW',
+  why: 'only prints text or a fact about this machine',
+  matches: ['echo hello', "echo 'rm -rf /'", 'pwd', 'whoami', 'date +%F'],
+  doesNotMatch: ['date -f README.md', 'cat README.md'],
+};
+
+export const unknownOption: CommandRule = {
+  id: 'CMD-UNKNOWN-1',
+  risk: 'MEDIUM',
+  why: 'has an option that Countersign does not know, so its effect is not known either',
+  matches: ['ls --frobnicate', 'cat -Y README.md', 'grep --in x README.md', 'find . -frobnicate', 'pwd --all'],
+  doesNotMatch: ['ls -la', 'grep --ignore x README.md', 'cat -- -Y', 'echo --frobnicate'],
+};
+
+export const unknownOptionOfPowerful: CommandRule = {
+  id: 'CMD-UNKNOWN-2',
+  risk: 'HIGH',
+  why: 'has an option that Countersign does not know, and this program can run code',
+  matches: ['git status --frobnicate', 'npm test --frobnicate', 'node --frobnicate src/app.js', 'python3 -Z src/server.py'],
+  doesNotMatch: ['git status --short', 'npm test', 'node src/app.js --frobnicate', 'python3 src/server.py -Z'],
+};
+
+export const hardLinkedFile: CommandRule = {
+  id: 'CMD-LINK-1',
+  risk: 'MEDIUM',
+  why: 'uses a file that has a second name, which may be outside the workspace',
+  // Needs a disk; covered by a test of its own.
+  matches: [],
+  doesNotMatch: ['cat README.md'],
+};
+
+export const hugeList: CommandRule = {
+  id: 'CMD-MANY',
+  risk: 'MEDIUM',
+  why: 'names more than a thousand files',
+  matches: [],
+  doesNotMatch: ['cat README.md'],
+};
+
+export const writesToExecutingPlace: CommandRule = {
+  id: 'CMD-LATER-1',
+  risk: 'HIGH',
+  why: 'writes to a place whose content another program executes later',
+  matches: ['gcc -o .git/hooks/pre-commit main.c', 'tar -xf bundle.tar -C .vscode', 'git diff --output=.envrc'],
+  doesNotMatch: ['gcc -o app main.c', 'cat .git/config', 'git log .github/workflows'],
+};
+
+export const sensitiveGlob: CommandRule = {
+  id: 'CMD-GLOB-1',
+  risk: 'REJECT',
+  why: 'has a file pattern that picks sensitive files',
+  matches: [
+    "grep -rn = '--include=.env*' .",
+    "grep -r x --include '*.pem' .",
+    "grep -r x '--include=.[e]nv' .",
+    "unzip -p archive.zip '.en?'",
+    "git diff -- '.env*'",
+    "git show HEAD -- ':(glob)**/.env'",
+  ],
+  doesNotMatch: ["grep -r x '--include=*.json' .", "grep -r x '--exclude=.env*' .", "git diff -- '*.ts'", "git diff -- ':!.env'"],
+};
+
+export const unclearGlob: CommandRule = {
+  id: 'CMD-GLOB-2',
+  risk: 'MEDIUM',
+  why: 'has a file pattern that also picks sensitive files',
+  matches: ["grep -r x '--include=.*' .", "grep -r x '--include=c*' ."],
+  doesNotMatch: ["grep -r x '--include=*' .", "grep -r x '--include=*.js*' .", "grep -r x '--include=Makefile' ."],
+};
+
+export const addedProgram = (risk: 'MEDIUM' | 'HIGH'): CommandRule => ({
+  id: 'CMD-ADDED',
+  risk,
+  why: 'is a program that your own policy file allows; Countersign does not know its options',
+  matches: [],
+  doesNotMatch: ['cat README.md'],
+});
+
+export const outsideArgument: CommandRule = {
+  id: 'CMD-ARG-1',
+  risk: 'HIGH',
+  why: 'hands a path outside the workspace to a script',
+  matches: ['node src/app.js ../x', 'python3 scripts/gen.py --out=/srv/x', 'npm run build -- /etc/hosts'],
+  doesNotMatch: ['node src/app.js docs/guide.md', 'python3 scripts/gen.py -c x.ini'],
+};
+
+export const generalRules: readonly CommandRule[] = [
+  onlyReads,
+  onlyPrints,
+  unknownOption,
+  unknownOptionOfPowerful,
+  hardLinkedFile,
+  hugeList,
+  writesToExecutingPlace,
+  sensitiveGlob,
+  unclearGlob,
+  addedProgram('MEDIUM'),
+  outsideArgument,
+];

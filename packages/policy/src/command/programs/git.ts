@@ -1,0 +1,97 @@
+import type { Judgement } from '../judgement.ts';
+import { parseOptions, type Word } from '../option-parser.ts';
+import { optionTable } from '../option-table.ts';
+import { judgeOption, type Operand, type Program } from '../program.ts';
+import { changingSubcommands, reflogDestroyers } from './git/changing-subcommands.ts';
+import { config } from './git/config-subcommand.ts';
+import { readingSubcommands } from './git/reading-subcommands.ts';
+import { gitRules, otherRepository, runsProgram, setsConfiguration, unknownSubcommand, usesGit } from './git/rules.ts';
+import { type GitFamily, type GitSubcommand, isFamily } from './git/subcommand.ts';
+
+const globalOptions = optionTable({
+  abbreviations: false,
+  permutes: false,
+  flags: `-v --version -h --help -P --no-pager --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice
+    --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --html-path --man-path --info-path`,
+  values: '--list-cmds --attr-source',
+  rows: [
+    { names: '-C', value: 'read' },
+    { names: '-c', value: 'text', rule: setsConfiguration },
+    { names: '--config-env', value: 'text', rule: setsConfiguration },
+    { names: '--exec-path', value: 'run', optional: true },
+    { names: '-p --paginate', rule: runsProgram },
+    { names: '--git-dir', value: 'read', rule: otherRepository },
+    { names: '--work-tree', value: 'write', rule: otherRepository },
+    { names: '--namespace --super-prefix', value: 'text', rule: otherRepository },
+    { names: '--bare', rule: otherRepository },
+  ],
+});
+const directoryRow = globalOptions.short.get('C');
+const execPathRow = globalOptions.long.get('exec-path');
+
+const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
+  Object.entries({
+    ...readingSubcommands,
+    ...changingSubcommands,
+    reflog: { ...(readingSubcommands.reflog as GitFamily), members: { ...(readingSubcommands.reflog as GitFamily).members, ...reflogDestroyers } },
+    config,
+  }),
+);
+
+/** Global options, the subcommand, then that subcommand's own options and operands. */
+export const git: Program = {
+  names: ['git'],
+  rules: gitRules,
+  judge(args, judgement) {
+    judgement.raise(usesGit);
+    const words = parseOptions(args, globalOptions);
+    const at = words.findIndex((word) => word.kind === 'operand');
+    for (const word of at < 0 ? words : words.slice(0, at)) judgeGlobal(word as Exclude<Word, Operand>, judgement);
+    if (at < 0) return;
+    const [name = '', ...rest] = words.slice(at).map((word) => (word as Operand).text);
+    const entry = subcommands.get(name);
+    if (entry === undefined) return judgement.raise(unknownSubcommand, name);
+    if (isFamily(entry)) judgeFamily(name, entry, rest, judgement);
+    else judgeSubcommand(entry, rest, name, judgement);
+  },
+};
+
+function judgeGlobal(word: Exclude<Word, Operand>, judgement: Judgement): void {
+  if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
+    const checked = judgement.path(word.value, 'read');
+    if (checked) judgement.directory = checked.relative;
+    return;
+  }
+  if (word.kind === 'option' && word.row === execPathRow && word.value !== undefined) judgement.raise(runsProgram, word.spelled);
+  judgeOption(word, judgement, 'powerful');
+}
+
+function judgeFamily(name: string, family: GitFamily, args: readonly string[], judgement: Judgement): void {
+  // `git notes --ref x add`, `git remote -v show`: the family's own options may come first.
+  const words = parseOptions(args, { ...family.fallback.options, permutes: false });
+  const first = words.find((word) => word.kind === 'operand');
+  const member = first && !first.afterDashes && Object.hasOwn(family.members, first.text) ? family.members[first.text] : undefined;
+  if (first && member) {
+    const at = args.indexOf(first.text);
+    judgeSubcommand({ ...family.fallback, operands: () => {} }, args.slice(0, at), name, judgement);
+    return judgeSubcommand(member, args.slice(at + 1), `${name} ${first.text}`, judgement);
+  }
+  // `git stash -- x` and `git stash -m x` are the fallback; `git stash x` is an error, or a newer git.
+  if (first && !first.afterDashes && !family.isOpen) judgement.raise(unknownSubcommand, `${name} ${first.text}`);
+  judgeSubcommand(family.fallback, args, name, judgement);
+}
+
+function judgeSubcommand(subcommand: GitSubcommand, args: readonly string[], name: string, judgement: Judgement): void {
+  for (const rule of subcommand.rules ?? []) judgement.raise(rule, name);
+  const operands: Operand[] = [];
+  const seen = new Set<string>();
+  for (const word of parseOptions(args, subcommand.options)) {
+    if (word.kind === 'operand') operands.push(word);
+    else {
+      judgeOption(word, judgement, 'powerful');
+      if (word.kind === 'option') for (const option of word.row.names.split(' ')) seen.add(option);
+    }
+  }
+  subcommand.operands(operands, judgement);
+  subcommand.also?.(seen, operands, judgement);
+}

@@ -1,0 +1,105 @@
+import type { Judgement, PathUse } from '../../judgement.ts';
+import type { Operand } from '../../program.ts';
+import { commandTransport } from './rules.ts';
+
+/** How the operands of a subcommand are judged. */
+export type OperandJudge = (operands: readonly Operand[], judgement: Judgement) => void;
+
+/** Names of branches, tags or remotes: nothing to check. */
+export const names: OperandJudge = () => {};
+
+/** Files, as any other program names them. */
+export const files =
+  (use: PathUse): OperandJudge =>
+  (operands, judgement) => {
+    for (const { text } of operands) judgement.path(text, use);
+  };
+
+/** Pathspecs: paths, patterns, or `:(magic)pattern`. */
+export const pathspecs =
+  (use: PathUse): OperandJudge =>
+  (operands, judgement) => {
+    for (const { text } of operands) judgePathspec(text, use, judgement);
+  };
+
+/** Revisions, then paths; only after `--` is it sure which is which. */
+export const revisionsOrPaths =
+  (use: PathUse): OperandJudge =>
+  (operands, judgement) => {
+    for (const { text, afterDashes } of operands) {
+      if (afterDashes) judgePathspec(text, use, judgement);
+      else judgeRevisionOrPath(text, use, judgement);
+    }
+  };
+
+export const revisions: OperandJudge = revisionsOrPaths('read');
+
+/** A repository (name, URL or path), then refs. */
+export const repositoryAndRefs: OperandJudge = ([repository], judgement) => {
+  if (repository) judgeRepository(repository.text, judgement);
+};
+
+/** A remote is a name, a URL, `host:path`, or a path on this machine. */
+export function judgeRepository(text: string, judgement: Judgement): void {
+  if (/^[\w+.-]+::/.test(text) || text.startsWith('-')) judgement.raise(commandTransport, text);
+  else if (text.startsWith('file://')) judgement.path(text.slice('file://'.length) || '/', 'read');
+  else if (/^[\w+.-]+:\/\//.test(text)) judgement.needNetwork();
+  else if (/^[^/]*:/.test(text)) judgement.needNetwork();
+  else if (/[/.~]/.test(text)) judgement.path(text, 'read');
+}
+
+/** `src/*.ts`, `:!docs`, `:(glob,icase)**\/x`, `:/x`: what is excluded is not read. */
+export function judgePathspec(text: string, use: PathUse, judgement: Judgement): void {
+  let pattern = text;
+  let isExcluded = false;
+  let isFromTop = false;
+  if (text.startsWith(':(')) {
+    const end = text.indexOf(')');
+    const magic = text.slice(2, end < 0 ? undefined : end).split(',');
+    isExcluded = magic.includes('exclude');
+    isFromTop = magic.includes('top');
+    pattern = end < 0 ? '' : text.slice(end + 1);
+  } else if (text.startsWith(':')) {
+    const short = /^:[/!^]*/.exec(text)?.[0] ?? ':';
+    isExcluded = short.includes('!') || short.includes('^');
+    isFromTop = short.includes('/');
+    pattern = text.slice(short.length).replace(/^:/, '');
+  }
+  if (isExcluded || pattern === '') return;
+  const { directory } = judgement;
+  if (isFromTop) judgement.directory = '';
+  const isPattern = /[*?[\\]/.test(pattern);
+  if (isPattern || text.startsWith(':(')) judgement.glob(pattern);
+  // A pattern with a backslash is no path that could be checked as text; the glob above looked at it.
+  if (!pattern.includes('\\')) judgement.path(pattern, use);
+  judgement.directory = directory;
+}
+
+/**
+ * `HEAD~2`, `v1..v2`, `main:src/x`, `:0:x`, `README.md`. A revision passes as a path because `..` inside a
+ * component leads nowhere; what stands after a colon is a path in a tree, and must not be a sensitive one.
+ */
+function judgeRevisionOrPath(text: string, use: PathUse, judgement: Judgement): void {
+  if (text.startsWith(':(') || /^:[!^]/.test(text)) return judgePathspec(text, use, judgement);
+  if (text.startsWith(':/') || /\^\{\//.test(text)) {
+    // Either a search in commit messages or a path from the top: as a path it must not be sensitive or outside.
+    if (text.startsWith(':/') && !text.includes(' ')) judgePathspec(text, use, judgement);
+    return;
+  }
+  const [first, ...inTree] = text.split(':');
+  for (const part of inTree) {
+    for (const path of [part, ...part.split(/\.{2,3}(?!\/|$)/)]) {
+      if (path === '' || path.includes('\\')) continue;
+      const checked = judgement.look(path.replace(/^\/+/, '') || '.');
+      if (!checked.ok) judgement.refuse(checked.refused);
+    }
+  }
+  if (inTree.length > 0 || first === undefined || first === '') return;
+  if (isPlainRevision(first)) return;
+  if (/[*?[\\]/.test(first)) judgement.glob(first);
+  if (!first.includes('\\')) judgement.path(first, use);
+}
+
+/** A revision that cannot be meant as a path, so it is not listed as a file of the command. */
+const isPlainRevision = (text: string): boolean =>
+  /^(HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@)([~^@{].*)?$/.test(text) || /^\^?[0-9a-f]{7,64}$/.test(text);

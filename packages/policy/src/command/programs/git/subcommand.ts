@@ -1,0 +1,26 @@
+import type { CommandRule } from '../../command-rule.ts';
+import type { Judgement } from '../../judgement.ts';
+import type { OptionTable } from '../../option-table.ts';
+import type { Operand } from '../../program.ts';
+import type { OperandJudge } from './operands.ts';
+
+/** How one git subcommand is judged: its options, its operands, and what it always or sometimes does. */
+export interface GitSubcommand {
+  readonly options: OptionTable;
+  readonly operands: OperandJudge;
+  /** Rules that the subcommand triggers by itself. */
+  readonly rules?: readonly CommandRule[];
+  /** What only the whole line tells, such as `branch -d -f`; `seen` holds every name of each option given. */
+  readonly also?: (seen: ReadonlySet<string>, operands: readonly Operand[], judgement: Judgement) => void;
+}
+
+/** A subcommand with its own subcommands, such as `git stash pop`. */
+export interface GitFamily {
+  /** What runs when none is named. */
+  readonly fallback: GitSubcommand;
+  readonly members: Readonly<Record<string, GitSubcommand>>;
+  /** Whether a first word that is no member belongs to the fallback; otherwise it is unknown. */
+  readonly isOpen?: true;
+}
+
+export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;

@@ -1,0 +1,205 @@
+import type { CommandRule } from '../command-rule.ts';
+import { unknownOptionOfPowerful } from '../general-rules.ts';
+import type { Judgement } from '../judgement.ts';
+import { type OptionRow, optionTable } from '../option-table.ts';
+import { judgeOption, type Program } from '../program.ts';
+import { judgeScriptArguments } from '../script-arguments.ts';
+
+const runsScript: CommandRule = {
+  id: 'CMD-NODE-1',
+  risk: 'MEDIUM',
+  why: 'runs a script of the workspace with Node.js',
+  matches: ['node src/app.js', 'node --test', 'node --check src/app.js', 'node --watch src/app.js', 'node --run build', 'node -v'],
+  doesNotMatch: ['echo node', 'python3 src/server.py'],
+};
+
+const inlineCode: CommandRule = {
+  id: 'CMD-NODE-2',
+  risk: 'HIGH',
+  why: 'runs code that is written in the command itself or comes from standard input',
+  matches: ['node -e 1', 'node -p 1', 'node -pe 1', 'node --eval=1', 'node --trace-warnings --print 2', 'node', 'node -', 'node -i src/app.js', 'node --input-type=module'],
+  doesNotMatch: ['node src/app.js -e dev', 'node --version', 'node --test', 'node -c src/app.js', 'node --run test'],
+};
+
+const preloads: CommandRule = {
+  id: 'CMD-NODE-3',
+  risk: 'HIGH',
+  why: 'loads further code, settings or environment before the script',
+  matches: ['node -r ./src/utils/helper.js src/app.js', 'node --import=data:text/javascript,1 src/app.js', 'node --loader ./src/app.js src/app.js', 'node --experimental_loader=./src/app.js src/app.js', 'node --env-file=data/x.conf src/app.js', 'node --openssl-config=data/x src/app.js'],
+  doesNotMatch: ['node src/app.js -r x', 'node --conditions=development src/app.js', 'node --enable-source-maps src/app.js'],
+};
+
+const opensDebugger: CommandRule = {
+  id: 'CMD-NODE-4',
+  risk: 'HIGH',
+  why: 'opens a debugger, through which any code can be run',
+  matches: ['node --inspect src/app.js', 'node --inspect-brk=0.0.0.0:9229 src/app.js', 'node inspect src/app.js', 'node --inspect-port=1 src/app.js'],
+  doesNotMatch: ['node src/app.js --inspect', 'node src/app.js inspect'],
+};
+
+const writesReports: CommandRule = {
+  id: 'CMD-NODE-5',
+  risk: 'HIGH',
+  why: 'writes profiles, reports or keys to files of its choice',
+  matches: ['node --cpu-prof --cpu-prof-dir=logs src/app.js', 'node --redirect-warnings=x src/app.js', 'node --tls-keylog=x src/app.js', 'node --build-snapshot src/app.js'],
+  doesNotMatch: ['node --trace-warnings src/app.js', 'node --test-reporter=spec --test'],
+};
+
+/** A module name, a file, or a URL; only a file can be checked, the rest is code from elsewhere. */
+function module(value: string, judgement: Judgement): void {
+  if (value.startsWith('file:')) judgement.path(value.replace(/^file:(\/\/)?/, ''), 'run');
+  else if (/^(\.{0,2}\/|\.\.?$)/.test(value)) judgement.path(value, 'run');
+}
+
+/** A value of --test-reporter-destination and its like: a file, or a standard stream. */
+function destination(value: string, judgement: Judgement): void {
+  if (value !== 'stdout' && value !== 'stderr') judgement.path(value, 'write');
+}
+
+const options = optionTable({
+  abbreviations: false,
+  permutes: false,
+  flags: `--abort-on-uncaught-exception --allow-addons --allow-child-process --allow-inspector --allow-openssl-store
+    --allow-wasi --allow-worker -c --check --completion-bash --deprecation --disable-sigusr1
+    --disable-wasm-trap-handler --disallow-code-generation-from-strings --enable-etw-stack-walking --enable-fips
+    --enable-source-maps --entry-url --experimental-abortcontroller --experimental-addon-modules
+    --experimental-detect-module --experimental-eventsource --experimental-fetch --experimental-global-customevent
+    --experimental-global-navigator --experimental-global-webcrypto --experimental-import-meta-resolve
+    --experimental-import-text --experimental-json-modules --experimental-modules --experimental-permission
+    --experimental-print-required-tla --experimental-repl-await --experimental-report --experimental-require-module
+    --experimental-shadow-realm --experimental-sqlite --experimental-stream-iter --experimental-strip-types
+    --experimental-test-coverage --experimental-test-module-mocks --experimental-top-level-await
+    --experimental-transform-types --experimental-vm-modules --experimental-wasm-modules --experimental-websocket
+    --experimental-webstorage --experimental-worker --expose-gc --expose_gc --extra-info-on-fatal-exception
+    --force-async-hooks-checks --force-context-aware --force-fips --force-node-api-uncaught-exceptions-policy
+    --frozen-intrinsics --global-search-paths -h --help --insecure-http-parser --interpreted-frames-native-stack --jitless
+    --napi-modules --network-family-autoselection --enable-network-family-autoselection --addons --node-memory-debug
+    --node-snapshot --openssl-legacy-provider --openssl-shared-config --pending-deprecation --permission
+    --permission-audit --preserve-symlinks --preserve-symlinks-main --report-compact --report-exclude-env
+    --report-exclude-network --require-module --strip-types --async-context-frame --test --test-force-exit --test-only
+    --test-randomize --test-update-snapshots --throw-deprecation --tls-max-v1.2 --tls-max-v1.3 --tls-min-v1.0
+    --tls-min-v1.1 --tls-min-v1.2 --tls-min-v1.3 --trace-atomics-wait --trace-deprecation --trace-env
+    --trace-env-js-stack --trace-env-native-stack --trace-exit --trace-promises --trace-sigint --trace-sync-io
+    --trace-tls --trace-uncaught --trace-warnings --track-heap-objects --use-bundled-ca --use-env-proxy --use-openssl-ca
+    --use-system-ca --v8-options --verify-base-objects -v --version --warnings --watch --watch-preserve-output
+    --zero-fill-buffers --harmony --use-strict --stack-trace --trace-gc`,
+  values: `-C --conditions --cpu-prof-interval --disable-proto --disable-warning --dns-result-order --heap-prof-interval
+    --max-http-header-size --max-old-space-size-percentage --network-family-autoselection-attempt-timeout --secure-heap
+    --secure-heap-min --test-concurrency --test-coverage-branches --test-coverage-functions --test-coverage-lines
+    --test-coverage-exclude --test-coverage-include --test-isolation --experimental-test-isolation --test-name-pattern
+    --test-random-seed --test-shard --test-skip-pattern --test-timeout --experimental-test-tag-filter --title
+    --tls-cipher-list --unhandled-rejections --use-largepages --v8-pool-size --watch-kill-signal --stack-trace-limit
+    --experimental-default-type --experimental-specifier-resolution --es-module-specifier-resolution`,
+  // V8 takes these with `=` only.
+  optionalValues: `--max-old-space-size --max-semi-space-size --stack-size --trace-require-module --max-heap-size
+    --initial-heap-size --random-seed`,
+  rows: [
+    { names: '-e --eval', value: 'text', rule: inlineCode },
+    { names: '-p --print', value: 'text', optional: true, rule: inlineCode },
+    { names: '-pe', value: 'text', rule: inlineCode },
+    { names: '-i --interactive', rule: inlineCode },
+    { names: '--input-type', value: 'text', rule: inlineCode },
+    { names: '-r --require', value: module, rule: preloads },
+    { names: '--import', value: module, rule: preloads },
+    { names: '--loader --experimental-loader', value: module, rule: preloads },
+    { names: '--env-file --env-file-if-exists', value: 'read', rule: preloads },
+    { names: '--experimental-config-file --experimental-default-config-file', value: 'read', optional: true, rule: preloads },
+    { names: '--experimental-package-map --experimental-policy', value: 'read', rule: preloads },
+    { names: '--openssl-config --icu-data-dir', value: 'read', rule: preloads },
+    { names: '--snapshot-blob', value: 'run', rule: preloads },
+    { names: '--test-global-setup', value: module, rule: preloads },
+    { names: '--test-reporter', value: module },
+    { names: '--test-reporter-destination', value: destination },
+    { names: '--watch-path', value: 'read' },
+    { names: '--allow-fs-read --allow-fs-write', value: 'text' },
+    { names: '--inspect --inspect-brk --inspect-wait', value: 'text', optional: true, rule: opensDebugger },
+    { names: '--inspect-port --debug-port --inspect-publish-uid', value: 'text', rule: opensDebugger },
+    { names: '--experimental-network-inspection --experimental-worker-inspection', rule: opensDebugger },
+    { names: '--experimental-storage-inspection --experimental-inspector-network-resource', rule: opensDebugger },
+    { names: '--cpu-prof --heap-prof --prof --prof-process --perf-basic-prof --perf-prof', rule: writesReports },
+    { names: '--cpu-prof-dir --heap-prof-dir --diagnostic-dir --report-dir --report-directory', value: 'write', rule: writesReports },
+    { names: '--cpu-prof-name --heap-prof-name --report-filename --redirect-warnings --tls-keylog', value: 'write', rule: writesReports },
+    { names: '--localstorage-file --test-rerun-failures --trace-event-file-pattern', value: 'write', rule: writesReports },
+    { names: '--trace-event-categories --heapsnapshot-signal --heapsnapshot-near-heap-limit --report-signal', value: 'text', rule: writesReports },
+    { names: '--report-on-fatalerror --report-on-signal --report-uncaught-exception', rule: writesReports },
+    { names: '--build-snapshot', rule: writesReports },
+    { names: '--build-snapshot-config --experimental-sea-config', value: 'read', rule: writesReports },
+    { names: '--run', value: 'text' },
+  ],
+});
+
+/** Without one of these, node without a script reads code from standard input. */
+const needsNoScript = new Set(['--test', '--run', '-h', '--help', '-v', '--version', '--v8-options', '--completion-bash', '--build-snapshot-config', '--experimental-sea-config', '-e', '--eval', '-p', '--print', '-pe']);
+
+/** Options end at the script; what follows belongs to it. No abbreviations, and `_` is as good as `-`. */
+export const node: Program = {
+  names: ['node'],
+  rules: [runsScript, inlineCode, preloads, opensDebugger, writesReports],
+  judge(args, judgement) {
+    judgement.raise(runsScript);
+    const seen = new Set<string>();
+    let at = 0;
+    for (; at < args.length; at++) {
+      const arg = args[at] as string;
+      if (arg === '--') {
+        at++;
+        break;
+      }
+      if (!arg.startsWith('-') || arg === '-') break;
+      at += judgeNodeOption(arg, args[at + 1], seen, judgement);
+    }
+    judgeScript(args.slice(at), seen, judgement);
+  },
+};
+
+/** Returns how many further words it took. */
+function judgeNodeOption(arg: string, next: string | undefined, seen: Set<string>, judgement: Judgement): number {
+  const equals = arg.indexOf('=');
+  const spelled = equals < 0 ? arg : arg.slice(0, equals);
+  const glued = equals < 0 ? undefined : arg.slice(equals + 1);
+  const name = spelled.startsWith('--') ? spelled.replaceAll('_', '-') : spelled;
+  const row = findRow(name);
+  seen.add(name);
+  if (row === undefined) {
+    judgeOption({ kind: 'unknown', spelled: arg, value: glued }, judgement, 'powerful');
+    return 0;
+  }
+  const takesNext = row.value !== undefined && !row.optional && glued === undefined && next !== undefined;
+  judgeOption({ kind: 'option', row, spelled: arg, value: takesNext ? next : glued }, judgement, 'powerful');
+  if (name === '--run') judgement.path('package.json', 'run');
+  return takesNext ? 1 : 0;
+}
+
+function findRow(name: string): OptionRow | undefined {
+  if (!name.startsWith('--')) return options.short.get(name.slice(1));
+  const exact = options.long.get(name.slice(2));
+  if (exact || !name.startsWith('--no-')) return exact;
+  return options.long.has(name.slice(5)) ? { names: name } : undefined;
+}
+
+function judgeScript(words: readonly string[], seen: ReadonlySet<string>, judgement: Judgement): void {
+  const [script, ...rest] = words;
+  const isInline = seen.has('-e') || seen.has('--eval') || seen.has('-p') || seen.has('--print') || seen.has('-pe');
+  if (script === undefined) {
+    if (![...seen].some((name) => needsNoScript.has(name))) judgement.raise(inlineCode, 'standard input');
+  } else if (isInline) {
+    // -p takes the code as the next word, unless -e gave it already.
+    const isCodeFirst = !seen.has('-e') && !seen.has('--eval') && !seen.has('-pe');
+    judgeScriptArguments(isCodeFirst ? rest : words, judgement);
+  } else if (script === '-') {
+    judgement.raise(inlineCode, script);
+  } else if (script === 'inspect' || script === 'debug') {
+    judgement.raise(opensDebugger, script);
+    for (const text of rest) if (!text.startsWith('-')) judgement.path(text, 'run');
+  } else if (seen.has('--test')) {
+    for (const text of words) judgement.path(text, 'run');
+  } else if (seen.has('--run')) {
+    judgeScriptArguments(words, judgement);
+  } else if (seen.has('--entry-url')) {
+    judgement.raise(unknownOptionOfPowerful, script);
+    judgement.path(script.replace(/^file:(\/\/)?/, ''), 'run');
+  } else {
+    judgement.path(script, 'run');
+    judgeScriptArguments(rest, judgement);
+  }
+}

@@ -1,0 +1,159 @@
+import type { CommandRule } from '../command-rule.ts';
+import type { Judgement } from '../judgement.ts';
+import { judgeOption, type Operand, type Program } from '../program.ts';
+import { judgeScriptArguments } from '../script-arguments.ts';
+import { changesWhatRuns, npmOptions, otherSource, parseNpm, wholeMachine } from './npm-options.ts';
+
+const usesNpm: CommandRule = {
+  id: 'CMD-NPM-1',
+  risk: 'MEDIUM',
+  why: 'runs npm in the workspace',
+  matches: ['npm ls', 'npm run lint', 'npm test', 'npm install', 'npm ci', 'npm view lodash', 'npm outdated', 'npm config get registry'],
+  doesNotMatch: ['node src/app.js', 'echo npm'],
+};
+
+const runsScripts: CommandRule = {
+  id: 'CMD-NPM-5',
+  risk: 'MEDIUM',
+  why: 'runs scripts that package.json defines',
+  matches: ['npm run start', 'npm test', 'npm start', 'npm ci', 'npm t', 'npm rum build'],
+  doesNotMatch: ['npm ls', 'npm view x'],
+};
+
+const runsPackage: CommandRule = {
+  id: 'CMD-NPM-6',
+  risk: 'HIGH',
+  why: 'runs a command or a downloaded package',
+  network: true,
+  matches: ['npm exec --call id', 'npm x cowsay', 'npm exec -- eslint .', 'npm init vite', 'npm create vite@latest', 'npm explore x'],
+  doesNotMatch: ['npm init -y', 'npm run exec', 'npm view exec'],
+};
+
+const publishes: CommandRule = {
+  id: 'CMD-NPM-7',
+  risk: 'HIGH',
+  why: 'changes packages or accounts in the registry, for everybody',
+  network: true,
+  matches: ['npm publish', 'npm unpublish x', 'npm pub', 'npm dist-tag add x@1 y', 'npm token create', 'npm login', 'npm owner add a b', 'npm deprecate x y'],
+  doesNotMatch: ['npm pack', 'npm view x', 'npm run publish'],
+};
+
+const changesSettings: CommandRule = {
+  id: 'CMD-NPM-8',
+  risk: 'HIGH',
+  why: 'changes settings that decide what runs later',
+  matches: ['npm config set node-options --require=./x.js', 'npm set script-shell ./x', 'npm c set registry http://127.0.0.1/', 'npm pkg set scripts.test=id', 'npm config edit', 'npm config delete x', 'npm pkg fix', 'npm approve-scripts x'],
+  doesNotMatch: ['npm config get registry', 'npm config list', 'npm pkg get name', 'npm get registry'],
+};
+
+const unknownCommand: CommandRule = {
+  id: 'CMD-NPM-9',
+  risk: 'HIGH',
+  why: 'is an npm command that Countersign does not know',
+  matches: ['npm frobnicate', 'npm st'],
+  doesNotMatch: ['npm', 'npm help', 'npm run frobnicate'],
+};
+
+const commands: ReadonlySet<string> = new Set(
+  `access adduser approve-scripts audit bugs cache ci completion config dedupe deny-scripts deprecate diff dist-tag docs
+  doctor edit exec explain explore find-dupes fund get help help-search hook init install install-ci-test install-scripts
+  install-test link ll login logout ls org outdated owner pack ping pkg prefix profile prune publish query rebuild repo
+  restart root run sbom search set shrinkwrap stage star stars start stop team test token trust undeprecate uninstall
+  unpublish unstar update version view whoami`.split(/\s+/),
+);
+
+const aliases: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    author: 'owner', home: 'docs', issues: 'bugs', info: 'view', show: 'view', find: 'search', add: 'install',
+    unlink: 'uninstall', remove: 'uninstall', rm: 'uninstall', r: 'uninstall', un: 'uninstall', rb: 'rebuild', list: 'ls',
+    ln: 'link', create: 'init', i: 'install', it: 'install-test', cit: 'install-ci-test', u: 'update', up: 'update',
+    c: 'config', s: 'search', se: 'search', tst: 'test', t: 'test', ddp: 'dedupe', v: 'view', 'run-script': 'run',
+    'clean-install': 'ci', 'clean-install-test': 'install-ci-test', x: 'exec', why: 'explain', la: 'll',
+    verison: 'version', ic: 'ci', innit: 'init', in: 'install', ins: 'install', inst: 'install', insta: 'install',
+    instal: 'install', isnt: 'install', isnta: 'install', isntal: 'install', isntall: 'install', 'install-clean': 'ci',
+    'isntall-clean': 'ci', hlep: 'help', 'dist-tags': 'dist-tag', upgrade: 'update', udpate: 'update', rum: 'run',
+    sit: 'install-ci-test', urn: 'run', ogr: 'org', 'add-user': 'adduser',
+  }),
+); // prettier-ignore
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
+const running = words('run test start stop restart');
+const installing = words('install ci update install-test install-ci-test dedupe rebuild');
+const reaching = words('audit outdated view search ping doctor diff whoami stars fund install update ci dedupe install-test install-ci-test pack sbom');
+const publishing = words('publish unpublish deprecate undeprecate dist-tag owner access org team token profile hook adduser login logout star unstar trust stage');
+const prefixRow = npmOptions.long.get('prefix');
+
+export const npm: Program = {
+  names: ['npm'],
+  rules: [usesNpm, changesWhatRuns, otherSource, wholeMachine, runsScripts, runsPackage, publishes, changesSettings, unknownCommand],
+  judge(args, judgement) {
+    judgement.raise(usesNpm);
+    const operands: Operand[] = [];
+    let prefix = '';
+    for (const word of parseNpm(args)) {
+      if (word.kind === 'operand') operands.push(word);
+      else {
+        judgeOption(word, judgement, 'powerful');
+        if (word.kind === 'option' && word.row === prefixRow && word.value) prefix = word.value;
+      }
+    }
+    const manifest = prefix === '' ? 'package.json' : `${prefix}/package.json`;
+    const [first, ...rest] = operands;
+    if (first !== undefined) judgeCommand(first.text, rest, manifest, judgement);
+  },
+};
+
+function judgeCommand(spelled: string, operands: readonly Operand[], manifest: string, judgement: Judgement): void {
+  const command = resolveCommand(spelled);
+  const texts = operands.map(({ text }) => text);
+  if (command === undefined) return judgement.raise(unknownCommand, spelled);
+  if (reaching.has(command)) judgement.needNetwork();
+  if (running.has(command) || installing.has(command) || command === 'pack' || command === 'version') {
+    judgement.raise(runsScripts, spelled);
+    judgement.path(manifest, 'run');
+  }
+  if (running.has(command)) judgeScriptArguments(command === 'run' ? texts.slice(1) : texts, judgement);
+  else if (publishing.has(command)) {
+    judgement.raise(publishes, spelled);
+    for (const text of texts) judgePackage(text, judgement);
+  } else if (command === 'exec' || command === 'explore' || command === 'edit') {
+    judgement.raise(runsPackage, spelled);
+    judgeScriptArguments(texts, judgement);
+  } else if (command === 'init') {
+    if (texts.length > 0) judgement.raise(runsPackage, texts[0]);
+    judgeScriptArguments(texts, judgement);
+  } else if (command === 'link') {
+    judgement.raise(wholeMachine, spelled);
+    for (const text of texts) judgePackage(text, judgement);
+  } else if (command === 'config' || command === 'pkg' || command === 'cache') {
+    if (!/^(get|list|ls|verify)$/.test(texts[0] ?? 'list')) judgement.raise(changesSettings, texts[0]);
+  } else if (command === 'set' || /-scripts$/.test(command)) {
+    judgement.raise(changesSettings, spelled);
+  } else if (/^(install|update|install-test|pack|diff|view)$/.test(command)) {
+    for (const text of texts) judgePackage(text, judgement);
+  }
+}
+
+/** The command that npm would start: by name, alias or clear abbreviation; camelCase counts as kebab-case. */
+function resolveCommand(spelled: string): string | undefined {
+  const name = spelled.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  if (commands.has(name)) return name;
+  const alias = aliases.get(name);
+  if (alias) return alias;
+  const found = new Set<string>();
+  for (const full of commands) if (full.startsWith(name)) found.add(full);
+  for (const [full, target] of aliases) if (full.startsWith(name)) found.add(target);
+  return found.size === 1 ? [...found][0] : undefined;
+}
+
+/** A package to install: from the registry, from a path, or from anywhere else. */
+function judgePackage(spec: string, judgement: Judgement): void {
+  const at = spec.indexOf('@', 1);
+  const source = at > 0 && /^(@[^/]+\/)?[^/@:]+$/.test(spec.slice(0, at)) ? spec.slice(at + 1) : spec;
+  if (/^(file|link):/.test(source)) judgement.path(source.replace(/^(file|link):(\/\/)?/, '') || '.', 'run');
+  else if (/^(\.{1,2}(\/|$)|\/|~\/|[A-Za-z]:[\\/])/.test(source)) judgement.path(source, 'run');
+  else if (/^[\w+.-]+:/.test(source) && !source.startsWith('npm:')) judgement.raise(otherSource, spec);
+  else if (/\.(tgz|tar|tar\.gz)$/i.test(source)) judgement.path(source, 'run');
+  else if (source.includes('/') && !spec.startsWith('@')) judgement.raise(otherSource, spec);
+}
+

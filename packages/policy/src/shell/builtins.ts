@@ -1,0 +1,217 @@
+import { readOptions } from './call-options.ts';
+import type { ProgramCall } from './catastrophes.ts';
+import { hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
+import { judgeCode, runFile } from './nested-shells.ts';
+import { normalize } from './places.ts';
+import { echoed, printed } from './printed-text.ts';
+import type { ShellRun } from './shell-run.ts';
+import { bounded } from './shell-state.ts';
+import { noteVariable } from './special-variables.ts';
+import { warnings } from './warnings.ts';
+
+type Builtin = (call: ProgramCall) => readonly string[];
+
+const nothing: Builtin = () => [''];
+
+/** Commands that bash itself carries out. Each answers what it prints and changes what the shell remembers. */
+const BUILTINS: Readonly<Record<string, Builtin>> = {
+  ':': nothing,
+  true: nothing,
+  false: nothing,
+  exit: nothing,
+  return: nothing,
+  break: nothing,
+  continue: nothing,
+  wait: nothing,
+  jobs: nothing,
+  umask: nothing,
+  ulimit: nothing,
+  shopt: nothing,
+  times: nothing,
+  bg: nothing,
+  fg: nothing,
+  history: nothing,
+  hash: nothing,
+  logout: nothing,
+  echo: ({ args }) => [echoed(args)],
+  printf: printfCall,
+  pwd: ({ run }) => run.state.directories.map((directory) => `${directory}\n`),
+  cd: changeDirectory,
+  pushd: changeDirectory,
+  chdir: changeDirectory,
+  popd: ({ run }) => {
+    run.state.enter(run.state.previousDirectories);
+    return [''];
+  },
+  eval: ({ run, args }) => judgeCode(run, args.join(' '), { subshell: false }),
+  source: sourceFile,
+  '.': sourceFile,
+  trap: ({ run, args }) => {
+    const code = args[0] === '--' ? args[1] : args[0];
+    if (code === undefined || code === '-' || code === '' || /^-[lp]/.test(code)) return [''];
+    run.findings.warn(warnings.later, code);
+    run.perhaps(() => judgeCode(run, code, { subshell: true }));
+    return [''];
+  },
+  alias: ({ run, args }) => {
+    for (const word of args) {
+      const equals = word.indexOf('=');
+      if (equals > 0)
+        run.perhaps(() => run.walker.code(run, word.slice(equals + 1), { mustParse: false, subshell: true }));
+    }
+    return [''];
+  },
+  set: ({ run, args }) => {
+    const at = args.findIndex((word) => word === '--' || word === '-' || !/^[-+]/.test(word));
+    if (at >= 0)
+      run.state.positional = args[at] === '--' || args[at] === '-' ? args.slice(at + 1) : args.slice(at);
+    return [''];
+  },
+  shift: ({ run, args }) => {
+    const count = Number(args[0] ?? 1);
+    if (run.state.positional)
+      run.state.positional = run.state.positional.slice(Number.isInteger(count) && count >= 0 ? count : 0);
+    return [''];
+  },
+  export: declareCall,
+  declare: declareCall,
+  typeset: declareCall,
+  local: declareCall,
+  readonly: declareCall,
+  unset: ({ run, args }) => {
+    for (const word of args) {
+      run.walker.expansion(run, word);
+      if (run.state.weak === 0) run.state.variables.delete(word);
+    }
+    return [''];
+  },
+  read: readCall,
+  mapfile: readCall,
+  readarray: readCall,
+  let: ({ run, args }) => {
+    for (const word of args) {
+      run.walker.expansion(run, word);
+      const name = /^\s*([A-Za-z_]\w*)/.exec(word)?.[1];
+      if (name) run.state.set(name, { values: [UNKNOWN] });
+    }
+    return [''];
+  },
+  getopts: ({ run, args }) => {
+    if (args[1]) run.state.set(args[1], { values: [UNKNOWN] });
+    run.state.set('OPTARG', { values: run.state.positional?.length ? run.state.positional : [UNKNOWN] });
+    return [''];
+  },
+  test: testCall,
+  '[': testCall,
+};
+
+export const builtinFor = (name: string): Builtin | undefined =>
+  Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
+
+function printfCall({ run, args }: ProgramCall): readonly string[] {
+  if (args[0] !== '-v') return [printed(args)];
+  const name = args[1] ?? '';
+  run.walker.expansion(run, name);
+  if (/^[A-Za-z_]\w*$/.test(name)) run.state.set(name, { values: [printed(args.slice(2))] });
+  return [''];
+}
+
+/** `cd` to a place that surely exists happens; to any other it may fail, and the shell stays where it was. */
+function changeDirectory({ run, name, args }: ProgramCall): readonly string[] {
+  const { state } = run;
+  const target = args.find((word) => !/^-[LPe@n]+$/.test(word) && word !== '--');
+  const before = state.directories;
+  if (target === undefined) {
+    state.enter(
+      name === 'pushd' ? state.previousDirectories : (state.variables.get('HOME')?.values ?? [run.home]),
+    );
+    return [''];
+  }
+  if (target === '-') {
+    state.enter(state.previousDirectories);
+    return [''];
+  }
+  if (hasHole(target)) {
+    state.enter([
+      target.startsWith('/') ? target : target.startsWith(TOO_MANY) ? `/${TOO_MANY}` : `/${UNKNOWN}`,
+    ]);
+    return [''];
+  }
+  state.enter(
+    target.startsWith('/')
+      ? [normalize(target)]
+      : bounded(before.map((directory) => normalize(`${directory}/${target}`))),
+  );
+  const isSure = /^[./]*$/.test(target) || target === run.home || directoryExists(run, target);
+  if (!isSure) state.mayHaveStayed = before;
+  return [''];
+}
+
+function directoryExists(run: ShellRun, target: string): boolean {
+  if (run.state.directories.length !== 1) return false;
+  const check = run.paths.check(run.state.directories[0] ?? target);
+  return check.ok && check.entry?.type === 'directory';
+}
+
+function sourceFile({ run, args }: ProgramCall): readonly string[] {
+  const [file, ...positional] = args[0] === '--' ? args.slice(1) : args;
+  if (file === undefined) return [''];
+  return runFile(run, file, positional, { subshell: false });
+}
+
+function declareCall({ run, args }: ProgramCall): readonly string[] {
+  const { flags, operands } = readOptions(args);
+  for (const word of operands) {
+    const found = /^([A-Za-z_]\w*)(\+?)=([\s\S]*)$/.exec(word);
+    if (!found) continue;
+    const [, name = '', append = '', value = ''] = found;
+    if (value.startsWith('(') && run.state.variables.get(name)?.elements) continue; // an array, already set by the walk
+    noteVariable(run, name, [value]);
+    if (flags.has('i')) run.walker.expansion(run, value);
+    const old = append ? (run.state.variables.get(name)?.values[0] ?? '') : '';
+    const values = flags.has('n')
+      ? [...(run.state.variables.get(value)?.values ?? []), UNKNOWN]
+      : [old + value];
+    run.state.set(name, { values });
+  }
+  return [''];
+}
+
+/** `read`: every line it may see gives one value; names take a word each and the last the rest. */
+function readCall({ run, name, args }: ProgramCall): readonly string[] {
+  const { operands, values, flags } = readOptions(args, {
+    valueLetters: name === 'read' ? 'adinNptu' : 'dnOsuCc',
+  });
+  if (name !== 'read' && values.has('C'))
+    run.perhaps(() => judgeCode(run, values.get('C') ?? '', { subshell: false }));
+  const input = run.stdin && !flags.has('u') ? run.stdin : [UNKNOWN];
+  const lines = input
+    .flatMap((text) => (text.includes('\n') ? text.split('\n').filter((line) => line !== '') : [text]))
+    .slice(0, 200);
+  const array = name === 'read' ? values.get('a') : (operands[0] ?? 'MAPFILE');
+  if (array !== undefined) {
+    const elements = name === 'read' ? lines.flatMap((line) => line.split(/\s+/)) : lines;
+    run.state.set(array, { values: [elements[0] ?? UNKNOWN], elements });
+    return [''];
+  }
+  const names = operands.length > 0 ? operands : ['REPLY'];
+  for (const [index, variable] of names.entries()) {
+    run.walker.expansion(run, variable);
+    const found = lines.map((line) => {
+      const words = line.trim().split(/\s+/);
+      return hasHole(line) && words.length < names.length
+        ? madeFrom(line)
+        : index === names.length - 1
+          ? words.slice(index).join(' ')
+          : (words[index] ?? '');
+    });
+    run.state.set(variable, { values: bounded([...new Set(found.length > 0 ? found : [''])]) });
+  }
+  return [''];
+}
+
+/** The words of `test` are compared, not opened; only `-v` looks at an index, which may hold `$(…)`. */
+function testCall({ run, args }: ProgramCall): readonly string[] {
+  if (args.includes('-v')) for (const word of args) run.walker.expansion(run, word);
+  return [''];
+}

@@ -1,0 +1,60 @@
+import { hasHole } from './marks.ts';
+
+/** The words of one program call, told apart as most programs do: options, their values, and the rest. */
+export interface CallOptions {
+  /** Short letters and long names that were given, without dashes; abbreviations are as written. */
+  readonly flags: ReadonlySet<string>;
+  readonly values: ReadonlyMap<string, string>;
+  readonly operands: readonly string[];
+}
+
+export interface OptionShape {
+  /** Short options that take a value, as letters. */
+  readonly valueLetters?: string;
+  /** Long options that take a value, without dashes. */
+  readonly valueNames?: readonly string[];
+  /** Stop at the first word that is no option: for programs that run another program. */
+  readonly stopEarly?: boolean;
+}
+
+export function readOptions(args: readonly string[], shape: OptionShape = {}): CallOptions {
+  const flags = new Set<string>();
+  const values = new Map<string, string>();
+  const operands: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] as string;
+    if (word === '--') {
+      operands.push(...args.slice(i + 1));
+      break;
+    }
+    if (word.length < 2 || !word.startsWith('-') || hasHole(word[1] as string)) {
+      if (shape.stopEarly) {
+        operands.push(...args.slice(i));
+        break;
+      }
+      operands.push(word);
+    } else if (word.startsWith('--')) {
+      const equals = word.indexOf('=');
+      const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
+      flags.add(name);
+      if (equals >= 0) values.set(name, word.slice(equals + 1));
+      else if (shape.valueNames?.includes(name)) values.set(name, args[++i] ?? '');
+    } else {
+      for (let k = 1; k < word.length; k++) {
+        const letter = word[k] as string;
+        flags.add(letter);
+        if (!shape.valueLetters?.includes(letter)) continue;
+        values.set(letter, k + 1 < word.length ? word.slice(k + 1) : (args[++i] ?? ''));
+        break;
+      }
+    }
+  }
+  return { flags, values, operands };
+}
+
+/** Whether a long option was given, abbreviated or not: `--rec` for `--recursive`. */
+export function hasLong(options: CallOptions, name: string, shortest: number): boolean {
+  for (const flag of options.flags)
+    if (flag.length >= shortest && flag.length > 1 && name.startsWith(flag)) return true;
+  return false;
+}

@@ -1,0 +1,61 @@
+import type { Command } from 'unbash';
+import { UNSET, UNSET_QUOTED, whenUnset } from './marks.ts';
+import type { ShellRun } from './shell-run.ts';
+import { evaluateText, evaluateWord, mayVanish, type Reading } from './word-values.ts';
+
+/** Most ways to read one command that are judged one by one. */
+const MAX_READINGS = 32;
+
+export interface CallArguments {
+  /** Every way the command's words may come out, the plainest first. */
+  readonly readings: readonly Reading[];
+}
+
+/**
+ * The words of a simple command. Where several words have several values, not every combination is tried: each
+ * value appears at least once beside constants, and once in a reading that holds all values one after another.
+ */
+export function callReadings(run: ShellRun, node: Command): CallArguments {
+  const words: (readonly Reading[])[] = [];
+  if (node.name) words.push(evaluateWord(run, node.name));
+  for (const argument of node.args) {
+    if (argument.type === 'Word') words.push(evaluateWord(run, argument));
+    else if (argument.value.type === 'Word') {
+      words.push(evaluateText(run, argument.value).map((text) => [`${argument.name}=${text}`]));
+    } else {
+      for (const element of argument.value.elements) evaluateWord(run, element);
+      words.push([[argument.text]]);
+    }
+  }
+  const readings = readingsOf(words);
+  return { readings: [...readings, ...readings.flatMap(shorterReadings)] };
+}
+
+function readingsOf(words: readonly (readonly Reading[])[]): readonly Reading[] {
+  const combinations = words.reduce((product, readings) => Math.min(product * readings.length, 1_000), 1);
+  if (combinations === 1) return [words.flatMap((readings) => readings[0] ?? [])];
+  if (combinations <= MAX_READINGS) {
+    return words.reduce<readonly Reading[]>(
+      (all, readings) => all.flatMap((before) => readings.map((reading) => [...before, ...reading])),
+      [[]],
+    );
+  }
+  const longest = Math.max(...words.map((readings) => readings.length));
+  const parallel = [...Array(longest).keys()].map((i) =>
+    words.flatMap((readings) => readings[i % readings.length] ?? []),
+  );
+  const rest = words.slice(1).flatMap((readings) => readings.flat());
+  const flat = (words[0] ?? []).map((first) => [...first, ...rest]);
+  return [...parallel, ...flat];
+}
+
+/** What is left when variables that are not set, or output that is empty, leave no word. */
+function shorterReadings(reading: Reading): readonly Reading[] {
+  const shorter: Reading[] = [];
+  if (reading.some((word) => word.includes(UNSET) || word.includes(UNSET_QUOTED))) {
+    shorter.push(reading.flatMap((word) => whenUnset(word) ?? []));
+  }
+  const [first, ...rest] = reading;
+  if (first !== undefined && rest.length > 0 && mayVanish(first)) shorter.push(rest);
+  return shorter;
+}

@@ -1,0 +1,115 @@
+/**
+ * Options of ordinary programs whose value is executed: `tar --to-command`, `rsync -e`. Values are judged as shell
+ * lines. Each example holds `rm -rf /`; a test sees that every one is refused.
+ */
+export interface CodeOption {
+  readonly programs: readonly string[];
+  /** With dashes. A short one may have its value glued on; a long one may have it after `=`. */
+  readonly options: readonly string[];
+  /** What stands before the code inside the value. */
+  readonly prefix?: RegExp;
+  readonly matches: readonly string[];
+}
+
+export const codeOptions: readonly CodeOption[] = [
+  {
+    programs: ['tar', 'gtar', 'bsdtar'],
+    options: [
+      '--checkpoint-action',
+      '--to-command',
+      '-I',
+      '--use-compress-program',
+      '--rsh-command',
+      '-F',
+      '--info-script',
+      '--new-volume-script',
+    ],
+    prefix: /^exec=/,
+    matches: [
+      "tar cf x y --checkpoint=1 --checkpoint-action=exec='rm -rf /'",
+      "tar xf a --to-command='rm -rf /'",
+      "tar -I 'rm -rf /' -cf x y",
+    ],
+  },
+  { programs: ['rsync'], options: ['-e', '--rsh', '--rsync-path'], matches: ["rsync -e 'rm -rf /' a h:b"] },
+  {
+    programs: ['git'],
+    options: [
+      '-x',
+      '--exec',
+      '--upload-pack',
+      '--receive-pack',
+      '--extcmd',
+      '--tree-filter',
+      '--index-filter',
+      '--msg-filter',
+      '--env-filter',
+      '--commit-filter',
+      '--parent-filter',
+      '--tag-name-filter',
+      '-O',
+      '--open-files-in-pager',
+    ],
+    matches: ["git rebase -x 'rm -rf /' main", "git filter-branch --tree-filter 'rm -rf /' HEAD"],
+  },
+  { programs: ['split', 'gsplit'], options: ['--filter'], matches: ["split --filter='rm -rf /' f"] },
+  {
+    programs: ['sort', 'gsort'],
+    options: ['--compress-program'],
+    matches: ["sort --compress-program='rm -rf /' f"],
+  },
+  { programs: ['man'], options: ['-P', '--pager', '-H'], matches: ["man -P 'rm -rf /' ls"] },
+  {
+    programs: ['ssh', 'scp', 'sftp'],
+    options: ['-o'],
+    prefix: /^(ProxyCommand|LocalCommand|KnownHostsCommand)\s*=?\s*/i,
+    matches: ["ssh -o ProxyCommand='rm -rf /' h", "ssh -oProxyCommand='rm -rf /' h"],
+  },
+  {
+    programs: ['vi', 'vim', 'nvim', 'ex', 'view', 'emacs'],
+    options: ['-c', '--cmd', '+'],
+    prefix: /^[:!]*\s*(silent\s*)?!?\s*/,
+    matches: ["vim -c ':!rm -rf /'", "ex -c '!rm -rf /' f"],
+  },
+  { programs: ['zip'], options: ['-TT', '--unzip-command'], matches: ["zip -T -TT 'rm -rf /' a b"] },
+  {
+    programs: ['make', 'gmake'],
+    options: ['--eval'],
+    prefix: /^[^;]*;/,
+    matches: ["make --eval='x:;rm -rf /'"],
+  },
+  { programs: ['tcpdump'], options: ['-z'], matches: ["tcpdump -z 'rm -rf /' -G 1"] },
+  {
+    programs: ['fzf'],
+    options: ['--preview', '--bind'],
+    prefix: /^[\w-]+:\w+[(:]/,
+    matches: ["fzf --preview 'rm -rf /'"],
+  },
+  {
+    programs: ['fd', 'fdfind'],
+    options: ['-x', '-X', '--exec', '--exec-batch'],
+    matches: ["fd -x 'rm -rf /'"],
+  },
+];
+
+/** The lines that a program's options make it execute. */
+export function codeInOptions(name: string, args: readonly string[]): readonly string[] {
+  const found: string[] = [];
+  for (const { programs, options, prefix } of codeOptions) {
+    if (!programs.includes(name)) continue;
+    for (const [index, word] of args.entries()) {
+      const value = valueOf(word, args[index + 1], options);
+      if (value !== undefined) found.push(prefix ? value.replace(prefix, '') : value);
+    }
+  }
+  return found;
+}
+
+function valueOf(word: string, next: string | undefined, options: readonly string[]): string | undefined {
+  for (const option of options) {
+    if (word === option) return next;
+    if (word.startsWith(`${option}=`)) return word.slice(option.length + 1);
+    if (!option.startsWith('--') && word.startsWith(option)) return word.slice(option.length);
+  }
+  return undefined;
+}

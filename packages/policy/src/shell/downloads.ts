@@ -1,0 +1,139 @@
+import { readOptions } from './call-options.ts';
+import type { ProgramCall } from './catastrophes.ts';
+import { DOWNLOADED, UNKNOWN } from './marks.ts';
+import { checkFile } from './operands.ts';
+import { resolvePlaces } from './places.ts';
+
+/** Programs whose output, or the file they save, comes from the network. */
+const FETCHERS =
+  /^(curl|wget|fetch|aria2c|axel|https?|xh|httpie|curlie|wcurl|nc|ncat|netcat|socat|telnet|ftp|lftp|sftp|scp|rclone|tftp|ssh|GET|lynx|w3m|e?links|dig|host|nslookup|gh|aws|gsutil|gcloud|az|whois|ipfs|magic-wormhole|wormhole)$/;
+
+const NETWORK_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
+  git: /^(fetch|pull|push|clone|ls-remote|submodule|remote|lfs|send-email|archive)$/,
+  npm: /^(i|ci|install|add|update|upgrade|publish|exec|x|view|info|audit|outdated|login|search|ping|create|init|pack|up|it|cit|install-test|install-ci-test|isntall|clean-install|uninstall|dedupe|fund)$/,
+  pnpm: /^(i|install|add|update|up|publish|dlx|create|audit|outdated|fetch)$/,
+  yarn: /^(install|add|upgrade|up|publish|dlx|create|audit|npm)$/,
+  bun: /^(i|install|add|update|publish|x|create)$/,
+  pip: /^(install|download|search|index)$/,
+  pip3: /^(install|download|search|index)$/,
+  pipx: /^(install|run|upgrade)$/,
+  uv: /^(pip|add|sync|tool|lock|run|publish)$/,
+  poetry: /^(install|add|update|publish|lock)$/,
+  conda: /^(install|create|update|search)$/,
+  cargo: /^(install|add|update|fetch|publish|search)$/,
+  go: /^(get|install|mod)$/,
+  gem: /^(install|update|push|fetch)$/,
+  bundle: /^(install|update)$/,
+  composer: /^(install|update|require)$/,
+  docker: /^(pull|push|build|run|login|compose|buildx|search)$/,
+  podman: /^(pull|push|build|run|login|search)$/,
+  mvn: /./,
+  gradle: /./,
+  kubectl: /./,
+  helm: /./,
+  terraform: /^(init|apply|plan|destroy)$/,
+};
+const NETWORK_PROGRAMS =
+  /^(npx|bunx|pnpx|apt|apt-get|aptitude|yum|dnf|zypper|pacman|yay|apk|brew|snap|flatpak|emerge|ping|ping6|traceroute|mtr|nmap|rdate|ntpdate|ssh-copy-id|mosh|svn|hg|mail|sendmail|mutt|redis-cli|psql|mysql|mongosh?)$/;
+
+/** Whether a program call cannot do its work without network. */
+export function needsNetwork({ name, args }: ProgramCall): boolean {
+  if (FETCHERS.test(name) || NETWORK_PROGRAMS.test(name)) return true;
+  if (name === 'rsync')
+    return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
+  const subcommands = NETWORK_SUBCOMMANDS[name];
+  const subcommand = args.find((word) => !word.startsWith('-'));
+  if (name === 'yarn' && subcommand === undefined) return true;
+  return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);
+}
+
+export const isFetcher = (name: string): boolean => FETCHERS.test(name);
+
+/** Follows what a fetching program brings: into a file, which is remembered, or to its output. */
+export function judgeFetch({ run, name, args }: ProgramCall): readonly string[] {
+  const files = savedFiles(name, args);
+  for (const file of files) {
+    if (file === '-' || file === '/dev/stdout') continue;
+    checkFile(run, file, 'write');
+    for (const place of resolvePlaces(run, file)) run.state.writeFile(place, DOWNLOADED);
+  }
+  return [files.length > 0 && !files.includes('-') && !files.includes('/dev/stdout') ? UNKNOWN : DOWNLOADED];
+}
+
+function savedFiles(name: string, args: readonly string[]): readonly string[] {
+  switch (name) {
+    case 'curl':
+    case 'curlie': {
+      const { flags, values, operands } = readOptions(args, {
+        valueLetters: 'AbcCdDeEFhHKmoPQrtTuUwxXyYz',
+        valueNames: [
+          'output',
+          'header',
+          'data',
+          'request',
+          'user',
+          'url',
+          'output-dir',
+          'max-time',
+          'retry',
+          'connect-timeout',
+          'user-agent',
+          'cookie',
+          'data-raw',
+          'form',
+        ],
+      });
+      const named = [values.get('o'), values.get('output')].flatMap((file) => file ?? []);
+      if (flags.has('O') || flags.has('remote-name') || flags.has('remote-name-all'))
+        named.push(...operands.map(urlName));
+      return named;
+    }
+    case 'wget': {
+      const { values, operands } = readOptions(args, {
+        valueLetters: 'OPoUeitTwQaABDIRXlY',
+        valueNames: [
+          'output-document',
+          'directory-prefix',
+          'header',
+          'user-agent',
+          'post-data',
+          'post-file',
+          'tries',
+          'timeout',
+        ],
+      });
+      const named = values.get('O') ?? values.get('output-document');
+      if (named !== undefined) return [named];
+      const prefix = values.get('P') ?? values.get('directory-prefix');
+      return operands.map((url) => (prefix ? `${prefix}/${urlName(url)}` : urlName(url)));
+    }
+    case 'aria2c':
+    case 'axel':
+    case 'fetch':
+    case 'http':
+    case 'https':
+    case 'xh': {
+      const { values, operands } = readOptions(args, {
+        valueLetters: 'odasx',
+        valueNames: ['out', 'output', 'dir'],
+      });
+      const named = values.get('o') ?? values.get('out') ?? values.get('output');
+      return named !== undefined ? [named] : /^(aria2c|axel|fetch)$/.test(name) ? operands.map(urlName) : [];
+    }
+    case 'scp':
+    case 'sftp': {
+      const target = args.at(-1) ?? '';
+      return target.includes(':')
+        ? []
+        : [target, ...args.slice(0, -1).map((source) => `${target}/${urlName(source)}`)];
+    }
+    default:
+      return [];
+  }
+}
+
+/** The last part of an address: what `wget` and `curl -O` call the file. */
+const urlName = (url: string): string => {
+  const path = url.replace(/[?#].*$/, '').replace(/^\w+:\/\/[^/]*\/?/, '');
+  return path.slice(path.lastIndexOf('/') + 1) || 'index.html';
+};

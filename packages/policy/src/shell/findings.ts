@@ -1,0 +1,87 @@
+import type { ErrorCode, Reason } from '@countersign/protocol';
+import type { CommandOperand } from '../command/command-check.ts';
+import { type Refused, refuse, type Verdict } from '../verdict.ts';
+import { readable } from './marks.ts';
+import type { ShellCheck, SimpleCommand } from './shell-check.ts';
+
+/** A rule as far as a finding needs it: which one, and why, in words for the person. */
+export interface FiredRule {
+  readonly id: string;
+  readonly why: string;
+}
+
+/** Collects what a walk over a shell line finds. The first refusal stands; reasons are kept once each. */
+export class Findings {
+  #refused: Refused | undefined;
+  readonly #reasons = new Map<string, Reason>();
+  readonly #commands: SimpleCommand[] = [];
+  readonly #operands = new Map<string, CommandOperand>();
+  #network = false;
+
+  get refused(): boolean {
+    return this.#refused !== undefined;
+  }
+
+  /** A catastrophe: nobody is ever asked. */
+  refuse(rule: FiredRule, operand: string): void {
+    const shown = readable(operand);
+    const problem = shown === '' ? rule.why : `${rule.why} (${shown})`;
+    this.#refused ??= refuse(
+      'SHELL_CATASTROPHE',
+      { problem },
+      { rule: rule.id, why: rule.why, operand: shown },
+    );
+  }
+
+  refuseWith(code: ErrorCode, values: Readonly<Record<string, string | number>>, reason: Reason): void {
+    this.#refused ??= refuse(code, values, reason);
+  }
+
+  refuseAs(refused: Refused): void {
+    this.#refused ??= refused;
+  }
+
+  warn(rule: FiredRule, operand = ''): void {
+    const shown = readable(operand);
+    const key = `${rule.id}\u0000${shown}`;
+    if (this.#reasons.has(key) || this.#reasons.size >= 50) return;
+    const reason = { rule: rule.id, why: rule.why };
+    this.#reasons.set(key, shown === '' ? reason : { ...reason, operand: shown });
+  }
+
+  needNetwork(): void {
+    this.#network = true;
+  }
+
+  command(words: readonly (string | undefined)[]): void {
+    if (this.#commands.length < 1_000) this.#commands.push({ words });
+  }
+
+  operand(path: string, use: CommandOperand['use']): void {
+    if (this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
+  }
+
+  toCheck(): ShellCheck {
+    const verdict: Verdict = this.#refused ?? {
+      decision: 'HIGH',
+      reasons: [BASE, ...this.#reasons.values()],
+      network: this.#network,
+    };
+    return {
+      verdict,
+      commands: uniqueInARow(this.#commands),
+      operands: this.#refused ? [] : [...this.#operands.values()],
+    };
+  }
+}
+
+const BASE: Reason = { rule: 'SHELL', why: 'runs a shell line, which can do anything your account can do' };
+
+/** A command that was looked at twice in a row (a loop, a second reading) is listed once. */
+function uniqueInARow(commands: readonly SimpleCommand[]): SimpleCommand[] {
+  const seen = new Set<string>();
+  return commands.filter(({ words }) => {
+    const key = JSON.stringify(words.map((word) => word ?? null));
+    return !seen.has(key) && seen.add(key);
+  });
+}

@@ -1,0 +1,103 @@
+import { catastrophes } from './catastrophes.ts';
+import { isDevice, protectionOf, resolvePlaces } from './places.ts';
+import type { ShellRun } from './shell-run.ts';
+
+/** Words by which other languages start programs. */
+const STARTS_PROGRAMS =
+  /\b(system|exec\w*|popen\d?|spawn\w*|subprocess|check_call|check_output|child_process|shell_exec|passthru|proc_open|qx|getoutput|Command|Popen|run|sh|IO\.popen|Open3|ProcessBuilder)\b|`|%x/;
+const REMOVES =
+  /\b(rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_entry|remove_tree|rimraf|removeSync|remove_dir_all|rmdir|unlink\w*|rm|FileUtils|emptyDirSync|removedirs|trash)\b/;
+const NETWORK =
+  /\b(urllib\d?|requests|urlopen|httpx|http\.client|fetch|LWP|Net::HTTP|open-uri|https?\.get|axios|file_get_contents|HTTP::Tiny|curl|wget)\b/;
+const EXECUTES_TEXT = /\b(exec|eval|Function|compile|vm\.run\w*|instance_eval|assert)\b\s*[( ]/;
+const SOCKET = /\b(socket|TCPSocket|net\.connect|net\.Socket|createConnection|fsockopen|IO::Socket|Socket)\b/;
+const SHELL_PATH = /(\/bin\/)?\b(ba|z|da|k)?sh\b['"\s]|pty\.spawn|cmd\.exe/;
+
+/**
+ * Looks into code of another language, without a grammar for it: string literals that reach a program start are
+ * read as shell lines, lists of literals as program calls, and names of protected places beside a removal count.
+ */
+export function judgeInlineCode(run: ShellRun, code: string): void {
+  const { findings } = run;
+  if (SOCKET.test(code) && SHELL_PATH.test(code)) return findings.refuse(catastrophes.remoteShell, code);
+  if (NETWORK.test(code) && EXECUTES_TEXT.test(code)) return findings.refuse(catastrophes.download, code);
+  if (/\bfork\b[\s()]*\b(while|until|for)\b|\b(while|until|for|loop)\b[^;}]{0,40}\bfork\b/.test(code))
+    return findings.refuse(catastrophes.forkBomb, code);
+  const literals = stringLiterals(code);
+  for (const { text } of literals) {
+    if (text === '' || text.length > 4_096) continue;
+    const places = /^[/~.]/.test(text) ? resolvePlaces(run, text.replace(/^~(?=\/|$)/, run.home)) : [];
+    if (REMOVES.test(code) && places.some((place) => protectionOf(run, place) !== undefined))
+      return findings.refuse(catastrophes.removal, text);
+    if (places.some(isDevice) && /\b(open|write\w*|createWriteStream|dd|File)\b/.test(code))
+      return findings.refuse(catastrophes.device, text);
+  }
+  if (
+    REMOVES.test(code) &&
+    /\b(expanduser|homedir|Path\.home|ENV\[.HOME|environ\[.HOME|env\.HOME|Dir\.home)\b[^/\w]{0,8}([)\],;]|$)/.test(
+      code,
+    ) &&
+    !/join|\+|\//.test(code.replace(/https?:\/\//g, ''))
+  ) {
+    return findings.refuse(catastrophes.removal, code);
+  }
+  if (!STARTS_PROGRAMS.test(code)) return;
+  for (const { text } of literals)
+    if (/\S/.test(text)) run.perhaps(() => run.walker.code(run, text, { mustParse: false, subshell: true }));
+  for (const list of literalLists(code, literals)) run.perhaps(() => run.walker.call(run, list));
+}
+
+interface StringLiteral {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Quoted stretches in most languages, and perl's and ruby's `q{…}`, `qx(…)`, `%x[…]`. Bounded, no backtracking. */
+function stringLiterals(code: string): StringLiteral[] {
+  const found: StringLiteral[] = [];
+  for (let i = 0; i < code.length && found.length < 200; i++) {
+    const c = code[i] as string;
+    if (c === '"' || c === "'" || c === '`') {
+      const triple = code.startsWith(c.repeat(3), i);
+      const close = triple ? c.repeat(3) : c;
+      let k = i + close.length;
+      while (k < code.length && !code.startsWith(close, k)) k += code[k] === '\\' ? 2 : 1;
+      found.push({ start: i, end: k + close.length, text: unescape(code.slice(i + close.length, k)) });
+      i = k + close.length - 1;
+      continue;
+    }
+    const quoted = /^(?:q[qxw]?|%[xqQw]?)\s{0,2}([{([<|/!])/.exec(code.slice(i, i + 6));
+    if (!quoted || /\w/.test(code[i - 1] ?? '')) continue;
+    const open = quoted[1] as string;
+    const start = i + quoted[0].length;
+    const end = code.indexOf({ '{': '}', '(': ')', '[': ']', '<': '>' }[open] ?? open, start);
+    if (end < 0) continue;
+    found.push({ start: i, end: end + 1, text: code.slice(start, end) });
+    i = end;
+  }
+  return found;
+}
+
+const unescape = (text: string): string =>
+  text
+    .replace(/\\x([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/\\n/g, '\n')
+    .replace(/\\(["'`\\/])/g, '$1');
+
+/** Literals with nothing but commas, brackets and spaces between them: `['rm', '-rf', '/']`, `'rm', ['-rf', '/']`. */
+function literalLists(code: string, literals: readonly StringLiteral[]): string[][] {
+  const lists: string[][] = [];
+  let list: string[] = [];
+  for (const [index, literal] of literals.entries()) {
+    const before = literals[index - 1];
+    const follows = before && /^[\s,[\](]*,[\s,[\](]*$/.test(code.slice(before.end, literal.start));
+    if (!follows) {
+      if (list.length > 1) lists.push(list);
+      list = [];
+    }
+    list.push(literal.text);
+  }
+  if (list.length > 1) lists.push(list);
+  return lists;
+}

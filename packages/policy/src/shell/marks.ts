@@ -1,0 +1,90 @@
+/**
+ * Text as far as it is known before it runs. A value is an ordinary string in which a few Unicode noncharacters
+ * stand for what only the run decides; ShellValidator refuses lines that contain them, so they are ours alone.
+ * Because they are characters, they survive concatenation, splitting and parsing a text again.
+ */
+
+/** Some text, not empty. */
+export const UNKNOWN = '\uFDD0';
+/** Some text outside quotes: it may also be nothing, or several words. */
+export const VANISHING = '\uFDD1';
+/** A variable that this line never sets, in quotes: empty unless the environment has it. */
+export const UNSET_QUOTED = '\uFDD2';
+/** The same outside quotes, where an empty value leaves no word at all. */
+export const UNSET = '\uFDD3';
+/** Text that came from the network. */
+export const DOWNLOADED = '\uFDD4';
+/** Text that was decoded or transformed on the way, so that reading the line does not show it. */
+export const HIDDEN = '\uFDD5';
+/** One of more values than we are ready to follow. */
+export const TOO_MANY = '\uFDD6';
+/** An active `*` (or an extended pattern): any text within one path component. */
+export const STAR = '\uFDD7';
+/** An active `?` or `[…]`: any one character. */
+export const ANY_CHARACTER = '\uFDD8';
+/** The name of the home directory where it is not known. */
+export const HOME_NAME = '\uFDD9';
+
+const HOLE = /[\uFDD0-\uFDD6]/;
+const MARK = /[\uFDD0-\uFDEF]/;
+const MARKS = /[\uFDD0-\uFDEF]/g;
+
+export const hasMark = (text: string): boolean => MARK.test(text);
+export const hasHole = (text: string): boolean => HOLE.test(text);
+export const hasPattern = (text: string): boolean => text.includes(STAR) || text.includes(ANY_CHARACTER);
+
+/** The word as a shell would pass it, patterns written as they were; undefined when only the run knows it. */
+export function knownWord(text: string): string | undefined {
+  return hasHole(text) ? undefined : withPlainPatterns(text);
+}
+
+/** For people: holes become `…`. */
+export function readable(text: string): string {
+  const shown = hasMark(text) ? withPlainPatterns(text).replace(/[\uFDD0-\uFDD6]+/g, '…') : text;
+  return shown.length > 120 ? `${shown.slice(0, 117)}…` : shown;
+}
+
+function withPlainPatterns(text: string): string {
+  if (!hasMark(text)) return text;
+  return text.replaceAll(STAR, '*').replaceAll(ANY_CHARACTER, '?').replaceAll(`/${HOME_NAME}`, '~');
+}
+
+/** The text as code for another shell: its patterns are characters again, its holes may be any number of words. */
+export function asCode(text: string): string {
+  if (!hasMark(text)) return text;
+  return text
+    .replaceAll(STAR, '*')
+    .replaceAll(ANY_CHARACTER, '?')
+    .replaceAll(UNSET_QUOTED, UNSET)
+    .replaceAll(UNKNOWN, VANISHING);
+}
+
+/** How a quoted value looks when it stands outside quotes. */
+export function unquoted(text: string): string {
+  let result = text;
+  if (text.includes('*')) result = result.replaceAll('*', STAR);
+  if (text.includes('?')) result = result.replaceAll('?', ANY_CHARACTER);
+  if (text.includes('[')) result = result.replace(/\[[^\]]+\]/g, ANY_CHARACTER);
+  if (hasHole(result)) result = result.replaceAll(UNSET_QUOTED, UNSET).replaceAll(UNKNOWN, VANISHING);
+  return result;
+}
+
+/** The word if every variable that is not set is empty; undefined when no word is left. */
+export function whenUnset(text: string): string | undefined {
+  if (!text.includes(UNSET) && !text.includes(UNSET_QUOTED)) return text;
+  const rest = text.replaceAll(UNSET, '').replaceAll(UNSET_QUOTED, '');
+  return rest === '' && !text.includes(UNSET_QUOTED) ? undefined : rest;
+}
+
+/** The worst that is known of where a text came from, as one mark; `''` when it is nothing special. */
+export function originOf(text: string): string {
+  if (text.includes(DOWNLOADED)) return DOWNLOADED;
+  return text.includes(HIDDEN) ? HIDDEN : '';
+}
+
+/** Unknown text that keeps the origin of what it was made from. */
+export const madeFrom = (...texts: readonly string[]): string => originOf(texts.join('')) || UNKNOWN;
+
+/** Characters of ours that an escape such as `\ufdd0` would otherwise forge. */
+export const withoutForgedMarks = (text: string): string =>
+  hasMark(text) ? text.replace(MARKS, '\uFFFD') : text;

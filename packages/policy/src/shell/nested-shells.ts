@@ -1,0 +1,162 @@
+import { readOptions } from './call-options.ts';
+import type { ProgramCall } from './catastrophes.ts';
+import { catastrophes } from './catastrophes.ts';
+import { judgeInlineCode } from './inline-code.ts';
+import { DOWNLOADED, HIDDEN, hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
+import { checkFile } from './operands.ts';
+import { contentOf } from './redirections.ts';
+import type { ShellRun } from './shell-run.ts';
+import { warnings } from './warnings.ts';
+
+const SHELLS =
+  /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;
+
+export const isShell = (name: string): boolean => SHELLS.test(name);
+
+interface Interpreter {
+  readonly names: RegExp;
+  /** Short options whose value is code. */
+  readonly codeLetters: string;
+  readonly codeNames?: readonly string[];
+  readonly valueLetters: string;
+  /** Short options after which the rest is no script: `python -m`. */
+  readonly stopLetters?: string;
+}
+
+const INTERPRETERS: readonly Interpreter[] = [
+  { names: /^(python|pypy)[\d.]*w?$/, codeLetters: 'c', valueLetters: 'WXQ', stopLetters: 'mc' },
+  {
+    names: /^(node|nodejs|deno|bun|tsx|ts-node|qjs|d8|jsc)$/,
+    codeLetters: 'ep',
+    codeNames: ['eval', 'print'],
+    valueLetters: 'rC',
+  },
+  { names: /^perl[\d.]*$/, codeLetters: 'eE', valueLetters: 'IMm0' },
+  { names: /^(ruby|jruby)[\d.]*$/, codeLetters: 'e', valueLetters: 'IrCEK' },
+  { names: /^php[\d.]*$/, codeLetters: 'rBRE', valueLetters: 'dcz' },
+  { names: /^(lua|luajit)[\d.]*$/, codeLetters: 'e', valueLetters: 'l' },
+  {
+    names:
+      /^(Rscript|R|julia|tclsh|wish|expect|osascript|pwsh|powershell|groovy|scala|elixir|ghc|guile|racket|sbcl|emacs|gjs|irb|ipython|jshell)$/,
+    codeLetters: 'ecC',
+    codeNames: ['eval', 'execute', 'Command', 'exec'],
+    valueLetters: 'l',
+  },
+];
+
+export const isInterpreter = (name: string): boolean => INTERPRETERS.some(({ names }) => names.test(name));
+
+/** Code that is about to be executed: where it came from decides before what it says. */
+export function judgeCode(
+  run: ShellRun,
+  text: string,
+  options: { subshell: boolean; positional?: readonly string[] },
+): readonly string[] {
+  if (!mayExecute(run, text)) return [''];
+  if (hasHole(text)) run.findings.warn(warnings.unknownCode);
+  return run.walker.code(run, text, { mustParse: true, ...options });
+}
+
+function mayExecute(run: ShellRun, text: string): boolean {
+  if (text.includes(DOWNLOADED)) run.findings.refuse(catastrophes.download, '');
+  else if (text.includes(HIDDEN)) run.findings.refuse(catastrophes.hidden, '');
+  else if (text.startsWith(TOO_MANY)) run.tooComplex('the code it executes has too many values');
+  else return true;
+  return false;
+}
+
+/** `sh -c …`, `bash file`, `… | bash`. */
+export function judgeShell({ run, args }: ProgramCall): readonly string[] {
+  const { flags, values, operands } = readOptions(
+    args.map((word) => (/^\+[A-Za-z]/.test(word) ? `-${word.slice(1).replace('c', '')}` : word)),
+    { valueLetters: 'oO', valueNames: ['rcfile', 'init-file', 'command', 'init-command'], stopEarly: true },
+  );
+  for (const name of ['rcfile', 'init-file']) {
+    const file = values.get(name);
+    if (file !== undefined) runFile(run, file, []);
+  }
+  const command = values.get('command') ?? values.get('init-command');
+  if (command !== undefined) return judgeCode(run, command, { subshell: true });
+  if (flags.has('c')) {
+    const [code = '', , ...positional] = operands;
+    return judgeCode(run, code, { subshell: true, positional });
+  }
+  if (operands.length > 0 && !flags.has('s') && operands[0] !== '-') {
+    const [file = '', ...positional] = operands;
+    return runFile(run, file, positional);
+  }
+  return judgeInput(run, operands);
+}
+
+function judgeInput(run: ShellRun, positional: readonly string[]): readonly string[] {
+  if (!run.stdin) return [''];
+  return run.stdin.flatMap((text) => judgeCode(run, text, { subshell: true, positional }));
+}
+
+/** A script that a shell executes: judged by its content where this line wrote it. */
+export function runFile(
+  run: ShellRun,
+  file: string,
+  positional: readonly string[],
+  { subshell = true } = {},
+): readonly string[] {
+  checkFile(run, file, 'run');
+  const content = contentOf(run, file);
+  if (content === UNKNOWN) {
+    if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
+    return [UNKNOWN];
+  }
+  if (run.calling.includes(`file ${file}`)) return [UNKNOWN];
+  run.calling.push(`file ${file}`);
+  const printed = judgeCode(run, content, { subshell, positional });
+  run.calling.pop();
+  return printed;
+}
+
+/** `python -c …`, `node x.js`, `… | perl`. */
+export function judgeInterpreter({ run, name, args }: ProgramCall): readonly string[] {
+  const interpreter = INTERPRETERS.find(({ names }) => names.test(name));
+  if (!interpreter) return [UNKNOWN];
+  const words =
+    name === 'deno' || name === 'bun'
+      ? args.filter((word, i) => !(i === 0 && /^(run|eval|test|repl)$/.test(word)))
+      : args;
+  const isEval = (name === 'deno' || name === 'bun') && args[0] === 'eval';
+  const options = readOptions(words, {
+    valueLetters: interpreter.codeLetters + interpreter.valueLetters + (interpreter.stopLetters ?? ''),
+    valueNames: interpreter.codeNames ?? [],
+    stopEarly: true,
+  });
+  const code = [
+    ...[...interpreter.codeLetters].flatMap((letter) => options.values.get(letter) ?? []),
+    ...(interpreter.codeNames ?? []).flatMap((option) => options.values.get(option) ?? []),
+    ...(isEval ? options.operands.slice(0, 1) : []),
+  ];
+  for (const text of code) executeInline(run, text);
+  if (code.length > 0) {
+    // `perl -pe … file`: what follows are files
+    for (const word of options.operands) checkFile(run, word, options.flags.has('i') ? 'write' : 'read');
+    return [madeFrom(...(run.stdin ?? []))];
+  }
+  if (options.values.has('m')) {
+    for (const word of words) if (/^[./~].*\//.test(word)) checkFile(run, word, 'read');
+    return [UNKNOWN];
+  }
+  const [file] = options.operands;
+  if (file !== undefined && file !== '-' && file !== '/dev/stdin') {
+    checkFile(run, file, 'run');
+    for (const word of options.operands.slice(1)) if (/[./]/.test(word)) checkFile(run, word, 'read');
+    const content = contentOf(run, file);
+    if (content !== UNKNOWN) executeInline(run, content);
+    else if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
+  } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
+    for (const text of run.stdin ?? []) executeInline(run, text);
+  return [UNKNOWN];
+}
+
+function executeInline(run: ShellRun, text: string): void {
+  if (!mayExecute(run, text)) return;
+  run.findings.warn(warnings.inlineCode);
+  if (hasHole(text)) run.findings.warn(warnings.unknownCode);
+  judgeInlineCode(run, text);
+}

@@ -1,0 +1,130 @@
+import type { CommandOperand } from '../command/command-check.ts';
+import { sensitivePlaces } from '../sensitive-places.ts';
+import { refuse } from '../verdict.ts';
+import { absoluteComponents, relativeInside } from '../workspace-path.ts';
+import { catastrophes } from './catastrophes.ts';
+import { hasHole, hasPattern, knownWord, readable } from './marks.ts';
+import { matchesPattern } from './pattern.ts';
+import { isDevice, resolvePlaces } from './places.ts';
+import type { ShellRun } from './shell-run.ts';
+import { warnings } from './warnings.ts';
+
+/** Names that a pattern is tried against: one for each kind of secret that has a fixed name. */
+const SECRET_NAMES = [
+  '.env',
+  '.env.local',
+  '.env.production',
+  '.npmrc',
+  '.netrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.ssh',
+  '.aws',
+  '.gnupg',
+  '.kube',
+  '.azure',
+  '.htpasswd',
+  '.my.cnf',
+  'credentials.json',
+  'service-account.json',
+  'id_rsa',
+  'id_ed25519',
+  'id_ecdsa',
+];
+
+/** Secrets of the machine itself, which no project needs. */
+const SYSTEM_SECRET =
+  /^\/etc\/(g?shadow-?|sudoers(\.d\/.*)?|ssh\/ssh_host_.*key)$|^\/proc\/[^/]+\/(environ|mem)$/;
+
+/**
+ * Checks one file that a command names: refuses secrets (VA-2) and devices, warns of places outside the workspace
+ * and of places that execute later (VA-3), and notes what is inside for the approval's digest.
+ */
+export function checkFile(run: ShellRun, path: string, use: CommandOperand['use']): void {
+  if (path === '' || path === '-') return;
+  const { findings } = run;
+  if (use === 'write') {
+    for (const place of resolvePlaces(run, path)) {
+      if (isDevice(place)) return findings.refuse(catastrophes.device, path);
+    }
+  }
+  if (hasPattern(path)) checkPattern(run, path);
+  if (hasHole(path)) {
+    const tail = path.slice(path.lastIndexOf('/') + 1);
+    if (path.includes('/') && !hasHole(tail) && sensitivePlaces.find(tail)) refuseSecret(run, path, tail);
+    if (use === 'write') findings.warn(warnings.unknownTarget, path);
+    return;
+  }
+  for (const place of resolvePlaces(run, path)) checkPlace(run, path, place, use);
+}
+
+function checkPlace(run: ShellRun, path: string, place: string, use: CommandOperand['use']): void {
+  const { findings } = run;
+  if (isHarmlessDevice(place)) return;
+  const shown = knownWord(place) as string;
+  const lexical = relativeInside(absoluteComponents(run.paths.root), absoluteComponents(place));
+  const check = run.paths.check(lexical === undefined ? place : lexical || '.');
+  if (check.ok) {
+    if (!hasPattern(path)) findings.operand(check.relative, use);
+    if (use === 'write' && check.executesLater) {
+      const { id, kind } = check.executesLater;
+      findings.warn({ id, why: `writes to a ${kind}` }, path);
+    }
+    if (check.liftedSensitive) findings.warn(warnings.lifted, path);
+    return;
+  }
+  if (check.refused.code === 'PATH_SENSITIVE') return findings.refuseAs(check.refused);
+  if (check.refused.code === 'PATH_OUTSIDE_WORKSPACE') {
+    const secret = sensitivePlaces.find(place.slice(1));
+    if (secret) return refuseSecret(run, shown, place.slice(1));
+    if (SYSTEM_SECRET.test(place)) {
+      const reason = {
+        rule: 'SH-16',
+        why: `"${path}" holds secrets of this machine`,
+        operand: readable(path),
+      };
+      return findings.refuseWith(
+        'PATH_SENSITIVE',
+        { path: readable(path), kind: 'secret of this machine' },
+        reason,
+      );
+    }
+    findings.warn(use === 'write' ? warnings.writesOutside : warnings.outside, path);
+    if (lexical !== undefined) findings.warn(warnings.linkOutside, path);
+  }
+}
+
+function refuseSecret(run: ShellRun, path: string, name: string): void {
+  const place = sensitivePlaces.find(name);
+  if (!place) return;
+  const reason = {
+    rule: place.id,
+    why: `"${readable(path)}" is a sensitive file: ${place.kind}`,
+    operand: readable(path),
+  };
+  run.findings.refuseAs(refuse('PATH_SENSITIVE', { path: readable(path), kind: place.kind }, reason));
+}
+
+/** `.e*` is a way to say `.env`. A pattern that says nothing (`*`, `.*`, `*.json`) does not count. */
+function checkPattern(run: ShellRun, path: string): void {
+  const components = path.split('/');
+  for (const [index, component] of components.entries()) {
+    if (!hasPattern(component)) continue;
+    const prefix = /^[^\uFDD0-\uFDD9]*/.exec(component)?.[0] ?? '';
+    const suffix = /[^\uFDD0-\uFDD9]*$/.exec(component)?.[0] ?? '';
+    const name = SECRET_NAMES.find((secret) => {
+      if (secret.startsWith('.') !== prefix.startsWith('.')) return false;
+      const known = component.replace(/[\uFDD0-\uFDD9]/g, '').length;
+      return (
+        known >= 2 && (prefix.length >= 2 || known >= secret.length - 1) && matchesPattern(component, secret)
+      );
+    });
+    const isKey =
+      index === components.length - 1 && /^\.(pem|key|p12|pfx|ppk|jks|keystore|kdbx)$/.test(suffix);
+    if (name ?? isKey) refuseSecret(run, path, name ?? `x${suffix}`);
+  }
+}
+
+const isHarmlessDevice = (place: string): boolean =>
+  /^\/dev\/(null|zero|full|u?random|std(in|out|err)|tty|ptmx|fd\/\d+|pts\/\d+|(tcp|udp)\/.*)$/.test(place);

@@ -1,0 +1,258 @@
+import type { ParameterExpansionPart, Word } from 'unbash';
+import { asNumber } from './arithmetic-value.ts';
+import { hasHole, hasMark, madeFrom, TOO_MANY, UNKNOWN, UNSET_QUOTED, unquoted } from './marks.ts';
+import { matchesPattern } from './pattern.ts';
+import type { ShellRun } from './shell-run.ts';
+import { bounded, union } from './shell-state.ts';
+import { evaluateParts, evaluateText } from './word-values.ts';
+
+/** One value of a parameter; `separate` when it is a list whose elements stay words of their own (`$@`). */
+export interface ParameterValue {
+  readonly fields: readonly string[];
+  readonly separate: boolean;
+}
+
+const one = (text: string): ParameterValue => ({ fields: [text], separate: false });
+
+/** `$name`, `$1`, `$@`. */
+export function evaluateSimple(run: ShellRun, name: string): readonly ParameterValue[] {
+  const { state } = run;
+  switch (name) {
+    case '@':
+    case '*':
+      if (!state.positional) return [{ fields: [UNKNOWN], separate: true }];
+      return [{ fields: state.positional, separate: name === '@' || state.positional.length === 0 }];
+    case '0':
+      return [one(state.scriptName)];
+    case '#':
+      return [one(state.positional ? String(state.positional.length) : UNKNOWN)];
+    case '_':
+      return state.lastArgument.map(one);
+    case '?':
+    case '$':
+    case '!':
+    case '-':
+      return [one(UNKNOWN)];
+  }
+  if (/^\d+$/.test(name)) {
+    if (!state.positional) return [one(UNKNOWN)];
+    return [one(state.positional[Number(name) - 1] ?? '')];
+  }
+  return values(run, name).map(one);
+}
+
+function values(run: ShellRun, name: string): readonly string[] {
+  if (name === 'PWD') return run.state.directories;
+  if (name === 'OLDPWD') return run.state.previousDirectories;
+  const variable = run.state.variables.get(name);
+  if (variable) return variable.values;
+  return /^(LC_\w+|BASH_\w+|COMP_\w+|TZ)$/.test(name) ? [UNKNOWN] : [UNSET_QUOTED];
+}
+
+/** `${…}` in all its forms. What cannot be computed is UNKNOWN; whatever executes inside is walked. */
+export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
+  const { operation } = part;
+  if (operation?.type === 'Names') return [one(UNKNOWN)];
+  const base = part.prefix === '!' ? indirect(run, part) : indexed(run, part);
+  if (part.prefix === '#') {
+    return base.map(({ fields }) => one(fields.some(hasMark) ? UNKNOWN : String(fields.join(' ').length)));
+  }
+  if (!operation) return base;
+  switch (operation.type) {
+    case 'Default':
+      return defaulted(run, part, operation.operator, operation.operand, base);
+    case 'Remove': {
+      const patterns = patternTexts(run, operation.operand);
+      return mapTexts(base, patterns, (text, pattern) => removed(text, pattern, operation.operator));
+    }
+    case 'Replace': {
+      const patterns = patternTexts(run, operation.pattern);
+      const replacements = evaluateText(run, operation.replacement);
+      if (replacements.length !== 1) return [one(madeFrom(...replacements))];
+      const replacement = replacements[0] as string;
+      return mapTexts(base, patterns, (text, pattern) =>
+        replaced(text, pattern, operation.operator, replacement),
+      );
+    }
+    case 'Slice': {
+      const offset = numberOf(run, operation.offset);
+      const length = operation.length ? numberOf(run, operation.length) : Number.POSITIVE_INFINITY;
+      return base.map((value) => sliced(value, offset, length));
+    }
+    case 'CaseModification': {
+      if (operation.operand) evaluateText(run, operation.operand);
+      return base.map((value) => ({
+        ...value,
+        fields: value.fields.map((text) => recased(text, operation.operator)),
+      }));
+    }
+    case 'Transform': {
+      const kind = evaluateText(run, operation.operand)[0];
+      if (kind === 'P') for (const { fields } of base) run.walker.expansion(run, fields.join(' '));
+      if (kind === 'U') return mapFields(base, (text) => recased(text, '^^'));
+      if (kind === 'L') return mapFields(base, (text) => recased(text, ',,'));
+      if (kind === 'u') return mapFields(base, (text) => recased(text, '^'));
+      if (kind === 'Q' || kind === 'P' || kind === 'E') return [...base, one(UNKNOWN)];
+      return [one(madeFrom(...base.flatMap(({ fields }) => fields)))];
+    }
+    default:
+      return [one(UNKNOWN)];
+  }
+}
+
+function indexed(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
+  if (!part.index) return evaluateSimple(run, part.parameter);
+  const index = evaluateText(run, part.index);
+  const variable = run.state.variables.get(part.parameter);
+  const elements = variable?.elements ?? values(run, part.parameter);
+  if (index[0] === '@' || index[0] === '*') return [{ fields: elements, separate: index[0] === '@' }];
+  const at = index.length === 1 ? asNumber(index[0] as string) : undefined;
+  if (at !== undefined && variable?.elements) {
+    const element = elements.at(at);
+    return [one(element ?? '')];
+  }
+  return elements.length === 0 ? [one(UNKNOWN)] : elements.map(one);
+}
+
+function indirect(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
+  if (part.index) return [one(UNKNOWN)];
+  return evaluateSimple(run, part.parameter).flatMap(({ fields }) => {
+    const name = fields.join(' ');
+    return /^(\w+|[@*#?$!-])$/.test(name) && !hasMark(name) ? evaluateSimple(run, name) : [one(UNKNOWN)];
+  });
+}
+
+function defaulted(
+  run: ShellRun,
+  part: ParameterExpansionPart,
+  operator: string,
+  operand: Word,
+  base: readonly ParameterValue[],
+): readonly ParameterValue[] {
+  const texts = evaluateText(run, operand);
+  const perhapsEmpty = base.filter(({ fields }) =>
+    fields.every((text) => text === '' || text.includes(UNSET_QUOTED)),
+  );
+  const set = base.filter((value) => !perhapsEmpty.includes(value));
+  switch (operator.at(-1)) {
+    case '-':
+      return perhapsEmpty.length > 0 ? [...set, ...texts.map(one)] : base;
+    case '=':
+      if (perhapsEmpty.length === 0) return base;
+      run.state.set(part.parameter, { values: texts });
+      return [...set, ...texts.map(one)];
+    case '+':
+      return set.length > 0
+        ? [...texts.map(one), ...(perhapsEmpty.length > 0 ? [one('')] : [])]
+        : [...texts.map(one), one('')];
+    default:
+      return [...set, ...(perhapsEmpty.length > 0 ? [one(UNKNOWN)] : [])]; // `:?` stops where nothing is set
+  }
+}
+
+/** The operand of `#`, `%` and `/`: quoted parts are plain text, the rest is a pattern. */
+function patternTexts(run: ShellRun, word: Word): readonly string[] {
+  return word.parts ? evaluateParts(run, word.parts, { quoted: true }) : [unquoted(word.value)];
+}
+
+function mapTexts(
+  base: readonly ParameterValue[],
+  patterns: readonly string[],
+  change: (text: string, pattern: string) => string,
+): readonly ParameterValue[] {
+  if (base.length * patterns.length > 64) return [one(TOO_MANY)];
+  return base.flatMap((value) =>
+    patterns.map((pattern) => ({
+      ...value,
+      fields: value.fields.map((text) =>
+        hasHole(text + pattern) || text.length > 512 ? madeFrom(text) : change(text, pattern),
+      ),
+    })),
+  );
+}
+
+const mapFields = (
+  base: readonly ParameterValue[],
+  change: (text: string) => string,
+): readonly ParameterValue[] => base.map((value) => ({ ...value, fields: value.fields.map(change) }));
+
+function removed(text: string, pattern: string, operator: string): string {
+  const lengths = [...Array(text.length + 1).keys()];
+  const isLongest = operator.length === 2;
+  for (const length of isLongest ? lengths.reverse() : lengths) {
+    if (operator.startsWith('#')) {
+      if (matchesPattern(pattern, text.slice(0, length))) return text.slice(length);
+    } else if (matchesPattern(pattern, text.slice(text.length - length)))
+      return text.slice(0, text.length - length);
+  }
+  return text;
+}
+
+function replaced(text: string, pattern: string, operator: string, replacement: string): string {
+  if (pattern === '')
+    return operator === '/#' ? replacement + text : operator === '/%' ? text + replacement : text;
+  if (text.length > 128 && hasMark(pattern)) return UNKNOWN;
+  let result = '';
+  let at = 0;
+  while (at <= text.length) {
+    const length = operator === '/%' ? endMatch(text, at, pattern) : longestMatch(text, at, pattern);
+    if (length > 0 || (length === 0 && at === text.length && text === '')) {
+      result += replacement;
+      at += Math.max(length, 1);
+      if (operator !== '//') return result + text.slice(at);
+      continue;
+    }
+    if (operator === '/#') return text;
+    result += text[at] ?? '';
+    at++;
+  }
+  return result;
+}
+
+function longestMatch(text: string, at: number, pattern: string): number {
+  if (!hasMark(pattern)) return text.startsWith(pattern, at) ? pattern.length : -1;
+  for (let end = text.length; end > at; end--)
+    if (matchesPattern(pattern, text.slice(at, end))) return end - at;
+  return -1;
+}
+
+const endMatch = (text: string, at: number, pattern: string): number =>
+  at < text.length && matchesPattern(pattern, text.slice(at)) ? text.length - at : -1;
+
+function numberOf(run: ShellRun, word: Word): number | undefined {
+  const texts = evaluateText(run, word);
+  if (texts.length !== 1) return undefined;
+  const text = texts[0] as string;
+  return asNumber(text) ?? asNumber(run.state.variables.get(text.trim())?.values[0] ?? '');
+}
+
+function sliced(
+  value: ParameterValue,
+  offset: number | undefined,
+  length: number | undefined,
+): ParameterValue {
+  if (offset === undefined || length === undefined) return one(madeFrom(...value.fields));
+  if (value.separate) {
+    // `${@:2}` counts from $1, `${a[@]:1}` from element 0; both readings are kept, the longer first
+    const from = Math.max(0, offset - 1);
+    return { fields: value.fields.slice(from), separate: true };
+  }
+  const text = value.fields.join(' ');
+  const from = offset < 0 ? text.length + offset : offset;
+  const to = length < 0 ? text.length + length : from + length;
+  const firstHole = [...text].findIndex((c) => hasHole(c));
+  if (firstHole >= 0 && (offset < 0 || to > firstHole)) return one(madeFrom(text));
+  return one(text.slice(Math.max(0, from), Math.max(0, to)));
+}
+
+function recased(text: string, operator: string): string {
+  const change = (part: string): string =>
+    operator.startsWith('^') ? part.toUpperCase() : part.toLowerCase();
+  return operator.length === 2 ? change(text) : change(text.slice(0, 1)) + text.slice(1);
+}
+
+/** The values a loop variable or `read` may take, joined with what it may already be. */
+export const mergedValues = (
+  before: readonly string[] | undefined,
+  added: readonly string[],
+): readonly string[] => (before ? union(before, added) : bounded(added));

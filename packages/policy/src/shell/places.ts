@@ -1,0 +1,133 @@
+import { pushComponent } from '../workspace-path.ts';
+import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, readable, STAR } from './marks.ts';
+import { matchesPattern } from './pattern.ts';
+import type { ShellRun } from './shell-run.ts';
+
+/** Where a word may point, as absolute paths without `.` and `..`; one for each directory the shell may be in. */
+export function resolvePlaces(run: ShellRun, path: string): readonly string[] {
+  if (path === '') return []; // no file has an empty name
+  if (path.startsWith('/')) return [normalize(path)];
+  if (hasHole(path[0] ?? '')) return [path]; // may start with `/` or not: only the run knows
+  return run.state.directories.map((directory) => normalize(`${directory}/${path}`));
+}
+
+export function normalize(path: string): string {
+  const stack: string[] = [];
+  for (const part of path.split('/')) pushComponent(stack, part);
+  return `/${stack.join('/')}`;
+}
+
+/** Directories a system cannot live without; what is directly in `/home` or `/Users` is somebody's home. */
+const SYSTEM = new Set(
+  (
+    'bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys usr var ' +
+    'Users Applications Library System Volumes private cores nix snap'
+  ).split(' '),
+);
+const SYSTEM_BELOW = new Set(
+  (
+    'usr/bin usr/lib usr/lib64 usr/sbin usr/local usr/share usr/local/bin usr/local/lib var/lib var/log var/spool ' +
+    'private/etc private/var etc/ssh etc/systemd lib/systemd System/Library boot/efi'
+  ).split(' '),
+);
+
+export type Protection = 'root' | 'system' | 'home' | 'workspace' | 'above workspace';
+
+/**
+ * What would be lost if the place, with everything in it, were gone. A last component that matches everything
+ * (`/*`, `~/.*`) stands for the directory it is in; other patterns are tried against the protected names.
+ */
+export function protectionOf(run: ShellRun, place: string): Protection | undefined {
+  if (hasHole(place)) return undefined;
+  const everything = /^(.*)\/\.?[\uFDD7\uFDD8]*\uFDD7[\uFDD7\uFDD8]*$/.exec(place);
+  if (everything) {
+    const parent = everything[1] as string;
+    const kind = protectionOf(run, parent === '' ? '/' : parent);
+    // everything in the workspace is a clean-up that a person may want; the workspace itself is not
+    if (kind) return kind === 'workspace' ? undefined : kind;
+    return undefined;
+  }
+  if (place === '/') return 'root';
+  const relative = place.slice(1);
+  const isHome =
+    place === run.home ||
+    relative === HOME_NAME ||
+    /^(home|Users)\/[^/]+$/.test(relative) ||
+    relative === 'root';
+  if (isHome) return 'home';
+  if (hasMark(place)) return protectionOfPattern(run, relative);
+  if (isSystem(relative)) return 'system';
+  if (place === run.paths.root) return 'workspace';
+  if (run.paths.root.startsWith(`${place}/`)) return 'above workspace';
+  if (run.home.startsWith(`${place}/`)) return 'home';
+  return undefined;
+}
+
+const isSystem = (relative: string): boolean => SYSTEM.has(relative) || SYSTEM_BELOW.has(relative);
+
+function protectionOfPattern(run: ShellRun, pattern: string): Protection | undefined {
+  for (const name of SYSTEM) if (matchesComponents(pattern, name)) return 'system';
+  if (matchesComponents(pattern, run.home.slice(1))) return 'home';
+  const root = run.paths.root.slice(1).split('/');
+  for (let n = root.length; n > 0; n--) {
+    const name = root.slice(0, n).join('/');
+    // `src/*` and the like match no parent of the root; `../*` does, and takes the workspace with it
+    if (matchesComponents(pattern, name)) return n === root.length ? 'workspace' : 'above workspace';
+  }
+  return undefined;
+}
+
+/** A star stays within its component. */
+function matchesComponents(pattern: string, name: string): boolean {
+  const patterns = pattern.split('/');
+  const names = name.split('/');
+  return (
+    patterns.length === names.length && patterns.every((part, i) => matchesPattern(part, names[i] as string))
+  );
+}
+
+/** Disks, raw memory and kernel switches. Writing there destroys data or takes over the machine. */
+const DEVICE =
+  /^\/dev\/((sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|mmcblk\d+\w*|(disk|mapper|md|vg\w*|block|zvol|zd\d+)\/.+|dm-\d+|loop\d+\w*|md\d+\w*|ram\d+|r?disk\d+\w*|sg\d+|sr\d+|nbd\d+\w*|pmem\d+\w*|bcache\d+|mem|kmem|port|nvram|mtd\w*|cpu\/.+|watchdog\d*)$|^\/proc\/(sysrq-trigger|kcore|kmem|sys\/.+|\d+\/mem)$|^\/sys\/.+/;
+
+const DEVICE_EXAMPLES = [
+  '/dev/sda',
+  '/dev/sdb',
+  '/dev/sda1',
+  '/dev/hda',
+  '/dev/vda',
+  '/dev/xvda',
+  '/dev/nvme0n1',
+  '/dev/mmcblk0',
+  '/dev/dm-0',
+  '/dev/loop0',
+  '/dev/md0',
+  '/dev/mem',
+  '/dev/kmem',
+  '/dev/disk0',
+  '/dev/mapper/root',
+  '/dev/disk/by-id/x',
+  '/proc/sysrq-trigger',
+];
+
+/** Whether a place is a disk, raw memory or a kernel switch, or a pattern or half-known name that may be one. */
+export function isDevice(place: string): boolean {
+  if (!hasMark(place)) return DEVICE.test(place);
+  if (!place.startsWith('/dev/') && !place.startsWith('/proc/') && !place.startsWith('/sys/')) {
+    return !hasHole(place) && DEVICE_EXAMPLES.some((name) => matchesComponents(place, name));
+  }
+  const known = /^[^\uFDD0-\uFDD8]*/.exec(place)?.[0] ?? '';
+  if (/^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk\/|mapper\/|dm-|loop|md\d)/.test(known)) return true;
+  return (
+    !/^\/dev\/(fd\/|tcp\/|udp\/|pts\/|shm\/|tty)/.test(known) &&
+    DEVICE_EXAMPLES.some((name) => matchesPattern(place, name))
+  );
+}
+
+export const isStarOnly = (path: string): boolean =>
+  path !== '' &&
+  [...path].every((c) => c === STAR || c === ANY_CHARACTER || c === '.' || c === '/') &&
+  path.includes(STAR);
+
+/** For the person: `~/x` where the home is not known by name. */
+export const shownPlace = (place: string): string => readable(place);

@@ -1,0 +1,132 @@
+import { readOptions } from './call-options.ts';
+import type { ProgramCall } from './catastrophes.ts';
+import { hasHole, hasPattern } from './marks.ts';
+import { checkFile } from './operands.ts';
+import { isStarOnly, resolvePlaces } from './places.ts';
+import { warnings } from './warnings.ts';
+
+/** Programs whose words are text, numbers or names, never files. */
+const TEXT = new Set(
+  (
+    'echo printf expr seq sleep kill pkill killall basename dirname which type whereis man info help whatis tr yes whoami id uname hostname logger say figlet cowsay ' +
+    'tput stty true false date cal factor numfmt getconf nproc uptime free ps top pgrep getent locale systemctl service brew apt apt-get dnf yum pacman notify-send ' +
+    'gh command hash complete compgen bind export declare local unset let set shift return exit break continue wait xdg-open open'
+  ).split(' '),
+);
+/** Programs whose first word is a pattern or a script, unless an option brings it. */
+const PATTERN_FIRST =
+  /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
+const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto)$/;
+const WRITES_ALL = /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch)$/;
+const MODE_FIRST = /^(chmod|chown|chgrp|chattr|setfacl)$/;
+/** Programs that open every word they are given, whatever it looks like. */
+const READS_ALL =
+  /^(cat|bat|tac|head|tail|less|more|wc|nl|od|xxd|hexdump|strings|base64|base32|sort|uniq|cut|paste|file|stat|md5sum|sha\d+sum|shasum|cksum|diff|cmp|comm|source|\.|vi|vim|nvim|nano|emacs|ed|code|ls|tree|du|gzip|gunzip|zcat|bzip2|xz|zip|tar|cpio|rev|fold|fmt|view|openssl|gpg|split|csplit|iconv|dos2unix|jq|column|tee|readlink|realpath)$/;
+
+/** Checks the files that a program call names (VA-2, VA-3) and notes them. */
+export function checkOperands(call: ProgramCall): void {
+  const { run, name, args } = call;
+  if (TEXT.has(name)) return;
+  if (name === 'git') return checkGit(call);
+  if (name === 'dd' || name === 'dcfldd') {
+    for (const word of args) {
+      if (word.startsWith('of=')) checkFile(run, word.slice(3), 'write');
+      if (word.startsWith('if=')) checkFile(run, word.slice(3), 'read');
+    }
+    return;
+  }
+  const { operands, values, flags } = readOptions(
+    args,
+    PATTERN_FIRST.test(name) ? { valueLetters: 'efm', valueNames: ['regexp', 'file', 'expression'] } : {},
+  );
+  let files = operands;
+  if (PATTERN_FIRST.test(name)) {
+    const hasScript = ['e', 'f', 'regexp', 'file', 'expression'].some((option) => values.has(option));
+    if (!hasScript) files = operands.slice(1);
+    for (const option of ['f', 'file'])
+      if (values.has(option)) checkFile(run, values.get(option) ?? '', 'read');
+  } else if (MODE_FIRST.test(name)) files = operands.slice(1);
+  checkOptionValues(call);
+  const edits =
+    /^g?sed$/.test(name) &&
+    ([...flags].some((flag) => flag.startsWith('i')) || args.some((word) => /^-[a-zA-Z]*i/.test(word)));
+  for (const [index, word] of files.entries()) {
+    const isLast = index === files.length - 1;
+    if (
+      WRITES_ALL.test(name) ||
+      edits ||
+      MODE_FIRST.test(name) ||
+      (WRITES_LAST.test(name) && isLast && files.length > 1)
+    )
+      checkFile(run, word, 'write');
+    else if (
+      READS_ALL.test(name) ||
+      PATTERN_FIRST.test(name) ||
+      WRITES_LAST.test(name) ||
+      looksLikePath(word)
+    )
+      checkFile(run, word, 'read');
+    if (/^\.[\uFDD7]$/.test(word)) run.findings.warn(warnings.searchesEverywhere, word);
+  }
+  if (name === 'rm' || name === 'srm') warnOfRemoval(call, operands);
+  if (/^(cp|mv|ln|install)$/.test(name)) copyContents(call, operands);
+}
+
+/** Words of a program we know nothing of: a path has a slash or a dot, and is no address and no sentence. */
+const looksLikePath = (word: string): boolean =>
+  /[./~]/.test(word) && !/\s|:\/\//.test(word) && !/^\d+(\.\d+)*$/.test(word);
+
+/** `--file=x`, `-fx`, `@x`, `key=x`: values that name a file. */
+function checkOptionValues({ run, name, args }: ProgramCall): void {
+  for (const word of args) {
+    const value = /^(?:--?[\w-]+=|-[A-Za-z](?=[./~])|[\w-]+=@|@|-[A-Za-z]@)(.+)$/s.exec(word)?.[1];
+    if (value !== undefined && looksLikePath(value))
+      checkFile(
+        run,
+        value,
+        /^--(out|output)/.test(word) || (name === 'sort' && word.startsWith('-o')) ? 'write' : 'read',
+      );
+  }
+}
+
+function checkGit({ run, args }: ProgramCall): void {
+  const subcommand = args.find((word) => !word.startsWith('-')) ?? '';
+  const { operands } = readOptions(args, {
+    valueLetters:
+      subcommand === 'commit' || subcommand === 'tag' || subcommand === 'stash' ? 'mFCcSt' : 'CcSGLUn',
+    valueNames: ['message', 'grep', 'author', 'format', 'pretty', 'date'],
+  });
+  for (const word of operands) {
+    const path = word.includes(':') && !word.includes('://') ? word.slice(word.indexOf(':') + 1) : word;
+    if (looksLikePath(path) && !path.includes('@'))
+      checkFile(run, path, /^(rm|mv|clone|init|worktree)$/.test(subcommand) ? 'write' : 'read');
+  }
+}
+
+function warnOfRemoval({ run }: ProgramCall, operands: readonly string[]): void {
+  for (const word of operands) {
+    if (hasHole(word)) run.findings.warn(warnings.unknownRemoval, word);
+    else if (isStarOnly(word)) {
+      const places = resolvePlaces(run, word);
+      run.findings.warn(places.some(hasHole) ? warnings.unknownRemoval : warnings.everythingHere, word);
+    } else if (resolvePlaces(run, word).some(hasHole)) run.findings.warn(warnings.unknownRemoval, word);
+  }
+}
+
+/** A copy holds what the original held, so that a download stays a download under another name. */
+function copyContents({ run }: ProgramCall, operands: readonly string[]): void {
+  const target = operands.at(-1);
+  if (target === undefined || run.state.files.size === 0) return;
+  for (const source of operands.slice(0, -1)) {
+    for (const place of resolvePlaces(run, source)) {
+      const content =
+        run.state.files.get(place) ??
+        (hasPattern(place) ? [...run.state.files.values()].join('\n') : undefined);
+      if (content === undefined) continue;
+      for (const copy of resolvePlaces(run, target)) {
+        run.state.writeFile(copy, content);
+        run.state.writeFile(`${copy}/${source.slice(source.lastIndexOf('/') + 1)}`, content);
+      }
+    }
+  }
+}

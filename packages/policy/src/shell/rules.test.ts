@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { PathValidator } from '../path-validator.ts';
+import { catastropheList } from './catastrophes.ts';
+import { codeOptions } from './code-options.ts';
+import { ShellValidator } from './shell-validator.ts';
+import { programWarnings, warnings } from './warnings.ts';
+import { wrappers } from './wrappers.ts';
+
+const validator = new ShellValidator({
+  paths: new PathValidator({ root: '/home/ann/code/work/project' }),
+  home: '/home/ann',
+});
+const rulesOf = (line: string): string[] => validator.check(line).verdict.reasons.map(({ rule }) => rule);
+
+describe.each(catastropheList.map((rule) => [rule.id, rule] as const))('[VA-6] %s', (id, rule) => {
+  it.each(rule.matches)('refuses: %s', (line) => {
+    expect({ line, decision: validator.check(line).verdict.decision, rules: rulesOf(line) }).toEqual({
+      line,
+      decision: 'REJECT',
+      rules: [id],
+    });
+  });
+  it.each(rule.doesNotMatch)('does not refuse: %s', (line) => {
+    expect({ line, decision: validator.check(line).verdict.decision }).toEqual({ line, decision: 'HIGH' });
+  });
+});
+
+describe.each([...Object.values(warnings), ...programWarnings].map((rule) => [rule.id, rule] as const))(
+  '[RK-3] %s',
+  (id, rule) => {
+    it.each(rule.matches.length > 0 ? rule.matches : [undefined])('warns: %s', (line) => {
+      if (line !== undefined)
+        expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: expect.arrayContaining([id]) });
+    });
+    it.each(rule.doesNotMatch)('does not warn: %s', (line) => {
+      expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: expect.not.arrayContaining([id]) });
+    });
+  },
+);
+
+describe('[VA-6] wrappers and options that execute', () => {
+  it.each([...wrappers, ...codeOptions].flatMap(({ matches }) => matches))('opens: %s', (line) => {
+    expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: ['SH-1'] });
+  });
+});

@@ -1,0 +1,123 @@
+import type { Function as ShellFunction } from 'unbash';
+import { HOME_NAME, TOO_MANY, UNKNOWN } from './marks.ts';
+
+/** More values of one variable, or readings of one word, than this are not followed one by one. */
+export const MAX_VALUES = 64;
+
+/** What a variable may hold: one of `values`; `elements` are those of an array, in order. */
+export interface Variable {
+  readonly values: readonly string[];
+  readonly elements?: readonly string[];
+}
+
+/**
+ * What a shell remembers between commands. Where a command may or may not run (`weak`), what it sets is added to
+ * what was there; where it surely runs, it replaces it.
+ */
+export class ShellState {
+  readonly variables: Map<string, Variable>;
+  readonly functions: Map<string, ShellFunction>;
+  /** Content that this line itself put into a file, by absolute path. */
+  readonly files: Map<string, string>;
+  /** Where the shell may be: absolute paths; UNKNOWN for anywhere. */
+  directories: readonly string[];
+  previousDirectories: readonly string[] = [`/${UNKNOWN}`];
+  /** `$1`…; undefined when a function is looked at without a call. */
+  positional: readonly string[] | undefined = [];
+  scriptName = 'bash';
+  lastArgument: readonly string[] = [UNKNOWN];
+  /** Where the shell would still be if the last `cd` had failed. */
+  mayHaveStayed: readonly string[] | undefined;
+  weak = 0;
+  /** How often a value was added that had not been there: a loop is walked until this stands still. */
+  changes = 0;
+
+  constructor(directories: readonly string[], home: string) {
+    this.directories = directories;
+    this.variables = new Map();
+    this.functions = new Map();
+    this.files = new Map();
+    for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
+  }
+
+  /** A copy, for a subshell: what it sets is gone when it ends. Files stay. */
+  fork(): ShellState {
+    const copy = Object.create(ShellState.prototype) as ShellState;
+    return Object.assign(copy, this, {
+      variables: new Map(this.variables),
+      functions: new Map(this.functions),
+    });
+  }
+
+  set(name: string, variable: Variable): void {
+    const before = this.weak > 0 ? this.variables.get(name) : undefined;
+    if (!before) {
+      if (this.weak > 0) this.changes++;
+      this.variables.set(name, { ...variable, values: bounded(variable.values) });
+      return;
+    }
+    const values = union(before.values, variable.values);
+    const elements = [...new Set([...(before.elements ?? []), ...(variable.elements ?? [])])].slice(
+      0,
+      MAX_VALUES,
+    );
+    if (values.length > before.values.length || elements.length > (before.elements?.length ?? 0))
+      this.changes++;
+    this.variables.set(name, elements.length > 0 ? { values, elements } : { values });
+  }
+
+  enter(directories: readonly string[]): void {
+    this.previousDirectories = this.directories;
+    this.directories = directories;
+  }
+
+  /** Keeps what was known before beside what is known now, because it may not have happened. */
+  allowDirectories(directories: readonly string[]): void {
+    this.directories = union(this.directories, directories);
+  }
+
+  writeFile(path: string, content: string): void {
+    this.files.set(path, content);
+  }
+}
+
+export const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
+  b.every((value) => a.includes(value)) ? a : bounded([...new Set([...a, ...b])]);
+
+export const bounded = (values: readonly string[]): readonly string[] =>
+  values.length <= MAX_VALUES ? values : [...values.slice(0, MAX_VALUES - 1), TOO_MANY];
+
+/** Variables every run has. Most are only known to be paths, which is enough to see `${PATH:0:1}` as `/`. */
+function environment(home: string): [string, string][] {
+  return [
+    ['HOME', home],
+    ['IFS', ' \t\n'],
+    ['PATH', `/${UNKNOWN}`],
+    ['SHELL', '/bin/bash'],
+    ['BASH', '/bin/bash'],
+    ['USER', UNKNOWN],
+    ['LOGNAME', UNKNOWN],
+    ['LANG', UNKNOWN],
+    ['TERM', UNKNOWN],
+    ['HOSTNAME', UNKNOWN],
+    ['HOSTTYPE', UNKNOWN],
+    ['OSTYPE', UNKNOWN],
+    ['MACHTYPE', UNKNOWN],
+    ['RANDOM', UNKNOWN],
+    ['SRANDOM', UNKNOWN],
+    ['SECONDS', UNKNOWN],
+    ['EPOCHSECONDS', UNKNOWN],
+    ['EPOCHREALTIME', UNKNOWN],
+    ['LINENO', UNKNOWN],
+    ['UID', UNKNOWN],
+    ['EUID', UNKNOWN],
+    ['PPID', UNKNOWN],
+    ['BASHPID', UNKNOWN],
+    ['BASH_VERSION', UNKNOWN],
+    ['PIPESTATUS', UNKNOWN],
+    ['SHLVL', UNKNOWN],
+    ['OPTIND', UNKNOWN],
+  ];
+}
+
+export const homeOf = (home: string | undefined): string => home ?? `/${HOME_NAME}`;

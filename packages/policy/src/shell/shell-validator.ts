@@ -1,0 +1,88 @@
+import { defaultLimits, type Limits } from '@countersign/protocol';
+import { parse } from 'unbash';
+import type { PathValidator } from '../path-validator.ts';
+import { catastrophes } from './catastrophes.ts';
+import { Findings } from './findings.ts';
+import { findForkBomb } from './fork-bomb.ts';
+import { hasMark } from './marks.ts';
+import type { ShellCheck } from './shell-check.ts';
+import { ShellRun } from './shell-run.ts';
+import { homeOf, ShellState } from './shell-state.ts';
+import { walker } from './walk.ts';
+
+export interface ShellValidatorOptions {
+  readonly paths: PathValidator;
+  readonly limits?: Limits;
+  /** The person's home, absolute. Without it, `~` is still known to be a home, only not where. */
+  readonly home?: string;
+}
+
+/**
+ * Decides about lines for bash (VA-6): catastrophes and what does not parse are refused, all else is HIGH with its
+ * reasons. It never executes anything; it follows quoting, variables, substitutions and nested shells as far as the
+ * text tells, and takes what only the run can tell as a risk.
+ */
+export class ShellValidator {
+  readonly #paths: PathValidator;
+  readonly #limits: Limits;
+  readonly #home: string;
+
+  constructor(options: ShellValidatorOptions) {
+    this.#paths = options.paths;
+    this.#limits = options.limits ?? defaultLimits;
+    this.#home = homeOf(options.home);
+  }
+
+  /** `cwd` is where the line starts, the workspace root when left out. */
+  check(command: unknown, cwd?: unknown): ShellCheck {
+    const findings = new Findings();
+    const directory = this.#directory(cwd, findings);
+    if (directory !== undefined && this.#isText(command, findings)) this.#walk(command, directory, findings);
+    return findings.toCheck();
+  }
+
+  #directory(cwd: unknown, findings: Findings): string | undefined {
+    if (cwd === undefined) return this.#paths.root;
+    const check = this.#paths.check(cwd);
+    if (!check.ok) {
+      findings.refuseAs(check.refused);
+      return undefined;
+    }
+    return check.relative === '' ? this.#paths.root : `${this.#paths.root}/${check.relative}`;
+  }
+
+  #isText(command: unknown, findings: Findings): command is string {
+    const problem = problemWith(command);
+    if (problem !== undefined) {
+      const why = `the command is not usable: ${problem}`;
+      findings.refuseWith('INVALID_PARAMS', { tool: 'shell_exec', problem }, { rule: 'SH-0', why });
+      return false;
+    }
+    const size = (command as string).length;
+    const limit = this.#limits.commandCharacters;
+    if (size <= limit) return true;
+    findings.refuseWith(
+      'COMMAND_TOO_LONG',
+      { size, limit },
+      { rule: 'SH-0', why: 'the command is too long to be checked' },
+    );
+    return false;
+  }
+
+  #walk(command: string, directory: string, findings: Findings): void {
+    const state = new ShellState([directory], this.#home);
+    const run = new ShellRun({ findings, paths: this.#paths, walker, home: this.#home, state });
+    walker.script(run, parse(command));
+    const bomb = findForkBomb(run.recursion);
+    if (bomb !== undefined) findings.refuse(catastrophes.forkBomb, bomb);
+  }
+}
+
+function problemWith(command: unknown): string | undefined {
+  if (typeof command !== 'string')
+    return `the command is ${command === null ? 'null' : typeof command}, not text`;
+  if (command.trim() === '') return 'the command is empty';
+  if (command.includes('\u0000')) return 'the command contains a NUL character';
+  if (!command.isWellFormed() || hasMark(command)) return 'the command is not valid Unicode text';
+  return undefined;
+}

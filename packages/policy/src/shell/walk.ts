@@ -1,0 +1,449 @@
+import {
+  type AndOr,
+  type Assignment,
+  type Command,
+  type CommandNode,
+  type CompoundList,
+  forEachChild,
+  type ParsedScript,
+  type Pipeline,
+  type PipelineNode,
+  parse,
+  type Script,
+  type Function as ShellFunction,
+  type Statement,
+  type SyntaxNode,
+  type TestExpression,
+} from 'unbash';
+import { evaluateArithmetic } from './arithmetic-value.ts';
+import { type CallArguments, callReadings } from './call-readings.ts';
+import { catastrophes } from './catastrophes.ts';
+import { judgeCall } from './judge-call.ts';
+import { asCode, hasHole, UNKNOWN } from './marks.ts';
+import { isShell } from './nested-shells.ts';
+import { applyRedirections, deliver } from './redirections.ts';
+import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
+import { bounded, MAX_VALUES } from './shell-state.ts';
+import { noteVariable } from './special-variables.ts';
+import { warnings } from './warnings.ts';
+import { combine, evaluateText, evaluateWord } from './word-values.ts';
+
+/** Goes through everything in a script that could execute, in order, and has each simple command judged. */
+export const walker: Walker = {
+  script: walkScript,
+  node: walkCommand,
+  code: walkCode,
+  expansion: walkExpansion,
+  call: judgeCall,
+};
+
+const NOTHING: readonly string[] = [''];
+const MAX_OUTPUT = 65_536;
+
+function walkScript(run: ShellRun, script: Script): readonly string[] {
+  const error = (script as ParsedScript).errors?.[0];
+  if (error) {
+    refuseSyntax(run, error.message);
+    return NOTHING;
+  }
+  return walkStatements(run, script.commands);
+}
+
+export function refuseSyntax(run: ShellRun, problem: string): void {
+  run.findings.refuseWith('SHELL_SYNTAX', { problem }, { rule: 'SH-0', why: `does not parse: ${problem}` });
+}
+
+function walkCode(run: ShellRun, text: string, options: CodeOptions): readonly string[] {
+  if (text.trim() === '' || !run.mayParse(text)) return NOTHING;
+  return run.deeper(NOTHING, () => {
+    const script = parse(asCode(text));
+    if (script.errors && (hasHole(text) || !options.mustParse)) {
+      if (hasHole(text)) run.findings.warn(warnings.unknownCode);
+      return [UNKNOWN];
+    }
+    const follow = (): readonly string[] => {
+      const { positional } = run.state;
+      if (options.positional) run.state.positional = options.positional;
+      const printed = walkScript(run, script);
+      run.state.positional = positional;
+      return printed;
+    };
+    return options.subshell ? run.inSubshell(follow) : follow();
+  });
+}
+
+function walkExpansion(run: ShellRun, text: string): void {
+  if (!/[$`]/.test(text) || !run.mayParse(text)) return;
+  run.deeper(undefined, () => {
+    const script = parse(`: <<COUNTERSIGN_END\n${asCode(text)}\nCOUNTERSIGN_END\n`);
+    if (!script.errors) run.inSubshell(() => walkScript(run, script));
+  });
+}
+
+function walkStatements(run: ShellRun, statements: readonly Statement[]): readonly string[] {
+  let printed = NOTHING;
+  for (const statement of statements) {
+    if (run.findings.refused || !run.step()) break;
+    printed = joinOutput(printed, walkStatement(run, statement));
+  }
+  return printed;
+}
+
+function walkStatement(run: ShellRun, statement: Statement): readonly string[] {
+  if (statement.background) {
+    run.concurrent++;
+    const printed = run.inSubshell(() => walkList(run, statement.command));
+    run.concurrent--;
+    return printed;
+  }
+  const printed = walkList(run, statement.command);
+  settleDirectory(run);
+  return printed;
+}
+
+/** A `cd` that may have failed leaves the shell where it was. */
+function settleDirectory(run: ShellRun): void {
+  const { state } = run;
+  if (!state.mayHaveStayed) return;
+  state.allowDirectories(state.mayHaveStayed);
+  state.mayHaveStayed = undefined;
+}
+
+function walkList(run: ShellRun, node: PipelineNode | AndOr): readonly string[] {
+  return node.type === 'AndOr' ? walkAndOr(run, node) : walkPipeline(run, node);
+}
+
+/** After `&&` the left side succeeded, so a `cd` there did happen; after `||` it may not have. */
+function walkAndOr(run: ShellRun, node: AndOr): readonly string[] {
+  const { state } = run;
+  const [first, ...rest] = node.commands;
+  if (!first) return NOTHING;
+  let printed = walkPipeline(run, first);
+  const afterFirst = state.directories;
+  state.weak++;
+  for (const [index, command] of rest.entries()) {
+    const isOr = node.operators[index] === '||';
+    const leaves = isOr && isLeaving(command);
+    if (leaves) state.mayHaveStayed = undefined;
+    else if (isOr) settleDirectory(run);
+    const after = walkPipeline(run, command);
+    printed = isOr
+      ? [...printed, ...joinOutput(printed, after)].slice(0, MAX_VALUES)
+      : joinOutput(printed, after);
+  }
+  state.weak--;
+  if (state.directories !== afterFirst) state.allowDirectories(afterFirst);
+  return printed;
+}
+
+/** `|| exit`, `|| return`: what follows runs only after success. */
+function isLeaving(node: PipelineNode): boolean {
+  if (node.type === 'BraceGroup') {
+    const last = node.body.commands.at(-1)?.command;
+    return last?.type === 'Command' && isLeaving(last);
+  }
+  return node.type === 'Command' && ['exit', 'return', 'break', 'continue'].includes(node.name?.text ?? '');
+}
+
+function walkPipeline(run: ShellRun, node: PipelineNode): readonly string[] {
+  if (node.type !== 'Pipeline') return walkCommand(run, node);
+  if (node.commands.length === 1) return walkCommand(run, node.commands[0] as CommandNode);
+  const { stdin } = run;
+  if (givesShellAway(node))
+    run.findings.refuse(catastrophes.remoteShell, 'a shell and a network connection in one pipeline');
+  run.concurrent++;
+  let printed: readonly string[] = NOTHING;
+  for (const [index, command] of node.commands.entries()) {
+    const input = index === 0 ? stdin : printed;
+    printed = run.inSubshell(() => {
+      run.stdin = input;
+      return walkCommand(run, command);
+    });
+  }
+  run.concurrent--;
+  return printed;
+}
+
+/** `sh -i | nc host`: what the shell answers goes to the network. */
+function givesShellAway(node: Pipeline): boolean {
+  const names = node.commands.map((command) =>
+    command.type === 'Command' ? (command.name?.value.split('/').at(-1) ?? '') : '',
+  );
+  const shell = names.findIndex(isShell);
+  return shell >= 0 && names.slice(shell + 1).some((name) => /^(nc|ncat|netcat|socat|telnet)$/.test(name));
+}
+
+function walkCommand(run: ShellRun, node: CommandNode | CompoundList): readonly string[] {
+  if (run.findings.refused || !run.step()) return NOTHING;
+  return run.deeper(NOTHING, () => walkNode(run, node));
+}
+
+function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly string[] {
+  switch (node.type) {
+    case 'Command':
+      return walkSimple(run, node);
+    case 'CompoundList':
+      return walkStatements(run, node.commands);
+    case 'BraceGroup':
+      return walkStatements(run, node.body.commands);
+    case 'Subshell':
+      return run.inSubshell(() => walkStatements(run, node.body.commands));
+    case 'Redirected': {
+      const { stdin } = run;
+      const redirected = applyRedirections(run, node.redirects);
+      if (redirected.stdin) run.stdin = redirected.stdin;
+      const printed = deliver(run, redirected, walkCommand(run, node.command));
+      run.stdin = stdin;
+      return printed;
+    }
+    case 'If': {
+      walkStatements(run, node.clause.commands);
+      const branches = [
+        node.then,
+        ...node.elif.flatMap(({ clause, then }) => [clause, then]),
+        ...(node.else ? [node.else] : []),
+      ];
+      return bounded(branches.flatMap((branch) => run.perhaps(() => walkStatements(run, branch.commands))));
+    }
+    case 'While':
+      return walkLoop(run, [node.clause, node.body], { endless: isEndless(node.kind, node.clause) });
+    case 'For':
+    case 'Select': {
+      const values = node.wordlist?.flatMap((word) => evaluateWord(run, word).flat()) ??
+        run.state.positional ?? [UNKNOWN];
+      if (values.length > 0) run.state.set(node.name.value, { values: [...new Set(values)] });
+      return walkLoop(run, [node.body], { endless: false });
+    }
+    case 'ArithmeticFor':
+      for (const part of [node.initialize, node.test, node.update]) evaluateArithmetic(run, part);
+      for (const part of [node.initialize, node.update]) forgetAssigned(run, part);
+      return walkLoop(run, [node.body], { endless: node.test === undefined });
+    case 'Case':
+      evaluateText(run, node.word);
+      return bounded(
+        node.items.flatMap((item) => {
+          for (const pattern of item.pattern) evaluateText(run, pattern);
+          return run.perhaps(() => walkStatements(run, item.body.commands));
+        }),
+      );
+    case 'TestCommand':
+      walkTest(run, node.expression);
+      return NOTHING;
+    case 'ArithmeticCommand':
+      evaluateArithmetic(run, node.expression);
+      forgetAssigned(run, node.expression);
+      return NOTHING;
+    case 'Function':
+      defineFunction(run, node);
+      return NOTHING;
+    case 'Coproc':
+      run.concurrent++;
+      run.inSubshell(() => walkCommand(run, node.body));
+      run.concurrent--;
+      return NOTHING;
+  }
+}
+
+/** Walks a body until it teaches nothing new, because a value set at its end may be used at its start. */
+function walkLoop(
+  run: ShellRun,
+  bodies: readonly CompoundList[],
+  { endless }: { endless: boolean },
+): readonly string[] {
+  if (endless && bodies.some(startsWithoutWaiting))
+    run.findings.refuse(catastrophes.forkBomb, 'endless loop with &');
+  if (endless) run.endlessLoops++;
+  let printed = NOTHING;
+  for (let pass = 0; pass < 4; pass++) {
+    const before = run.state.changes;
+    printed = run.perhaps(() => bodies.map((body) => walkStatements(run, body.commands)).at(-1) ?? NOTHING);
+    if (run.state.changes === before || run.findings.refused) break;
+  }
+  if (endless) run.endlessLoops--;
+  return printed.every((text) => text === '')
+    ? NOTHING
+    : [...printed.slice(0, 8), UNKNOWN + printed.join('').slice(0, MAX_OUTPUT)];
+}
+
+function isEndless(kind: 'while' | 'until', clause: CompoundList): boolean {
+  const command = clause.commands.at(-1)?.command;
+  if (command?.type === 'ArithmeticCommand') return kind === 'while' && command.body.trim() === '1';
+  if (command?.type !== 'Command') return false;
+  return kind === 'while'
+    ? ['true', ':', '/bin/true'].includes(command.name?.value ?? '')
+    : command.name?.value === 'false';
+}
+
+/** Whether a loop body starts something in the background and never pauses. */
+function startsWithoutWaiting(body: CompoundList): boolean {
+  let starts = false;
+  let pauses = false;
+  let budget = 500;
+  const look = (node: SyntaxNode): void => {
+    if (--budget < 0) return;
+    if (node.type === 'Statement' && node.background) starts = true;
+    const isPause =
+      node.type === 'Command' &&
+      /^(sleep|wait|read|break|exit|return|inotifywait)$/.test(node.name?.value ?? '');
+    if (isPause) pauses = true;
+    forEachChild(node, look);
+  };
+  look(body);
+  return starts && !pauses;
+}
+
+/** Variables that arithmetic sets hold numbers we do not follow. */
+function forgetAssigned(run: ShellRun, expression: SyntaxNode | undefined): void {
+  if (!expression) return;
+  if (expression.type === 'ArithmeticWord' && /^[A-Za-z_]\w*$/.test(expression.value)) {
+    run.state.set(expression.value, { values: [UNKNOWN] });
+  }
+  forEachChild(expression, (child) => forgetAssigned(run, child));
+}
+
+function walkTest(run: ShellRun, expression: TestExpression): void {
+  if (!run.step()) return;
+  switch (expression.type) {
+    case 'TestUnary':
+      for (const text of evaluateText(run, expression.operand))
+        if (expression.operator === '-v') run.walker.expansion(run, text);
+      return;
+    case 'TestBinary':
+      for (const side of [expression.left, expression.right]) {
+        const isNumber = /^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator);
+        for (const text of evaluateText(run, side)) if (isNumber) walkNumber(run, text);
+      }
+      return;
+    case 'TestLogical':
+      for (const operand of expression.operands) walkTest(run, operand);
+      return;
+    case 'TestNot':
+      return walkTest(run, expression.operand);
+    case 'TestGroup':
+      return walkTest(run, expression.expression);
+  }
+}
+
+/** A number in `[[ … -eq … ]]` is arithmetic: a name stands for its value, and an index may hold `$(…)`. */
+function walkNumber(run: ShellRun, text: string): void {
+  run.walker.expansion(run, text);
+  for (const value of run.state.variables.get(text)?.values ?? []) run.walker.expansion(run, value);
+}
+
+/** A function's body is judged where it is defined, with arguments only the call knows, and again at each call. */
+function defineFunction(run: ShellRun, node: ShellFunction): void {
+  const name = node.name.value;
+  run.state.functions.set(name, node);
+  run.inSubshell(() => {
+    run.state.positional = undefined;
+    run.state.weak++;
+    run.calling.push(name);
+    const { concurrent } = run;
+    run.concurrent = 0;
+    walkCommand(run, node.body);
+    run.concurrent = concurrent;
+    run.calling.pop();
+  });
+}
+
+function walkSimple(run: ShellRun, node: Command): readonly string[] {
+  const { stdin } = run;
+  const assignments = node.prefix.filter((part): part is Assignment => part.type === 'Assignment');
+  const redirected = applyRedirections(run, node.redirects);
+  if (!node.name) {
+    for (const assignment of assignments) assign(run, assignment);
+    return deliver(run, redirected, NOTHING);
+  }
+  const before = run.state.variables;
+  let restore: Map<string, { values: readonly string[] } | undefined> | undefined;
+  const args: CallArguments = callReadings(run, node);
+  if (assignments.length > 0) {
+    restore = new Map(assignments.map(({ name }) => [name, before.get(name)]));
+    for (const assignment of assignments) assign(run, assignment);
+  }
+  for (const argument of node.args) {
+    if (argument.type === 'Assignment' && argument.value.type === 'ArrayValue') assign(run, argument);
+  }
+  noteRecursion(run, node, args);
+  if (redirected.stdin) run.stdin = redirected.stdin;
+  if (
+    redirected.network &&
+    args.readings.some(([name = '']) => isShell(name.slice(name.lastIndexOf('/') + 1)))
+  ) {
+    run.findings.refuse(catastrophes.remoteShell, 'a shell connected to the network');
+  }
+  let printed: readonly string[] = [];
+  for (const [index, words] of args.readings.entries()) {
+    if (run.findings.refused) break;
+    const output = index === 0 ? judgeCall(run, words) : run.perhaps(() => judgeCall(run, words));
+    printed = [...printed, ...output];
+  }
+  run.state.lastArgument = args.readings.map((words) => words.at(-1) ?? '');
+  printed = deliver(run, redirected, bounded([...new Set(printed)]), args.readings.flat());
+  for (const [name, value] of restore ?? []) {
+    if (value) run.state.variables.set(name, value);
+    else run.state.variables.delete(name);
+  }
+  run.stdin = stdin;
+  return printed;
+}
+
+const SELF = new Set([
+  '$0',
+  '"$0"',
+  '${0}',
+  '"${0}"',
+  '$BASH_SOURCE',
+  '"$BASH_SOURCE"',
+  '${BASH_SOURCE[0]}',
+  '"${BASH_SOURCE[0]}"',
+]);
+
+/** Notes calls by which a function or a script starts itself, once for each place in the text. */
+function noteRecursion(run: ShellRun, node: Command, args: CallArguments): void {
+  const from = run.calling.at(-1) ?? '$0';
+  const isSelf =
+    SELF.has(node.name?.text ?? '') ||
+    node.args.some((arg) => arg.type === 'Word' && SELF.has(arg.text) && isShellName(node));
+  const names = isSelf ? ['$0'] : from === '$0' ? [] : args.readings.map((words) => words[0] ?? '');
+  for (const to of new Set(names)) {
+    if (
+      run.recursion.length > 1_000 ||
+      run.recursion.some((call) => call.node === node && call.from === from)
+    )
+      continue;
+    run.recursion.push({ from, to, node, concurrent: run.concurrent > 0, endless: run.endlessLoops > 0 });
+  }
+}
+
+const isShellName = (node: Command): boolean => /^(\/bin\/)?(ba|da|z|k)?sh$/.test(node.name?.value ?? '');
+
+function assign(run: ShellRun, assignment: Assignment): void {
+  const { name, value, index } = assignment;
+  if (index) for (const text of evaluateText(run, index)) run.walker.expansion(run, text);
+  const { state } = run;
+  if (value.type === 'ArrayValue') {
+    const elements = value.elements.flatMap((word) => {
+      const item = /^\[[^\]]*\]=/.exec(word.text);
+      const fields = evaluateWord(run, word).flat();
+      return item ? fields.map((field) => field.slice(field.indexOf('=') + 1)) : fields;
+    });
+    const old = assignment.append ? (state.variables.get(name)?.elements ?? []) : [];
+    const all = [...old, ...elements].slice(0, MAX_VALUES * 4);
+    return state.set(name, { values: [all[0] ?? ''], elements: all });
+  }
+  const texts = evaluateText(run, value);
+  noteVariable(run, name, texts);
+  const known = state.variables.get(name);
+  if (index) {
+    const elements = [...(known?.elements ?? known?.values ?? []), ...texts].slice(0, MAX_VALUES * 4);
+    return state.set(name, { values: known?.values ?? texts, elements });
+  }
+  state.set(name, { values: assignment.append ? combine(known?.values ?? NOTHING, texts) : texts });
+}
+
+function joinOutput(a: readonly string[], b: readonly string[]): readonly string[] {
+  if (b.length === 1 && b[0] === '') return a;
+  const joined = combine(a, b);
+  return joined.map((text) => (text.length > MAX_OUTPUT ? UNKNOWN + text.slice(0, MAX_OUTPUT) : text));
+}

@@ -1,0 +1,362 @@
+import type { ProgramCall } from './catastrophes.ts';
+
+/** Something the person should know before approving. A test runs every example. */
+export interface Warning {
+  readonly id: string;
+  readonly why: string;
+  readonly matches: readonly string[];
+  readonly doesNotMatch: readonly string[];
+}
+
+/** A warning that a program call earns by its words alone. */
+export interface ProgramWarning extends Warning {
+  readonly programs: readonly string[];
+  /** Which calls of these programs; all of them when left out. */
+  readonly when?: (call: ProgramCall) => boolean;
+}
+
+/** Warnings that the walk itself gives. */
+export const warnings = {
+  unknownProgram: {
+    id: 'SHW-1',
+    why: 'the program is only known when it runs',
+    matches: ['$(cat x) a', '"$CMD" build', '$X'],
+    doesNotMatch: ['c=ls; $c', 'echo $X'],
+  },
+  unknownCode: {
+    id: 'SHW-2',
+    why: 'executes text that is only known when it runs',
+    matches: ['eval "$X"', 'bash -c "$(cat x)"', 'cat s.sh | bash', 'ssh-agent -s | sh'],
+    doesNotMatch: ["eval 'ls'", "bash -c 'ls -l'"],
+  },
+  unknownTarget: {
+    id: 'SHW-3',
+    why: 'writes to a place that is only known when it runs',
+    matches: ['echo x > "$OUT"', 'cp a "$DEST"', 'tee "$F" < a'],
+    doesNotMatch: ['echo x > out.txt'],
+  },
+  unknownRemoval: {
+    id: 'SHW-4',
+    why: 'removes something that is only known when it runs; if the name comes out empty or wrong, more is lost than meant',
+    matches: ['rm -rf "$DIR"', 'rm -rf "$TMPDIR/x"', 'rm -r $(cat list)', 'cd "$X" && rm -rf *'],
+    doesNotMatch: ['rm -rf build', 'd=build; rm -rf "$d"'],
+  },
+  everythingHere: {
+    id: 'SHW-5',
+    why: 'removes everything in the directory it runs in, which may be the whole workspace',
+    matches: ['rm -rf *', 'rm -rf ./*', 'rm -rf -- *'],
+    doesNotMatch: ['rm -rf build/*', 'rm -rf *.o'],
+  },
+  outside: {
+    id: 'SHW-6',
+    why: 'names a place outside the workspace',
+    matches: ['cat /etc/hosts', 'ls ~', 'cat ../x', 'cd / && cat etc/hosts', 'wc < /etc/hosts'],
+    doesNotMatch: ['cat README.md', 'echo /etc/hosts', 'grep /etc README.md'],
+  },
+  writesOutside: {
+    id: 'SHW-7',
+    why: 'writes outside the workspace',
+    matches: ['echo x > /tmp/y', 'cp a ~/b', 'tee /etc/hosts < a', "sed -i 's/a/b/' /etc/hosts"],
+    doesNotMatch: ['echo x > y', 'echo x > /dev/null', 'cp /etc/hosts .'],
+  },
+  linkOutside: {
+    id: 'SHW-8',
+    why: 'follows a link that leads outside the workspace',
+    matches: [],
+    doesNotMatch: ['cat README.md'],
+  },
+  lifted: {
+    id: 'SHW-9',
+    why: 'uses a sensitive file that your own policy makes available',
+    matches: [],
+    doesNotMatch: ['cat README.md'],
+  },
+  rawNetwork: {
+    id: 'SHW-10',
+    why: 'opens a network connection directly from the shell',
+    matches: ['echo > /dev/tcp/localhost/80', 'cat < /dev/udp/h/5'],
+    doesNotMatch: ['echo > /dev/null'],
+  },
+  codeVariable: {
+    id: 'SHW-11',
+    why: 'sets a variable whose text other programs execute',
+    matches: ["PROMPT_COMMAND='ls'", 'EDITOR=vi git commit', 'export GIT_SSH_COMMAND="ssh -v"'],
+    doesNotMatch: ['NODE_ENV=test npm test'],
+  },
+  loaderVariable: {
+    id: 'SHW-12',
+    why: 'sets a variable that makes programs load other code',
+    matches: ['LD_PRELOAD=./x.so ls', 'export NODE_OPTIONS=--require=./x.js'],
+    doesNotMatch: ['CI=1 npm test'],
+  },
+  searchPath: {
+    id: 'SHW-13',
+    why: 'changes where programs are found',
+    matches: ['export PATH=$PATH:./bin', 'PATH=. ls'],
+    doesNotMatch: ['echo $PATH'],
+  },
+  runsFile: {
+    id: 'SHW-14',
+    why: 'executes a file; its content is what will happen',
+    matches: ['sh scripts/x.sh', './x.sh', 'node a.js', 'python3 tools/y.py', '. ./setup.sh'],
+    doesNotMatch: ['cat x.sh', 'ls'],
+  },
+  inlineCode: {
+    id: 'SHW-15',
+    why: 'executes code of another language that is written into the line',
+    matches: ["python3 -c 'print(1)'", "node -e '1'", "perl -ne 'print' f", "ruby -e 'puts 1'"],
+    doesNotMatch: ['python3 x.py', "awk '{print $1}' f"],
+  },
+  remote: {
+    id: 'SHW-16',
+    why: 'runs commands on another machine',
+    matches: ['ssh host uptime', "ssh -p 22 me@h 'rm -rf build'"],
+    doesNotMatch: ['ssh-keygen -l -f k.pub'],
+  },
+  later: {
+    id: 'SHW-17',
+    why: 'makes something run later, when nobody is asked',
+    matches: ['crontab tab', 'echo ls | at now', "trap 'rm -f x' EXIT", 'crontab -'],
+    doesNotMatch: ['crontab -l'],
+  },
+  searchesEverywhere: {
+    id: 'SHW-18',
+    why: 'names files by a pattern that may include secrets',
+    matches: ['cat .*', 'tar czf a.tgz .*'],
+    doesNotMatch: ['cat *.md'],
+  },
+} as const satisfies Record<string, Warning>;
+
+const has =
+  (pattern: RegExp) =>
+  ({ args }: ProgramCall): boolean =>
+    args.some((word) => pattern.test(word));
+
+/** The rest of the seeds' black list: not refused, but the person is told why it matters. */
+export const programWarnings: readonly ProgramWarning[] = [
+  {
+    id: 'SHW-30',
+    why: 'deletes files, which cannot be undone',
+    programs: ['rm', 'rmdir', 'unlink', 'shred', 'srm', 'truncate'],
+    matches: ['rm a', 'rm -rf dist', 'shred f', 'find . -name x -exec rm {} +', 'xargs rm'],
+    doesNotMatch: ['ls', 'echo rm'],
+  },
+  {
+    id: 'SHW-31',
+    why: 'deletes what it finds, which cannot be undone',
+    programs: ['find'],
+    when: has(/^-delete$/),
+    matches: ["find . -name '*.tmp' -delete"],
+    doesNotMatch: ['find . -name a'],
+  },
+  {
+    id: 'SHW-32',
+    why: 'moves or replaces files',
+    programs: ['mv'],
+    matches: ['mv a b'],
+    doesNotMatch: ['cp a b'],
+  },
+  {
+    id: 'SHW-33',
+    why: 'copies raw data and overwrites its target',
+    programs: ['dd', 'dcfldd', 'ddrescue'],
+    matches: ['dd if=/dev/zero of=blank.bin bs=1k count=4'],
+    doesNotMatch: ['cat a'],
+  },
+  {
+    id: 'SHW-34',
+    why: 'opens files to every user of this machine',
+    programs: ['chmod'],
+    when: has(/^0*[0-7]?[0-7][0-7][2367]$|[oa]*\+[rx]*w/),
+    matches: ['chmod 777 a', 'chmod -R 0777 d', 'chmod a+w f'],
+    doesNotMatch: ['chmod 755 a', 'chmod +x a'],
+  },
+  {
+    id: 'SHW-35',
+    why: 'sends or fetches data over the network',
+    programs: [
+      'curl',
+      'wget',
+      'fetch',
+      'aria2c',
+      'http',
+      'https',
+      'xh',
+      'httpie',
+      'nc',
+      'ncat',
+      'netcat',
+      'socat',
+      'telnet',
+      'ftp',
+      'lftp',
+      'sftp',
+      'scp',
+      'rclone',
+      'tftp',
+    ],
+    matches: ['curl https://x/y.json', 'wget http://h', 'scp a h:b'],
+    doesNotMatch: ['cat curl.md'],
+  },
+  {
+    id: 'SHW-36',
+    why: 'sends data from this machine or skips checks of the connection',
+    programs: ['curl', 'wget'],
+    when: has(
+      /^(-[a-zA-Z]*[dFTkK].*|--(data.*|form.*|upload-file|insecure|config|json|post-(data|file).*|body-(data|file).*|no-check-certificate|execute|use-askpass.*))$/,
+    ),
+    matches: ['curl -d @a http://h', 'curl -k https://h', 'wget --post-file=a http://h', 'curl -F f=@a h'],
+    doesNotMatch: ['curl -fsSL https://h', 'wget -q http://h'],
+  },
+  {
+    id: 'SHW-37',
+    why: 'creates or changes keys',
+    programs: ['ssh-keygen', 'ssh-add', 'ssh-copy-id', 'gpg', 'gpg2'],
+    matches: ['ssh-keygen -t ed25519'],
+    doesNotMatch: ['ssh host'],
+  },
+  {
+    id: 'SHW-38',
+    why: 'handles keys, certificates or encrypted data',
+    programs: ['openssl', 'age', 'certutil'],
+    matches: ['openssl rand -hex 8'],
+    doesNotMatch: ['ls openssl'],
+  },
+  {
+    id: 'SHW-39',
+    why: 'installs or removes software of this machine',
+    programs: [
+      'apt',
+      'apt-get',
+      'aptitude',
+      'dpkg',
+      'yum',
+      'dnf',
+      'rpm',
+      'zypper',
+      'pacman',
+      'yay',
+      'apk',
+      'brew',
+      'port',
+      'snap',
+      'flatpak',
+      'emerge',
+      'pkg',
+      'nix-env',
+      'winget',
+      'choco',
+    ],
+    matches: ['apt install x', 'pacman -S x', 'brew install y'],
+    doesNotMatch: ['man apt', 'npm ci'],
+  },
+  {
+    id: 'SHW-40',
+    why: 'installs packages, which run code of their authors',
+    programs: [
+      'npm',
+      'pnpm',
+      'yarn',
+      'bun',
+      'pip',
+      'pip3',
+      'pipx',
+      'uv',
+      'poetry',
+      'gem',
+      'cargo',
+      'go',
+      'composer',
+      'bundle',
+      'conda',
+    ],
+    when: has(/^(i|ci|install|add|update|upgrade|get|exec|dlx|x|create|publish|sync)$/),
+    matches: ['npm ci', 'pip install x', 'cargo install y', 'npm publish'],
+    doesNotMatch: ['npm run lint', 'cargo build'],
+  },
+  {
+    id: 'SHW-41',
+    why: 'ends processes',
+    programs: ['kill', 'pkill', 'killall', 'xkill', 'skill'],
+    matches: ['kill %1', 'pkill node'],
+    doesNotMatch: ['ps'],
+  },
+  {
+    id: 'SHW-42',
+    why: 'changes or discards work in git, or sends it away',
+    programs: ['git'],
+    when: ({ args }) =>
+      /(^| )(push|clean|reset( .*)? --hard|filter-branch|update-ref|gc|reflog (delete|expire)|checkout( .*)? --( |$)|restore|stash (drop|clear)|branch( .*)? -D|rebase|config)( |$)/.test(
+        args.join(' '),
+      ),
+    matches: ['git push --force', 'git reset --hard HEAD~1', 'git clean -fdx', 'git push origin main'],
+    doesNotMatch: ['git status', 'git log --grep=push', "git commit -m 'x'"],
+  },
+  {
+    id: 'SHW-43',
+    why: 'runs containers, which can reach this machine',
+    programs: ['docker', 'podman', 'nerdctl', 'kubectl', 'helm', 'docker-compose', 'lxc'],
+    matches: ['docker ps', 'docker run -v /:/h x'],
+    doesNotMatch: ['ls docker'],
+  },
+  {
+    id: 'SHW-44',
+    why: 'changes services or settings of this machine',
+    programs: [
+      'systemctl',
+      'service',
+      'launchctl',
+      'sysctl',
+      'mount',
+      'umount',
+      'iptables',
+      'nft',
+      'ufw',
+      'ip',
+      'ifconfig',
+      'route',
+      'hostnamectl',
+      'timedatectl',
+      'update-alternatives',
+      'swapoff',
+      'losetup',
+      'setenforce',
+      'csrutil',
+      'defaults',
+    ],
+    matches: ['systemctl restart x', 'iptables -F', 'mount /dev/sdb1 m'],
+    doesNotMatch: ['man systemctl'],
+  },
+  {
+    id: 'SHW-45',
+    why: 'changes who may use files',
+    programs: ['chown', 'chgrp', 'setfacl', 'chattr'],
+    matches: ['chown me a'],
+    doesNotMatch: ['ls -l'],
+  },
+  {
+    id: 'SHW-46',
+    why: "starts a program outside this shell's control",
+    programs: ['nohup', 'setsid', 'disown', 'screen', 'tmux', 'systemd-run', 'daemonize'],
+    matches: ['nohup make', 'tmux new -d'],
+    doesNotMatch: ['make'],
+  },
+  {
+    id: 'SHW-47',
+    why: 'decodes or encodes data',
+    programs: ['base64', 'base32', 'xxd', 'uudecode'],
+    matches: ['base64 -d a'],
+    doesNotMatch: ['cat a'],
+  },
+];
+
+const byProgram = new Map<string, ProgramWarning[]>();
+for (const warning of programWarnings) {
+  for (const program of warning.programs)
+    byProgram.set(program, [...(byProgram.get(program) ?? []), warning]);
+}
+
+export function warningsFor(call: ProgramCall): readonly ProgramWarning[] {
+  const found = byProgram.get(call.name);
+  return found ? found.filter((warning) => warning.when?.(call) ?? true) : [];
+}

@@ -1,0 +1,266 @@
+import { type DoubleQuotedChild, parse, type Word, type WordPart } from 'unbash';
+import { evaluateArithmetic } from './arithmetic-value.ts';
+import { expandBraces } from './brace-expansion.ts';
+import {
+  ANY_CHARACTER,
+  hasMark,
+  STAR,
+  TOO_MANY,
+  UNKNOWN,
+  unquoted,
+  VANISHING,
+  withoutForgedMarks,
+} from './marks.ts';
+import { evaluateParameter, evaluateSimple, type ParameterValue } from './parameter-values.ts';
+import type { ShellRun } from './shell-run.ts';
+import { MAX_VALUES } from './shell-state.ts';
+
+/** One way a word may come out: the fields that bash passes on, which may be none. */
+export type Reading = readonly string[];
+
+/** Every way a word may come out after quoting, expansion and splitting; at least one. */
+export function evaluateWord(run: ShellRun, word: Word): readonly Reading[] {
+  const { parts } = word;
+  if (!parts) return [[withTilde(run, word.text, word.value)]];
+  if (parts.length === 1) {
+    const [only] = parts;
+    if (only?.type === 'SingleQuoted') return [[only.value]];
+  }
+  if (parts.some((part) => part.type === 'BraceExpansion')) {
+    const readings = evaluateBraces(run, word);
+    if (readings) return readings;
+  }
+  return evaluateFields(run, parts);
+}
+
+/** Every text a word may be where bash does not split: assignments, redirection targets, `case`, here-strings. */
+export function evaluateText(run: ShellRun, word: Word): readonly string[] {
+  if (!word.parts) return [withTilde(run, word.text, word.value)];
+  return evaluateParts(run, word.parts, { quoted: true });
+}
+
+/** Parts joined to one text, without splitting. `quoted: false` keeps patterns active. */
+export function evaluateParts(
+  run: ShellRun,
+  parts: readonly (WordPart | DoubleQuotedChild)[],
+  { quoted }: { quoted: boolean },
+): readonly string[] {
+  let texts: readonly string[] = [''];
+  for (const [index, part] of parts.entries()) {
+    const values = joinedValues(run, part, index === 0);
+    texts = combine(texts, quoted ? values : values.map(unquoted));
+  }
+  return texts;
+}
+
+function evaluateBraces(run: ShellRun, word: Word): readonly Reading[] | undefined {
+  const texts = expandBraces(word.text, MAX_VALUES * 4);
+  if (!texts) return [[TOO_MANY]];
+  if (texts.length === 1 && texts[0] === word.text) return undefined;
+  let readings: readonly Reading[] = [[]];
+  for (const text of texts) {
+    if (!run.step() || !run.mayParse(text)) break;
+    const command = parse(`: ${text}`).commands[0]?.command;
+    const argument = command?.type === 'Command' ? command.args[0] : undefined;
+    if (!argument) continue; // `{,x}` leaves an empty item, which is no word
+    const next =
+      argument.type === 'Word'
+        ? argument.parts
+          ? evaluateFields(run, argument.parts)
+          : [[withTilde(run, argument.text, argument.value)]]
+        : [[argument.text]];
+    readings = joinReadings(readings, next);
+  }
+  return readings;
+}
+
+interface Open {
+  readonly fields: readonly string[];
+  /** The field being built; undefined when nothing has been put into it yet. */
+  readonly current: string | undefined;
+}
+
+function evaluateFields(run: ShellRun, parts: readonly WordPart[]): readonly Reading[] {
+  let open: readonly Open[] = [{ fields: [], current: undefined }];
+  const separators = run.state.variables.get('IFS')?.values.join('') ?? ' \t\n';
+  for (const [index, part] of parts.entries()) {
+    if (!run.step()) break;
+    const pieces = evaluatePart(run, part, index === 0);
+    open = open.flatMap((one) => pieces.map((piece) => append(one, piece, separators)));
+    if (open.length > MAX_VALUES) return [[TOO_MANY]];
+  }
+  return open.map(({ fields, current }) => (current === undefined ? fields : [...fields, current]));
+}
+
+/** One way a part may come out. `fields` are joined at their ends to what stands around the part. */
+interface Piece {
+  readonly fields: readonly string[];
+  /** Whether the text is split at IFS, and vanishes when it is empty. */
+  readonly split: boolean;
+}
+
+function append(open: Open, piece: Piece, separators: string): Open {
+  let { fields, current } = open;
+  for (const [index, field] of piece.fields.entries()) {
+    if (index > 0) {
+      if (current !== undefined) fields = [...fields, current];
+      current = undefined;
+    }
+    if (!piece.split) {
+      current = (current ?? '') + field;
+      continue;
+    }
+    const words = splitAt(field, separators);
+    for (const [k, word] of words.entries()) {
+      if (k > 0) {
+        if (current !== undefined) fields = [...fields, current];
+        current = undefined;
+      }
+      if (word !== '') current = (current ?? '') + unquoted(word);
+    }
+  }
+  return { fields, current };
+}
+
+function splitAt(text: string, separators: string): string[] {
+  const words = [''];
+  for (const c of text) {
+    if (separators.includes(c)) words.push('');
+    else words[words.length - 1] += c;
+  }
+  return words;
+}
+
+function evaluatePart(run: ShellRun, part: WordPart, first: boolean): readonly Piece[] {
+  switch (part.type) {
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      return quotedPieces(run, part.parts);
+    case 'SimpleExpansion':
+      return evaluateSimple(run, part.text.slice(1)).map(asUnquotedPiece);
+    case 'ParameterExpansion':
+      return evaluateParameter(run, part).map(asUnquotedPiece);
+    case 'CommandExpansion':
+      return joinedValues(run, part, first).map((text) => ({ fields: [text], split: true }));
+    default:
+      return joinedValues(run, part, first).map((text) => ({ fields: [text], split: false }));
+  }
+}
+
+const asUnquotedPiece = (value: ParameterValue): Piece => ({ fields: value.fields, split: true });
+
+/** Double quotes: one field, except that `"$@"` and `"${a[@]}"` give one for each element. */
+function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): readonly Piece[] {
+  let readings: readonly (readonly string[])[] = [['']];
+  let onlyList = parts.length > 0;
+  for (const part of parts) {
+    const values = quotedValues(run, part);
+    onlyList &&= values.every((value) => value.separate);
+    readings = readings.flatMap((before) =>
+      values.map(({ fields, separate }) => {
+        if (!separate) return [...before.slice(0, -1), (before.at(-1) ?? '') + fields.join(' ')];
+        const [head = '', ...tail] = fields;
+        return [...before.slice(0, -1), (before.at(-1) ?? '') + head, ...tail];
+      }),
+    );
+    if (readings.length > MAX_VALUES) return [{ fields: [TOO_MANY], split: false }];
+  }
+  // `"$@"` without arguments is no word at all
+  return readings.map((fields) => ({
+    fields: onlyList && fields.length === 1 && fields[0] === '' ? [] : fields,
+    split: false,
+  }));
+}
+
+function quotedValues(run: ShellRun, part: DoubleQuotedChild): readonly ParameterValue[] {
+  if (part.type === 'SimpleExpansion') return evaluateSimple(run, part.text.slice(1));
+  if (part.type === 'ParameterExpansion') return evaluateParameter(run, part);
+  return joinedValues(run, part, false).map((text) => ({ fields: [text], separate: false }));
+}
+
+/** Each text a part may be, as one string. */
+function joinedValues(run: ShellRun, part: WordPart, first: boolean): readonly string[] {
+  switch (part.type) {
+    case 'Literal':
+      return [first ? withTilde(run, part.text, part.value) : part.value];
+    case 'SingleQuoted':
+      return [part.value];
+    case 'AnsiCQuoted':
+      return [withoutForgedMarks(part.value)];
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      return evaluateParts(run, part.parts, { quoted: true });
+    case 'SimpleExpansion':
+      return evaluateSimple(run, part.text.slice(1)).map(({ fields }) => fields.join(' '));
+    case 'ParameterExpansion':
+      return evaluateParameter(run, part).map(({ fields }) => fields.join(' '));
+    case 'CommandExpansion': {
+      const { script } = part;
+      if (!script) return [''];
+      const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
+      return printed.map((text) => text.replace(/\n+$/, ''));
+    }
+    case 'ArithmeticExpansion': {
+      const value = evaluateArithmetic(run, part.expression);
+      return [value === undefined ? UNKNOWN : String(value)];
+    }
+    case 'ProcessSubstitution':
+      return [processPath(run, part)];
+    case 'Glob':
+      if (part.parts) evaluateParts(run, part.parts, { quoted: true });
+      return [part.kind === 'star' ? STAR : ANY_CHARACTER];
+    case 'ExtendedGlob':
+      if (part.parts) evaluateParts(run, part.parts, { quoted: true });
+      return [STAR];
+    case 'BraceExpansion':
+      if (part.parts) evaluateParts(run, part.parts, { quoted: true });
+      return [part.text];
+  }
+}
+
+/** `<(…)` and `>(…)` become a path; what is behind it is kept under that path. */
+function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubstitution' }>): string {
+  const path = `/dev/fd/${63 + run.state.files.size + run.sinks.size}`;
+  const { script } = part;
+  if (!script) return path;
+  if (part.operator === '>') {
+    run.sinks.set(path, script);
+    return path;
+  }
+  const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
+  run.state.writeFile(path, printed.join('\n'));
+  return path;
+}
+
+/** `~` and `~name` at the start of a word, and after `=` where the word looks like an assignment. */
+function withTilde(run: ShellRun, text: string, value: string): string {
+  if (text.startsWith('~')) {
+    const name = /^~([A-Za-z_][\w.-]*|[+-]?)(?=\/|$)/.exec(value)?.[1];
+    if (name === undefined) return value;
+    return tildePath(run, name) + value.slice(name.length + 1);
+  }
+  const assigned = /^([A-Za-z_]\w*=|--[\w-]+=)~(?=\/|$)/.exec(text);
+  if (assigned) return `${assigned[1]}${run.home}${value.slice(assigned[0].length)}`;
+  return value;
+}
+
+function tildePath(run: ShellRun, name: string): string {
+  if (name === '') return run.state.variables.get('HOME')?.values[0] ?? run.home;
+  if (name === '+') return run.state.directories[0] ?? UNKNOWN;
+  if (name === '-') return run.state.previousDirectories[0] ?? UNKNOWN;
+  return name === 'root' ? '/root' : `/home/${name}`;
+}
+
+export function combine(left: readonly string[], right: readonly string[]): readonly string[] {
+  if (left.length === 1 && right.length === 1) return [`${left[0]}${right[0]}`];
+  if (left.length * right.length > MAX_VALUES) return [TOO_MANY];
+  return left.flatMap((a) => right.map((b) => a + b));
+}
+
+function joinReadings(left: readonly Reading[], right: readonly Reading[]): readonly Reading[] {
+  if (left.length * right.length > MAX_VALUES) return [[TOO_MANY]];
+  return left.flatMap((a) => right.map((b) => [...a, ...b]));
+}
+
+/** Whether a reading is a single word that bash may drop or split again. */
+export const mayVanish = (field: string): boolean => hasMark(field) && field.replaceAll(VANISHING, '') === '';

@@ -1,0 +1,348 @@
+import { readOptions } from './call-options.ts';
+
+/**
+ * Programs that run another program named in their words. `open` answers the words of the inner call; `code` those
+ * that a shell would parse. Both are judged as if they stood in the line themselves.
+ */
+export interface Wrapper {
+  readonly names: readonly string[];
+  /** Options that take a value, so that the value is not taken for the program. */
+  readonly valueLetters?: string;
+  readonly valueNames?: readonly string[];
+  /** Words of its own before the program: a duration, a lock file, a root directory. */
+  readonly operandsBefore?: number;
+  /** `A=b` words before the program. */
+  readonly assignments?: boolean;
+  /** An option whose value is a line for a shell. */
+  readonly codeOptions?: readonly string[];
+  /** The words are joined and given to a shell. */
+  readonly joined?: boolean;
+  /** Only after one of these words: `npm exec`, `poetry run`. */
+  readonly subcommands?: readonly string[];
+  readonly matches: readonly string[];
+}
+
+/** Each example runs `rm -rf /` through the wrapper; a test sees that every one is refused. */
+export const wrappers: readonly Wrapper[] = [
+  {
+    names: ['command', 'builtin', 'exec'],
+    valueLetters: 'a',
+    matches: ['command rm -rf /', 'exec -a x rm -rf /', 'command -p rm -rf /', 'builtin command rm -rf /'],
+  },
+  {
+    names: ['env', 'genv'],
+    valueLetters: 'uCP',
+    valueNames: ['unset', 'chdir'],
+    assignments: true,
+    codeOptions: ['S', 'split-string'],
+    matches: [
+      'env A=b rm -rf /',
+      "env -S 'rm -rf /'",
+      'env -i -u X rm -rf /',
+      "env -vS 'rm -rf /'",
+      "env --split-string='rm -rf /'",
+    ],
+  },
+  {
+    names: [
+      'nohup',
+      'setsid',
+      'time',
+      'chronic',
+      'eatmydata',
+      'fakeroot',
+      'linux32',
+      'linux64',
+      'catchsegv',
+      'unbuffer',
+      'caffeinate',
+      'torsocks',
+      'torify',
+      'proxychains',
+      'proxychains4',
+      'rlwrap',
+      'winpty',
+      'gtime',
+      'dbus-run-session',
+      'aa-exec',
+      'pkttyagent',
+      'vglrun',
+      'cgexec',
+      'lttng',
+      'systemd-inhibit',
+      'daemonize',
+      'with-contenv',
+      'tini',
+      'dumb-init',
+      'catatonit',
+    ],
+    valueLetters: 'ofgpu',
+    valueNames: ['output', 'format'],
+    matches: ['nohup rm -rf /', 'setsid -f rm -rf /', '/usr/bin/time -o t rm -rf /'],
+  },
+  {
+    names: ['nice', 'ionice', 'gnice'],
+    valueLetters: 'ncpPu',
+    valueNames: ['adjustment', 'class', 'classdata'],
+    matches: ['nice -n 5 rm -rf /', 'ionice -c2 -n 7 rm -rf /', 'nice -5 rm -rf /'],
+  },
+  {
+    names: ['timeout', 'gtimeout'],
+    valueLetters: 'ks',
+    valueNames: ['kill-after', 'signal'],
+    operandsBefore: 1,
+    matches: ['timeout 5 rm -rf /', 'timeout -k 5 10 rm -rf /', 'timeout --signal=KILL 1 rm -rf /'],
+  },
+  {
+    names: ['stdbuf', 'gstdbuf'],
+    valueLetters: 'ioe',
+    valueNames: ['input', 'output', 'error'],
+    matches: ['stdbuf -oL rm -rf /', 'stdbuf -o L rm -rf /'],
+  },
+  {
+    names: [
+      'taskset',
+      'chrt',
+      'setarch',
+      'cpulimit',
+      'numactl',
+      'prlimit',
+      'faketime',
+      'firejail',
+      'bwrap',
+      'proot',
+      'sem',
+    ],
+    operandsBefore: 1,
+    matches: ['taskset 1 rm -rf /', 'chrt 5 rm -rf /', 'setarch x86_64 rm -rf /'],
+  },
+  {
+    names: ['flock'],
+    valueLetters: 'wE',
+    valueNames: ['timeout', 'wait', 'conflict-exit-code'],
+    operandsBefore: 1,
+    codeOptions: ['c', 'command'],
+    matches: ['flock f rm -rf /', "flock f -c 'rm -rf /'", "flock -n f -c 'rm -rf /'"],
+  },
+  {
+    names: ['chroot', 'unshare', 'nsenter', 'capsh', 'setpriv', 'systemd-nspawn', 'arch-chroot'],
+    valueLetters: 'tSGD',
+    valueNames: ['target', 'userspec', 'groups', 'setuid', 'setgid'],
+    operandsBefore: 0,
+    matches: ['unshare -m rm -rf /', 'nsenter -t 1 -m rm -rf /', 'chroot /x rm -rf /'],
+  },
+  {
+    names: [
+      'strace',
+      'ltrace',
+      'dtruss',
+      'valgrind',
+      'perf',
+      'gdb',
+      'lldb',
+      'rr',
+      'heaptrack',
+      'ktrace',
+      'truss',
+    ],
+    valueLetters: 'eopsaOPSuEX',
+    matches: ['strace -f rm -rf /', 'strace -o f rm -rf /', 'gdb --args rm -rf /', 'perf stat rm -rf /'],
+  },
+  {
+    names: [
+      'watch',
+      'hyperfine',
+      'entr',
+      'nodemon',
+      'reflex',
+      'watchexec',
+      'cross-env-shell',
+      'concurrently',
+      'onchange',
+      'chokidar',
+    ],
+    valueLetters: 'nwrm',
+    valueNames: ['interval', 'warmup', 'runs', 'exec'],
+    joined: true,
+    codeOptions: ['exec', 'c', 's'],
+    matches: ['watch rm -rf /', "watch -n 1 'rm -rf /'", "hyperfine 'rm -rf /'", 'ls | entr rm -rf /'],
+  },
+  {
+    names: ['script'],
+    valueLetters: 'IOBTmoE',
+    codeOptions: ['c', 'command'],
+    matches: ["script -c 'rm -rf /' f", "script -qec 'rm -rf /' /dev/null", "script --command='rm -rf /'"],
+  },
+  {
+    names: ['parallel'],
+    valueLetters: 'jNLnISP',
+    valueNames: ['jobs', 'delay', 'timeout'],
+    joined: true,
+    matches: ["parallel 'rm -rf /' ::: a", 'parallel rm -rf ::: /', 'parallel -j 4 rm -rf ::: /'],
+  },
+  {
+    names: ['busybox', 'toybox', 'coreutils', 'uutils'],
+    matches: ['busybox rm -rf /', 'busybox sh -c "rm -rf /"', 'toybox rm -rf /'],
+  },
+  {
+    names: [
+      'tmux',
+      'screen',
+      'xterm',
+      'gnome-terminal',
+      'konsole',
+      'dtach',
+      'abduco',
+      'zellij',
+      'byobu',
+      'alacritty',
+      'kitty',
+      'foot',
+      'start',
+      'xdg-terminal-exec',
+    ],
+    valueLetters: 'StnLfTce',
+    joined: true,
+    codeOptions: ['e', 'c', 'command'],
+    matches: [
+      "tmux new -d 'rm -rf /'",
+      'screen -dm rm -rf /',
+      'xterm -e "rm -rf /"',
+      'tmux new-session rm -rf /',
+    ],
+  },
+  {
+    names: [
+      'npx',
+      'bunx',
+      'pnpx',
+      'dotenv',
+      'cross-env',
+      'doppler',
+      'direnv',
+      'mise',
+      'asdf',
+      'nvm',
+      'volta',
+      'rbenv',
+      'pyenv',
+      'xvfb-run',
+      'systemd-run',
+      'start-stop-daemon',
+      'nix',
+      'nix-shell',
+      'guix',
+      'devbox',
+      'flox',
+      'pixi',
+      'hatch',
+      'rye',
+      'pdm',
+      'corepack',
+    ],
+    valueLetters: 'pc',
+    valueNames: ['package', 'run', 'command', 'call', 'exec'],
+    assignments: true,
+    codeOptions: ['c', 'call', 'run', 'command'],
+    matches: [
+      "npx -c 'rm -rf /'",
+      'npx rm -rf /',
+      'cross-env A=b rm -rf /',
+      "nix-shell --run 'rm -rf /'",
+      'systemd-run rm -rf /',
+    ],
+  },
+  {
+    names: [
+      'npm',
+      'pnpm',
+      'yarn',
+      'bun',
+      'poetry',
+      'pipenv',
+      'uv',
+      'bundle',
+      'conda',
+      'op',
+      'mamba',
+      'micromamba',
+    ],
+    subcommands: ['exec', 'x', 'run', 'dlx'],
+    valueLetters: 'cn',
+    valueNames: ['call', 'package'],
+    codeOptions: ['c', 'call'],
+    matches: [
+      'npm exec -- rm -rf /',
+      "npm exec -c 'rm -rf /'",
+      'poetry run rm -rf /',
+      'bundle exec rm -rf /',
+    ],
+  },
+  {
+    names: ['runcon', 'sg', 'newgrp'],
+    operandsBefore: 1,
+    codeOptions: ['c'],
+    matches: ["sg staff -c 'rm -rf /'", 'runcon x rm -rf /'],
+  },
+];
+
+const byName = new Map(wrappers.flatMap((wrapper) => wrapper.names.map((name) => [name, wrapper] as const)));
+
+export interface Opened {
+  /** Words of the program that is run. */
+  readonly calls: readonly (readonly string[])[];
+  /** Lines that a shell parses. */
+  readonly code: readonly string[];
+  readonly assignments: readonly string[];
+}
+
+/** What a wrapper runs; undefined when the program is none. */
+export function openWrapper(name: string, args: readonly string[]): Opened | undefined {
+  const wrapper = byName.get(name);
+  if (!wrapper) return undefined;
+  let words = args;
+  if (wrapper.subcommands) {
+    const at = args.findIndex((word) => wrapper.subcommands?.includes(word));
+    if (at < 0) return undefined;
+    words = args.slice(at + 1);
+  }
+  if (name === 'command' && /^-[pvV]*[vV]/.test(words[0] ?? ''))
+    return { calls: [], code: [], assignments: [] };
+  const codeLetters = (wrapper.codeOptions ?? []).filter((option) => option.length === 1).join('');
+  const { values, operands } = readOptions(words, {
+    valueLetters: (wrapper.valueLetters ?? '') + codeLetters,
+    valueNames: [...(wrapper.valueNames ?? []), ...(wrapper.codeOptions ?? [])],
+    stopEarly: true,
+  });
+  const code = (wrapper.codeOptions ?? []).flatMap((option) => values.get(option) ?? []);
+  // options may also come after the words of its own: `flock f -c 'x'`
+  if (wrapper.codeOptions) {
+    const late = readOptions(operands, { valueLetters: codeLetters, valueNames: wrapper.codeOptions });
+    for (const option of wrapper.codeOptions) {
+      const value = late.values.get(option);
+      if (value !== undefined && (operands[wrapper.operandsBefore ?? 0]?.startsWith('-') ?? false))
+        code.push(value);
+    }
+  }
+  let rest = operands.slice(wrapper.operandsBefore ?? 0);
+  const assignments: string[] = [];
+  while (wrapper.assignments && /^[A-Za-z_]\w*=/.test(rest[0] ?? '')) {
+    assignments.push(rest[0] as string);
+    rest = rest.slice(1);
+  }
+  const calls = rest.length > 0 ? [rest] : [];
+  // Own words that we know nothing of may stand first (`chroot /x`, `perf stat`, `tmux new`): try what follows too.
+  for (let skip = 1; skip <= 3 && skip < rest.length; skip++)
+    if (mayBeOwnWord(name, rest[skip - 1] as string)) calls.push(rest.slice(skip));
+  const joined =
+    wrapper.joined && rest.length > 0
+      ? [
+          rest.map((word) => (word === ':::' ? '' : word)).join(' '),
+          ...rest.filter((word) => word.includes(' ')),
+        ]
+      : [];
+  return { calls, code: [...code, ...joined], assignments };
+}
+
+const mayBeOwnWord = (name: string, word: string): boolean =>
+  !['command', 'builtin', 'exec', 'env', 'nohup', 'busybox', 'toybox'].includes(name) && !word.includes(' ');

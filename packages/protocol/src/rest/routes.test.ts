@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { errorBodySchema } from './error-body.ts';
+import { type Route, routes } from './routes.ts';
+
+/** Method, path, and the scopes of the tokens that may call it. */
+const pinnedRoutes = {
+  sendMessage: 'POST /my/projects/{project_id}/chat/messages person,front_end',
+  listMessages: 'GET /my/projects/{project_id}/chat/messages person,front_end',
+  projectStream: 'GET /my/projects/{project_id}/chat/stream person,front_end,runner',
+  personStream: 'GET /my/stream person,front_end,runner',
+  availableTools: 'GET /my/projects/{project_id}/tools/available person,front_end,agent',
+  submitResult: 'POST /my/projects/{project_id}/tools/{tool_id}/result person,runner',
+  submitProgress: 'POST /my/projects/{project_id}/tools/{tool_id}/progress person,runner',
+  startExecution: 'POST /my/projects/{project_id}/tools/{tool_id}/start person,runner',
+  approve: 'POST /my/projects/{project_id}/approvals/{approval_id}/approve person,front_end',
+  reject: 'POST /my/projects/{project_id}/approvals/{approval_id}/reject person,front_end',
+  submitPreview: 'POST /my/projects/{project_id}/approvals/{approval_id}/preview person,runner',
+  heartbeat: 'POST /my/projects/{project_id}/runners/{runner_id}/heartbeat person,runner',
+  executeTool: 'POST /my/tools/execute person,agent',
+  getExecution: 'GET /my/tools/{tool_id} person,front_end,runner,agent',
+  cancelExecution: 'POST /my/tools/{tool_id}/cancel person,front_end,agent',
+  undoExecution: 'POST /my/tools/{tool_id}/undo person,front_end',
+  history: 'GET /my/tools/history person,front_end',
+  metrics: 'GET /my/tools/metrics person,front_end',
+  listApprovals: 'GET /my/approvals person,front_end',
+  getApproval: 'GET /my/approvals/{approval_id} person,front_end,runner',
+  confirm: 'POST /my/approvals/{approval_id}/confirm person,front_end',
+  listGrants: 'GET /my/grants person,front_end',
+  revokeGrant: 'DELETE /my/grants/{grant_id} person,front_end',
+  getPolicy: 'GET /my/policy person,front_end',
+  putPolicy: 'PUT /my/policy person',
+  backtestPolicy: 'POST /my/policy/backtest person,front_end',
+  listTokens: 'GET /my/tokens person',
+  createToken: 'POST /my/tokens person',
+  revokeToken: 'DELETE /my/tokens/{token_id} person',
+  signIn: 'POST /sign-in public',
+  listRunners: 'GET /my/runners person,front_end',
+  listProjects: 'GET /my/projects person,front_end,agent',
+  createProject: 'POST /my/projects person',
+  listSessions: 'GET /my/projects/{project_id}/sessions person,front_end',
+  createSession: 'POST /my/projects/{project_id}/sessions person,front_end,agent',
+  getRun: 'GET /my/runs/{run_id} person,front_end',
+  stopRun: 'POST /my/runs/{run_id}/stop person,front_end',
+};
+
+/** The fields of queries and bodies; `?` where one may be missing, `|` between alternatives. */
+const pinnedBodies = {
+  'sendMessage request': 'content session_id? model?',
+  'sendMessage response': 'success message_id session_id run_id',
+  'listMessages query': 'session_id? limit? cursor?',
+  'listMessages response': 'success messages next_cursor',
+  'projectStream query': 'runner? workspace? capabilities? last_event_id?',
+  'personStream query': 'runner? workspace? capabilities? last_event_id?',
+  'availableTools response': 'success tools total_count',
+  'submitResult request':
+    'status result execution_time_ms? attempt? runner_id? undo_id? | status error result? execution_time_ms? attempt? runner_id? undo_id? | status error? result? execution_time_ms? attempt? runner_id? undo_id?',
+  'submitResult response': 'success tool_id status message audit_head?',
+  'submitProgress request': 'progress? message? output? runner_id?',
+  'submitProgress response': 'success',
+  'startExecution request': 'digest runner_id? attempt?',
+  'startExecution response': 'success tool_id status attempt',
+  'approve request': 'decision? digest? scope? pattern? include_high? tool_params? device?',
+  'approve response': 'success approval_id status grant_id? rule_id?',
+  'reject request': 'decision? reason? message? device?',
+  'reject response': 'success approval_id status grant_id? rule_id?',
+  'submitPreview request':
+    'runner_id revision reasons preview digest risk_level network | runner_id revision reasons refused',
+  'submitPreview response': 'success',
+  'heartbeat request': 'queued executing unacknowledged custom_tools?',
+  'heartbeat response': 'success calls audit_head?',
+  'executeTool request': 'tool_name tool_params? session_id?',
+  'executeTool response': 'success tool_id session_id approval_id status result error',
+  'getExecution response': 'success execution result late_result? requested_params preview decision omitted?',
+  'cancelExecution request': 'reason?',
+  'cancelExecution response': 'success tool_id status',
+  'undoExecution request': 'force?',
+  'undoExecution response': 'success tool_id undo_id',
+  'history query':
+    'project_id? session_id? run_id? tool_name? status? risk_level? since? until? limit? cursor?',
+  'history response': 'success executions next_cursor',
+  'metrics query': 'project_id? since?',
+  'metrics response': 'success tools since',
+  'listApprovals response': 'success approvals',
+  'getApproval response': 'success approval',
+  'confirm request': 'decision? digest? scope? pattern? include_high? tool_params? device?',
+  'confirm response': 'success approval_id status grant_id? rule_id?',
+  'listGrants response': 'success grants',
+  'revokeGrant response': 'success grant',
+  'getPolicy response': 'success policy',
+  'putPolicy request': 'version rules? sensitive_paths? programs?',
+  'putPolicy response': 'success policy',
+  'backtestPolicy request': 'rule since?',
+  'backtestPolicy response':
+    'success considered matched would_change approved_before rejected_before examples',
+  'listTokens response': 'success tokens',
+  'createToken request': 'name scope expires_in_seconds?',
+  'createToken response': 'success token details',
+  'revokeToken response': 'success',
+  'signIn request': 'code',
+  'signIn response': 'success token expires_at',
+  'listRunners response': 'success runners',
+  'listProjects response': 'success projects',
+  'createProject request': 'name workspace?',
+  'createProject response': 'success project',
+  'listSessions response': 'success sessions',
+  'createSession request': 'title?',
+  'createSession response': 'success session',
+  'getRun response': 'success run',
+  'stopRun response': 'success run',
+  'error response': 'success error code standing? tool_id? request_id?',
+};
+
+const all: [string, Route][] = Object.entries(routes);
+
+describe('routes', () => {
+  it('[RE-1] [RE-2] keeps method, path and scopes of every route', () => {
+    const actual = all.map(([name, { method, path, scopes }]) => [
+      name,
+      `${method} ${path} ${String(scopes)}`,
+    ]);
+    expect(Object.fromEntries(actual)).toEqual(pinnedRoutes);
+  });
+
+  it('[RE-3] keeps the fields of every query and body', () => {
+    const actual = all.flatMap(([name, { query, body, response }]) => [
+      ...(query ? [[`${name} query`, fieldsOf(query, 'input')]] : []),
+      ...(body ? [[`${name} request`, fieldsOf(body, 'input')]] : []),
+      ...(response === 'stream' ? [] : [[`${name} response`, fieldsOf(response, 'output')]]),
+    ]);
+    const errors = ['error response', fieldsOf(errorBodySchema, 'output')];
+    expect(Object.fromEntries([...actual, errors])).toEqual(pinnedBodies);
+  });
+
+  it('has no two routes with the same method and path', () => {
+    const places = all.map(([, { method, path }]) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`);
+    expect(new Set(places).size).toBe(places.length);
+  });
+
+  it('[AP-9] lets no agent and no runner decide', () => {
+    const decisive: Route[] = [
+      routes.approve,
+      routes.reject,
+      routes.confirm,
+      routes.putPolicy,
+      routes.createToken,
+    ];
+    const scopes = decisive.flatMap((route) => route.scopes);
+    expect(scopes).not.toContain('agent');
+    expect(scopes).not.toContain('runner');
+  });
+
+  it('[AP-9] gives a runner the stream, its calls and previews, and nothing else', () => {
+    const open = all.filter(([, { scopes }]) => scopes.includes('runner')).map(([name]) => name);
+    expect(open).toEqual([
+      'projectStream',
+      'personStream',
+      'submitResult',
+      'submitProgress',
+      'startExecution',
+      'submitPreview',
+      'heartbeat',
+      'getExecution', // what a signal left out for its size (EV-2)
+      'getApproval', // the same, of what it previews
+    ]);
+  });
+
+  it('[AP-9] gives an agent what it needs to execute, read and cancel, and nothing else', () => {
+    const open = all.filter(([, { scopes }]) => scopes.includes('agent')).map(([name]) => name);
+    expect(open).toEqual([
+      'availableTools',
+      'executeTool',
+      'getExecution',
+      'cancelExecution',
+      'listProjects',
+      'createSession',
+    ]);
+  });
+
+  it('[RE-4] can be written as JSON Schema without references, for /openapi.json', () => {
+    for (const [name, { query, body, response }] of all) {
+      const schemas = [query, body, response].filter((schema) => schema instanceof z.ZodType);
+      const written = schemas.map((schema) => JSON.stringify(z.toJSONSchema(schema, { io: 'input' })));
+      expect(written.join(), name).not.toContain('$ref');
+    }
+  });
+});
+
+function fieldsOf(schema: z.ZodType, io: 'input' | 'output'): string {
+  const written = z.toJSONSchema(schema, { io });
+  const alternatives = written.anyOf ?? written.oneOf ?? [written];
+  return alternatives
+    .map(({ properties = {}, required = [] }) =>
+      Object.keys(properties)
+        .map((name) => (required.includes(name) ? name : `${name}?`))
+        .join(' '),
+    )
+    .join(' | ');
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { makeVisible } from './visible-text.ts';
+
+describe('makeVisible', () => {
+  it.each(['npm test', 'two\nlines\tand a tab', 'größe', 'привет мир', '日本語', '🧪', ''])(
+    '[AP-7] leaves %j as it is',
+    (text) => {
+      expect(makeVisible(text)).toBe(text);
+    },
+  );
+
+  it.each([
+    ['v1\u202e0', 'v1⟨U+202E⟩0'],
+    ['te\u200cst', 'te⟨U+200C⟩st'],
+    ['\u2067build\u2069', '⟨U+2067⟩build⟨U+2069⟩'],
+    ['ls\u001b[8m hidden', 'ls⟨U+001B⟩[8m hidden'],
+    ['a\rb\u0000', 'a⟨U+000D⟩b⟨U+0000⟩'],
+    ['a\u00a0b\u3164', 'a⟨U+00A0⟩b⟨U+3164⟩'],
+    ['\u{e0041}', '⟨U+E0041⟩'],
+    ['\ud800', '⟨U+D800⟩'],
+  ])('[AP-7] names what would hide, move or reorder: %j', (text, visible) => {
+    expect(makeVisible(text)).toBe(visible);
+  });
+
+  it('[AP-7] marks a letter that imitates a Latin one inside a Latin word', () => {
+    expect(makeVisible('p\u0430ypal')).toBe('p\u0430⟨U+0430⟩ypal');
+    expect(makeVisible('\uff52m')).toBe('\uff52⟨U+FF52⟩m');
+  });
+});
