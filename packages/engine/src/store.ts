@@ -37,6 +37,8 @@ export interface Reading {
   /** In a unit of writing on PostgreSQL the row is locked. */
   get<K extends TableName>(table: K, id: string): Unit<Tables[K] | undefined>;
 
+  /** Which execution an approval belongs to, without locking it: executions are locked before approvals. */
+  peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined>;
   projectsOf(userId: string): Unit<readonly ProjectRow[]>;
   sessionsOf(userId: string, projectId: string): Unit<readonly SessionRow[]>;
   /** Oldest first; `after` is a position. */
@@ -61,17 +63,22 @@ export interface Reading {
   grantsOf(userId: string): Unit<readonly GrantRow[]>;
   runnersOf(userId: string): Unit<readonly RunnerRow[]>;
   tokensOf(userId: string): Unit<readonly TokenRow[]>;
-  /** How often a call with this tool and these (masked) parameters was rejected in a session (AG-3). */
-  countRejections(sessionId: string, toolName: string, paramsDigest: string): Unit<number>;
+  /** How often the call with this `params_digest` was rejected in a session (AG-3). */
+  countRejections(sessionId: string, paramsDigest: string): Unit<number>;
   history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
   /** Per tool: counts and times (OB-1). */
   metrics(userId: string, since: number): Unit<readonly ToolMetricsRow[]>;
 
   /** Events after `after`, in order. */
   events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]>;
-  /** The oldest event that is kept and the newest one; 0 where there is none. */
+  /**
+   * The oldest event that is kept and the newest one that was ever written; 0 where there never was one. When all are
+   * past their time, `oldest` is the next one to come: a client that is behind `oldest - 1` has missed some.
+   */
   eventBounds(userId: string): Unit<{ readonly oldest: number; readonly newest: number }>;
   audit(userId: string, after: number, limit: number): Unit<readonly AuditRow[]>;
+  /** The newest audit row's number and hash, which acknowledgements carry (DA-4); 0 and zeros before the first. */
+  auditHead(userId: string): Unit<{ readonly seq: number; readonly hash: string }>;
 }
 
 export interface Transaction extends Reading {

@@ -1,0 +1,470 @@
+import { type ErrorCode, errorCodes, isFinal, timing } from '@countersign/protocol';
+import { ackEvent, cancelEvent, changedFilesOf, fileChangedEvents, progressEvent, resultEvent, signalEvent } from './call-events.ts';
+import type { Caller } from './caller.ts';
+import type { Clock } from './clock.ts';
+import { Deadlines } from './deadlines.ts';
+import { digestOf } from './digests.ts';
+import { failure, transition } from './execution-record.ts';
+import type { Outcomes } from './outcomes.ts';
+import { notFound, Refusal } from './refusal.ts';
+import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
+import type { Bus, Store, Transaction, Unit } from './store.ts';
+
+export interface DispatcherDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly runners: RunnerRegistry;
+  readonly outcomes: Outcomes;
+  /** Whether a plain listener (no runner) of this person has a stream open: it may execute then (EV-3). */
+  readonly hasPlainListener: (userId: string) => boolean;
+}
+
+/** The part of ApprovalManager that the dispatcher needs: it was made first, so this is set later. */
+export interface AsksAgain {
+  askAgain(tx: Transaction, execution: ExecutionRow, payload: PayloadRow, problem: string): Unit<ApprovalRow | undefined>;
+  withdrawApproval(tx: Transaction, execution: ExecutionRow, now: number): Unit<ApprovalRow | undefined>;
+  watch(approval: ApprovalRow): void;
+  withdrawn(approval: ApprovalRow): void;
+}
+
+/** What a runner reports of a call (RE-3). */
+export interface ResultInput {
+  readonly status: 'completed' | 'failed' | 'cancelled';
+  readonly result?: Json | undefined;
+  readonly error?: string | { readonly code: string; readonly message: string; readonly recoverable: boolean } | undefined;
+  readonly execution_time_ms?: number | undefined;
+  readonly attempt?: number | undefined;
+  readonly runner_id?: string | undefined;
+}
+
+export interface ClaimInput {
+  readonly digest: string | null;
+  readonly runner_id?: string | undefined;
+  readonly attempt?: number | undefined;
+}
+
+/** After this many milliseconds, the first, second and third retry (EX-5). */
+const RETRY_AFTER_MS = [500, 1000, 2000] as const;
+/** Failures that may pass by themselves; each other one needs somebody to change something. */
+const passing: ReadonlySet<ErrorCode> = new Set(['READ_FAILED', 'SPAWN_FAILED', 'LANGUAGE_SERVER_FAILED', 'TOOL_SERVER_FAILED', 'COMMAND_TIMEOUT', 'CONCURRENCY_LIMIT']);
+
+/**
+ * Gives approved calls to runners and takes their reports: signal, claim, progress, result, cancel, and what
+ * happens when a runner goes away (EX-4 to EX-10).
+ */
+export class Dispatcher {
+  readonly #deps: DispatcherDeps;
+  #approvals: AsksAgain | undefined;
+  /** Calls that no runner has, until NO_RUNNER. */
+  readonly #runnerless: Deadlines;
+  readonly #retries: Deadlines;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+    this.#runnerless = new Deadlines(deps.clock, (id) => void this.#failWithoutRunner(id));
+    this.#retries = new Deadlines(deps.clock, (id) => void this.#signalAgain(id));
+  }
+
+  useApprovals(approvals: AsksAgain): void {
+    this.#approvals = approvals;
+  }
+
+  runnerFor(userId: string, workspace: string, preferred: string | null): ConnectedRunner | undefined {
+    return this.#deps.runners.pick(userId, workspace, preferred);
+  }
+
+  /**
+   * Inside the unit that approved a call: tells the chosen runner. Without one, whoever listens is told, and the
+   * signal is the claim; without anybody, the call waits (EV-3, EX-10).
+   */
+  *signal(tx: Transaction, execution: ExecutionRow, params: JsonObject, grant: GrantRow | undefined): Unit<ExecutionRow> {
+    const now = this.#deps.store.now();
+    let row = execution;
+    if (row.runner_id === null) {
+      if (!this.#deps.hasPlainListener(row.user_id)) return row;
+      row = yield* transition(tx, row, 'executing');
+    }
+    tx.announce(row.user_id, {
+      events: [{ projectId: row.project_id, event: signalEvent(row, params, grant, now) }],
+      audit: [{ action: 'call.signalled', subject: row.id, data: { runner: row.runner_id, attempt: row.attempt } }],
+    });
+    return row;
+  }
+
+  /** After that unit's commit. */
+  signalled(execution: ExecutionRow): void {
+    if (execution.status !== 'approved' || execution.runner_id !== null) return;
+    this.#runnerless.set(execution.id, timing.runnerWaitSeconds * 1000);
+    void this.#tellThatNobodyIsThere(execution);
+  }
+
+  /** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
+  async claim(caller: Caller, toolId: string, input: ClaimInput): Promise<ExecutionRow> {
+    if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
+    const claimed = await this.#deps.store.write((tx) => this.#claim(tx, caller, toolId, input));
+    if ('refusal' in claimed) {
+      if (claimed.asked) this.#approvals?.watch(claimed.asked);
+      if (claimed.ended) this.#deps.outcomes.settled(claimed.ended, null, undefined);
+      throw claimed.refusal;
+    }
+    return claimed.execution;
+  }
+
+  *#claim(
+    tx: Transaction,
+    caller: Caller,
+    toolId: string,
+    input: ClaimInput,
+  ): Unit<{ execution: ExecutionRow } | { refusal: Refusal; asked: ApprovalRow | undefined; ended: ExecutionRow | undefined }> {
+    const now = this.#deps.store.now();
+    const { execution, payload } = yield* this.#rowsOf(tx, caller, toolId);
+    const attempt = input.attempt ?? execution.attempt;
+    // The same claim again: its answer was lost on the way.
+    if (execution.status === 'executing' && execution.attempt === attempt && execution.runner_id === (input.runner_id ?? null)) {
+      return { execution };
+    }
+    if (execution.cancel_requested) throw new Refusal('CLAIM_REFUSED', { problem: 'it is being cancelled' });
+    if (execution.status !== 'approved') throw new Refusal('CLAIM_REFUSED', { problem: `it is ${execution.status}` });
+    if (attempt !== execution.attempt) throw new Refusal('CLAIM_REFUSED', { problem: 'this attempt is over' });
+    if (execution.runner_id !== null && input.runner_id !== execution.runner_id) {
+      throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
+    }
+    const stale = yield* this.#findStaleness(tx, execution, input, now);
+    if (stale) {
+      const asked = yield* this.#asksAgain().askAgain(tx, execution, payload, stale.problem);
+      const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
+      return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
+    }
+    if (execution.grant_id !== null) yield* tx.countGrantUse(execution.grant_id);
+    const claimed = yield* transition(tx, execution, 'executing', {
+      runner_id: input.runner_id ?? execution.runner_id,
+      digest: input.digest ?? execution.digest,
+    });
+    tx.announce(caller.userId, {
+      audit: [{ action: 'call.started', subject: toolId, data: { runner: claimed.runner_id, attempt, digest: claimed.digest } }],
+    });
+    return { execution: claimed };
+  }
+
+  *#findStaleness(tx: Transaction, execution: ExecutionRow, input: ClaimInput, now: number): Unit<{ code: 'APPROVAL_STALE' | 'GRANT_REVOKED'; problem: string } | undefined> {
+    const approvedAt = execution.approved_at ?? now;
+    if (now - approvedAt > timing.approvalGoodForSeconds * 1000) {
+      return { code: 'APPROVAL_STALE', problem: 'the approval is older than 10 minutes' };
+    }
+    if (execution.digest !== null && input.digest !== execution.digest) {
+      return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
+    }
+    if (execution.grant_id === null) return undefined;
+    const grant = yield* tx.get('grants', execution.grant_id);
+    const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
+    return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+  }
+
+  /** EX-7: the same result twice is fine, a different one is a conflict, a late one is kept without changing the state. */
+  async submitResult(caller: Caller, toolId: string, input: ResultInput): Promise<{ execution: ExecutionRow; message: string }> {
+    if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
+    const done = await this.#deps.store.write((tx) => this.#settle(tx, caller, toolId, input));
+    if (done.asked) this.#approvals?.watch(done.asked);
+    if (done.withdrawn) this.#approvals?.withdrawn(done.withdrawn);
+    if (done.retryAfterMs !== undefined) this.#retries.set(toolId, done.retryAfterMs);
+    if (done.news) this.#deps.outcomes.settled(done.execution, input.result ?? null, undefined, done.payload);
+    return { execution: done.execution, message: done.message };
+  }
+
+  *#settle(tx: Transaction, caller: Caller, toolId: string, input: ResultInput): Unit<Settled> {
+    const now = this.#deps.store.now();
+    const { execution, payload } = yield* this.#rowsOf(tx, caller, toolId);
+    const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
+    if (isFinal(execution.status)) return yield* this.#settleLate(tx, execution, payload, input, resultDigest, now);
+    if (execution.status === 'executing' && input.attempt !== undefined && input.attempt !== execution.attempt) {
+      throw new Refusal('RESULT_CONFLICT');
+    }
+    if (isStale(input)) return yield* this.#staleResult(tx, execution, payload, input);
+
+    const started = yield* this.#started(tx, execution, input);
+    const error = errorFrom(input);
+    const retryAfterMs = error && this.#retryDelay(started, error.code);
+    if (retryAfterMs !== undefined) {
+      const retried = yield* transition(tx, started, 'approved', { attempt: started.attempt + 1 });
+      tx.announce(caller.userId, {
+        events: [{ projectId: execution.project_id, event: ackEvent(toolId, 'received', now) }],
+        audit: [{ action: 'call.retried', subject: toolId, data: { code: error?.code ?? null, attempt: retried.attempt } }],
+      });
+      return { execution: retried, payload, message: 'Tool result processed; it is tried again', retryAfterMs };
+    }
+
+    const withdrawn = execution.status === 'awaiting_approval' ? yield* this.#asksAgain().withdrawApproval(tx, execution, now) : undefined;
+    const result = input.result ?? null;
+    const ended = yield* transition(tx, started, input.status, {
+      ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
+      execution_time_ms: input.execution_time_ms ?? null,
+      result_digest: resultDigest,
+      undoable: changedFilesOf(result).length > 0,
+    });
+    if (result !== null) yield* tx.update('payloads', toolId, { result });
+    const events = [resultEvent(ended, result, now), ...fileChangedEvents(ended, result, now), ackEvent(toolId, 'received', now)];
+    tx.announce(caller.userId, {
+      events: events.map((event) => ({ projectId: ended.project_id, event })),
+      audit: [{ action: `call.${input.status}`, subject: toolId, data: { result: resultDigest, code: ended.error_type } }],
+    });
+    return { execution: ended, payload: { ...payload, result }, message: 'Tool result processed', news: true, ...(withdrawn && { withdrawn }) };
+  }
+
+  /** A result that came after the call had ended. */
+  *#settleLate(tx: Transaction, execution: ExecutionRow, payload: PayloadRow, input: ResultInput, resultDigest: string, now: number): Unit<Settled> {
+    if (execution.result_digest === resultDigest) return { execution, payload, message: 'Tool result was known already' };
+    if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
+    yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest });
+    yield* tx.update('payloads', execution.id, { late_result: (input.result ?? null) as Json });
+    tx.announce(execution.user_id, {
+      events: [
+        { projectId: execution.project_id, event: resultEvent(execution, input.result ?? null, now, { late: true }) },
+        { projectId: execution.project_id, event: ackEvent(execution.id, 'received', now) },
+      ],
+      audit: [{ action: 'call.late_result', subject: execution.id, data: { result: resultDigest } }],
+    });
+    return { execution, payload, message: 'Tool result stored; the call had ended before' };
+  }
+
+  /** The runner found that what was approved is not what is there: nothing started, the person is asked again. */
+  *#staleResult(tx: Transaction, execution: ExecutionRow, payload: PayloadRow, input: ResultInput): Unit<Settled> {
+    const { message } = errorFrom(input) as { message: string };
+    const asked = yield* this.#asksAgain().askAgain(tx, execution, payload, message);
+    const current = (yield* tx.get('tool_executions', execution.id)) as ExecutionRow;
+    return { execution: current, payload, message: 'The person is asked again', ...(asked ? { asked } : { news: true }) };
+  }
+
+  /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). */
+  *#started(tx: Transaction, execution: ExecutionRow, input: ResultInput): Unit<ExecutionRow> {
+    if (execution.status !== 'approved') return execution;
+    const nothingRan = input.status !== 'completed';
+    if (execution.risk_level !== 'LOW' && !nothingRan) {
+      throw new Refusal('ILLEGAL_TRANSITION', { from: 'approved', to: input.status, tool_id: execution.id });
+    }
+    if (execution.runner_id !== null && input.runner_id !== undefined && input.runner_id !== execution.runner_id) {
+      throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
+    }
+    // Both steps are in this one transaction; only the last is written.
+    return { ...execution, status: 'executing' };
+  }
+
+  #retryDelay(execution: ExecutionRow, code: ErrorCode): number | undefined {
+    if (execution.risk_level !== 'LOW' || execution.status !== 'executing' || execution.cancel_requested) return undefined;
+    return passing.has(code) ? RETRY_AFTER_MS[execution.attempt - 1] : undefined;
+  }
+
+  async progress(
+    caller: Caller,
+    toolId: string,
+    input: { progress: number | null; message: string | null; output: { stream: 'stdout' | 'stderr'; chunk: string } | null; runner_id?: string | undefined },
+  ): Promise<void> {
+    if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
+    const { execution } = await this.#deps.store.read((tx) => this.#rowsOf(tx as Transaction, caller, toolId));
+    if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
+    const { progress, message, output } = input;
+    const event = progressEvent(execution, { progress, message, output }, this.#deps.store.now());
+    this.#deps.bus.publish({ kind: 'passing', userId: caller.userId, projectId: execution.project_id, event });
+  }
+
+  /** EX-8: at once where nothing runs; while executing it is a request, and the runner's report decides. */
+  async cancel(caller: Caller, toolId: string, reason: string): Promise<ExecutionRow> {
+    const { store, outcomes } = this.#deps;
+    const { execution, withdrawn } = await store.write((tx) => this.#cancel(tx, caller, toolId, reason));
+    if (withdrawn) this.#approvals?.withdrawn(withdrawn);
+    if (isFinal(execution.status)) {
+      this.#runnerless.clear(toolId);
+      this.#retries.clear(toolId);
+      outcomes.settled(execution, null, undefined);
+    }
+    return execution;
+  }
+
+  *#cancel(tx: Transaction, caller: Caller, toolId: string, reason: string): Unit<{ execution: ExecutionRow; withdrawn: ApprovalRow | undefined }> {
+    const now = this.#deps.store.now();
+    const { execution } = yield* this.#rowsOf(tx, caller, toolId);
+    if (caller.scope === 'agent' && execution.requested_by !== caller.tokenId) throw notFound('tool call');
+    if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
+    const told = execution.runner_id !== null ? [{ projectId: execution.project_id, event: cancelEvent(execution, reason, now) }] : [];
+    const audit = [{ action: 'call.cancel_requested', subject: toolId, data: { token: caller.tokenId, reason } }];
+    if (execution.status === 'executing') {
+      yield* tx.update('tool_executions', toolId, { cancel_requested: true });
+      const events = told.length > 0 ? told : [{ projectId: execution.project_id, event: cancelEvent(execution, reason, now) }];
+      tx.announce(caller.userId, { events, audit });
+      return { execution: { ...execution, cancel_requested: true }, withdrawn: undefined };
+    }
+    const withdrawn = yield* this.#asksAgain().withdrawApproval(tx, execution, now);
+    const ended = yield* transition(tx, execution, 'cancelled', failure('EXECUTION_CANCELLED', reason, now));
+    tx.announce(caller.userId, {
+      events: [...told, { projectId: ended.project_id, event: resultEvent(ended, null, now) }],
+      audit: [...audit, { action: 'call.cancelled', subject: toolId, data: {} }],
+    });
+    return { execution: ended, withdrawn };
+  }
+
+  /** EX-7: for each call the runner names, what it should do with it. */
+  async heartbeat(caller: Caller, runnerId: string, calls: readonly string[]): Promise<Record<string, 'go_on' | 'cancel' | 'acknowledged'>> {
+    const { store, runners } = this.#deps;
+    runners.alive(caller.userId, runnerId);
+    return store.read(function* (tx) {
+      const answers: Record<string, 'go_on' | 'cancel' | 'acknowledged'> = {};
+      for (const toolId of calls) {
+        const row = yield* tx.get('tool_executions', toolId);
+        if (!row || row.user_id !== caller.userId) answers[toolId] = 'cancel';
+        else if (row.result_digest !== null) answers[toolId] = 'acknowledged';
+        else if (row.cancel_requested || isFinal(row.status)) answers[toolId] = 'cancel';
+        else answers[toolId] = 'go_on';
+      }
+      return answers;
+    });
+  }
+
+  /** A runner connected: calls that nobody had are its own now. */
+  async runnerConnected(runner: ConnectedRunner): Promise<void> {
+    const { store } = this.#deps;
+    const waiting = await store.read((tx) => tx.unassignedExecutions(runner.userId));
+    for (const { id } of waiting) {
+      const given = await store.write((tx) => this.#give(tx, id, runner));
+      if (given) this.#runnerless.clear(id);
+    }
+  }
+
+  *#give(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<boolean> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (execution?.status !== 'approved' || execution.runner_id !== null) return false;
+    const project = yield* tx.get('projects', execution.project_id);
+    if (project?.workspace !== runner.workspace) return false;
+    const payload = yield* tx.get('payloads', toolId);
+    yield* tx.update('tool_executions', toolId, { runner_id: runner.id });
+    const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
+    yield* this.signal(tx, { ...execution, runner_id: runner.id }, payload?.params ?? {}, grant);
+    return true;
+  }
+
+  /** EX-7: a lease ended. A harmless call is given to somebody else; the outcome of another one is unknown. */
+  async runnerLost(runner: ConnectedRunner): Promise<void> {
+    const { store, outcomes } = this.#deps;
+    for (const { id } of await store.read((tx) => tx.openExecutionsOf(runner.id))) {
+      const changed = await store.write((tx) => this.#takeFrom(tx, id, runner));
+      if (!changed) continue;
+      if (isFinal(changed.status)) outcomes.settled(changed, null, undefined);
+      else this.signalled(changed);
+    }
+  }
+
+  *#takeFrom(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
+    const now = this.#deps.store.now();
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (!execution || execution.runner_id !== runner.id || isFinal(execution.status)) return undefined;
+    if (execution.status === 'executing' && execution.risk_level !== 'LOW') {
+      const message = new Refusal('RUNNER_LOST').message;
+      const lost = yield* transition(tx, execution, 'failed', failure('RUNNER_LOST', message, now));
+      tx.announce(lost.user_id, {
+        events: [{ projectId: lost.project_id, event: resultEvent(lost, null, now) }],
+        audit: [{ action: 'call.runner_lost', subject: toolId, data: { runner: runner.id } }],
+      });
+      return lost;
+    }
+    if (execution.status === 'awaiting_approval') return undefined;
+    const payload = yield* tx.get('payloads', toolId);
+    const next = this.#deps.runners.pick(runner.userId, runner.workspace, null);
+    const patch = { runner_id: next?.id ?? null, attempt: execution.attempt + 1 };
+    const freed: ExecutionRow =
+      execution.status === 'executing'
+        ? yield* transition(tx, execution, 'approved', patch)
+        : { ...execution, ...patch };
+    if (execution.status === 'approved') yield* tx.update('tool_executions', toolId, patch);
+    const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
+    return yield* this.signal(tx, freed, payload?.params ?? {}, grant);
+  }
+
+  /** At start: who waits for a runner counts anew; calls that were being retried are signalled again. */
+  async resume(): Promise<void> {
+    const open = await this.#deps.store.read((tx) => tx.executionsIn(['approved']));
+    for (const execution of open) {
+      if (execution.runner_id === null) this.#runnerless.set(execution.id, timing.runnerWaitSeconds * 1000);
+    }
+  }
+
+  close(): void {
+    this.#runnerless.close();
+    this.#retries.close();
+  }
+
+  async #signalAgain(toolId: string): Promise<void> {
+    const changed = await this.#deps.store.write((tx) => this.#resignal(tx, toolId));
+    if (changed) this.signalled(changed);
+  }
+
+  *#resignal(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (execution?.status !== 'approved') return undefined;
+    const payload = yield* tx.get('payloads', toolId);
+    return yield* this.signal(tx, execution, payload?.params ?? {}, undefined);
+  }
+
+  async #failWithoutRunner(toolId: string): Promise<void> {
+    const ended = await this.#deps.store.write((tx) => this.#noRunner(tx, toolId));
+    if (ended) this.#deps.outcomes.settled(ended, null, undefined);
+  }
+
+  *#noRunner(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
+    const now = this.#deps.store.now();
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (execution?.status !== 'approved' || execution.runner_id !== null) return undefined;
+    const project = yield* tx.get('projects', execution.project_id);
+    const { message } = new Refusal('NO_RUNNER', { workspace: project?.workspace ?? 'the workspace' });
+    const ended = yield* transition(tx, execution, 'failed', failure('NO_RUNNER', message, now));
+    tx.announce(ended.user_id, {
+      events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
+      audit: [{ action: 'call.no_runner', subject: toolId, data: {} }],
+    });
+    return ended;
+  }
+
+  /** EX-10: the person is told which workspace to open. */
+  async #tellThatNobodyIsThere(execution: ExecutionRow): Promise<void> {
+    const { store, bus } = this.#deps;
+    const project = await store.read((tx) => tx.get('projects', execution.project_id));
+    const { message } = new Refusal('NO_RUNNER', { workspace: project?.workspace ?? 'the workspace' });
+    const event = progressEvent(execution, { progress: null, message, output: null }, store.now());
+    bus.publish({ kind: 'passing', userId: execution.user_id, projectId: execution.project_id, event });
+  }
+
+  *#rowsOf(tx: Transaction, caller: Caller, toolId: string): Unit<{ execution: ExecutionRow; payload: PayloadRow }> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (!execution || execution.user_id !== caller.userId) throw notFound('tool call');
+    const payload = yield* tx.get('payloads', toolId);
+    if (!payload) throw notFound('tool call');
+    return { execution, payload };
+  }
+
+  #asksAgain(): AsksAgain {
+    if (!this.#approvals) throw new Error('The dispatcher was used before its ApprovalManager was set');
+    return this.#approvals;
+  }
+}
+
+interface Settled {
+  readonly execution: ExecutionRow;
+  readonly payload: PayloadRow;
+  readonly message: string;
+  /** The call ended with this result: who waits is answered. */
+  readonly news?: boolean;
+  readonly asked?: ApprovalRow;
+  readonly withdrawn?: ApprovalRow;
+  readonly retryAfterMs?: number;
+}
+
+const isStale = (input: ResultInput): boolean =>
+  input.status === 'failed' && typeof input.error === 'object' && input.error.code === 'APPROVAL_STALE';
+
+/** A runner's error with one of our codes; another code is kept as EXECUTION_FAILED, its words stay. */
+function errorFrom(input: ResultInput): { code: ErrorCode; message: string } | undefined {
+  if (input.status === 'completed') return undefined;
+  const { error } = input;
+  if (error === undefined) return { code: 'EXECUTION_CANCELLED', message: new Refusal('EXECUTION_CANCELLED').message };
+  if (typeof error === 'string') return { code: input.status === 'cancelled' ? 'EXECUTION_CANCELLED' : 'EXECUTION_FAILED', message: error };
+  return { code: Object.hasOwn(errorCodes, error.code) ? (error.code as ErrorCode) : 'EXECUTION_FAILED', message: error.message };
+}

@@ -1,0 +1,90 @@
+import { isFinal, type ToolOutcome } from '@countersign/protocol';
+import { errorOf } from './call-events.ts';
+import type { ApprovalRow, ExecutionRow, Json, PayloadRow } from './rows.ts';
+import type { Bus, Store } from './store.ts';
+import { Waiters } from './waiters.ts';
+
+/** Who waits for a call to end, and the answer they get (EX-3). */
+export class Outcomes {
+  readonly #store: Store;
+  readonly #bus: Bus;
+  readonly #waiting = new Waiters<ToolOutcome>();
+  readonly #unsubscribe: () => void;
+
+  constructor(store: Store, bus: Bus) {
+    this.#store = store;
+    this.#bus = bus;
+    this.#unsubscribe = bus.subscribe((hint) => {
+      if (hint.kind === 'settled' && this.#waiting.has(hint.toolId)) void this.#look(hint.toolId);
+    });
+  }
+
+  /** Resolves when the call is in a final state, also when it was before or another node settles it. */
+  wait(toolId: string): Promise<ToolOutcome> {
+    return this.#waiting.wait(toolId);
+  }
+
+  /** The same for a call that may have ended before we began to wait. */
+  async of(toolId: string): Promise<ToolOutcome> {
+    const outcome = this.#waiting.wait(toolId);
+    await this.#look(toolId);
+    return outcome;
+  }
+
+  /** After the commit that ended a call: answers who waits here, and hints to others. */
+  settled(execution: ExecutionRow, result: Json, approval: ApprovalRow | undefined, params?: PayloadRow): void {
+    if (this.#waiting.has(execution.id)) {
+      const outcome = outcomeOf(execution, result, approval, params);
+      if (outcome) this.#waiting.settle(execution.id, outcome);
+    }
+    this.#bus.publish({ kind: 'settled', toolId: execution.id });
+  }
+
+  /** The slow tick: a lost hint costs a moment, never an answer. */
+  async tick(): Promise<void> {
+    for (const toolId of this.#waiting.keys()) await this.#look(toolId);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  async #look(toolId: string): Promise<void> {
+    const found = await this.#store.read(function* (tx) {
+      const execution = yield* tx.get('tool_executions', toolId);
+      if (!execution || !isFinal(execution.status)) return undefined;
+      const payload = yield* tx.get('payloads', toolId);
+      const approval = execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+      return { execution, payload, approval };
+    });
+    if (!found) return;
+    const outcome = outcomeOf(found.execution, found.payload?.result ?? null, found.approval, found.payload);
+    if (outcome) this.#waiting.settle(toolId, outcome);
+  }
+}
+
+/** The answer to the agent; undefined while the call has not ended. */
+export function outcomeOf(
+  execution: ExecutionRow,
+  result: Json,
+  approval: ApprovalRow | undefined,
+  payload: PayloadRow | undefined,
+): ToolOutcome | undefined {
+  const edited = payload && JSON.stringify(payload.params) !== JSON.stringify(payload.requested_params);
+  const answer = {
+    tool_id: execution.id,
+    tool_call_id: execution.tool_call_id,
+    tool_name: execution.tool_name,
+    approval_id: execution.approval_id,
+    execution_time_ms: execution.execution_time_ms,
+    executed_params: edited ? payload.params : null,
+  };
+  const error = errorOf(execution);
+  if (execution.status === 'completed') return { ...answer, status: 'completed', result, error: null } as ToolOutcome;
+  if (!error) return undefined;
+  if (execution.status === 'rejected') {
+    const reason = approval?.reason ?? null;
+    return { ...answer, status: 'rejected', result: null, error, reason, user_message: approval?.message ?? null } as ToolOutcome;
+  }
+  return { ...answer, status: execution.status, result, error } as ToolOutcome;
+}

@@ -1,0 +1,80 @@
+import type { PolicyFile, PolicyRule } from '@countersign/protocol';
+import { readPolicyFile, type SecretMasker, ToolCallPolicy } from '@countersign/policy';
+import { Refusal } from './refusal.ts';
+import type { Json, JsonObject } from './rows.ts';
+import type { Store, Transaction, Unit } from './store.ts';
+
+/** A workspace that no runner has named yet is judged by text as this. */
+const UNKNOWN_WORKSPACE = '/workspace';
+
+/**
+ * The policy of each person in each workspace, made once and kept until the person changes it. A workspace's own
+ * file is on the person's machine: the runner joins it to its verdict (VA-8).
+ */
+export class PolicyBook {
+  readonly #store: Store;
+  readonly #masker: SecretMasker;
+  readonly #cached = new Map<string, Map<string, ToolCallPolicy>>();
+
+  constructor(store: Store, masker: SecretMasker) {
+    this.#store = store;
+    this.#masker = masker;
+  }
+
+  /** Synchronously when it is known already, which spares the hot path a turn. */
+  policyFor(userId: string, workspace: string | null): ToolCallPolicy | Promise<ToolCallPolicy> {
+    const root = workspace ?? UNKNOWN_WORKSPACE;
+    return this.#cached.get(userId)?.get(root) ?? this.#load(userId, root);
+  }
+
+  /** Another node or this one changed it: read again at the next call. */
+  forget(userId: string): void {
+    this.#cached.delete(userId);
+  }
+
+  async policyFile(userId: string): Promise<PolicyFile> {
+    const row = await this.#store.read((tx) => tx.get('policies', userId));
+    return row?.policy ?? { version: 1, rules: [] };
+  }
+
+  /** Replaces the person's own policy. An invalid one changes nothing. */
+  async replace(userId: string, file: PolicyFile): Promise<PolicyFile> {
+    const reading = readPolicyFile(JSON.stringify(file), 'person');
+    if (!reading.ok) throw new Refusal('POLICY_INVALID', { problem: reading.problem });
+    const now = this.#store.now();
+    await this.#store.write(function* (tx) {
+      yield* putPolicy(tx, userId, file, now);
+      tx.announce(userId, { audit: [{ action: 'policy.replaced', subject: userId, data: { rules: file.rules.length } }] });
+    });
+    this.forget(userId);
+    return file;
+  }
+
+  /** Inside a unit: one more rule of the person's own (AP-4, "always"). */
+  *addRule(tx: Transaction, userId: string, rule: PolicyRule): Unit<void> {
+    const row = yield* tx.get('policies', userId);
+    const file: PolicyFile = row?.policy ?? { version: 1, rules: [] };
+    yield* putPolicy(tx, userId, { ...file, rules: [...file.rules, rule] }, this.#store.now());
+  }
+
+  /** Parameters as records and logs may show them (DA-3). */
+  mask(params: JsonObject): Json {
+    return this.#masker.maskValue(params) as Json;
+  }
+
+  async #load(userId: string, root: string): Promise<ToolCallPolicy> {
+    const file = await this.policyFile(userId);
+    const reading = readPolicyFile(JSON.stringify(file), 'person');
+    // A stored policy was valid when it was saved. Should it not be now, nothing of it may loosen anything.
+    const policy = new ToolCallPolicy({ root, policies: reading.ok ? [reading.policy] : [] });
+    const known = this.#cached.get(userId) ?? new Map<string, ToolCallPolicy>();
+    known.set(root, policy);
+    this.#cached.set(userId, known);
+    return policy;
+  }
+}
+
+function* putPolicy(tx: Transaction, userId: string, policy: PolicyFile, now: number): Unit<void> {
+  const changed = yield* tx.update('policies', userId, { policy, updated_at: now });
+  if (!changed) yield* tx.insert('policies', { id: userId, user_id: userId, policy, updated_at: now });
+}

@@ -1,0 +1,186 @@
+import type { CountersignEvent } from '@countersign/protocol';
+import type { StoredEvent } from './rows.ts';
+import type { Bus, Hint, Store } from './store.ts';
+
+/** Where a stream's events go: an SSE response, or an array in a test. */
+export interface StreamSink {
+  /** False when the client is too slow: it is cut off, and resumes by id (EV-4). */
+  send(event: CountersignEvent, id: number | undefined): boolean;
+  /** Everything up to this id has been sent or does not concern this client: it may resume from there. */
+  end(): void;
+}
+
+export interface StreamOptions {
+  readonly userId: string;
+  /** Undefined: all of the person's projects. */
+  readonly projectId: string | undefined;
+  /** A client that executes (EV-3). */
+  readonly runnerId: string | undefined;
+  /** Where a client that was here before left off. */
+  readonly lastEventId: number | undefined;
+}
+
+/** Events kept in memory for one slow replay before it reads from the store again. */
+const PAGE = 500;
+
+/**
+ * Sends each client the events of its person, in order, each once, from where it left off (EV-1 to EV-4). The
+ * store is the truth: a hint only says that there is something to read; its events are used when they continue
+ * what was sent, which they nearly always do.
+ */
+export class StreamManager {
+  readonly #store: Store;
+  readonly #byUser = new Map<string, Set<OpenStream>>();
+  readonly #unsubscribe: () => void;
+
+  constructor(store: Store, bus: Bus) {
+    this.#store = store;
+    this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
+  }
+
+  /**
+   * Opens a stream. `snapshot` gives what is pending for a client that comes without an id (EV-2). The answer
+   * closes it; closing twice is harmless.
+   */
+  async open(options: StreamOptions, sink: StreamSink, snapshot: () => Promise<readonly CountersignEvent[]>): Promise<() => void> {
+    const { oldest, newest } = await this.#store.read((tx) => tx.eventBounds(options.userId));
+    const { lastEventId } = options;
+    const isKnown = lastEventId !== undefined && lastEventId <= newest && lastEventId >= oldest - 1;
+    const stream = new OpenStream(options, sink, isKnown ? lastEventId : newest);
+    // Registered before the snapshot is read: what is committed meanwhile is newer and follows it.
+    this.#add(stream);
+    if (!isKnown) {
+      if (lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
+      for (const event of await snapshot()) stream.pass(event);
+    }
+    stream.ready = true;
+    await this.#catchUp(stream);
+    return () => this.#remove(stream);
+  }
+
+  /** Whether somebody listens who is no runner (EV-3). */
+  hasPlainListener(userId: string): boolean {
+    for (const stream of this.#byUser.get(userId) ?? []) if (stream.options.runnerId === undefined) return true;
+    return false;
+  }
+
+  get size(): number {
+    let count = 0;
+    for (const streams of this.#byUser.values()) count += streams.size;
+    return count;
+  }
+
+  /** The slow tick: whoever missed a hint catches up. */
+  async tick(): Promise<void> {
+    for (const streams of this.#byUser.values()) for (const stream of streams) await this.#catchUp(stream);
+  }
+
+  /** Ends every stream; clients reconnect elsewhere or later, from where they are. */
+  close(): void {
+    this.#unsubscribe();
+    for (const streams of this.#byUser.values()) for (const stream of streams) stream.end();
+    this.#byUser.clear();
+  }
+
+  #hinted(hint: Hint): void {
+    if (hint.kind === 'passing') {
+      for (const stream of this.#byUser.get(hint.userId) ?? []) {
+        if (stream.concerns(hint.projectId, hint.event)) this.#check(stream, stream.pass(hint.event));
+      }
+    } else if (hint.kind === 'events') {
+      for (const stream of this.#byUser.get(hint.userId) ?? []) {
+        if (stream.ready && hint.events && hint.events[0]?.id === stream.sentUpTo + 1 && !stream.catchingUp) {
+          this.#check(stream, stream.sendAll(hint.events));
+        } else if (stream.ready) void this.#catchUp(stream);
+      }
+    }
+  }
+
+  /** Reads what the stream has not sent yet. One reader at a time for each stream. */
+  async #catchUp(stream: OpenStream): Promise<void> {
+    if (stream.catchingUp) {
+      stream.askedAgain = true;
+      return;
+    }
+    stream.catchingUp = true;
+    try {
+      do {
+        stream.askedAgain = false;
+        for (;;) {
+          const events = await this.#store.read((tx) => tx.events(stream.options.userId, stream.sentUpTo, PAGE));
+          if (events.length === 0 || !this.#check(stream, stream.sendAll(events))) break;
+        }
+      } while (stream.askedAgain);
+    } finally {
+      stream.catchingUp = false;
+    }
+  }
+
+  #check(stream: OpenStream, kept: boolean): boolean {
+    if (!kept) this.#remove(stream);
+    return kept;
+  }
+
+  #add(stream: OpenStream): void {
+    const streams = this.#byUser.get(stream.options.userId) ?? new Set();
+    streams.add(stream);
+    this.#byUser.set(stream.options.userId, streams);
+  }
+
+  #remove(stream: OpenStream): void {
+    const streams = this.#byUser.get(stream.options.userId);
+    streams?.delete(stream);
+    if (streams?.size === 0) this.#byUser.delete(stream.options.userId);
+    stream.end();
+  }
+}
+
+class OpenStream {
+  readonly options: StreamOptions;
+  readonly #sink: StreamSink;
+  sentUpTo: number;
+  ready = false;
+  catchingUp = false;
+  askedAgain = false;
+  #ended = false;
+
+  constructor(options: StreamOptions, sink: StreamSink, sentUpTo: number) {
+    this.options = options;
+    this.#sink = sink;
+    this.sentUpTo = sentUpTo;
+  }
+
+  sendAll(events: readonly StoredEvent[]): boolean {
+    for (const { id, project_id, event } of events) {
+      if (id <= this.sentUpTo) continue;
+      this.sentUpTo = id;
+      if (!this.concerns(project_id, event)) continue;
+      if (this.#ended || !this.#sink.send(event, id)) return false;
+    }
+    return true;
+  }
+
+  /** An event without an id of its own. */
+  pass(event: CountersignEvent): boolean {
+    return !this.#ended && this.#sink.send(event, undefined);
+  }
+
+  reset(reason: string): void {
+    this.pass({ event: 'stream.reset', data: { reason, timestamp: new Date().toISOString() } });
+  }
+
+  /** Signals go to the chosen runner only; to everybody else only while no runner was there (EV-3). */
+  concerns(projectId: string | null, event: CountersignEvent): boolean {
+    const { projectId: wanted, runnerId } = this.options;
+    if (wanted !== undefined && projectId !== null && projectId !== wanted) return false;
+    if (event.event !== 'tool.execution_signal' && event.event !== 'tool.undo') return true;
+    const chosen = event.data.runner_id;
+    return chosen === null ? runnerId === undefined : chosen === runnerId;
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#sink.end();
+  }
+}

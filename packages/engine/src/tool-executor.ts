@@ -1,0 +1,180 @@
+import { type ErrorCode, isFinal, type ToolOutcome } from '@countersign/protocol';
+import { type Decision, isRefused } from '@countersign/policy';
+import type { ApprovalManager } from './approval-manager.ts';
+import { callEvent, resultEvent } from './call-events.ts';
+import type { CallRequest } from './call-request.ts';
+import { digestOf } from './digests.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { failure } from './execution-record.ts';
+import { grantCovers, offeredScopes } from './grant-book.ts';
+import { newId } from './ids.ts';
+import { type Outcomes, outcomeOf } from './outcomes.ts';
+import type { PolicyBook } from './policy-book.ts';
+import { Refusal } from './refusal.ts';
+import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import type { Store, Transaction, Unit } from './store.ts';
+
+export interface ToolExecutorDeps {
+  readonly store: Store;
+  readonly policies: PolicyBook;
+  readonly approvals: ApprovalManager;
+  readonly dispatcher: Dispatcher;
+  readonly outcomes: Outcomes;
+}
+
+/** At most this many approvals wait in one session (AG-3). */
+const MAX_PENDING_APPROVALS = 10;
+/** A call that was rejected this often is not asked again (AG-3). */
+const MAX_REJECTIONS = 2;
+
+/**
+ * Takes one tool call from the agent's request to its outcome (EX-1). To learn the system, start here:
+ * validate and assess (policy), record, ask (ApprovalManager), signal the runner (Dispatcher), answer (Outcomes).
+ */
+export class ToolExecutor {
+  readonly #deps: ToolExecutorDeps;
+
+  constructor(deps: ToolExecutorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves with the final state, whenever that is: the rows, not this promise, carry the call. */
+  async executeTool(request: CallRequest): Promise<ToolOutcome> {
+    const { execution, payload } = await this.submit(request);
+    if (isFinal(execution.status)) return outcomeOf(execution, payload.result, undefined, payload) as ToolOutcome;
+    return this.#deps.outcomes.of(execution.id);
+  }
+
+  /** Records the call and sets it going; resolves once that is committed. */
+  async submit(request: CallRequest): Promise<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
+    const { store, policies, approvals, dispatcher } = this.#deps;
+    const policy = await policies.policyFor(request.userId, request.project.workspace);
+    const decision = policy.decide(request.toolName, request.toolParams);
+    const recorded = await store.write((tx) => this.#record(tx, request, decision));
+    if (recorded.approval) approvals.watch(recorded.approval);
+    else dispatcher.signalled(recorded.execution);
+    return recorded;
+  }
+
+  *#record(
+    tx: Transaction,
+    request: CallRequest,
+    decision: Decision,
+  ): Unit<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
+    const known = request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
+    if (known) {
+      const payload = yield* tx.get('payloads', known.id);
+      if (payload) return { execution: known, payload, approval: undefined };
+    }
+    const now = this.#deps.store.now();
+    const fate = yield* this.#decideFate(tx, request, decision, now);
+    const execution = this.#newExecution(request, decision, fate, now);
+    // The parameters that run are those that were decided on: with the defaults of the tool's schema.
+    const params = (decision.call?.params ?? request.toolParams) as JsonObject;
+    const payload: PayloadRow = {
+      id: execution.id,
+      user_id: request.userId,
+      requested_params: params,
+      params,
+      result: null,
+      late_result: null,
+      created_at: now,
+    };
+    yield* tx.insert('tool_executions', execution);
+    yield* tx.insert('payloads', payload);
+    tx.announce(request.userId, {
+      events: [{ projectId: request.project.id, event: callEvent(execution, params, request.context as unknown as Json, now) }],
+      audit: [
+        {
+          action: 'call.recorded',
+          subject: execution.id,
+          data: { tool: execution.tool_name, params: execution.tool_params, status: execution.status, risk_level: execution.risk_level, by: request.requestedBy },
+        },
+      ],
+    });
+    switch (fate.kind) {
+      case 'refused':
+        tx.announce(request.userId, { events: [{ projectId: request.project.id, event: resultEvent(execution, null, now) }] });
+        return { execution, payload, approval: undefined };
+      case 'ask': {
+        const offered = decision.call && decision.details ? offeredScopes(decision.call, decision.details) : [];
+        const { agent, context } = request;
+        const approval = yield* this.#deps.approvals.requestToolApproval(tx, execution, { params, agent, context, offered });
+        return { execution, payload, approval };
+      }
+      case 'run': {
+        const signalled = yield* this.#deps.dispatcher.signal(tx, execution, params, fate.grant);
+        return { execution: signalled, payload, approval: undefined };
+      }
+    }
+  }
+
+  /** What becomes of a call: refused, asked about, or run at once, and by whose word. */
+  *#decideFate(tx: Transaction, request: CallRequest, { verdict, assessed, allowedBy, call, details }: Decision, now: number): Unit<Fate> {
+    if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
+    if (allowedBy) return { kind: 'run', by: 'config', grant: undefined };
+    if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined };
+    const workspace = request.project.workspace ?? '';
+    for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
+      const covered = call && details && grantCovers(grant, call, details, { sessionId: request.sessionId, workspace, now });
+      if (covered && assessed) return { kind: 'run', by: 'config', grant };
+    }
+    const digest = digestOf([request.toolName, request.toolParams]);
+    if ((yield* tx.countRejections(request.sessionId, digest)) >= MAX_REJECTIONS) {
+      return refusedBy(new Refusal('REJECTED_BEFORE'));
+    }
+    if ((yield* tx.countPendingApprovals(request.sessionId)) >= MAX_PENDING_APPROVALS) {
+      return refusedBy(new Refusal('TOO_MANY_PENDING', { limit: MAX_PENDING_APPROVALS }));
+    }
+    return { kind: 'ask' };
+  }
+
+  #newExecution(request: CallRequest, { assessed, verdict }: Decision, fate: Fate, now: number): ExecutionRow {
+    const runs = fate.kind === 'run';
+    const workspace = request.project.workspace;
+    const runner = runs && workspace !== null ? this.#deps.dispatcher.runnerFor(request.userId, workspace, null) : undefined;
+    return {
+      id: newId(now),
+      user_id: request.userId,
+      project_id: request.project.id,
+      session_id: request.sessionId,
+      run_id: request.run?.runId ?? null,
+      step: request.run?.step ?? null,
+      call_index: request.run?.index ?? null,
+      tool_call_id: request.toolCallId,
+      requested_by: request.requestedBy,
+      tool_name: request.toolName,
+      tool_params: this.#deps.policies.mask(request.toolParams),
+      params_digest: digestOf([request.toolName, request.toolParams]),
+      status: runs ? 'approved' : fate.kind === 'ask' ? 'awaiting_approval' : 'failed',
+      risk_level: assessed?.decision ?? null,
+      reasons: verdict.reasons,
+      network: assessed?.network ?? false,
+      requires_approval: fate.kind === 'ask',
+      approval_id: fate.kind === 'ask' ? newId(now) : null,
+      approved_by: runs ? fate.by : null,
+      grant_id: runs ? (fate.grant?.id ?? null) : null,
+      digest: null,
+      runner_id: runner?.id ?? null,
+      attempt: runs ? 1 : 0,
+      cancel_requested: false,
+      error: null,
+      error_type: null,
+      execution_time_ms: null,
+      result_digest: null,
+      undoable: false,
+      created_at: now,
+      approved_at: runs ? now : null,
+      completed_at: null,
+      undone_at: null,
+      ...(fate.kind === 'refused' && failure(fate.code, fate.message, now)),
+    };
+  }
+}
+
+type Fate =
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'ask' }
+  | { readonly kind: 'run'; readonly by: 'auto' | 'config'; readonly grant: GrantRow | undefined };
+
+const refusedBy = ({ code, message }: Refusal): Fate => ({ kind: 'refused', code, message });
