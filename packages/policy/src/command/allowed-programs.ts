@@ -14,7 +14,28 @@ import { tar } from './programs/tar.ts';
 import { unzip } from './programs/unzip.ts';
 import { zip } from './programs/zip.ts';
 
-const programs = [grep, find, locate, ls, cat, head, tail, wc, gcc, python, node, npm, git, zip, unzip, tar, echo, date, pwd, whoami];
+const programs = [
+  grep,
+  find,
+  locate,
+  ls,
+  cat,
+  head,
+  tail,
+  wc,
+  gcc,
+  python,
+  node,
+  npm,
+  git,
+  zip,
+  unzip,
+  tar,
+  echo,
+  date,
+  pwd,
+  whoami,
+];
 
 /** VA-4: the programs that execute_command starts, by their exact name. */
 export const allowedPrograms: ReadonlyMap<string, Program> = new Map(

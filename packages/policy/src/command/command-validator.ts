@@ -5,8 +5,8 @@ import { allowedPrograms } from './allowed-programs.ts';
 import type { CommandCheck } from './command-check.ts';
 import { addedProgram } from './general-rules.ts';
 import { Judgement } from './judgement.ts';
-import { adviseInstead } from './program-advice.ts';
 import { refuseOutside } from './program.ts';
+import { adviseInstead } from './program-advice.ts';
 import { judgeScriptArguments, possiblePaths } from './script-arguments.ts';
 
 export interface CommandValidatorOptions {
@@ -29,7 +29,8 @@ export class CommandValidator {
     this.#maxCharacters = (options.limits ?? defaultLimits).commandCharacters;
   }
 
-  check(command: unknown, args: unknown): CommandCheck {
+  /** `from` is the workspace-relative directory that the program starts in; execute_command starts in the root. */
+  check(command: unknown, args: unknown, from = ''): CommandCheck {
     if (typeof command !== 'string') return refused(invalidParams('command must be text'));
     const program = allowedPrograms.get(command);
     const added = program ? undefined : this.#options.addedPrograms?.get(command);
@@ -39,7 +40,7 @@ export class CommandValidator {
     const problem = this.#findProblem(command, words);
     if (problem) return refused(problem);
 
-    const judgement = new Judgement(command, this.#options.paths);
+    const judgement = new Judgement(command, this.#options.paths, from);
     if (program) program.judge(words as string[], judgement);
     else judgeAdded(words as string[], added === 'HIGH' ? 'HIGH' : 'MEDIUM', judgement);
     return judgement.finish();
@@ -52,8 +53,14 @@ export class CommandValidator {
       if (typeof arg !== 'string') return invalidParams('args must be a list of texts');
       size += arg.length + 1;
       if (size > this.#maxCharacters) return tooLong(size, this.#maxCharacters);
-      if (arg.includes('\u0000')) return malformed(command, 'an argument that contains a NUL character', 'no program can receive it');
-      if (!arg.isWellFormed()) return malformed(command, 'an argument that is not valid Unicode', 'it cannot be displayed to the person');
+      if (arg.includes('\u0000'))
+        return malformed(command, 'an argument that contains a NUL character', 'no program can receive it');
+      if (!arg.isWellFormed())
+        return malformed(
+          command,
+          'an argument that is not valid Unicode',
+          'it cannot be displayed to the person',
+        );
     }
     return undefined;
   }
@@ -71,14 +78,26 @@ const refused = (verdict: Refused): CommandCheck => ({ verdict, operands: [] });
 function notAllowed(command: string): Refused {
   const shown = command.length <= 200 ? command.toWellFormed() : `${command.slice(0, 200).toWellFormed()}…`;
   const why = `"${shown}" is not one of the programs that may run without a shell`;
-  return refuse('COMMAND_NOT_ALLOWED', { command: shown, advice: adviseInstead(shown) }, { rule: 'CMD-PROGRAM', why, operand: shown });
+  return refuse(
+    'COMMAND_NOT_ALLOWED',
+    { command: shown, advice: adviseInstead(shown) },
+    { rule: 'CMD-PROGRAM', why, operand: shown },
+  );
 }
 
 const invalidParams = (problem: string): Refused =>
   refuse('INVALID_PARAMS', { tool: 'execute_command', problem }, { rule: 'CMD-ARGS-1', why: problem });
 
 const malformed = (program: string, argument: string, problem: string): Refused =>
-  refuse('ARGUMENT_REFUSED', { program, argument, problem }, { rule: 'CMD-ARGS-2', why: `has ${argument}: ${problem}` });
+  refuse(
+    'ARGUMENT_REFUSED',
+    { program, argument, problem },
+    { rule: 'CMD-ARGS-2', why: `has ${argument}: ${problem}` },
+  );
 
 const tooLong = (size: number, limit: number): Refused =>
-  refuse('COMMAND_TOO_LONG', { size, limit }, { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' });
+  refuse(
+    'COMMAND_TOO_LONG',
+    { size, limit },
+    { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' },
+  );

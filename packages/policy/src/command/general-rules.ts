@@ -6,7 +6,14 @@ export const onlyReads: CommandRule = {
   id: 'CMD-READ',
   risk: 'LOW',
   why: 'only reads inside the workspace',
-  matches: ['cat README.md', 'grep -rn TODO src', 'ls -la', "find . -name '*.md'", 'wc -l README.md', 'head -3 README.md'],
+  matches: [
+    'cat README.md',
+    'grep -rn TODO src',
+    'ls -la',
+    "find . -name '*.md'",
+    'wc -l README.md',
+    'head -3 README.md',
+  ],
   doesNotMatch: ['find . -L', 'git status', 'tail -f logs/app.log'],
 };
 
@@ -22,7 +29,13 @@ export const unknownOption: CommandRule = {
   id: 'CMD-UNKNOWN-1',
   risk: 'MEDIUM',
   why: 'has an option that Countersign does not know, so its effect is not known either',
-  matches: ['ls --frobnicate', 'cat -Y README.md', 'grep --in x README.md', 'find . -frobnicate', 'pwd --all'],
+  matches: [
+    'ls --frobnicate',
+    'cat -Y README.md',
+    'grep --in x README.md',
+    'find . -frobnicate',
+    'pwd --all',
+  ],
   doesNotMatch: ['ls -la', 'grep --ignore x README.md', 'cat -- -Y', 'echo --frobnicate'],
 };
 
@@ -30,8 +43,18 @@ export const unknownOptionOfPowerful: CommandRule = {
   id: 'CMD-UNKNOWN-2',
   risk: 'HIGH',
   why: 'has an option that Countersign does not know, and this program can run code',
-  matches: ['git status --frobnicate', 'npm test --frobnicate', 'node --frobnicate src/app.js', 'python3 -Z src/server.py'],
-  doesNotMatch: ['git status --short', 'npm test', 'node src/app.js --frobnicate', 'python3 src/server.py -Z'],
+  matches: [
+    'git status --frobnicate',
+    'npm test --frobnicate',
+    'node --frobnicate src/app.js',
+    'python3 -Z src/server.py',
+  ],
+  doesNotMatch: [
+    'git status --short',
+    'npm test',
+    'node src/app.js --frobnicate',
+    'python3 src/server.py -Z',
+  ],
 };
 
 export const hardLinkedFile: CommandRule = {
@@ -55,7 +78,11 @@ export const writesToExecutingPlace: CommandRule = {
   id: 'CMD-LATER-1',
   risk: 'HIGH',
   why: 'writes to a place whose content another program executes later',
-  matches: ['gcc -o .git/hooks/pre-commit main.c', 'tar -xf bundle.tar -C .vscode', 'git diff --output=.envrc'],
+  matches: [
+    'gcc -o .git/hooks/pre-commit main.c',
+    'tar -xf bundle.tar -C .vscode',
+    'git diff --output=.envrc',
+  ],
   doesNotMatch: ['gcc -o app main.c', 'cat .git/config', 'git log .github/workflows'],
 };
 
@@ -71,7 +98,12 @@ export const sensitiveGlob: CommandRule = {
     "git diff -- '.env*'",
     "git show HEAD -- ':(glob)**/.env'",
   ],
-  doesNotMatch: ["grep -r x '--include=*.json' .", "grep -r x '--exclude=.env*' .", "git diff -- '*.ts'", "git diff -- ':!.env'"],
+  doesNotMatch: [
+    "grep -r x '--include=*.json' .",
+    "grep -r x '--exclude=.env*' .",
+    "git diff -- '*.ts'",
+    "git diff -- ':!.env'",
+  ],
 };
 
 export const unclearGlob: CommandRule = {
@@ -79,7 +111,11 @@ export const unclearGlob: CommandRule = {
   risk: 'MEDIUM',
   why: 'has a file pattern that also picks sensitive files',
   matches: ["grep -r x '--include=.*' .", "grep -r x '--include=c*' ."],
-  doesNotMatch: ["grep -r x '--include=*' .", "grep -r x '--include=*.js*' .", "grep -r x '--include=Makefile' ."],
+  doesNotMatch: [
+    "grep -r x '--include=*' .",
+    "grep -r x '--include=*.js*' .",
+    "grep -r x '--include=Makefile' .",
+  ],
 };
 
 export const addedProgram = (risk: 'MEDIUM' | 'HIGH'): CommandRule => ({

@@ -2,9 +2,21 @@
  * Whether a shell pattern (`*`, `?`, `[a-z]`, `\x`) matches a name, ignoring case. In doubt it matches: a class
  * such as `[[:alpha:]]` matches any character. Takes at most pattern × name steps, so no input can stall it.
  */
-export function globMatches(pattern: string, name: string): boolean {
+export function globMatcher(pattern: string): (name: string) => boolean {
   const p = pattern.toLowerCase();
-  const n = name.toLowerCase();
+  // Most patterns are settled by what they start and end with.
+  const prefix = /^[^*?[\\]*/.exec(p)?.[0] ?? '';
+  const suffix = p.slice(
+    Math.max(p.lastIndexOf('*'), p.lastIndexOf('?'), p.lastIndexOf(']'), p.lastIndexOf('\\') + 1) + 1,
+  );
+  const isBracketed = p.includes('[');
+  return (name) => {
+    const n = name.toLowerCase();
+    return n.startsWith(prefix) && (isBracketed || n.endsWith(suffix)) && matches(p, n);
+  };
+}
+
+function matches(p: string, n: string): boolean {
   let at = 0;
   let next = 0;
   let starAt = -1;
@@ -48,7 +60,8 @@ function bracketEnd(pattern: string, at: number): number {
   if (pattern[from] === '!' || pattern[from] === '^') from++;
   if (pattern[from] === ']') from++;
   for (let i = from; i < pattern.length; i++) {
-    const isClass = pattern[i] === '[' && (pattern[i + 1] === ':' || pattern[i + 1] === '.' || pattern[i + 1] === '=');
+    const isClass =
+      pattern[i] === '[' && (pattern[i + 1] === ':' || pattern[i + 1] === '.' || pattern[i + 1] === '=');
     const classEnd = isClass ? pattern.indexOf(`${pattern[i + 1]}]`, i + 2) : -1;
     if (classEnd > 0) i = classEnd + 1;
     else if (pattern[i] === ']') return i;

@@ -3,7 +3,13 @@ import type { CheckedPath, PathValidator } from '../path-validator.ts';
 import { allow, type Refused, refuse } from '../verdict.ts';
 import type { CommandCheck, CommandOperand } from './command-check.ts';
 import type { CommandRule } from './command-rule.ts';
-import { hardLinkedFile, hugeList, sensitiveGlob, unclearGlob, writesToExecutingPlace } from './general-rules.ts';
+import {
+  hardLinkedFile,
+  hugeList,
+  sensitiveGlob,
+  unclearGlob,
+  writesToExecutingPlace,
+} from './general-rules.ts';
 import { judgeGlob } from './sensitive-glob.ts';
 
 export type PathUse = CommandOperand['use'];
@@ -14,8 +20,9 @@ const MOST_OPERANDS = 1_000;
 /** Collects what is found out about one command. Findings only ever add risk; the first refusal stands. */
 export class Judgement {
   readonly program: string;
-  /** Workspace-relative directory that relative paths start in; `git -C` and `tar -C` change it. */
-  directory = '';
+  readonly #start: string;
+  /** Workspace-relative directory that relative paths start in. */
+  #directory: string;
   readonly #paths: PathValidator;
   readonly #reasons: (Reason & { readonly risk: RiskLevel })[] = [];
   readonly #seen = new Set<string>();
@@ -24,8 +31,11 @@ export class Judgement {
   #network = false;
   #refused: Refused | undefined;
 
-  constructor(program: string, paths: PathValidator) {
+  /** `start` is the workspace-relative directory that the program is started in. */
+  constructor(program: string, paths: PathValidator, start = '') {
     this.program = program;
+    this.#start = start;
+    this.#directory = start;
     this.#paths = paths;
   }
 
@@ -58,7 +68,7 @@ export class Judgement {
   /** Checks a path that the command uses. `-` is standard input or output for all our programs. */
   path(text: string, use: PathUse): CheckedPath | undefined {
     if (this.#refused || text === '-') return undefined;
-    const checked = this.#paths.check(text, this.directory);
+    const checked = this.#paths.check(text, this.#directory);
     if (!checked.ok) {
       this.#refused = checked.refused;
       return undefined;
@@ -71,9 +81,27 @@ export class Judgement {
     return checked;
   }
 
+  /** Changes where relative paths start, as `git -C` and `tar -C` do. */
+  enter(text: string, use: PathUse): void {
+    const checked = this.path(text, use);
+    if (!checked) return;
+    this.#directory = checked.relative;
+    // A directory deeper than any path may be long names nothing; checking it whole says so.
+    if (checked.relative.length > text.length && checked.relative.length > 4096)
+      this.path(`./${checked.relative}`, use);
+  }
+
+  /** Does `work` with relative paths starting where the program did, wherever `enter` went. */
+  fromStart(work: () => void): void {
+    const directory = this.#directory;
+    this.#directory = this.#start;
+    work();
+    this.#directory = directory;
+  }
+
   /** What the PathValidator would say, without recording it. */
   look(text: string): ReturnType<PathValidator['check']> {
-    return this.#paths.check(text, this.directory);
+    return this.#paths.check(text, this.#directory);
   }
 
   /** A pattern that picks files by name: it must not be a way to reach a sensitive one. */

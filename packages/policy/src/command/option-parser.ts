@@ -2,7 +2,12 @@ import type { OptionRow, OptionTable } from './option-table.ts';
 
 /** One thing on a command line, in the order in which the program meets it. */
 export type Word =
-  | { readonly kind: 'option'; readonly row: OptionRow; readonly spelled: string; readonly value: string | undefined }
+  | {
+      readonly kind: 'option';
+      readonly row: OptionRow;
+      readonly spelled: string;
+      readonly value: string | undefined;
+    }
   | { readonly kind: 'unknown'; readonly spelled: string; readonly value: string | undefined }
   | { readonly kind: 'operand'; readonly text: string; readonly afterDashes: boolean };
 
@@ -82,15 +87,19 @@ function findLong(name: string, table: OptionTable): readonly OptionRow[] {
 /** Returns whether `next` was taken as the value. */
 function readShort(arg: string, next: string | undefined, table: OptionTable, words: Word[]): boolean {
   const isCount = table.numbers === 'count' && isDigit(arg[1]);
+  let isUnknown = false;
   for (let at = 1; at < arg.length; at++) {
     const letter = arg[at] as string;
     if (table.numbers !== undefined && isDigit(letter)) {
-      if (arg.length > 2 || at === arg.length - 1) words.push({ kind: 'option', row: numberRow, spelled: arg, value: undefined });
       continue;
     }
     const row = table.short.get(letter);
     if (row === undefined) {
-      if (!isCount || !'bkmGTPEZYRQl'.includes(letter)) words.push({ kind: 'unknown', spelled: arg, value: arg.slice(at + 1) });
+      // Once is enough to know that the word is not understood; the letters after it still count.
+      if (!isUnknown && !(isCount && countSuffixes.includes(letter))) {
+        words.push({ kind: 'unknown', spelled: arg, value: arg.slice(at + 1) });
+        isUnknown = true;
+      }
       continue;
     }
     if (row.value === undefined || isCount) {
@@ -105,5 +114,7 @@ function readShort(arg: string, next: string | undefined, table: OptionTable, wo
   return false;
 }
 
-const numberRow: OptionRow = { names: '-NUM' };
-const isDigit = (character: string | undefined): boolean => character !== undefined && character >= '0' && character <= '9';
+/** Units of an old-style count: `head -5k`, `tail -3l`. */
+const countSuffixes = 'bklmEGPTYZRQ';
+const isDigit = (character: string | undefined): boolean =>
+  character !== undefined && character >= '0' && character <= '9';

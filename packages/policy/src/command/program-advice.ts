@@ -12,7 +12,9 @@ const byTool: Readonly<Record<string, string>> = {
 };
 
 const adviceFor: ReadonlyMap<string, string> = new Map(
-  Object.entries(byTool).flatMap(([tool, programs]) => programs.split(' ').map((program) => [program, `Use the tool ${tool} instead.`])),
+  Object.entries(byTool).flatMap(([tool, programs]) =>
+    programs.split(' ').map((program) => [program, `Use the tool ${tool} instead.`]),
+  ),
 );
 
 /** What a model should do instead of a command that is not allowed. */

@@ -58,4 +58,8 @@ export function refuseOutside(text: string, judgement: Judgement): void {
 }
 
 export const looksLikeOutsidePath = (text: string): boolean =>
-  text.startsWith('/') || text.startsWith('~/') || text === '..' || text.startsWith('../') || text.includes('/../');
+  text.startsWith('/') ||
+  text.startsWith('~/') ||
+  text === '..' ||
+  text.startsWith('../') ||
+  text.includes('/../');

@@ -1,13 +1,26 @@
 import { sensitivePlaces } from '../sensitive-places.ts';
 import { foldName } from '../workspace-path.ts';
-import { globMatches } from './glob-match.ts';
+import { globMatcher } from './glob-match.ts';
 
 /** Names of sensitive files and directories, to try a pattern on: the examples of VA-2 and a few more. */
 const sensitiveNames: readonly string[] = [
   ...new Set(
     [
-      ...sensitivePlaces.places.flatMap(({ matches, names = [], directories = [] }) => [...matches, ...names, ...directories]),
-      ...['.env.development', '.env.test', '.env.staging', '.env.prod', '.env.dev', 'id_rsa', 'id_ed25519', 'id_dsa'],
+      ...sensitivePlaces.places.flatMap(({ matches, names = [], directories = [] }) => [
+        ...matches,
+        ...names,
+        ...directories,
+      ]),
+      ...[
+        '.env.development',
+        '.env.test',
+        '.env.staging',
+        '.env.prod',
+        '.env.dev',
+        'id_rsa',
+        'id_ed25519',
+        'id_dsa',
+      ],
       ...['key.pem', 'private.pem', 'private.key', 'cert.p12', 'keystore.jks', 'passwords.kdbx'],
     ]
       .flatMap((path) => path.split('/'))
@@ -17,10 +30,41 @@ const sensitiveNames: readonly string[] = [
 
 /** Names that patterns usually mean, to tell `*.json` (which also picks credentials.json) from `.env*`. */
 const ordinaryNames = [
-  'README.md', 'package.json', 'config.json', 'tsconfig.json', 'index.js', 'index.jsx', 'app.ts', 'app.tsx', 'env.ts',
-  'main.c', 'main.h', 'server.py', 'data.csv', 'notes.txt', 'config.yml', 'config.yaml', 'config.toml', 'style.css',
-  'index.html', 'build.sh', 'app.log', 'Makefile', 'Dockerfile', '.gitignore', '.eslintrc', '.prettierrc',
-  'schema.sql', 'main.go', 'lib.rs', 'App.vue', 'icon.svg', 'pom.xml', 'Main.java', 'a.rb', 'x.patch',
+  'README.md',
+  'package.json',
+  'config.json',
+  'tsconfig.json',
+  'index.js',
+  'index.jsx',
+  'app.ts',
+  'app.tsx',
+  'env.ts',
+  'main.c',
+  'main.h',
+  'server.py',
+  'data.csv',
+  'notes.txt',
+  'config.yml',
+  'config.yaml',
+  'config.toml',
+  'style.css',
+  'index.html',
+  'build.sh',
+  'app.log',
+  'Makefile',
+  'Dockerfile',
+  '.gitignore',
+  '.eslintrc',
+  '.prettierrc',
+  'schema.sql',
+  'main.go',
+  'lib.rs',
+  'App.vue',
+  'icon.svg',
+  'pom.xml',
+  'Main.java',
+  'a.rb',
+  'x.patch',
 ]; // prettier-ignore
 
 /**
@@ -41,13 +85,14 @@ export function judgeGlob(pattern: string): 'sensitive' | 'unclear' | 'ordinary'
 }
 
 const picksSensitive = (glob: string): boolean => {
-  if (glob === '' || glob === '*' || glob === '**') return glob !== '';
-  if (!/[*?[\\]/.test(glob)) return sensitivePlaces.find(glob) !== undefined;
+  if (!/[*?[\\]/.test(glob)) return glob !== '' && sensitivePlaces.find(glob) !== undefined;
   const folded = foldName(glob);
-  return sensitiveNames.some((name) => globMatches(glob, name) || globMatches(folded, name));
+  return (
+    sensitiveNames.some(globMatcher(glob)) || (folded !== glob && sensitiveNames.some(globMatcher(folded)))
+  );
 };
 
-const picksOrdinary = (glob: string): boolean => ordinaryNames.some((name) => globMatches(glob, name));
+const picksOrdinary = (glob: string): boolean => ordinaryNames.some(globMatcher(glob));
 
 /** `{a,b}` once, as some programs read it; without braces, or with nested ones, the pattern itself. */
 function expandBraces(pattern: string): readonly string[] {

@@ -19,6 +19,7 @@ export function callReadings(run: ShellRun, node: Command): CallArguments {
   const words: (readonly Reading[])[] = [];
   if (node.name) words.push(evaluateWord(run, node.name));
   for (const argument of node.args) {
+    if (argument.type === 'Assignment' && argument.index) evaluateText(run, argument.index);
     if (argument.type === 'Word') words.push(evaluateWord(run, argument));
     else if (argument.value.type === 'Word') {
       words.push(evaluateText(run, argument.value).map((text) => [`${argument.name}=${text}`]));
@@ -53,9 +54,15 @@ function readingsOf(words: readonly (readonly Reading[])[]): readonly Reading[] 
 function shorterReadings(reading: Reading): readonly Reading[] {
   const shorter: Reading[] = [];
   if (reading.some((word) => word.includes(UNSET) || word.includes(UNSET_QUOTED))) {
-    shorter.push(reading.flatMap((word) => whenUnset(word) ?? []));
+    shorter.push(reading.flatMap((word) => (isBelowUnset(word) ? word : (whenUnset(word) ?? []))));
   }
   const [first, ...rest] = reading;
   if (first !== undefined && rest.length > 0 && mayVanish(first)) shorter.push(rest);
   return shorter;
 }
+
+/**
+ * `"$PREFIX/bin"`: a variable that the person's environment probably has. Only where an empty one would leave the
+ * root itself (`"$X"/`, `"$X"/*`) is that taken as the likely outcome.
+ */
+const isBelowUnset = (word: string): boolean => /^[\uFDD2\uFDD3]\/+[^/.\uFDD7]/.test(word);

@@ -481,7 +481,6 @@ function findFormat({ name, args }: ProgramCall): string | undefined {
     hdparm: /--(security-erase|security-erase-enhanced|write-sector|trim-sector-ranges|make-bad-sector)/,
     sgdisk: /(^| )-[a-zA-Z]*[ZoGdn]|--(zap|zap-all|clear|delete|new)/,
     parted: /\b(mklabel|mktable|mkpart|rm|resizepart)\b/,
-    badblocks: /(^| )-[a-zA-Z]*[wn]/,
     tune2fs: /(^| )-[OU]/,
   };
   if (['lvremove', 'vgremove', 'pvremove', 'pvcreate', 'sfdisk', 'cfdisk', 'gdisk'].includes(name))

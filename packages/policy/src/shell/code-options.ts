@@ -98,14 +98,14 @@ export function codeInOptions(name: string, args: readonly string[]): readonly s
   for (const { programs, options, prefix } of codeOptions) {
     if (!programs.includes(name)) continue;
     for (const [index, word] of args.entries()) {
-      const value = valueOf(word, args[index + 1], options);
+      const value = optionValue(word, args[index + 1], options);
       if (value !== undefined) found.push(prefix ? value.replace(prefix, '') : value);
     }
   }
   return found;
 }
 
-function valueOf(word: string, next: string | undefined, options: readonly string[]): string | undefined {
+function optionValue(word: string, next: string | undefined, options: readonly string[]): string | undefined {
   for (const option of options) {
     if (word === option) return next;
     if (word.startsWith(`${option}=`)) return word.slice(option.length + 1);

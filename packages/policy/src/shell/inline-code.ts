@@ -63,7 +63,7 @@ function stringLiterals(code: string): StringLiteral[] {
       const close = triple ? c.repeat(3) : c;
       let k = i + close.length;
       while (k < code.length && !code.startsWith(close, k)) k += code[k] === '\\' ? 2 : 1;
-      found.push({ start: i, end: k + close.length, text: unescape(code.slice(i + close.length, k)) });
+      found.push({ start: i, end: k + close.length, text: unescaped(code.slice(i + close.length, k)) });
       i = k + close.length - 1;
       continue;
     }
@@ -79,7 +79,7 @@ function stringLiterals(code: string): StringLiteral[] {
   return found;
 }
 
-const unescape = (text: string): string =>
+const unescaped = (text: string): string =>
   text
     .replace(/\\x([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     .replace(/\\n/g, '\n')

@@ -11,6 +11,7 @@ import { isInterpreter, isShell, judgeCode, judgeInterpreter, judgeShell, runFil
 import { checkFile } from './operands.ts';
 import { matchesPattern } from './pattern.ts';
 import { checkOperands } from './program-operands.ts';
+import { contentOf } from './redirections.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings, warningsFor } from './warnings.ts';
 import { openWrapper } from './wrappers.ts';
@@ -183,11 +184,13 @@ function judgeXargs({ run, args }: ProgramCall): readonly string[] {
     valueNames: ['replace', 'max-args', 'max-procs', 'max-lines', 'delimiter', 'arg-file', 'max-chars'],
     stopEarly: true,
   });
+  const file = values.get('a') ?? values.get('arg-file');
+  if (file !== undefined) checkFile(run, file, 'read');
   const program = operands.length > 0 ? operands : ['echo'];
   const hole =
     values.get('I') || values.get('replace') || (flags.has('i') || flags.has('replace') ? '{}' : undefined);
   const printed: string[] = [];
-  for (const text of run.stdin ?? [UNKNOWN]) {
+  for (const text of file !== undefined ? [contentOf(run, file)] : (run.stdin ?? [UNKNOWN])) {
     const items = hasHole(text)
       ? [madeFrom(text)]
       : text.split(hole === undefined ? /\s+/ : /\n/).filter((item) => item !== '');

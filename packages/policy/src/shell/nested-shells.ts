@@ -4,8 +4,9 @@ import { catastrophes } from './catastrophes.ts';
 import { judgeInlineCode } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
+import { checkOptionValues } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
-import type { ShellRun } from './shell-run.ts';
+import type { CodeOptions, ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 
 const SHELLS =
@@ -50,7 +51,7 @@ export const isInterpreter = (name: string): boolean => INTERPRETERS.some(({ nam
 export function judgeCode(
   run: ShellRun,
   text: string,
-  options: { subshell: boolean; positional?: readonly string[] },
+  options: Omit<CodeOptions, 'mustParse'>,
 ): readonly string[] {
   if (!mayExecute(run, text)) return [''];
   if (hasHole(text)) run.findings.warn(warnings.unknownCode);
@@ -78,8 +79,8 @@ export function judgeShell({ run, args }: ProgramCall): readonly string[] {
   const command = values.get('command') ?? values.get('init-command');
   if (command !== undefined) return judgeCode(run, command, { subshell: true });
   if (flags.has('c')) {
-    const [code = '', , ...positional] = operands;
-    return judgeCode(run, code, { subshell: true, positional });
+    const [code = '', scriptName = 'bash', ...positional] = operands;
+    return judgeCode(run, code, { subshell: true, positional, scriptName });
   }
   if (operands.length > 0 && !flags.has('s') && operands[0] !== '-') {
     const [file = '', ...positional] = operands;
@@ -114,7 +115,8 @@ export function runFile(
 }
 
 /** `python -c …`, `node x.js`, `… | perl`. */
-export function judgeInterpreter({ run, name, args }: ProgramCall): readonly string[] {
+export function judgeInterpreter(call: ProgramCall): readonly string[] {
+  const { run, name, args } = call;
   const interpreter = INTERPRETERS.find(({ names }) => names.test(name));
   if (!interpreter) return [UNKNOWN];
   const words =
@@ -132,6 +134,7 @@ export function judgeInterpreter({ run, name, args }: ProgramCall): readonly str
     ...(interpreter.codeNames ?? []).flatMap((option) => options.values.get(option) ?? []),
     ...(isEval ? options.operands.slice(0, 1) : []),
   ];
+  checkOptionValues(call);
   for (const text of code) executeInline(run, text);
   if (code.length > 0) {
     // `perl -pe … file`: what follows are files

@@ -62,10 +62,19 @@ export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): 
     case 'Default':
       return defaulted(run, part, operation.operator, operation.operand, base);
     case 'Remove': {
+      if (operation.operand.parts?.some((piece) => piece.type === 'Glob' && piece.kind === 'bracket')) {
+        evaluateText(run, operation.operand);
+        return shortened(base, operation.operator);
+      }
       const patterns = patternTexts(run, operation.operand);
       return mapTexts(base, patterns, (text, pattern) => removed(text, pattern, operation.operator));
     }
     case 'Replace': {
+      // unbash 6.0.3 ends the pattern at a `/` inside `$(…)`; bash does not. Look at the whole text instead.
+      if (/\$\(|`/.test(part.text)) {
+        run.walker.expansion(run, part.text.slice(2, -1));
+        return [one(madeFrom(...base.flatMap(({ fields }) => fields)))];
+      }
       const patterns = patternTexts(run, operation.pattern);
       const replacements = evaluateText(run, operation.replacement);
       if (replacements.length !== 1) return [one(madeFrom(...replacements))];
@@ -175,6 +184,16 @@ const mapFields = (
   base: readonly ParameterValue[],
   change: (text: string) => string,
 ): readonly ParameterValue[] => base.map((value) => ({ ...value, fields: value.fields.map(change) }));
+
+/** Every text that cutting at the start or the end can leave, for patterns we do not read exactly (`[a-z]`). */
+function shortened(base: readonly ParameterValue[], operator: string): readonly ParameterValue[] {
+  return base.flatMap(({ fields }) => {
+    const text = fields.join(' ');
+    if (hasHole(text) || text.length > 60) return [one(madeFrom(text))];
+    const cuts = [...Array(text.length + 1).keys()];
+    return cuts.map((at) => one(operator.startsWith('#') ? text.slice(at) : text.slice(0, at)));
+  });
+}
 
 function removed(text: string, pattern: string, operator: string): string {
   const lengths = [...Array(text.length + 1).keys()];

@@ -88,11 +88,11 @@ const ESCAPES: Readonly<Record<string, string>> = {
 export function unescaped(text: string, directive?: (spec: string) => string): string {
   const pattern =
     /\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|0[0-7]{1,3}|[0-7]{1,3}|c[\s\S]?|[\s\S])|%(?:%|[-+ #0]*\d*(?:\.\d+)?[A-Za-z])/g;
-  return text.replace(pattern, (whole, escape: string | undefined) => {
-    if (escape === undefined) return directive ? (whole === '%%' ? '%' : directive(whole)) : whole;
-    const kind = escape[0] as string;
-    if (escape.length > 1 && /[xuU]/.test(kind)) return character(Number.parseInt(escape.slice(1), 16));
-    if (/[0-7]/.test(kind)) return character(Number.parseInt(escape, 8) & 0xff);
+  return text.replace(pattern, (whole, sequence: string | undefined) => {
+    if (sequence === undefined) return directive ? (whole === '%%' ? '%' : directive(whole)) : whole;
+    const kind = sequence[0] as string;
+    if (sequence.length > 1 && /[xuU]/.test(kind)) return character(Number.parseInt(sequence.slice(1), 16));
+    if (/[0-7]/.test(kind)) return character(Number.parseInt(sequence, 8) & 0xff);
     return ESCAPES[kind] ?? whole;
   });
 }

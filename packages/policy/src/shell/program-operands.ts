@@ -77,7 +77,7 @@ const looksLikePath = (word: string): boolean =>
   /[./~]/.test(word) && !/\s|:\/\//.test(word) && !/^\d+(\.\d+)*$/.test(word);
 
 /** `--file=x`, `-fx`, `@x`, `key=x`: values that name a file. */
-function checkOptionValues({ run, name, args }: ProgramCall): void {
+export function checkOptionValues({ run, name, args }: ProgramCall): void {
   for (const word of args) {
     const value = /^(?:--?[\w-]+=|-[A-Za-z](?=[./~])|[\w-]+=@|@|-[A-Za-z]@)(.+)$/s.exec(word)?.[1];
     if (value !== undefined && looksLikePath(value))

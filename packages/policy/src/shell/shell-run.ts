@@ -30,6 +30,8 @@ export interface CodeOptions {
   readonly subshell: boolean;
   /** `$1`… of that shell; those of the current one when left out. */
   readonly positional?: readonly string[];
+  /** `$0` of that shell. */
+  readonly scriptName?: string;
 }
 
 /** One look at one line: what is being found, what the shell remembers, and how much work is left. */

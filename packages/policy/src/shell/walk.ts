@@ -62,10 +62,12 @@ function walkCode(run: ShellRun, text: string, options: CodeOptions): readonly s
       return [UNKNOWN];
     }
     const follow = (): readonly string[] => {
-      const { positional } = run.state;
+      const { positional, scriptName } = run.state;
+      if (options.scriptName !== undefined) run.state.scriptName = options.scriptName;
       if (options.positional) run.state.positional = options.positional;
       const printed = walkScript(run, script);
       run.state.positional = positional;
+      run.state.scriptName = scriptName;
       return printed;
     };
     return options.subshell ? run.inSubshell(follow) : follow();

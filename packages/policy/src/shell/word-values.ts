@@ -197,6 +197,7 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean): readonly s
     case 'CommandExpansion': {
       const { script } = part;
       if (!script) return [''];
+      if (!/[)`}]$/.test(part.text)) run.tooComplex('a substitution in it has no clear end');
       const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
       return printed.map((text) => text.replace(/\n+$/, ''));
     }

@@ -7,8 +7,24 @@ const setsClock: CommandRule = {
   id: 'CMD-DATE-1',
   risk: 'REJECT',
   why: "sets this machine's clock",
-  matches: ['date -s 12:00', 'date --set 12:00', 'date --se=12:00', 'date -us12:00', 'date 123123592029', 'date -u 01010000', 'date -- 12312359'],
-  doesNotMatch: ['date', 'date +%s', 'date -d yesterday', "date -d '2020-01-01' +%F", 'date -Iseconds', 'date -u', 'date --rfc-3339=ns'],
+  matches: [
+    'date -s 12:00',
+    'date --set 12:00',
+    'date --se=12:00',
+    'date -us12:00',
+    'date 123123592029',
+    'date -u 01010000',
+    'date -- 12312359',
+  ],
+  doesNotMatch: [
+    'date',
+    'date +%s',
+    'date -d yesterday',
+    "date -d '2020-01-01' +%F",
+    'date -Iseconds',
+    'date -u',
+    'date --rfc-3339=ns',
+  ],
 };
 
 const datesFromFile: CommandRule = {
@@ -21,7 +37,8 @@ const datesFromFile: CommandRule = {
 
 const options = optionTable({
   // -j (BSD: do not set) makes operands harmless there; GNU date does not start with it.
-  flags: '--debug -R --rfc-email --rfc-822 --rfc-2822 --resolution -u --utc --universal --uct --help --version -j',
+  flags:
+    '--debug -R --rfc-email --rfc-822 --rfc-2822 --resolution -u --utc --universal --uct --help --version -j',
   values: '-d --date --rfc-3339',
   optionalValues: '-I --iso-8601',
   rows: [

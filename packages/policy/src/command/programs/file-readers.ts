@@ -17,8 +17,23 @@ const neverEnds: CommandRule = {
   id: 'CMD-TAIL-1',
   risk: 'MEDIUM',
   why: 'waits for more and does not end by itself',
-  matches: ['tail -f logs/app.log', 'tail -F logs/app.log', 'tail -5f logs/app.log', 'tail --follow=name logs/app.log', 'tail -qf logs/app.log', 'tail --retry logs/app.log', 'tail --pid=1 logs/app.log', 'tail +5f logs/app.log'],
-  doesNotMatch: ['tail -n 5 logs/app.log', 'tail -5 logs/app.log', 'tail +5 logs/app.log', 'tail -c5 logs/app.log', 'tail -- -f'],
+  matches: [
+    'tail -f logs/app.log',
+    'tail -F logs/app.log',
+    'tail -5f logs/app.log',
+    'tail --follow=name logs/app.log',
+    'tail -qf logs/app.log',
+    'tail --retry logs/app.log',
+    'tail --pid=1 logs/app.log',
+    'tail +5f logs/app.log',
+  ],
+  doesNotMatch: [
+    'tail -n 5 logs/app.log',
+    'tail -5 logs/app.log',
+    'tail +5 logs/app.log',
+    'tail -c5 logs/app.log',
+    'tail -- -f',
+  ],
 };
 
 const pathsFromFile: CommandRule = {
@@ -53,7 +68,8 @@ const headOptions = optionTable({
 });
 
 const tailOptions = optionTable({
-  flags: '-q --quiet --silent -v --verbose -z --zero-terminated --help --version --disable-inotify ---disable-inotify --debug',
+  flags:
+    '-q --quiet --silent -v --verbose -z --zero-terminated --help --version --disable-inotify ---disable-inotify --debug',
   values: '-c --bytes -n --lines --max-unchanged-stats -s --sleep-interval',
   numbers: 'count',
   rows: [

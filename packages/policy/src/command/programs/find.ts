@@ -8,7 +8,12 @@ const runsPrograms: CommandRule = {
   id: 'CMD-FIND-1',
   risk: 'REJECT',
   why: 'starts another program for what it finds; use the output of find, or shell_exec',
-  matches: ['find . -exec rm {} ;', "find . -name '*.py' -execdir python3 {} ;", 'find . -type d -o -ok ls ;', 'find -okdir ls ;'],
+  matches: [
+    'find . -exec rm {} ;',
+    "find . -name '*.py' -execdir python3 {} ;",
+    'find . -type d -o -ok ls ;',
+    'find -okdir ls ;',
+  ],
   doesNotMatch: ["find . -name '-exec'", 'find . -executable', 'find . -path -exec -prune'],
 };
 
@@ -16,7 +21,13 @@ const writes: CommandRule = {
   id: 'CMD-FIND-2',
   risk: 'REJECT',
   why: 'deletes or writes files; use delete_file or write_file',
-  matches: ['find . -delete', 'find src -fprint files.txt', 'find . -fls x', 'find . -fprintf x %p', 'find . -fprint0 x'],
+  matches: [
+    'find . -delete',
+    'find src -fprint files.txt',
+    'find . -fls x',
+    'find . -fprintf x %p',
+    'find . -fprint0 x',
+  ],
   doesNotMatch: ["find . -printf '%p\\n'", 'find . -ls', "find . -name '*-delete*'", 'find . -print0'],
 };
 
@@ -46,10 +57,12 @@ const looksForSecrets: CommandRule = {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-const withoutArgument = words(`-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -noleaf -warn
+const withoutArgument =
+  words(`-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -noleaf -warn
   -nowarn -empty -executable -false -true -nogroup -nouser -readable -writable -print -print0 -ls -prune -quit -a -and -o
   -or -not -help --help -version --version ( ) ! ,`);
-const withText = words(`-amin -atime -cmin -ctime -fstype -gid -group -ilname -inum -iregex -links -lname -maxdepth
+const withText =
+  words(`-amin -atime -cmin -ctime -fstype -gid -group -ilname -inum -iregex -links -lname -maxdepth
   -mindepth -mmin -mtime -perm -regex -regextype -size -type -uid -used -user -xtype -context -printf`);
 const withName = words('-name -iname -path -ipath -wholename -iwholename');
 const withReference = words('-newer -anewer -cnewer -samefile');
@@ -64,7 +77,8 @@ export const find: Program = {
     judgement.raise(onlyReads);
     const startingPoints = judgeLeadingOptions(args, judgement);
     let at = startingPoints;
-    for (; at < args.length && !startsExpression(args[at] as string); at++) judgement.path(args[at] as string, 'read');
+    for (; at < args.length && !startsExpression(args[at] as string); at++)
+      judgement.path(args[at] as string, 'read');
     judgeExpression(args, at, judgement);
   },
 };
@@ -102,11 +116,14 @@ function judgeExpression(args: readonly string[], from: number, judgement: Judge
       if (next !== undefined) judgement.path(next, 'read');
       at++;
     } else if (arg === '-follow' || arg === '-L') judgement.raise(followsLinks, arg);
-    else if (executing.has(arg.replace(/^--/, '-'))) return judgement.raise(runsPrograms, arg);
-    else if (writing.has(arg.replace(/^--/, '-'))) {
+    else if (executing.has(arg.replace(/^--/, '-'))) {
+      judgement.raise(runsPrograms, arg);
+      return;
+    } else if (writing.has(arg.replace(/^--/, '-'))) {
       // Where it would write outside, that is what the person should read.
       if (next !== undefined && arg !== '-delete') judgement.path(next, 'write');
-      return judgement.raise(writes, arg);
+      judgement.raise(writes, arg);
+      return;
     } else if (startsExpression(arg)) {
       judgement.raise(unknownOption, arg);
       refuseOutside(arg.slice(arg.indexOf('=') + 1), judgement);

@@ -14,7 +14,12 @@ const startsProgram: CommandRule = {
   id: 'CMD-GCC-2',
   risk: 'REJECT',
   why: 'starts a program of its choice instead of the compiler',
-  matches: ['gcc -wrapper id main.c', 'gcc -wrapper gdb,--args main.c', 'gcc --wrapper id main.c'],
+  matches: [
+    'gcc -wrapper id main.c',
+    'gcc -wrapper gdb,--args main.c',
+    'gcc --wrapper id main.c',
+    "gcc '-fmodule-mapper=|id' main.c",
+  ],
   doesNotMatch: ['gcc main.c', 'gcc -o wrapper main.c'],
 };
 
@@ -22,7 +27,14 @@ const loadsCode: CommandRule = {
   id: 'CMD-GCC-3',
   risk: 'HIGH',
   why: 'makes the compiler load a plug-in, other settings or other tools from a place of its choice',
-  matches: ['gcc -fplugin=./x.so main.c', 'gcc -specs=x main.c', 'gcc -Bsrc main.c', 'gcc -B src main.c', 'gcc @args', 'gcc --specs=x main.c'],
+  matches: [
+    'gcc -fplugin=./x.so main.c',
+    'gcc -specs=x main.c',
+    'gcc -Bsrc main.c',
+    'gcc -B src main.c',
+    'gcc @args',
+    'gcc --specs=x main.c',
+  ],
   doesNotMatch: ['gcc -fPIC main.c', 'gcc -Isrc main.c'],
 };
 
@@ -65,10 +77,12 @@ const pathOptions: readonly (readonly [string, PathUse, CommandRule?])[] = [
 ];
 
 const textOptions = new Set(
-  '-x -D -U -A -l -MT -MQ -u -z -e -G --param -arch -framework -install_name --language --define-macro --undefine-macro --assert'.split(' '),
+  '-x -D -U -A -l -MT -MQ -u -z -e -G --param --language --define-macro --undefine-macro --assert'.split(' '),
 );
 /** What follows is for another tool; a path in it is still a path. */
-const passedOn = new Set('-Xlinker -Xassembler -Xpreprocessor -Xclang --for-linker --for-assembler'.split(' '));
+const passedOn = new Set(
+  '-Xlinker -Xassembler -Xpreprocessor -Xclang --for-linker --for-assembler'.split(' '),
+);
 /** Linker words after which a path outside is only written into the result and read when that runs. */
 const runtimePaths = /^--?(rpath|rpath-link|dynamic-linker|soname|h|install_name)(=|$)/;
 /** `-fx=y` whose value is text that may look like a path. */
@@ -83,7 +97,10 @@ export const gcc: Program = {
     let namesOutput = false;
     for (let at = 0; at < args.length; at++) {
       const arg = args[at] as string;
-      if (/^(-o|--output|-c|-S|-E|-M|-MM|-fsyntax-only|--version|--help|-v|-dumpversion|-dumpmachine)/.test(arg)) namesOutput = true;
+      if (
+        /^(-o|--output|-c|-S|-E|-M|-MM|-fsyntax-only|--version|--help|-v|-dumpversion|-dumpmachine)/.test(arg)
+      )
+        namesOutput = true;
       at += judgeWord(arg, args[at + 1], judgement);
     }
     if (!namesOutput && args.length > 0) judgement.path('a.out', 'write');
@@ -113,9 +130,14 @@ function judgeWord(arg: string, next: string | undefined, judgement: Judgement):
     judgePassedOn([next ?? ''], judgement);
     return 1;
   }
-  if (textOptions.has(arg)) return 1;
   if (arg.startsWith('-l')) {
-    if (arg.startsWith('-l:')) refuseOutside(arg.slice(3), judgement);
+    const library = arg === '-l' ? (next ?? '') : arg.slice(2);
+    if (library.startsWith(':')) refuseOutside(library.slice(1), judgement);
+    return arg === '-l' ? 1 : 0;
+  }
+  if (textOptions.has(arg)) return 1;
+  if (/^-fmodule-mapper=\|/.test(arg)) {
+    judgement.raise(startsProgram, arg);
     return 0;
   }
   if (/^-(D|U|A|x|MT|MQ)./.test(arg)) return 0;
@@ -127,7 +149,6 @@ function judgePathOption(arg: string, next: string | undefined, judgement: Judge
   for (const [name, use, rule] of pathOptions) {
     if (!arg.startsWith(name)) continue;
     const glued = arg.slice(name.length).replace(/^=/, '');
-    if (name === '-o' && glued !== '' && /^-o(bj|penmp|ffload)/.test(arg)) break;
     if (rule) judgement.raise(rule, arg);
     if (glued === '' && name.endsWith('=')) return 0;
     if (glued !== '') judgement.path(glued, use);
@@ -138,7 +159,9 @@ function judgePathOption(arg: string, next: string | undefined, judgement: Judge
   if (equals > 0 && !textValue.test(arg)) {
     const value = arg.slice(equals + 1);
     // -fdump-tree-all=x, -fprofile-use=x, -save-temps=obj: a path or a word; as a path it must be inside.
-    if (value !== '') for (const part of value.split(',')) if (part.includes('/') || part.startsWith('.')) judgement.path(part, 'write');
+    if (value !== '')
+      for (const part of value.split(/[,:=]/))
+        if (part.includes('/') || part.startsWith('.')) judgement.path(part, 'write');
   }
   return 0;
 }
@@ -155,7 +178,8 @@ function judgePassedOn(words: readonly string[], judgement: Judgement): void {
     for (const text of [value, value.replace(/^-[A-Za-z]/, '')]) {
       refuseOutside(text, judgement);
       const checked = text === '' || text.startsWith('-') ? undefined : judgement.look(text);
-      if (checked && !checked.ok && checked.refused.code === 'PATH_SENSITIVE') judgement.refuse(checked.refused);
+      if (checked && !checked.ok && checked.refused.code === 'PATH_SENSITIVE')
+        judgement.refuse(checked.refused);
     }
   }
 }

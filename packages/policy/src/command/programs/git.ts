@@ -2,11 +2,21 @@ import type { Judgement } from '../judgement.ts';
 import { parseOptions, type Word } from '../option-parser.ts';
 import { optionTable } from '../option-table.ts';
 import { judgeOption, type Operand, type Program } from '../program.ts';
-import { changingSubcommands, reflogDestroyers } from './git/changing-subcommands.ts';
 import { config } from './git/config-subcommand.ts';
+import { historySubcommands, reflogDestroyers } from './git/history-subcommands.ts';
+import { maintenanceSubcommands } from './git/maintenance-subcommands.ts';
 import { readingSubcommands } from './git/reading-subcommands.ts';
-import { gitRules, otherRepository, runsProgram, setsConfiguration, unknownSubcommand, usesGit } from './git/rules.ts';
+import { remoteSubcommands } from './git/remote-subcommands.ts';
+import {
+  gitRules,
+  otherRepository,
+  runsProgram,
+  setsConfiguration,
+  unknownSubcommand,
+  usesGit,
+} from './git/rules.ts';
 import { type GitFamily, type GitSubcommand, isFamily } from './git/subcommand.ts';
+import { workTreeSubcommands } from './git/work-tree-subcommands.ts';
 
 const globalOptions = optionTable({
   abbreviations: false,
@@ -32,8 +42,14 @@ const execPathRow = globalOptions.long.get('exec-path');
 const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
   Object.entries({
     ...readingSubcommands,
-    ...changingSubcommands,
-    reflog: { ...(readingSubcommands.reflog as GitFamily), members: { ...(readingSubcommands.reflog as GitFamily).members, ...reflogDestroyers } },
+    ...workTreeSubcommands,
+    ...historySubcommands,
+    ...remoteSubcommands,
+    ...maintenanceSubcommands,
+    reflog: {
+      ...(readingSubcommands.reflog as GitFamily),
+      members: { ...(readingSubcommands.reflog as GitFamily).members, ...reflogDestroyers },
+    },
     config,
   }),
 );
@@ -46,11 +62,15 @@ export const git: Program = {
     judgement.raise(usesGit);
     const words = parseOptions(args, globalOptions);
     const at = words.findIndex((word) => word.kind === 'operand');
-    for (const word of at < 0 ? words : words.slice(0, at)) judgeGlobal(word as Exclude<Word, Operand>, judgement);
+    for (const word of at < 0 ? words : words.slice(0, at))
+      judgeGlobal(word as Exclude<Word, Operand>, judgement);
     if (at < 0) return;
     const [name = '', ...rest] = words.slice(at).map((word) => (word as Operand).text);
     const entry = subcommands.get(name);
-    if (entry === undefined) return judgement.raise(unknownSubcommand, name);
+    if (entry === undefined) {
+      judgement.raise(unknownSubcommand, name);
+      return;
+    }
     if (isFamily(entry)) judgeFamily(name, entry, rest, judgement);
     else judgeSubcommand(entry, rest, name, judgement);
   },
@@ -58,11 +78,11 @@ export const git: Program = {
 
 function judgeGlobal(word: Exclude<Word, Operand>, judgement: Judgement): void {
   if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
-    const checked = judgement.path(word.value, 'read');
-    if (checked) judgement.directory = checked.relative;
+    judgement.enter(word.value, 'read');
     return;
   }
-  if (word.kind === 'option' && word.row === execPathRow && word.value !== undefined) judgement.raise(runsProgram, word.spelled);
+  if (word.kind === 'option' && word.row === execPathRow && word.value !== undefined)
+    judgement.raise(runsProgram, word.spelled);
   judgeOption(word, judgement, 'powerful');
 }
 
@@ -70,18 +90,28 @@ function judgeFamily(name: string, family: GitFamily, args: readonly string[], j
   // `git notes --ref x add`, `git remote -v show`: the family's own options may come first.
   const words = parseOptions(args, { ...family.fallback.options, permutes: false });
   const first = words.find((word) => word.kind === 'operand');
-  const member = first && !first.afterDashes && Object.hasOwn(family.members, first.text) ? family.members[first.text] : undefined;
+  const member =
+    first && !first.afterDashes && Object.hasOwn(family.members, first.text)
+      ? family.members[first.text]
+      : undefined;
   if (first && member) {
     const at = args.indexOf(first.text);
     judgeSubcommand({ ...family.fallback, operands: () => {} }, args.slice(0, at), name, judgement);
-    return judgeSubcommand(member, args.slice(at + 1), `${name} ${first.text}`, judgement);
+    judgeSubcommand(member, args.slice(at + 1), `${name} ${first.text}`, judgement);
+    return;
   }
   // `git stash -- x` and `git stash -m x` are the fallback; `git stash x` is an error, or a newer git.
-  if (first && !first.afterDashes && !family.isOpen) judgement.raise(unknownSubcommand, `${name} ${first.text}`);
+  if (first && !first.afterDashes && !family.isOpen)
+    judgement.raise(unknownSubcommand, `${name} ${first.text}`);
   judgeSubcommand(family.fallback, args, name, judgement);
 }
 
-function judgeSubcommand(subcommand: GitSubcommand, args: readonly string[], name: string, judgement: Judgement): void {
+function judgeSubcommand(
+  subcommand: GitSubcommand,
+  args: readonly string[],
+  name: string,
+  judgement: Judgement,
+): void {
   for (const rule of subcommand.rules ?? []) judgement.raise(rule, name);
   const operands: Operand[] = [];
   const seen = new Set<string>();

@@ -1,7 +1,7 @@
 import type { CommandRule } from '../command-rule.ts';
 import { onlyReads } from '../general-rules.ts';
-import { optionTable } from '../option-table.ts';
 import { parseOptions } from '../option-parser.ts';
+import { optionTable } from '../option-table.ts';
 import { judgeOption, type Program } from '../program.ts';
 
 const patternsFromFile: CommandRule = {
@@ -14,7 +14,12 @@ const patternsFromFile: CommandRule = {
     'grep --fi=docs/notes.txt README.md',
     'grep -rn x --exclude-from=.gitignore src',
   ],
-  doesNotMatch: ['grep -e -f README.md', 'grep -- -f README.md', 'grep -F foo README.md', 'grep -rn --exclude-dir=node_modules x .'],
+  doesNotMatch: [
+    'grep -e -f README.md',
+    'grep -- -f README.md',
+    'grep -F foo README.md',
+    'grep -rn --exclude-dir=node_modules x .',
+  ],
 };
 
 const followsLinks: CommandRule = {

@@ -9,7 +9,14 @@ const runsScript: CommandRule = {
   id: 'CMD-NODE-1',
   risk: 'MEDIUM',
   why: 'runs a script of the workspace with Node.js',
-  matches: ['node src/app.js', 'node --test', 'node --check src/app.js', 'node --watch src/app.js', 'node --run build', 'node -v'],
+  matches: [
+    'node src/app.js',
+    'node --test',
+    'node --check src/app.js',
+    'node --watch src/app.js',
+    'node --run build',
+    'node -v',
+  ],
   doesNotMatch: ['echo node', 'python3 src/server.py'],
 };
 
@@ -17,23 +24,55 @@ const inlineCode: CommandRule = {
   id: 'CMD-NODE-2',
   risk: 'HIGH',
   why: 'runs code that is written in the command itself or comes from standard input',
-  matches: ['node -e 1', 'node -p 1', 'node -pe 1', 'node --eval=1', 'node --trace-warnings --print 2', 'node', 'node -', 'node -i src/app.js', 'node --input-type=module'],
-  doesNotMatch: ['node src/app.js -e dev', 'node --version', 'node --test', 'node -c src/app.js', 'node --run test'],
+  matches: [
+    'node -e 1',
+    'node -p 1',
+    'node -pe 1',
+    'node --eval=1',
+    'node --trace-warnings --print 2',
+    'node',
+    'node -',
+    'node -i src/app.js',
+    'node --input-type=module',
+  ],
+  doesNotMatch: [
+    'node src/app.js -e dev',
+    'node --version',
+    'node --test',
+    'node -c src/app.js',
+    'node --run test',
+  ],
 };
 
 const preloads: CommandRule = {
   id: 'CMD-NODE-3',
   risk: 'HIGH',
   why: 'loads further code, settings or environment before the script',
-  matches: ['node -r ./src/utils/helper.js src/app.js', 'node --import=data:text/javascript,1 src/app.js', 'node --loader ./src/app.js src/app.js', 'node --experimental_loader=./src/app.js src/app.js', 'node --env-file=data/x.conf src/app.js', 'node --openssl-config=data/x src/app.js'],
-  doesNotMatch: ['node src/app.js -r x', 'node --conditions=development src/app.js', 'node --enable-source-maps src/app.js'],
+  matches: [
+    'node -r ./src/utils/helper.js src/app.js',
+    'node --import=data:text/javascript,1 src/app.js',
+    'node --loader ./src/app.js src/app.js',
+    'node --experimental_loader=./src/app.js src/app.js',
+    'node --env-file=data/x.conf src/app.js',
+    'node --openssl-config=data/x src/app.js',
+  ],
+  doesNotMatch: [
+    'node src/app.js -r x',
+    'node --conditions=development src/app.js',
+    'node --enable-source-maps src/app.js',
+  ],
 };
 
 const opensDebugger: CommandRule = {
   id: 'CMD-NODE-4',
   risk: 'HIGH',
   why: 'opens a debugger, through which any code can be run',
-  matches: ['node --inspect src/app.js', 'node --inspect-brk=0.0.0.0:9229 src/app.js', 'node inspect src/app.js', 'node --inspect-port=1 src/app.js'],
+  matches: [
+    'node --inspect src/app.js',
+    'node --inspect-brk=0.0.0.0:9229 src/app.js',
+    'node inspect src/app.js',
+    'node --inspect-port=1 src/app.js',
+  ],
   doesNotMatch: ['node src/app.js --inspect', 'node src/app.js inspect'],
 };
 
@@ -41,7 +80,12 @@ const writesReports: CommandRule = {
   id: 'CMD-NODE-5',
   risk: 'HIGH',
   why: 'writes profiles, reports or keys to files of its choice',
-  matches: ['node --cpu-prof --cpu-prof-dir=logs src/app.js', 'node --redirect-warnings=x src/app.js', 'node --tls-keylog=x src/app.js', 'node --build-snapshot src/app.js'],
+  matches: [
+    'node --cpu-prof --cpu-prof-dir=logs src/app.js',
+    'node --redirect-warnings=x src/app.js',
+    'node --tls-keylog=x src/app.js',
+    'node --build-snapshot src/app.js',
+  ],
   doesNotMatch: ['node --trace-warnings src/app.js', 'node --test-reporter=spec --test'],
 };
 
@@ -103,7 +147,12 @@ const options = optionTable({
     { names: '--import', value: module, rule: preloads },
     { names: '--loader --experimental-loader', value: module, rule: preloads },
     { names: '--env-file --env-file-if-exists', value: 'read', rule: preloads },
-    { names: '--experimental-config-file --experimental-default-config-file', value: 'read', optional: true, rule: preloads },
+    {
+      names: '--experimental-config-file --experimental-default-config-file',
+      value: 'read',
+      optional: true,
+      rule: preloads,
+    },
     { names: '--experimental-package-map --experimental-policy', value: 'read', rule: preloads },
     { names: '--openssl-config --icu-data-dir', value: 'read', rule: preloads },
     { names: '--snapshot-blob', value: 'run', rule: preloads },
@@ -115,12 +164,34 @@ const options = optionTable({
     { names: '--inspect --inspect-brk --inspect-wait', value: 'text', optional: true, rule: opensDebugger },
     { names: '--inspect-port --debug-port --inspect-publish-uid', value: 'text', rule: opensDebugger },
     { names: '--experimental-network-inspection --experimental-worker-inspection', rule: opensDebugger },
-    { names: '--experimental-storage-inspection --experimental-inspector-network-resource', rule: opensDebugger },
-    { names: '--cpu-prof --heap-prof --prof --prof-process --perf-basic-prof --perf-prof', rule: writesReports },
-    { names: '--cpu-prof-dir --heap-prof-dir --diagnostic-dir --report-dir --report-directory', value: 'write', rule: writesReports },
-    { names: '--cpu-prof-name --heap-prof-name --report-filename --redirect-warnings --tls-keylog', value: 'write', rule: writesReports },
-    { names: '--localstorage-file --test-rerun-failures --trace-event-file-pattern', value: 'write', rule: writesReports },
-    { names: '--trace-event-categories --heapsnapshot-signal --heapsnapshot-near-heap-limit --report-signal', value: 'text', rule: writesReports },
+    {
+      names: '--experimental-storage-inspection --experimental-inspector-network-resource',
+      rule: opensDebugger,
+    },
+    {
+      names: '--cpu-prof --heap-prof --prof --prof-process --perf-basic-prof --perf-prof',
+      rule: writesReports,
+    },
+    {
+      names: '--cpu-prof-dir --heap-prof-dir --diagnostic-dir --report-dir --report-directory',
+      value: 'write',
+      rule: writesReports,
+    },
+    {
+      names: '--cpu-prof-name --heap-prof-name --report-filename --redirect-warnings --tls-keylog',
+      value: 'write',
+      rule: writesReports,
+    },
+    {
+      names: '--localstorage-file --test-rerun-failures --trace-event-file-pattern',
+      value: 'write',
+      rule: writesReports,
+    },
+    {
+      names: '--trace-event-categories --heapsnapshot-signal --heapsnapshot-near-heap-limit --report-signal',
+      value: 'text',
+      rule: writesReports,
+    },
     { names: '--report-on-fatalerror --report-on-signal --report-uncaught-exception', rule: writesReports },
     { names: '--build-snapshot', rule: writesReports },
     { names: '--build-snapshot-config --experimental-sea-config', value: 'read', rule: writesReports },
@@ -129,7 +200,23 @@ const options = optionTable({
 });
 
 /** Without one of these, node without a script reads code from standard input. */
-const needsNoScript = new Set(['--test', '--run', '-h', '--help', '-v', '--version', '--v8-options', '--completion-bash', '--build-snapshot-config', '--experimental-sea-config', '-e', '--eval', '-p', '--print', '-pe']);
+const needsNoScript = new Set([
+  '--test',
+  '--run',
+  '-h',
+  '--help',
+  '-v',
+  '--version',
+  '--v8-options',
+  '--completion-bash',
+  '--build-snapshot-config',
+  '--experimental-sea-config',
+  '-e',
+  '--eval',
+  '-p',
+  '--print',
+  '-pe',
+]);
 
 /** Options end at the script; what follows belongs to it. No abbreviations, and `_` is as good as `-`. */
 export const node: Program = {
@@ -153,7 +240,12 @@ export const node: Program = {
 };
 
 /** Returns how many further words it took. */
-function judgeNodeOption(arg: string, next: string | undefined, seen: Set<string>, judgement: Judgement): number {
+function judgeNodeOption(
+  arg: string,
+  next: string | undefined,
+  seen: Set<string>,
+  judgement: Judgement,
+): number {
   const equals = arg.indexOf('=');
   const spelled = equals < 0 ? arg : arg.slice(0, equals);
   const glued = equals < 0 ? undefined : arg.slice(equals + 1);
@@ -179,7 +271,8 @@ function findRow(name: string): OptionRow | undefined {
 
 function judgeScript(words: readonly string[], seen: ReadonlySet<string>, judgement: Judgement): void {
   const [script, ...rest] = words;
-  const isInline = seen.has('-e') || seen.has('--eval') || seen.has('-p') || seen.has('--print') || seen.has('-pe');
+  const isInline =
+    seen.has('-e') || seen.has('--eval') || seen.has('-p') || seen.has('--print') || seen.has('-pe');
   if (script === undefined) {
     if (![...seen].some((name) => needsNoScript.has(name))) judgement.raise(inlineCode, 'standard input');
   } else if (isInline) {

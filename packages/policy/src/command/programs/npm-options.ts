@@ -1,7 +1,8 @@
 import type { CommandRule } from '../command-rule.ts';
 import type { Judgement } from '../judgement.ts';
-import { type OptionRow, type OptionTable, optionTable } from '../option-table.ts';
 import type { Word } from '../option-parser.ts';
+import { type OptionRow, type OptionTable, optionTable } from '../option-table.ts';
+import { refuseOutside } from '../program.ts';
 
 export const changesWhatRuns: CommandRule = {
   id: 'CMD-NPM-2',
@@ -16,14 +17,26 @@ export const changesWhatRuns: CommandRule = {
     'npm -script-shell ./x.sh test',
     'npm init --init-module=./src/app.js',
   ],
-  doesNotMatch: ['npm test', 'npm run build -- --script-shell=./x.sh', 'npm run lint --silent', 'npm ls --depth=0'],
+  doesNotMatch: [
+    'npm test',
+    'npm run build -- --script-shell=./x.sh',
+    'npm run lint --silent',
+    'npm ls --depth=0',
+  ],
 };
 
 export const otherSource: CommandRule = {
   id: 'CMD-NPM-3',
   risk: 'HIGH',
   why: 'takes packages from another source than the configured registry',
-  matches: ['npm install --registry=http://127.0.0.1/ x', 'npm i git+ssh://git@example.com/x.git', 'npm i user/repo', 'npm i https://example.com/x.tgz', 'npm i --proxy http://127.0.0.1 x', 'npm i x@github:a/b'],
+  matches: [
+    'npm install --registry=http://127.0.0.1/ x',
+    'npm i git+ssh://git@example.com/x.git',
+    'npm i user/repo',
+    'npm i https://example.com/x.tgz',
+    'npm i --proxy http://127.0.0.1 x',
+    'npm i x@github:a/b',
+  ],
   doesNotMatch: ['npm install', 'npm install lodash@4', 'npm i @types/node', 'npm i ./src'],
 };
 
@@ -31,7 +44,14 @@ export const wholeMachine: CommandRule = {
   id: 'CMD-NPM-4',
   risk: 'HIGH',
   why: 'works on the packages of the whole machine, not of the workspace',
-  matches: ['npm i -g x', 'npm ls --global', 'npm --location=global i x', 'npm i --location global x', 'npm i -fg x', 'npm link'],
+  matches: [
+    'npm i -g x',
+    'npm ls --global',
+    'npm --location=global i x',
+    'npm i --location global x',
+    'npm i -fg x',
+    'npm link',
+  ],
   doesNotMatch: ['npm i x', 'npm ls', 'npm i --no-global x'],
 };
 
@@ -51,29 +71,42 @@ export const npmOptions: OptionTable = optionTable({
     --sign-git-commit --sign-git-tag --strict-peer-deps --strict-allow-scripts --timing --unicode
     --update-notifier --usage --version --versions --workspaces-update --expect-results --workspaces
     --yes --production --optional --color --help --silent --quiet --verbose --desc --readonly --porcelain --local --no`,
-  values: `--access --also --audit-level --auth-type --before --cache-max --cache-min --cidr --cpu --depth --diff
+  values: `--access --also --audit-level --auth-type --before --cache-max --cache-min --cidr --cpu --depth
     --diff-dst-prefix --diff-src-prefix --diff-unified --expect-result-count --expires --fetch-retries
     --fetch-retry-factor --fetch-retry-maxtimeout --fetch-retry-mintimeout --fetch-timeout --heading --include
     --init-author-email --init-author-name --init-author-url --init-license --init-type --init-version
     --init.author.email --init.author.name --init.author.url --init.license --init.version --install-strategy --libc
     --local-address --lockfile-version --loglevel --logs-max --name --maxsockets --message --min-release-age
-    --min-release-age-exclude --noproxy --omit --only --os --otp --package --preid --save-prefix --sbom-format --sbom-type
+    --min-release-age-exclude --noproxy --omit --only --os --otp --preid --save-prefix --sbom-format --sbom-type
     --scope --searchexclude --searchlimit --searchopts --searchstaleness --tag --tag-version-prefix --umask --user-agent
     --which --enjoy-by`,
   rows: [
     { names: '--prefix', value: 'read' },
+    { names: '--package --diff', value: refuseOutside },
     { names: '--workspace', value: workspaceNameOrPath },
     { names: '--cache --logs-dir --pack-destination', value: 'write' },
     { names: '--provenance-file', value: 'read' },
     { names: '--cafile', value: 'read', rule: otherSource },
     { names: '--userconfig --globalconfig', value: 'read', rule: changesWhatRuns },
     { names: '--init-module --init.module --node-gyp', value: 'run', rule: changesWhatRuns },
-    { names: '--script-shell --shell --node-options --editor --viewer --git', value: 'text', rule: changesWhatRuns },
+    {
+      names: '--script-shell --shell --node-options --editor --viewer --git',
+      value: 'text',
+      rule: changesWhatRuns,
+    },
     { names: '--browser', value: 'text', optional: true, rule: changesWhatRuns },
     { names: '--dangerously-allow-all-scripts', rule: changesWhatRuns },
-    { names: '--allow-scripts --allow-git --allow-remote --allow-file --allow-directory', value: 'text', rule: changesWhatRuns },
+    {
+      names: '--allow-scripts --allow-git --allow-remote --allow-file --allow-directory',
+      value: 'text',
+      rule: changesWhatRuns,
+    },
     { names: '--call', value: 'text', rule: changesWhatRuns },
-    { names: '--registry --reg --proxy --https-proxy --replace-registry-host --ca --cert --key --_auth', value: 'text', rule: otherSource },
+    {
+      names: '--registry --reg --proxy --https-proxy --replace-registry-host --ca --cert --key --_auth',
+      value: 'text',
+      rule: otherSource,
+    },
     { names: '--strict-ssl', rule: otherSource },
     { names: '--global', rule: wholeMachine },
     {
@@ -87,10 +120,36 @@ export const npmOptions: OptionTable = optionTable({
 
 const shorthands: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    d: 'silent', dd: 'silent', ddd: 'silent', q: 'silent', s: 'silent', n: 'yes', iwr: 'include-workspace-root',
-    ws: 'workspaces', a: 'all', c: 'call', f: 'force', g: 'global', L: 'location', l: 'long', m: 'message',
-    p: 'parseable', C: 'prefix', S: 'save', B: 'save-bundle', D: 'save-dev', E: 'save-exact', O: 'save-optional',
-    P: 'save-prod', '?': 'usage', H: 'usage', h: 'usage', v: 'version', w: 'workspace', y: 'yes', N: 'registry',
+    d: 'silent',
+    dd: 'silent',
+    ddd: 'silent',
+    q: 'silent',
+    s: 'silent',
+    n: 'yes',
+    iwr: 'include-workspace-root',
+    ws: 'workspaces',
+    a: 'all',
+    c: 'call',
+    f: 'force',
+    g: 'global',
+    L: 'location',
+    l: 'long',
+    m: 'message',
+    p: 'parseable',
+    C: 'prefix',
+    S: 'save',
+    B: 'save-bundle',
+    D: 'save-dev',
+    E: 'save-exact',
+    O: 'save-optional',
+    P: 'save-prod',
+    '?': 'usage',
+    H: 'usage',
+    h: 'usage',
+    v: 'version',
+    w: 'workspace',
+    y: 'yes',
+    N: 'registry',
   }),
 ); // prettier-ignore
 
@@ -127,14 +186,21 @@ function namesIn(spelled: string): readonly string[] {
   const name = spelled.replace(/^-+/, '');
   const whole = shorthands.get(name);
   if (whole) return [whole];
-  const isBundle = !spelled.startsWith('--') && !isKnown(name) && [...name].every((letter) => shorthands.has(letter));
+  const isBundle =
+    !spelled.startsWith('--') && !isKnown(name) && [...name].every((letter) => shorthands.has(letter));
   return isBundle ? [...name].map((letter) => shorthands.get(letter) as string) : [name];
 }
 
 const isKnown = (name: string): boolean => name.length > 2 && meanings(name).length > 0;
 
 /** Returns whether `next` was taken as the value. */
-function read(name: string, spelled: string, glued: string | undefined, next: string | undefined, words: Word[]): boolean {
+function read(
+  name: string,
+  spelled: string,
+  glued: string | undefined,
+  next: string | undefined,
+  words: Word[],
+): boolean {
   let plain = name;
   let isNegated = false;
   while (/^no-/i.test(plain)) {
@@ -156,7 +222,8 @@ function read(name: string, spelled: string, glued: string | undefined, next: st
     words.push({ kind: 'option', row: isHarmless ? { names: name } : row, spelled, value: undefined });
     return isSwitched;
   }
-  const takesNext = glued === undefined && next !== undefined && !/^-{1,2}[^-]+/.test(next) && !/^--+$/.test(next);
+  const takesNext =
+    glued === undefined && next !== undefined && !/^-{1,2}[^-]+/.test(next) && !/^--+$/.test(next);
   words.push({ kind: 'option', row, spelled, value: takesNext ? next : glued });
   return takesNext;
 }

@@ -8,7 +8,16 @@ const usesNpm: CommandRule = {
   id: 'CMD-NPM-1',
   risk: 'MEDIUM',
   why: 'runs npm in the workspace',
-  matches: ['npm ls', 'npm run lint', 'npm test', 'npm install', 'npm ci', 'npm view lodash', 'npm outdated', 'npm config get registry'],
+  matches: [
+    'npm ls',
+    'npm run lint',
+    'npm test',
+    'npm install',
+    'npm ci',
+    'npm view lodash',
+    'npm outdated',
+    'npm config get registry',
+  ],
   doesNotMatch: ['node src/app.js', 'echo npm'],
 };
 
@@ -25,7 +34,14 @@ const runsPackage: CommandRule = {
   risk: 'HIGH',
   why: 'runs a command or a downloaded package',
   network: true,
-  matches: ['npm exec --call id', 'npm x cowsay', 'npm exec -- eslint .', 'npm init vite', 'npm create vite@latest', 'npm explore x'],
+  matches: [
+    'npm exec --call id',
+    'npm x cowsay',
+    'npm exec -- eslint .',
+    'npm init vite',
+    'npm create vite@latest',
+    'npm explore x',
+  ],
   doesNotMatch: ['npm init -y', 'npm run exec', 'npm view exec'],
 };
 
@@ -34,7 +50,16 @@ const publishes: CommandRule = {
   risk: 'HIGH',
   why: 'changes packages or accounts in the registry, for everybody',
   network: true,
-  matches: ['npm publish', 'npm unpublish x', 'npm pub', 'npm dist-tag add x@1 y', 'npm token create', 'npm login', 'npm owner add a b', 'npm deprecate x y'],
+  matches: [
+    'npm publish',
+    'npm unpublish x',
+    'npm pub',
+    'npm dist-tag add x@1 y',
+    'npm token create',
+    'npm login',
+    'npm owner add a b',
+    'npm deprecate x y',
+  ],
   doesNotMatch: ['npm pack', 'npm view x', 'npm run publish'],
 };
 
@@ -42,7 +67,16 @@ const changesSettings: CommandRule = {
   id: 'CMD-NPM-8',
   risk: 'HIGH',
   why: 'changes settings that decide what runs later',
-  matches: ['npm config set node-options --require=./x.js', 'npm set script-shell ./x', 'npm c set registry http://127.0.0.1/', 'npm pkg set scripts.test=id', 'npm config edit', 'npm config delete x', 'npm pkg fix', 'npm approve-scripts x'],
+  matches: [
+    'npm config set node-options --require=./x.js',
+    'npm set script-shell ./x',
+    'npm c set registry http://127.0.0.1/',
+    'npm pkg set scripts.test=id',
+    'npm config edit',
+    'npm config delete x',
+    'npm pkg fix',
+    'npm approve-scripts x',
+  ],
   doesNotMatch: ['npm config get registry', 'npm config list', 'npm pkg get name', 'npm get registry'],
 };
 
@@ -64,28 +98,90 @@ const commands: ReadonlySet<string> = new Set(
 
 const aliases: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    author: 'owner', home: 'docs', issues: 'bugs', info: 'view', show: 'view', find: 'search', add: 'install',
-    unlink: 'uninstall', remove: 'uninstall', rm: 'uninstall', r: 'uninstall', un: 'uninstall', rb: 'rebuild', list: 'ls',
-    ln: 'link', create: 'init', i: 'install', it: 'install-test', cit: 'install-ci-test', u: 'update', up: 'update',
-    c: 'config', s: 'search', se: 'search', tst: 'test', t: 'test', ddp: 'dedupe', v: 'view', 'run-script': 'run',
-    'clean-install': 'ci', 'clean-install-test': 'install-ci-test', x: 'exec', why: 'explain', la: 'll',
-    verison: 'version', ic: 'ci', innit: 'init', in: 'install', ins: 'install', inst: 'install', insta: 'install',
-    instal: 'install', isnt: 'install', isnta: 'install', isntal: 'install', isntall: 'install', 'install-clean': 'ci',
-    'isntall-clean': 'ci', hlep: 'help', 'dist-tags': 'dist-tag', upgrade: 'update', udpate: 'update', rum: 'run',
-    sit: 'install-ci-test', urn: 'run', ogr: 'org', 'add-user': 'adduser',
+    author: 'owner',
+    home: 'docs',
+    issues: 'bugs',
+    info: 'view',
+    show: 'view',
+    find: 'search',
+    add: 'install',
+    unlink: 'uninstall',
+    remove: 'uninstall',
+    rm: 'uninstall',
+    r: 'uninstall',
+    un: 'uninstall',
+    rb: 'rebuild',
+    list: 'ls',
+    ln: 'link',
+    create: 'init',
+    i: 'install',
+    it: 'install-test',
+    cit: 'install-ci-test',
+    u: 'update',
+    up: 'update',
+    c: 'config',
+    s: 'search',
+    se: 'search',
+    tst: 'test',
+    t: 'test',
+    ddp: 'dedupe',
+    v: 'view',
+    'run-script': 'run',
+    'clean-install': 'ci',
+    'clean-install-test': 'install-ci-test',
+    x: 'exec',
+    why: 'explain',
+    la: 'll',
+    verison: 'version',
+    ic: 'ci',
+    innit: 'init',
+    in: 'install',
+    ins: 'install',
+    inst: 'install',
+    insta: 'install',
+    instal: 'install',
+    isnt: 'install',
+    isnta: 'install',
+    isntal: 'install',
+    isntall: 'install',
+    'install-clean': 'ci',
+    'isntall-clean': 'ci',
+    hlep: 'help',
+    'dist-tags': 'dist-tag',
+    upgrade: 'update',
+    udpate: 'update',
+    rum: 'run',
+    sit: 'install-ci-test',
+    urn: 'run',
+    ogr: 'org',
+    'add-user': 'adduser',
   }),
 ); // prettier-ignore
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 const running = words('run test start stop restart');
 const installing = words('install ci update install-test install-ci-test dedupe rebuild');
-const reaching = words('audit outdated view search ping doctor diff whoami stars fund install update ci dedupe install-test install-ci-test pack sbom');
-const publishing = words('publish unpublish deprecate undeprecate dist-tag owner access org team token profile hook adduser login logout star unstar trust stage');
+const reaching = words(
+  'audit outdated view search ping doctor diff whoami stars fund install update ci dedupe install-test install-ci-test pack sbom',
+);
+const publishing = words(
+  'publish unpublish deprecate undeprecate dist-tag owner access org team token profile hook adduser login logout star unstar trust stage',
+);
 const prefixRow = npmOptions.long.get('prefix');
 
 export const npm: Program = {
   names: ['npm'],
-  rules: [usesNpm, changesWhatRuns, otherSource, wholeMachine, runsScripts, runsPackage, publishes, changesSettings, unknownCommand],
+  rules: [
+    usesNpm,
+    changesWhatRuns,
+    otherSource,
+    wholeMachine,
+    runsScripts,
+    runsPackage,
+    publishes,
+    changesSettings,
+    unknownCommand,
+  ],
   judge(args, judgement) {
     judgement.raise(usesNpm);
     const operands: Operand[] = [];
@@ -103,10 +199,18 @@ export const npm: Program = {
   },
 };
 
-function judgeCommand(spelled: string, operands: readonly Operand[], manifest: string, judgement: Judgement): void {
+function judgeCommand(
+  spelled: string,
+  operands: readonly Operand[],
+  manifest: string,
+  judgement: Judgement,
+): void {
   const command = resolveCommand(spelled);
   const texts = operands.map(({ text }) => text);
-  if (command === undefined) return judgement.raise(unknownCommand, spelled);
+  if (command === undefined) {
+    judgement.raise(unknownCommand, spelled);
+    return;
+  }
   if (reaching.has(command)) judgement.needNetwork();
   if (running.has(command) || installing.has(command) || command === 'pack' || command === 'version') {
     judgement.raise(runsScripts, spelled);
@@ -118,15 +222,19 @@ function judgeCommand(spelled: string, operands: readonly Operand[], manifest: s
     for (const text of texts) judgePackage(text, judgement);
   } else if (command === 'exec' || command === 'explore' || command === 'edit') {
     judgement.raise(runsPackage, spelled);
-    judgeScriptArguments(texts, judgement);
+    if (texts[0] !== undefined) judgePackage(texts[0], judgement);
+    judgeScriptArguments(texts.slice(1), judgement);
   } else if (command === 'init') {
-    if (texts.length > 0) judgement.raise(runsPackage, texts[0]);
-    judgeScriptArguments(texts, judgement);
+    if (texts[0] === undefined) return;
+    judgement.raise(runsPackage, texts[0]);
+    judgePackage(texts[0], judgement);
+    judgeScriptArguments(texts.slice(1), judgement);
   } else if (command === 'link') {
     judgement.raise(wholeMachine, spelled);
     for (const text of texts) judgePackage(text, judgement);
   } else if (command === 'config' || command === 'pkg' || command === 'cache') {
     if (!/^(get|list|ls|verify)$/.test(texts[0] ?? 'list')) judgement.raise(changesSettings, texts[0]);
+    if (command === 'cache') for (const text of texts.slice(1)) judgePackage(text, judgement);
   } else if (command === 'set' || /-scripts$/.test(command)) {
     judgement.raise(changesSettings, spelled);
   } else if (/^(install|update|install-test|pack|diff|view)$/.test(command)) {
@@ -156,4 +264,3 @@ function judgePackage(spec: string, judgement: Judgement): void {
   else if (/\.(tgz|tar|tar\.gz)$/i.test(source)) judgement.path(source, 'run');
   else if (source.includes('/') && !spec.startsWith('@')) judgement.raise(otherSource, spec);
 }
-

@@ -8,7 +8,13 @@ const runsScript: CommandRule = {
   id: 'CMD-PYTHON-1',
   risk: 'MEDIUM',
   why: 'runs a script of the workspace with Python',
-  matches: ['python3 scripts/gen.py', 'python scripts/gen.py -c x.ini', 'python3 -I scripts/gen.py', 'python3 .', 'python3 --version'],
+  matches: [
+    'python3 scripts/gen.py',
+    'python scripts/gen.py -c x.ini',
+    'python3 -I scripts/gen.py',
+    'python3 .',
+    'python3 --version',
+  ],
   doesNotMatch: ['node src/app.js'],
 };
 
@@ -16,15 +22,36 @@ const inlineCode: CommandRule = {
   id: 'CMD-PYTHON-2',
   risk: 'HIGH',
   why: 'runs code that is written in the command itself or comes from standard input',
-  matches: ["python3 -c 'print(1)'", 'python3 -Ec 1', 'python3 -c1', 'python -W ignore -c 1', 'python3', 'python3 -', 'python3 -u', 'python3 -i scripts/gen.py', 'python3 -bBc 1'],
-  doesNotMatch: ['python3 scripts/gen.py -c 1', 'python3 -V', 'python3 -m unittest -c', 'python3 -X dev scripts/gen.py'],
+  matches: [
+    "python3 -c 'print(1)'",
+    'python3 -Ec 1',
+    'python3 -c1',
+    'python -W ignore -c 1',
+    'python3',
+    'python3 -',
+    'python3 -u',
+    'python3 -i scripts/gen.py',
+    'python3 -bBc 1',
+  ],
+  doesNotMatch: [
+    'python3 scripts/gen.py -c 1',
+    'python3 -V',
+    'python3 -m unittest -c',
+    'python3 -X dev scripts/gen.py',
+  ],
 };
 
 const runsModule: CommandRule = {
   id: 'CMD-PYTHON-3',
   risk: 'HIGH',
   why: 'runs an installed module as a program',
-  matches: ['python -m venv x', 'python3 -m http.server', 'python3 -mpip list', 'python3 -Im pip list', 'python3 -m timeit 1'],
+  matches: [
+    'python -m venv x',
+    'python3 -m http.server',
+    'python3 -mpip list',
+    'python3 -Im pip list',
+    'python3 -m timeit 1',
+  ],
   doesNotMatch: ['python3 -m unittest', 'python3 -m pytest tests', 'python3 scripts/gen.py -m venv'],
 };
 
@@ -41,12 +68,19 @@ const checksCode: CommandRule = {
   id: 'CMD-PYTHON-5',
   risk: 'MEDIUM',
   why: 'runs the tests or checks of the workspace with a well-known module',
-  matches: ['python3 -m unittest', 'python3 -m pytest -q tests', 'python -m mypy src', 'python3 -m py_compile src/server.py'],
+  matches: [
+    'python3 -m unittest',
+    'python3 -m pytest -q tests',
+    'python -m mypy src',
+    'python3 -m py_compile src/server.py',
+  ],
   doesNotMatch: ['python3 -m venv x', 'python3 scripts/gen.py'],
 };
 
 const testModules = new Set(
-  'unittest pytest doctest nose2 mypy ruff flake8 pyflakes pylint black isort pycodestyle pydocstyle compileall py_compile tabnanny'.split(' '),
+  'unittest pytest doctest nose2 mypy ruff flake8 pyflakes pylint black isort pycodestyle pydocstyle compileall py_compile tabnanny'.split(
+    ' ',
+  ),
 );
 const flags = 'bBdEIOPqsSuvx';
 
@@ -64,10 +98,17 @@ export const python: Program = {
       const arg = args[at] as string;
       if (arg === '-') {
         judgement.raise(inlineCode, 'standard input');
-        return judgeScriptArguments(args.slice(at + 1), judgement);
+        judgeScriptArguments(args.slice(at + 1), judgement);
+        return;
       }
-      if (arg === '--') return judgeScript(args.slice(at + 1), isInformation, judgement);
-      if (!arg.startsWith('-')) return judgeScript(args.slice(at), isInformation, judgement);
+      if (arg === '--') {
+        judgeScript(args.slice(at + 1), isInformation, judgement);
+        return;
+      }
+      if (!arg.startsWith('-')) {
+        judgeScript(args.slice(at), isInformation, judgement);
+        return;
+      }
       if (arg.startsWith('--')) {
         if (/^--(version|help(-env|-xoptions|-all)?)$/.test(arg)) isInformation = true;
         else if (arg === '--check-hash-based-pycs') at++;
@@ -84,7 +125,12 @@ export const python: Program = {
 };
 
 /** The index of the last word used, or DONE when the bundle ended the options. */
-function judgeBundle(arg: string, args: readonly string[], at: number, judgement: Judgement): number | 'DONE' {
+function judgeBundle(
+  arg: string,
+  args: readonly string[],
+  at: number,
+  judgement: Judgement,
+): number | 'DONE' {
   for (let i = 1; i < arg.length; i++) {
     const letter = arg[i] as string;
     if (flags.includes(letter) || 'Vh?'.includes(letter)) continue;
@@ -106,7 +152,8 @@ function judgeBundle(arg: string, args: readonly string[], at: number, judgement
     }
     if (letter === 'W') return last;
     if (letter === 'X') {
-      if (value?.startsWith('pycache_prefix=')) judgement.path(value.slice('pycache_prefix='.length), 'write');
+      if (value?.startsWith('pycache_prefix='))
+        judgement.path(value.slice('pycache_prefix='.length), 'write');
       else if (value?.startsWith('presite=')) judgement.raise(runsModule, value);
       return last;
     }
@@ -127,7 +174,10 @@ function judgeScript(words: readonly string[], isInformation: boolean, judgement
 
 function judgeModule(name: string, rest: readonly string[], judgement: Judgement): void {
   judgement.raise(testModules.has(name) ? checksCode : runsModule, name);
-  if (name === 'ensurepip' || (name === 'pip' && /^(install|download|wheel|search|index)$/.test(rest[0] ?? ''))) {
+  if (
+    name === 'ensurepip' ||
+    (name === 'pip' && /^(install|download|wheel|search|index)$/.test(rest[0] ?? ''))
+  ) {
     judgement.raise(installs, name);
   }
   judgeScriptArguments(rest, judgement);

@@ -27,7 +27,12 @@ const startsProgram: CommandRule = {
     'tar --rmt-c=id -tf bundle.tar',
     'tar xfI bundle.tar ./x',
   ],
-  doesNotMatch: ['tar -I zstd -xf bundle.tar', 'tar --checkpoint-action=dot -cf z.tar docs', 'tar -cf z.tar -- --to-command', "tar -I 'zstd -19' -cf z.tar docs"],
+  doesNotMatch: [
+    'tar -I zstd -xf bundle.tar',
+    'tar --checkpoint-action=dot -cf z.tar docs',
+    'tar -cf z.tar -- --to-command',
+    "tar -I 'zstd -19' -cf z.tar docs",
+  ],
 };
 
 const remoteArchive: CommandRule = {
@@ -42,7 +47,12 @@ const leavesWorkspace: CommandRule = {
   id: 'CMD-TAR-4',
   risk: 'REJECT',
   why: 'lets the archive write to absolute paths, also outside the workspace',
-  matches: ['tar -xPf bundle.tar', 'tar xPf bundle.tar', 'tar -xf bundle.tar --absolute-names', 'tar -xf bundle.tar --abs'],
+  matches: [
+    'tar -xPf bundle.tar',
+    'tar xPf bundle.tar',
+    'tar -xf bundle.tar --absolute-names',
+    'tar -xf bundle.tar --abs',
+  ],
   doesNotMatch: ['tar -xpf bundle.tar', 'tar -tPf bundle.tar'],
 };
 
@@ -58,7 +68,11 @@ const removesFiles: CommandRule = {
   id: 'CMD-TAR-6',
   risk: 'HIGH',
   why: 'removes files from the disk',
-  matches: ['tar -cf z.tar --remove-files docs', 'tar -xf bundle.tar --recursive-unlink', 'tar -xUf bundle.tar'],
+  matches: [
+    'tar -cf z.tar --remove-files docs',
+    'tar -xf bundle.tar --recursive-unlink',
+    'tar -xUf bundle.tar',
+  ],
   doesNotMatch: ['tar -cf z.tar docs'],
 };
 
@@ -66,11 +80,17 @@ const listFromFile: CommandRule = {
   id: 'CMD-TAR-7',
   risk: 'HIGH',
   why: 'takes the files, or even options, from a list in a file',
-  matches: ['tar -cf z.tar -T docs/notes.txt', 'tar cfT z.tar docs/notes.txt', 'tar -cf z.tar --files-from docs/notes.txt', 'tar -cf z.tar -X .gitignore docs'],
+  matches: [
+    'tar -cf z.tar -T docs/notes.txt',
+    'tar cfT z.tar docs/notes.txt',
+    'tar -cf z.tar --files-from docs/notes.txt',
+    'tar -cf z.tar -X .gitignore docs',
+  ],
   doesNotMatch: ['tar -cf z.tar docs/notes.txt'],
 };
 
-const compressor = /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -[\w=]+)*$/;
+const compressor =
+  /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -[\w=]+)*$/;
 
 function dateOrFile(value: string, judgement: Judgement): void {
   if (value.startsWith('/') || value.startsWith('.')) judgement.path(value, 'read');
@@ -125,7 +145,8 @@ const options = optionTable({
     {
       names: '--checkpoint-action --set-mtime-command',
       value: (action, judgement) => {
-        if (!/^(dot|\.|bell|echo|ttyout|totals|sleep|wait)(=|$)/.test(action)) judgement.raise(startsProgram, action);
+        if (!/^(dot|\.|bell|echo|ttyout|totals|sleep|wait)(=|$)/.test(action))
+          judgement.raise(startsProgram, action);
       },
     },
   ],
@@ -138,30 +159,45 @@ const absoluteRow = options.long.get('absolute-names');
 /** GNU tar, with its old spelling `tar xzf a.tar`. Names after -C start in that directory. */
 export const tar: Program = {
   names: ['tar'],
-  rules: [handlesArchive, startsProgram, remoteArchive, leavesWorkspace, followsLinks, removesFiles, listFromFile],
+  rules: [
+    handlesArchive,
+    startsProgram,
+    remoteArchive,
+    leavesWorkspace,
+    followsLinks,
+    removesFiles,
+    listFromFile,
+  ],
   judge(args, judgement) {
     judgement.raise(handlesArchive);
     const words = parseOptions(separateOldStyle(args), options);
     const names = new Set(words.flatMap((word) => (word.kind === 'option' ? word.row.names.split(' ') : [])));
     const isExtracting = names.has('-x') || names.has('--extract') || names.has('--get');
-    const isReading = isExtracting || names.has('-t') || names.has('--list') || names.has('-d') || names.has('--diff') || names.has('--compare');
-    let target = '';
+    const isReading =
+      isExtracting ||
+      names.has('-t') ||
+      names.has('--list') ||
+      names.has('-d') ||
+      names.has('--diff') ||
+      names.has('--compare');
+    let isElsewhere = false;
     for (const word of words) {
       if (word.kind === 'operand') {
         judgement.path(word.text, isExtracting ? 'write' : 'read');
         if (/[*?[]/.test(word.text)) judgement.glob(word.text);
         continue;
       }
-      if (word.kind === 'option' && word.row === absoluteRow && isExtracting) judgement.raise(leavesWorkspace, word.spelled);
+      if (word.kind === 'option' && word.row === absoluteRow && isExtracting)
+        judgement.raise(leavesWorkspace, word.spelled);
       if (word.kind === 'option' && word.row === archiveRow && word.value !== undefined) {
         judgeArchive(word.value, isReading ? 'read' : 'write', names.has('--force-local'), judgement);
       } else if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
-        const checked = judgement.path(word.value, isExtracting ? 'write' : 'read');
-        if (checked) target = checked.relative;
-        judgement.directory = target;
+        judgement.enter(word.value, isExtracting ? 'write' : 'read');
+        isElsewhere = true;
       } else judgeOption(word, judgement, 'powerful');
     }
-    if (isExtracting && target === '' && !names.has('-O') && !names.has('--to-stdout')) judgement.path('.', 'write');
+    if (isExtracting && !isElsewhere && !names.has('-O') && !names.has('--to-stdout'))
+      judgement.path('.', 'write');
   },
 };
 
@@ -170,10 +206,7 @@ function judgeArchive(archive: string, use: 'read' | 'write', isLocal: boolean, 
   const slash = archive.indexOf('/');
   if (colon >= 0 && (slash < 0 || colon < slash) && !isLocal) judgement.raise(remoteArchive, archive);
   // The archive is opened where tar started, whatever -C says.
-  const { directory } = judgement;
-  judgement.directory = '';
-  judgement.path(archive, use);
-  judgement.directory = directory;
+  judgement.fromStart(() => judgement.path(archive, use));
 }
 
 /** `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without dash is a bundle, its values follow in order. */

@@ -7,7 +7,12 @@ const handlesArchive: CommandRule = {
   id: 'CMD-UNZIP-1',
   risk: 'HIGH',
   why: 'unpacks or reads an archive, whose content decides which files it writes',
-  matches: ['unzip archive.zip', 'unzip -t archive.zip', 'unzip -o archive.zip -d docs', 'unzip -l archive.zip'],
+  matches: [
+    'unzip archive.zip',
+    'unzip -t archive.zip',
+    'unzip -o archive.zip -d docs',
+    'unzip -l archive.zip',
+  ],
   doesNotMatch: ['zip z.zip README.md', 'ls archive.zip'],
 };
 
@@ -70,7 +75,12 @@ function judgeBundle(arg: string, next: string | undefined, judgement: Judgement
     else if (letter === 'd' || letter === 'P' || letter === 'O' || letter === 'I') {
       const glued = i + 1 < arg.length ? arg.slice(i + 1) : undefined;
       const value = glued ?? next;
-      return { takesNext: glued === undefined, excludes: false, onlyReads, target: letter === 'd' ? value : undefined };
+      return {
+        takesNext: glued === undefined,
+        excludes: false,
+        onlyReads,
+        target: letter === 'd' ? value : undefined,
+      };
     } else if (letter !== '-' && !flags.has(letter)) judgement.raise(unknownOptionOfPowerful, arg);
   }
   return { takesNext: false, excludes: false, onlyReads, target: undefined };

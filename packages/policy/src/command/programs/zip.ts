@@ -15,7 +15,13 @@ const startsProgram: CommandRule = {
   id: 'CMD-ZIP-2',
   risk: 'REJECT',
   why: 'starts another program to test the archive',
-  matches: ["zip z.zip package.json -T -TT 'ls #'", 'zip -TTls z.zip README.md', 'zip --unzip-command ls z.zip README.md', 'zip --unzip=ls z.zip README.md', 'zip -rTT id z.zip docs'],
+  matches: [
+    "zip z.zip package.json -T -TT 'ls #'",
+    'zip -TTls z.zip README.md',
+    'zip --unzip-command ls z.zip README.md',
+    'zip --unzip=ls z.zip README.md',
+    'zip -rTT id z.zip docs',
+  ],
   doesNotMatch: ['zip -T z.zip README.md', 'zip -tt 2020-01-01 z.zip README.md'],
 };
 
@@ -41,8 +47,11 @@ const table = (kind: Kind, names: string): [string, Kind][] => names.split(/\s+/
 
 /** One- and two-letter options; the longer name wins, as in zip. A trailing `-` negates. */
 const short = new Map<string, Kind>([
-  ...table('flag', `0 1 2 3 4 5 6 7 8 9 A B c C D DF db dc dd dg du dv e E f F FF FS FI fz g h h2 H ic j J jj k l la li ll L
-    nw N o p q r R RE S sb sc sd sf so sp su sU sv T u U v V w ws X y z ! ? $ u d UN`),
+  ...table(
+    'flag',
+    `0 1 2 3 4 5 6 7 8 9 A B c C D DF db dc dd dg du dv e E f F FF FS FI fz g h h2 H ic j J jj k l la li ll L
+    nw N o p q r R RE S sb sc sd sf so sp su sU sv T u U v V w ws X y z ! ? $ u d UN`,
+  ),
   ...table('text', 'n P s t tt Z ds UN kf'),
   ...table('write', 'O lf b'),
   ...table('list', 'i'),
@@ -52,15 +61,21 @@ const short = new Map<string, Kind>([
   ...table('stdin', '@'),
 ]);
 const long = new Map<string, Kind>([
-  ...table('flag', `adjust-sfx after apple-double archive-clear archive-set before binary case-insensitive entry-comments
+  ...table(
+    'flag',
+    `adjust-sfx after apple-double archive-clear archive-set before binary case-insensitive entry-comments
     copy-entries copy delete display-bytes display-counts display-dots display-globaldots display-usize display-volume
     difference-archive dif no-dir-entries encrypt fixfix fix filesync freshen fifo force-zip64 grow help more-help ignore-case
     junk-paths junk-sfx DOS-names to-crlf log-append log-info from-crlf license no-wild no-universal latest-time old-archive
     paths quiet recurse-paths recurse-patterns regex show-command show-files show-options show-unicode show-just-unicode
     split-bell split-pause split-verbose symlinks system-hidden test update verbose version wild-stop-dirs no-extra archive-comment
     zip-file show-debug use-privileges VMS-portable VMS-specific volume-label global-dots keep-version compress-1 compress-9 store
-    must-match junk-paths sync`),
-  ...table('text', 'suffixes password split-size from-date after-date before-date compression-method dot-size unicode'),
+    must-match junk-paths sync`,
+  ),
+  ...table(
+    'text',
+    'suffixes password split-size from-date after-date before-date compression-method dot-size unicode',
+  ),
   ...table('write', 'output-file out logfile-path temp-path'),
   ...table('list', 'include'),
   ...table('exclude', 'exclude'),
@@ -115,7 +130,13 @@ function readLong(arg: string, judgement: Judgement): readonly Found[] {
   const name = (equals < 0 ? arg.slice(2) : arg.slice(2, equals)).replace(/-$/, '');
   const value = equals < 0 ? undefined : arg.slice(equals + 1);
   const exact = long.get(name);
-  const kinds = exact ? [exact] : [...new Set([...long].filter(([full]) => name !== '' && full.startsWith(name)).map(([, kind]) => kind))];
+  const kinds = exact
+    ? [exact]
+    : [
+        ...new Set(
+          [...long].filter(([full]) => name !== '' && full.startsWith(name)).map(([, kind]) => kind),
+        ),
+      ];
   if (kinds.length !== 1) judgement.raise(unknownOptionOfPowerful, arg);
   if (kinds.length === 0 && value !== undefined) refuseOutside(value, judgement);
   return kinds.map((kind) => ({ kind, value }));
@@ -142,7 +163,13 @@ function readShort(arg: string, judgement: Judgement): readonly Found[] {
 }
 
 /** Returns whether `next` was taken as the value. */
-function apply(kind: Kind, glued: string | undefined, next: string | undefined, spelled: string, judgement: Judgement): boolean {
+function apply(
+  kind: Kind,
+  glued: string | undefined,
+  next: string | undefined,
+  spelled: string,
+  judgement: Judgement,
+): boolean {
   if (kind === 'flag') return false;
   if (kind === 'move' || kind === 'stdin') {
     judgement.raise(kind === 'move' ? removesFiles : listFromInput, spelled);

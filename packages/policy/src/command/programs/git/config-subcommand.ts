@@ -13,13 +13,25 @@ export const config: GitSubcommand = {
     rows: [
       { names: '--global --system', rule: machineSettings },
       { names: '-f --file', value: 'read', rule: readsFile },
-      { names: '--replace-all --add --unset --unset-all --rename-section --remove-section --append', rule: setsConfiguration },
+      {
+        names: '--replace-all --add --unset --unset-all --rename-section --remove-section --append',
+        rule: setsConfiguration,
+      },
       { names: '-e --edit', rule: runsProgram },
     ],
   }),
   operands: names,
   also(seen, operands, judgement) {
-    const isReading = ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--get-color', '--get-colorbool', '--list', '-l'].some((name) => seen.has(name));
+    const isReading = [
+      '--get',
+      '--get-all',
+      '--get-regexp',
+      '--get-urlmatch',
+      '--get-color',
+      '--get-colorbool',
+      '--list',
+      '-l',
+    ].some((name) => seen.has(name));
     const [first = '', ...rest] = operands.map(({ text }) => text);
     if (seen.has('--edit')) judgement.raise(setsConfiguration, '--edit');
     if (isReading || first === 'get' || first === 'list') return;

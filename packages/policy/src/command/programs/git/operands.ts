@@ -1,5 +1,5 @@
 import type { Judgement, PathUse } from '../../judgement.ts';
-import type { Operand } from '../../program.ts';
+import { type Operand, refuseOutside } from '../../program.ts';
 import { commandTransport } from './rules.ts';
 
 /** How the operands of a subcommand are judged. */
@@ -34,9 +34,13 @@ export const revisionsOrPaths =
 
 export const revisions: OperandJudge = revisionsOrPaths('read');
 
-/** A repository (name, URL or path), then refs. */
-export const repositoryAndRefs: OperandJudge = ([repository], judgement) => {
+/** A repository (name, URL or path), then refs, or with --multiple more repositories. */
+export const repositoryAndRefs: OperandJudge = ([repository, ...refs], judgement) => {
   if (repository) judgeRepository(repository.text, judgement);
+  for (const { text } of refs) {
+    if (/^[\w+.-]+::/.test(text)) judgement.raise(commandTransport, text);
+    else refuseOutside(text, judgement);
+  }
 };
 
 /** A remote is a name, a URL, `host:path`, or a path on this machine. */
@@ -66,13 +70,12 @@ export function judgePathspec(text: string, use: PathUse, judgement: Judgement):
     pattern = text.slice(short.length).replace(/^:/, '');
   }
   if (isExcluded || pattern === '') return;
-  const { directory } = judgement;
-  if (isFromTop) judgement.directory = '';
   const isPattern = /[*?[\\]/.test(pattern);
   if (isPattern || text.startsWith(':(')) judgement.glob(pattern);
   // A pattern with a backslash is no path that could be checked as text; the glob above looked at it.
-  if (!pattern.includes('\\')) judgement.path(pattern, use);
-  judgement.directory = directory;
+  if (pattern.includes('\\')) return;
+  if (isFromTop) judgement.fromStart(() => judgement.path(pattern, use));
+  else judgement.path(pattern, use);
 }
 
 /**
@@ -80,10 +83,9 @@ export function judgePathspec(text: string, use: PathUse, judgement: Judgement):
  * component leads nowhere; what stands after a colon is a path in a tree, and must not be a sensitive one.
  */
 function judgeRevisionOrPath(text: string, use: PathUse, judgement: Judgement): void {
-  if (text.startsWith(':(') || /^:[!^]/.test(text)) return judgePathspec(text, use, judgement);
-  if (text.startsWith(':/') || /\^\{\//.test(text)) {
-    // Either a search in commit messages or a path from the top: as a path it must not be sensitive or outside.
-    if (text.startsWith(':/') && !text.includes(' ')) judgePathspec(text, use, judgement);
+  // `:/x` may also be a search in commit messages; as a path it must not be sensitive or outside.
+  if (text.startsWith(':(') || /^:[/!^]/.test(text)) {
+    judgePathspec(text, use, judgement);
     return;
   }
   const [first, ...inTree] = text.split(':');
@@ -102,4 +104,4 @@ function judgeRevisionOrPath(text: string, use: PathUse, judgement: Judgement): 
 
 /** A revision that cannot be meant as a path, so it is not listed as a file of the command. */
 const isPlainRevision = (text: string): boolean =>
-  /^(HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@)([~^@{].*)?$/.test(text) || /^\^?[0-9a-f]{7,64}$/.test(text);
+  /^(HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@)([~^@{][^/]*)?$/.test(text) || /^\^?[0-9a-f]{7,64}$/.test(text);

@@ -15,24 +15,46 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
   whatchanged: log,
   'rev-list': log,
   diff: log,
-  'diff-tree': { options: gitTable(diffOptions, logOptions, { flags: '--root --always --pretty' }), operands: read },
+  'diff-tree': {
+    options: gitTable(diffOptions, logOptions, { flags: '--root --always --pretty' }),
+    operands: read,
+  },
   'diff-index': log,
   'diff-files': log,
-  'range-diff': { options: gitTable(diffOptions, { flags: '--no-dual-color --left-only --right-only', values: '--creation-factor', optionalValues: '--notes' }), operands: read },
+  'range-diff': {
+    options: gitTable(diffOptions, {
+      flags: '--no-dual-color --left-only --right-only',
+      values: '--creation-factor',
+      optionalValues: '--notes',
+    }),
+    operands: read,
+  },
   cherry: { options: gitTable({ optionalValues: '--abbrev' }), operands: names },
   reflog: {
     fallback: log,
     isOpen: true,
-    members: { show: log, exists: { options: gitTable({}), operands: names }, list: { options: gitTable({}), operands: names } },
+    members: {
+      show: log,
+      exists: { options: gitTable({}), operands: names },
+      list: { options: gitTable({}), operands: names },
+    },
   },
   status: {
     options: gitTable({
       flags: '-s --short -b --branch --show-stash --ahead-behind --long -z --null --no-renames --renames',
-      optionalValues: '--porcelain -u --untracked-files --ignored --ignore-submodules --column -M --find-renames',
+      optionalValues:
+        '--porcelain -u --untracked-files --ignored --ignore-submodules --column -M --find-renames',
     }),
     operands: pathspecs('read'),
   },
-  shortlog: { options: gitTable(diffOptions, logOptions, { flags: '-c --committer -n --numbered -s --summary -e --email', values: '--group', optionalValues: '-w' }), operands: read },
+  shortlog: {
+    options: gitTable(diffOptions, logOptions, {
+      flags: '-c --committer -n --numbered -s --summary -e --email',
+      values: '--group',
+      optionalValues: '-w',
+    }),
+    operands: read,
+  },
   blame: {
     options: gitTable(diffOptions, {
       flags: `--incremental --root --show-stats --progress --score-debug -f --show-name -n --show-number -p --porcelain
@@ -62,7 +84,8 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
         --is-inside-git-dir --is-inside-work-tree --is-bare-repository --is-shallow-repository --show-cdup --show-prefix
         --show-toplevel --show-superproject-working-tree --shared-index-path --local-env-vars --not --git-dir
         --show-ref-format`,
-      values: '--default --prefix --glob --exclude --disambiguate --since --after --until --before --git-path --path-format',
+      values:
+        '--default --prefix --glob --exclude --disambiguate --since --after --until --before --git-path --path-format',
       optionalValues: '--short --abbrev-ref --show-object-format --branches --tags --remotes',
     }),
     operands: revisions,
@@ -79,40 +102,92 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     operands: pathspecs('read'),
   },
   'ls-tree': {
-    options: gitTable({ flags: '-d -r -t -l --long -z --name-only --name-status --object-only --full-name --full-tree', values: '--format', optionalValues: '--abbrev' }),
+    options: gitTable({
+      flags: '-d -r -t -l --long -z --name-only --name-status --object-only --full-name --full-tree',
+      values: '--format',
+      optionalValues: '--abbrev',
+    }),
     operands: read,
   },
   'ls-remote': {
-    options: gitTable(uploadPack, { flags: '-h --heads -t --tags -b --branches --refs --get-url --exit-code --symref', values: '--sort -o --server-option' }),
+    options: gitTable(uploadPack, {
+      flags: '-h --heads -t --tags -b --branches --refs --get-url --exit-code --symref',
+      values: '--sort -o --server-option',
+    }),
     operands: repositoryAndRefs,
     rules: [reachesRemote],
   },
   'cat-file': {
     options: gitTable({
-      flags: '-e -p -t -s --allow-unknown-type --use-mailmap --mailmap --batch-all-objects --buffer --follow-symlinks --unordered -z -Z',
+      flags:
+        '-e -p -t -s --allow-unknown-type --use-mailmap --mailmap --batch-all-objects --buffer --follow-symlinks --unordered -z -Z',
       values: '--path --filter',
       optionalValues: '--batch --batch-check --batch-command',
       rows: [{ names: '--textconv --filters', rule: runsProgram }],
     }),
     operands: revisions,
   },
-  'show-ref': { options: gitTable({ flags: '--tags --heads --branches --verify --head -d --dereference --exists', optionalValues: '-s --hash --abbrev --exclude-existing' }), operands: names },
-  'for-each-ref': {
-    options: gitTable({ flags: '-s --shell -p --perl --python --tcl --ignore-case --stdin --omit-empty --include-root-refs', values: '--count --format --sort --points-at --exclude', optionalValues: '--color --merged --no-merged --contains --no-contains' }),
+  'show-ref': {
+    options: gitTable({
+      flags: '--tags --heads --branches --verify --head -d --dereference --exists',
+      optionalValues: '-s --hash --abbrev --exclude-existing',
+    }),
     operands: names,
   },
-  'show-branch': { options: gitTable({ flags: '-a --all -r --remotes --list --no-name --current --sha1-name --merge-base --independent --topo-order --topics --sparse --date-order', optionalValues: '--color --more -g --reflog' }), operands: names },
-  'merge-base': { options: gitTable({ flags: '-a --all --octopus --independent --is-ancestor --fork-point' }), operands: names },
-  'name-rev': { options: gitTable({ flags: '--name-only --tags --all --annotate-stdin --undefined --always', values: '--refs --exclude' }), operands: names },
+  'for-each-ref': {
+    options: gitTable({
+      flags: '-s --shell -p --perl --python --tcl --ignore-case --stdin --omit-empty --include-root-refs',
+      values: '--count --format --sort --points-at --exclude',
+      optionalValues: '--color --merged --no-merged --contains --no-contains',
+    }),
+    operands: names,
+  },
+  'show-branch': {
+    options: gitTable({
+      flags:
+        '-a --all -r --remotes --list --no-name --current --sha1-name --merge-base --independent --topo-order --topics --sparse --date-order',
+      optionalValues: '--color --more -g --reflog',
+    }),
+    operands: names,
+  },
+  'merge-base': {
+    options: gitTable({ flags: '-a --all --octopus --independent --is-ancestor --fork-point' }),
+    operands: names,
+  },
+  'name-rev': {
+    options: gitTable({
+      flags: '--name-only --tags --all --annotate-stdin --undefined --always',
+      values: '--refs --exclude',
+    }),
+    operands: names,
+  },
   'count-objects': { options: gitTable({ flags: '-H --human-readable' }), operands: names },
-  'check-ignore': { options: gitTable({ flags: '--stdin -z -n --non-matching --no-index' }), operands: files('read') },
-  'check-attr': { options: gitTable({ flags: '-a --all --cached --stdin -z', values: '--source' }), operands: revisions },
+  'check-ignore': {
+    options: gitTable({ flags: '--stdin -z -n --non-matching --no-index' }),
+    operands: files('read'),
+  },
+  'check-attr': {
+    options: gitTable({ flags: '-a --all --cached --stdin -z', values: '--source' }),
+    operands: revisions,
+  },
   'verify-commit': { options: gitTable({ flags: '--raw' }), operands: names },
   'verify-tag': { options: gitTable({ flags: '--raw', values: '--format' }), operands: names },
-  fsck: { options: gitTable({ flags: '--unreachable --dangling --tags --root --cache --reflogs --full --connectivity-only --strict --lost-found --progress --name-objects' }), operands: names },
+  fsck: {
+    options: gitTable({
+      flags:
+        '--unreachable --dangling --tags --root --cache --reflogs --full --connectivity-only --strict --lost-found --progress --name-objects',
+    }),
+    operands: names,
+  },
   var: { options: gitTable({ flags: '-l' }), operands: names },
   version: { options: gitTable({ flags: '--build-options' }), operands: names },
-  help: { options: gitTable({ flags: '-a --all -g --guides -c --config -i --info -m --man -w --web --no-external-commands --no-aliases --user-interfaces --developer-interfaces' }), operands: names },
+  help: {
+    options: gitTable({
+      flags:
+        '-a --all -g --guides -c --config -i --info -m --man -w --web --no-external-commands --no-aliases --user-interfaces --developer-interfaces',
+    }),
+    operands: names,
+  },
   grep: {
     options: gitTable({
       flags: `--cached --no-index --untracked --exclude-standard --recurse-submodules -i --ignore-case -w --word-regexp -a --text
@@ -143,7 +218,12 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
         { names: '--add-file', value: 'read' },
         { names: '--add-virtual-file', value: 'text' },
         { names: '--exec', value: 'text', rule: runsProgram },
-        { names: '--remote', value: (value, judgement: Judgement) => repositoryAndRefs([{ kind: 'operand', text: value, afterDashes: false }], judgement), rule: reachesRemote },
+        {
+          names: '--remote',
+          value: (value, judgement: Judgement) =>
+            repositoryAndRefs([{ kind: 'operand', text: value, afterDashes: false }], judgement),
+          rule: reachesRemote,
+        },
       ],
     }),
     operands: read,
@@ -157,8 +237,15 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
         rules: [writesFile],
       },
       verify: { options: gitTable({}), operands: files('read') },
-      'list-heads': { options: gitTable({}), operands: (operands, judgement) => files('read')(operands.slice(0, 1), judgement) },
-      unbundle: { options: gitTable({ flags: '--progress' }), operands: (operands, judgement) => files('read')(operands.slice(0, 1), judgement), rules: [otherRepository] },
+      'list-heads': {
+        options: gitTable({}),
+        operands: (operands, judgement) => files('read')(operands.slice(0, 1), judgement),
+      },
+      unbundle: {
+        options: gitTable({ flags: '--progress' }),
+        operands: (operands, judgement) => files('read')(operands.slice(0, 1), judgement),
+        rules: [otherRepository],
+      },
     },
   },
   'format-patch': {

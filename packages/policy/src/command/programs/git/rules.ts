@@ -6,7 +6,16 @@ export const usesGit: CommandRule = {
   id: 'CMD-GIT-1',
   risk: 'MEDIUM',
   why: 'runs git in the workspace',
-  matches: ['git status', 'git log -3', "git commit -m 'x'", 'git diff v1..v2', 'git', 'git --version', 'git fetch', 'git --no-pager log --oneline'],
+  matches: [
+    'git status',
+    'git log -3',
+    "git commit -m 'x'",
+    'git diff v1..v2',
+    'git',
+    'git --version',
+    'git fetch',
+    'git --no-pager log --oneline',
+  ],
   doesNotMatch: ['echo git', 'ls .git'],
 };
 
@@ -45,7 +54,15 @@ export const runsProgram: CommandRule = {
     'git -p log',
     'git cat-file --filters HEAD:README.md',
   ],
-  doesNotMatch: ['git log --grep=--exec', 'git merge -s ort main', 'git grep -n x', 'git bisect start', 'git diff', 'git submodule status', "git commit -m '--exec'"],
+  doesNotMatch: [
+    'git log --grep=--exec',
+    'git merge -s ort main',
+    'git grep -n x',
+    'git bisect start',
+    'git diff',
+    'git submodule status',
+    "git commit -m '--exec'",
+  ],
 };
 
 export const setsConfiguration: CommandRule = {
@@ -69,7 +86,14 @@ export const setsConfiguration: CommandRule = {
     'git submodule add https://example.com/x.git x',
     'git maintenance start',
   ],
-  doesNotMatch: ['git config --get user.name', 'git config --list', 'git config user.name', 'git config get user.name', 'git config -l', 'git commit -c HEAD'],
+  doesNotMatch: [
+    'git config --get user.name',
+    'git config --list',
+    'git config user.name',
+    'git config get user.name',
+    'git config -l',
+    'git commit -c HEAD',
+  ],
 };
 
 export const losesWork: CommandRule = {
@@ -103,7 +127,19 @@ export const losesWork: CommandRule = {
     'git filter-branch --all',
     'git checkout -B x',
   ],
-  doesNotMatch: ['git reset HEAD README.md', 'git reset --soft HEAD~1', 'git branch -d x', 'git checkout main', 'git checkout -b x', 'git restore --staged README.md', 'git stash', 'git stash pop', 'git rm README.md', 'git gc', 'git branch --list'],
+  doesNotMatch: [
+    'git reset HEAD README.md',
+    'git reset --soft HEAD~1',
+    'git branch -d x',
+    'git checkout main',
+    'git checkout -b x',
+    'git restore --staged README.md',
+    'git stash',
+    'git stash pop',
+    'git rm README.md',
+    'git gc',
+    'git branch --list',
+  ],
 };
 
 export const pushes: CommandRule = {
@@ -111,8 +147,16 @@ export const pushes: CommandRule = {
   risk: 'HIGH',
   why: 'changes a repository on another machine, where it cannot be undone from here',
   network: true,
-  matches: ['git push', 'git push origin main', 'git push --force', 'git push -n', 'git -C src push', 'git svn dcommit', 'git lfs push origin main'],
-  doesNotMatch: ['git log --grep=push', 'git stash push', 'git fetch', "git commit -m push"],
+  matches: [
+    'git push',
+    'git push origin main',
+    'git push --force',
+    'git push -n',
+    'git -C src push',
+    'git svn dcommit',
+    'git lfs push origin main',
+  ],
+  doesNotMatch: ['git log --grep=push', 'git stash push', 'git fetch', 'git commit -m push'],
 };
 
 export const reachesRemote: CommandRule = {
@@ -120,7 +164,14 @@ export const reachesRemote: CommandRule = {
   risk: 'MEDIUM',
   why: 'talks to another machine',
   network: true,
-  matches: ['git fetch', 'git pull --rebase', 'git ls-remote origin', 'git clone https://example.com/x.git docs/x', 'git remote update', 'git submodule update'],
+  matches: [
+    'git fetch',
+    'git pull --rebase',
+    'git ls-remote origin',
+    'git clone https://example.com/x.git docs/x',
+    'git remote update',
+    'git submodule update',
+  ],
   doesNotMatch: ['git status', 'git log', 'git remote -v', 'git submodule status'],
 };
 
@@ -128,7 +179,14 @@ export const commandTransport: CommandRule = {
   id: 'CMD-GIT-7',
   risk: 'REJECT',
   why: 'uses an address that is itself a command',
-  matches: ["git clone 'ext::sh -c id' docs/x", "git fetch 'ext::sh -c id'", "git remote add x 'ext::sh -c id'", 'git pull fd::3', 'git ls-remote ext::id', 'git clone -- -oProxyCommand=id docs/x'],
+  matches: [
+    "git clone 'ext::sh -c id' docs/x",
+    "git fetch 'ext::sh -c id'",
+    "git remote add x 'ext::sh -c id'",
+    'git pull fd::3',
+    'git ls-remote ext::id',
+    'git clone -- -oProxyCommand=id docs/x',
+  ],
   doesNotMatch: ['git clone https://example.com/ext.git docs/x', 'git remote add x git@example.com:a/b.git'],
 };
 
@@ -136,7 +194,13 @@ export const otherRepository: CommandRule = {
   id: 'CMD-GIT-8',
   risk: 'HIGH',
   why: 'uses another repository, whose configuration decides what runs',
-  matches: ['git --git-dir=docs/.git log', 'git --work-tree docs status', 'git --bare log', 'git -C docs --git-dir x log', 'git --namespace=x log'],
+  matches: [
+    'git --git-dir=docs/.git log',
+    'git --work-tree docs status',
+    'git --bare log',
+    'git -C docs --git-dir x log',
+    'git --namespace=x log',
+  ],
   doesNotMatch: ['git status', 'git -C docs status', 'git log --git-dir'],
 };
 
@@ -144,7 +208,15 @@ export const writesFile: CommandRule = {
   id: 'CMD-GIT-9',
   risk: 'HIGH',
   why: 'writes its output to a file of its choice',
-  matches: ['git diff --output=x', 'git log -p --outp x', 'git archive -o x.zip HEAD', 'git archive --output=x.zip HEAD', 'git bundle create x HEAD', 'git format-patch -o docs HEAD~1', 'git apply --build-fake-ancestor=x x.patch'],
+  matches: [
+    'git diff --output=x',
+    'git log -p --outp x',
+    'git archive -o x.zip HEAD',
+    'git archive --output=x.zip HEAD',
+    'git bundle create x HEAD',
+    'git format-patch -o docs HEAD~1',
+    'git apply --build-fake-ancestor=x x.patch',
+  ],
   doesNotMatch: ['git diff', 'git log --oneline', 'git format-patch --stdout HEAD~1', 'git archive --list'],
 };
 
@@ -152,7 +224,15 @@ export const readsFile: CommandRule = {
   id: 'CMD-GIT-10',
   risk: 'MEDIUM',
   why: 'takes text, names or patterns from a file',
-  matches: ['git commit -F docs/notes.txt', 'git commit -t docs/notes.txt', 'git tag -F docs/notes.txt v1', 'git add --pathspec-from-file=docs/notes.txt', 'git blame --contents docs/notes.txt README.md', 'git diff -Odocs/notes.txt', 'git ls-files -X .gitignore'],
+  matches: [
+    'git commit -F docs/notes.txt',
+    'git commit -t docs/notes.txt',
+    'git tag -F docs/notes.txt v1',
+    'git add --pathspec-from-file=docs/notes.txt',
+    'git blame --contents docs/notes.txt README.md',
+    'git diff -Odocs/notes.txt',
+    'git ls-files -X .gitignore',
+  ],
   doesNotMatch: ["git commit -m 'x'", 'git add docs/notes.txt', 'git blame README.md'],
 };
 
@@ -181,6 +261,17 @@ export const unknownSubcommand: CommandRule = {
 };
 
 export const gitRules: readonly CommandRule[] = [
-  usesGit, runsProgram, setsConfiguration, losesWork, pushes, reachesRemote, commandTransport, otherRepository, writesFile,
-  readsFile, unsafePatch, machineSettings, unknownSubcommand,
+  usesGit,
+  runsProgram,
+  setsConfiguration,
+  losesWork,
+  pushes,
+  reachesRemote,
+  commandTransport,
+  otherRepository,
+  writesFile,
+  readsFile,
+  unsafePatch,
+  machineSettings,
+  unknownSubcommand,
 ]; // prettier-ignore

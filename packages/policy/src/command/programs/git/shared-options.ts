@@ -8,7 +8,8 @@ export type Part = Pick<OptionTableSource, 'flags' | 'values' | 'optionalValues'
 
 /** One table from several parts; git abbreviates, negates with `--no-`, and lets options follow operands. */
 export function gitTable(...parts: readonly Part[]): OptionTable {
-  const join = (pick: (part: Part) => string | undefined): string => parts.map((part) => pick(part) ?? '').join(' ');
+  const join = (pick: (part: Part) => string | undefined): string =>
+    parts.map((part) => pick(part) ?? '').join(' ');
   return optionTable({
     flags: `-h --help -q --quiet -v --verbose ${join((part) => part.flags)}`,
     values: join((part) => part.values),
@@ -62,7 +63,8 @@ export const logOptions: Part = {
   values: `-n --max-count --skip --since --after --until --before --since-as-filter --author --committer --grep
     --grep-reflog --min-parents --max-parents --exclude --exclude-hidden --glob --date --encoding --max-age --min-age
     --decorate-refs --decorate-refs-exclude --missing --filter --ancestry-path-from`,
-  optionalValues: '--decorate --pretty --format --notes --show-linear-break --no-walk --branches --tags --remotes --disk-usage',
+  optionalValues:
+    '--decorate --pretty --format --notes --show-linear-break --no-walk --branches --tags --remotes --disk-usage',
   rows: [lineRangeRow],
 };
 

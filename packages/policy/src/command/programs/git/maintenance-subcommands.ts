@@ -1,0 +1,59 @@
+import { files, names, revisions } from './operands.ts';
+import { losesWork, runsProgram, setsConfiguration } from './rules.ts';
+import { diffOptions, gitTable } from './shared-options.ts';
+import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+
+/** Subcommands that tidy the repository, and those that start other tools. */
+
+export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
+  gc: {
+    options: gitTable({
+      flags: '--cruft --aggressive --auto --force --keep-largest-pack --detach',
+      values: '--max-cruft-size',
+      rows: [{ names: '--prune', value: 'text', optional: true, rule: losesWork }],
+    }),
+    operands: names,
+  },
+  repack: {
+    options: gitTable({
+      flags: '-a -A -d -f -F -l --local -b --write-bitmap-index --cruft -n -k -i -m',
+      values: '--window --depth --threads',
+      optionalValues: '-g --geometric',
+    }),
+    operands: names,
+  },
+  'pack-refs': plain({ flags: '--all --prune --auto' }),
+  prune: { ...plain({ flags: '-n --dry-run --progress', values: '--expire' }), rules: [losesWork] },
+  'hash-object': {
+    options: gitTable({ flags: '-w --stdin --stdin-paths --no-filters --literally', values: '-t --path' }),
+    operands: files('read'),
+  },
+  hook: { ...plain(), rules: [runsProgram] },
+  difftool: {
+    options: gitTable(diffOptions, {
+      flags: '-g --gui -d --dir-diff -y --no-prompt --prompt --symlinks --tool-help --trust-exit-code',
+      values: '-t --tool',
+      rows: [{ names: '-x --extcmd', value: 'text', rule: runsProgram }],
+    }),
+    operands: revisions,
+    rules: [runsProgram],
+  },
+  mergetool: {
+    options: gitTable({
+      flags: '-g --gui -y --no-prompt --prompt --tool-help',
+      values: '-t --tool',
+      rows: [{ names: '-O', value: 'read' }],
+    }),
+    operands: files('read'),
+    rules: [runsProgram],
+  },
+  instaweb: {
+    ...plain({ flags: '--start --stop --restart -l --local', values: '-d --httpd -p --port -b --browser' }),
+    rules: [runsProgram],
+  },
+  maintenance: {
+    ...plain({ flags: '--auto', values: '--task --schedule --scheduler' }),
+    rules: [setsConfiguration],
+  },
+  credential: { ...plain(), rules: [runsProgram] },
+};

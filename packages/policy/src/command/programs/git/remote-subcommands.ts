@@ -1,0 +1,163 @@
+import { files, judgeRepository, names, repositoryAndRefs, revisions } from './operands.ts';
+import {
+  losesWork,
+  otherRepository,
+  pushes,
+  reachesRemote,
+  runsProgram,
+  setsConfiguration,
+} from './rules.ts';
+import { fetchOptions, gitTable, mergeOptions, uploadPack } from './shared-options.ts';
+import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+
+/** Subcommands that reach or set up other repositories. */
+
+export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
+  fetch: { options: gitTable(fetchOptions, uploadPack), operands: repositoryAndRefs, rules: [reachesRemote] },
+  pull: {
+    options: gitTable(mergeOptions, fetchOptions, uploadPack, { optionalValues: '-r --rebase' }),
+    operands: repositoryAndRefs,
+    rules: [reachesRemote],
+  },
+  push: {
+    options: gitTable(uploadPack, {
+      flags:
+        '--all --branches --mirror -d --delete --tags -n --dry-run --porcelain -f --force --force-if-includes --thin -u --set-upstream --progress --prune --no-verify --verify --follow-tags --atomic -4 --ipv4 -6 --ipv6',
+      values: '--recurse-submodules -o --push-option',
+      optionalValues: '--force-with-lease --signed',
+      rows: [{ names: '--repo', value: (repository, judgement) => judgeRepository(repository, judgement) }],
+    }),
+    operands: repositoryAndRefs,
+    rules: [pushes],
+  },
+  clone: {
+    options: gitTable({
+      flags: `--progress --reject-shallow -n --no-checkout --bare --mirror -l --local --no-hardlinks -s --shared --dissociate
+        --single-branch --no-tags --tags --shallow-submodules -4 --ipv4 -6 --ipv6 --also-filter-submodules
+        --remote-submodules --sparse`,
+      values:
+        '-j --jobs -o --origin -b --branch --depth --shallow-since --shallow-exclude --server-option --filter --ref-format --revision',
+      optionalValues: '--recurse-submodules --recursive',
+      rows: [
+        { names: '-u --upload-pack', value: 'text', rule: runsProgram },
+        { names: '-c --config', value: 'text', rule: setsConfiguration },
+        { names: '--template', value: 'run', rule: setsConfiguration },
+        { names: '--reference --reference-if-able', value: 'read', rule: otherRepository },
+        { names: '--separate-git-dir', value: 'write', rule: otherRepository },
+        {
+          names: '--bundle-uri',
+          value: (value, judgement) => judgeRepository(value, judgement),
+          rule: otherRepository,
+        },
+      ],
+    }),
+    operands([repository, target], judgement) {
+      if (repository) judgeRepository(repository.text, judgement);
+      if (target) judgement.path(target.text, 'write');
+    },
+    rules: [reachesRemote],
+  },
+  init: {
+    options: gitTable({
+      flags: '--bare',
+      values: '-b --initial-branch --object-format --ref-format',
+      optionalValues: '--shared',
+      rows: [
+        { names: '--template', value: 'run', rule: setsConfiguration },
+        { names: '--separate-git-dir', value: 'write', rule: otherRepository },
+      ],
+    }),
+    operands: files('write'),
+  },
+  remote: {
+    fallback: plain(),
+    members: {
+      add: {
+        options: gitTable({
+          flags: '-f --fetch --tags --no-tags',
+          values: '-t --track -m --master',
+          optionalValues: '--mirror',
+        }),
+        operands: (operands, judgement) => {
+          for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+        },
+      },
+      'set-url': {
+        options: gitTable({ flags: '--push --add --delete' }),
+        operands: (operands, judgement) => {
+          for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+        },
+      },
+      rename: plain({ flags: '--progress' }),
+      remove: plain(),
+      rm: plain(),
+      'set-head': plain({ flags: '-a --auto -d --delete' }),
+      'set-branches': plain({ flags: '--add' }),
+      'get-url': plain({ flags: '--push --all' }),
+      show: { ...plain({ flags: '-n' }), rules: [reachesRemote] },
+      prune: { ...plain({ flags: '-n --dry-run' }), rules: [reachesRemote] },
+      update: { ...plain({ flags: '-p --prune' }), rules: [reachesRemote] },
+    },
+  },
+  submodule: {
+    fallback: plain({ flags: '--cached' }),
+    members: {
+      status: { options: gitTable({ flags: '--cached --recursive' }), operands: files('read') },
+      summary: {
+        options: gitTable({ flags: '--cached --files', values: '-n --summary-limit' }),
+        operands: revisions,
+      },
+      init: { options: gitTable({}), operands: files('read'), rules: [setsConfiguration] },
+      update: {
+        options: gitTable({
+          flags:
+            '--init --remote -N --no-fetch -f --force --checkout --merge --rebase --recursive --progress --dissociate --single-branch --recommend-shallow',
+          values: '--depth -j --jobs --filter',
+          rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
+        }),
+        operands: files('write'),
+        rules: [reachesRemote, setsConfiguration],
+      },
+      add: {
+        options: gitTable({
+          flags: '-f --force --progress --dissociate',
+          values: '-b --branch --name --depth',
+          rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
+        }),
+        operands([repository, target], judgement) {
+          if (repository) judgeRepository(repository.text, judgement);
+          if (target) judgement.path(target.text, 'write');
+        },
+        rules: [reachesRemote, setsConfiguration],
+      },
+      foreach: { options: gitTable({ flags: '--recursive' }), operands: names, rules: [runsProgram] },
+      sync: {
+        options: gitTable({ flags: '--recursive' }),
+        operands: files('read'),
+        rules: [setsConfiguration],
+      },
+      deinit: {
+        options: gitTable({ flags: '-f --force --all' }),
+        operands: files('write'),
+        rules: [losesWork],
+      },
+      'set-url': {
+        options: gitTable({}),
+        operands: (operands, judgement) => {
+          for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+        },
+        rules: [setsConfiguration],
+      },
+      'set-branch': {
+        ...plain({ flags: '-d --default', values: '-b --branch' }),
+        rules: [setsConfiguration],
+      },
+      absorbgitdirs: { options: gitTable({}), operands: files('write') },
+    },
+  },
+  'send-email': { options: gitTable({}), operands: revisions, rules: [runsProgram, pushes] },
+  daemon: { options: gitTable({}), operands: files('read'), rules: [runsProgram, pushes] },
+  p4: { ...plain(), rules: [runsProgram, pushes] },
+  svn: { ...plain(), rules: [runsProgram, pushes] },
+  lfs: { ...plain(), rules: [runsProgram, pushes] },
+};

@@ -1,0 +1,197 @@
+import { files, names, pathspecs, revisions, revisionsOrPaths } from './operands.ts';
+import { losesWork, readsFile, unsafePatch, writesFile } from './rules.ts';
+import { diffOptions, gitTable, logOptions, type Part, pathspecFile } from './shared-options.ts';
+import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+
+/** Subcommands that record or change the files of the work tree. */
+
+const checkoutOptions: Part = {
+  flags: `--guess --overlay --recurse-submodules --progress -m --merge -d --detach --overwrite-ignore
+    --ignore-other-worktrees -2 --ours -3 --theirs -p --patch --ignore-skip-worktree-bits -l`,
+  values: '--conflict --orphan -b',
+  optionalValues: '-t --track',
+  rows: [
+    { names: '-f --force --discard-changes', rule: losesWork },
+    { names: '-B', value: 'text', rule: losesWork },
+  ],
+};
+
+export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
+  add: {
+    options: gitTable(pathspecFile, {
+      flags:
+        '-n --dry-run -i --interactive -p --patch -e --edit -f --force -u --update --renormalize -N --intent-to-add -A --all --ignore-removal --refresh --ignore-errors --ignore-missing --sparse --warn-embedded-repo',
+      values: '--chmod',
+    }),
+    operands: pathspecs('read'),
+  },
+  stage: {
+    options: gitTable(pathspecFile, { flags: '-n -p -f -u -A --all --update' }),
+    operands: pathspecs('read'),
+  },
+  commit: {
+    options: gitTable(pathspecFile, {
+      flags: `--reset-author -s --signoff -e --edit --status -a --all -i --include --interactive -p --patch -o --only -n --no-verify
+        --verify --dry-run --short --branch --ahead-behind --long -z --null --amend --no-post-rewrite --allow-empty
+        --allow-empty-message`,
+      values:
+        '--author --date -m --message -c --reedit-message -C --reuse-message --fixup --squash --trailer --cleanup',
+      optionalValues: '-S --gpg-sign -u --untracked-files --porcelain',
+      rows: [
+        { names: '-F --file', value: 'read', rule: readsFile },
+        { names: '-t --template', value: 'read', rule: readsFile },
+      ],
+    }),
+    operands: pathspecs('read'),
+  },
+  checkout: {
+    options: gitTable(pathspecFile, checkoutOptions),
+    operands(operands, judgement) {
+      revisionsOrPaths('write')(operands, judgement);
+      const replaced = operands.find(
+        ({ text, afterDashes }) => afterDashes || text === '.' || text.startsWith(':'),
+      );
+      if (replaced) judgement.raise(losesWork, replaced.text);
+    },
+  },
+  switch: {
+    options: gitTable({
+      ...checkoutOptions,
+      values: '--conflict --orphan -c --create',
+      rows: [
+        { names: '-f --force --discard-changes', rule: losesWork },
+        { names: '-C --force-create', value: 'text', rule: losesWork },
+      ],
+    }),
+    operands: names,
+  },
+  restore: {
+    options: gitTable(pathspecFile, {
+      flags:
+        '-S --staged -W --worktree --ignore-unmerged --overlay --recurse-submodules --progress -m --merge -2 --ours -3 --theirs -p --patch --ignore-skip-worktree-bits',
+      values: '-s --source --conflict',
+    }),
+    operands: pathspecs('write'),
+    also(seen, _operands, judgement) {
+      const isIndexOnly =
+        (seen.has('-S') || seen.has('--staged')) && !seen.has('-W') && !seen.has('--worktree');
+      if (!isIndexOnly) judgement.raise(losesWork, 'restore');
+    },
+  },
+  reset: {
+    options: gitTable(pathspecFile, {
+      flags: '--no-refresh --refresh --mixed --soft -p --patch -N --intent-to-add',
+      optionalValues: '--recurse-submodules',
+      rows: [
+        { names: '--hard', rule: losesWork },
+        { names: '--merge', rule: losesWork },
+        { names: '--keep', rule: losesWork },
+      ],
+    }),
+    operands: revisions,
+  },
+  rm: {
+    options: gitTable(pathspecFile, {
+      flags: '-n --dry-run --cached -r --ignore-unmatch --sparse',
+      rows: [{ names: '-f --force', rule: losesWork }],
+    }),
+    operands: pathspecs('write'),
+  },
+  mv: {
+    options: gitTable({
+      flags: '-n --dry-run -k --sparse',
+      rows: [{ names: '-f --force', rule: losesWork }],
+    }),
+    operands: files('write'),
+  },
+  clean: {
+    options: gitTable({ flags: '-n --dry-run -f --force -i --interactive -d -x -X', values: '-e --exclude' }),
+    operands: pathspecs('write'),
+    rules: [losesWork],
+  },
+  stash: {
+    fallback: {
+      options: gitTable(pathspecFile, {
+        flags: '-p --patch -S --staged -k --keep-index -u --include-untracked -a --all',
+        values: '-m --message',
+      }),
+      operands: pathspecs('read'),
+    },
+    members: {
+      push: {
+        options: gitTable(pathspecFile, {
+          flags: '-p --patch -S --staged -k --keep-index -u --include-untracked -a --all',
+          values: '-m --message',
+        }),
+        operands: pathspecs('read'),
+      },
+      save: {
+        options: gitTable({
+          flags: '-p --patch -S --staged -k --keep-index -u --include-untracked -a --all',
+          values: '-m --message',
+        }),
+        operands: names,
+      },
+      list: { options: gitTable(diffOptions, logOptions), operands: names },
+      show: {
+        options: gitTable(diffOptions, logOptions, { flags: '-u --include-untracked --only-untracked' }),
+        operands: revisions,
+      },
+      pop: plain({ flags: '--index' }),
+      apply: plain({ flags: '--index' }),
+      branch: plain(),
+      create: plain(),
+      store: plain({ values: '-m --message' }),
+      drop: { ...plain(), rules: [losesWork] },
+      clear: { ...plain(), rules: [losesWork] },
+    },
+  },
+  apply: {
+    options: gitTable({
+      flags: `--no-add --stat --allow-binary-replacement --binary --numstat --summary --check --index -N --intent-to-add --cached
+        --apply -3 --3way --ignore-space-change --ignore-whitespace -R --reverse --unidiff-zero --reject --allow-overlap
+        --inaccurate-eof --recount --allow-empty -z --ours --theirs --union`,
+      values: '--exclude --include -p -C --whitespace --directory',
+      rows: [
+        { names: '--unsafe-paths', rule: unsafePatch },
+        { names: '--build-fake-ancestor', value: 'write', rule: writesFile },
+      ],
+    }),
+    operands: files('read'),
+  },
+  am: {
+    options: gitTable({
+      flags: `-i --interactive -b --binary -3 --3way -s --signoff -u --utf8 -k --keep --keep-non-patch -m --message-id --keep-cr
+        --no-keep-cr -c --scissors --ignore-space-change --ignore-whitespace --reject --continue -r --resolved --skip --abort
+        --quit --allow-empty --committer-date-is-author-date --ignore-date --rerere-autoupdate -n --no-verify`,
+      values:
+        '--quoted-cr --whitespace --directory --exclude --include -C -p --patch-format --resolvemsg --empty',
+      optionalValues: '-S --gpg-sign --show-current-patch',
+    }),
+    operands: files('read'),
+  },
+  rerere: { options: gitTable({}), operands: pathspecs('read') },
+  'update-index': {
+    options: gitTable({
+      flags:
+        '--add --replace --remove --unmerged --refresh --really-refresh --assume-unchanged --no-assume-unchanged --skip-worktree --no-skip-worktree --force-remove --again -g --ignore-missing',
+      values: '--chmod',
+    }),
+    operands: files('read'),
+  },
+  'sparse-checkout': {
+    fallback: plain(),
+    members: Object.fromEntries(
+      ['list', 'init', 'set', 'add', 'reapply', 'disable', 'check-rules', 'clean'].map((name) => [
+        name,
+        {
+          options: gitTable({
+            flags: '--cone --no-cone --sparse-index --no-sparse-index --skip-checks --stdin -z -f -n',
+            rows: [{ names: '--rules-file', value: 'read', rule: readsFile }],
+          }),
+          operands: names,
+        },
+      ]),
+    ),
+  },
+};
