@@ -1,0 +1,93 @@
+import { maxEventBytes } from '@countersign/protocol';
+
+/** One block of an event stream, up to its blank line. */
+export interface SseFrame {
+  /** "message" when the server named none. */
+  readonly name: string;
+  /** Undefined for a block that only moves the id. */
+  readonly data: string | undefined;
+  /** Given only when this block had one of its own. */
+  readonly id: string | undefined;
+}
+
+/** Ours are at most `maxEventBytes`; a stream far beyond that is broken, and must not fill the memory. */
+const maxBlockCharacters = 16 * maxEventBytes;
+
+/**
+ * Reads `text/event-stream` from chunks cut anywhere, also inside a character or between CR and LF, as the HTML
+ * standard has it. One parser is for one connection: a block that the connection did not finish is dropped.
+ */
+export class SseParser {
+  /** What the server asked clients to wait before they reconnect. */
+  retryMs: number | undefined;
+
+  // Node's own removal of the byte order mark depends on where the chunks are cut, so it is done here.
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  #atStart = true;
+  readonly #lineEnd = /\r\n|\r|\n/g;
+  #unfinishedLine = '';
+  #endedWithCr = false;
+
+  #name = '';
+  #data: string[] = [];
+  #id: string | undefined;
+  #size = 0;
+
+  /** Answers the blocks that this chunk finished. Throws when a block grows without end. */
+  push(chunk: Uint8Array): SseFrame[] {
+    const text = this.#decode(chunk);
+    if (text === '') return [];
+
+    const frames: SseFrame[] = [];
+    // A CR ends its line at once, so that an event never waits for the next chunk; its LF is then skipped here.
+    let start = this.#endedWithCr && text.startsWith('\n') ? 1 : 0;
+    this.#endedWithCr = text.endsWith('\r');
+    this.#lineEnd.lastIndex = start;
+    for (let end = this.#lineEnd.exec(text); end !== null; end = this.#lineEnd.exec(text)) {
+      const line = this.#unfinishedLine + text.slice(start, end.index);
+      this.#unfinishedLine = '';
+      start = this.#lineEnd.lastIndex;
+      if (line !== '') this.#takeLine(line);
+      else frames.push(...this.#finishBlock());
+    }
+    this.#unfinishedLine += text.slice(start);
+    this.#refuseEndless();
+    return frames;
+  }
+
+  #decode(chunk: Uint8Array): string {
+    const text = this.#decoder.decode(chunk, { stream: true });
+    if (!this.#atStart || text === '') return text;
+    this.#atStart = false;
+    return text.startsWith('\uFEFF') ? text.slice(1) : text;
+  }
+
+  #takeLine(line: string): void {
+    this.#size += line.length;
+    this.#refuseEndless();
+    const colon = line.indexOf(':');
+    if (colon === 0) return; // a comment: the heartbeat
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+
+    if (field === 'data') this.#data.push(value);
+    else if (field === 'event') this.#name = value;
+    else if (field === 'id' && !value.includes('\0')) this.#id = value;
+    else if (field === 'retry' && /^\d{1,9}$/.test(value)) this.retryMs = Number(value);
+  }
+
+  #finishBlock(): SseFrame[] {
+    const data = this.#data.length === 0 ? undefined : this.#data.join('\n');
+    const frame = { name: this.#name || 'message', data, id: this.#id };
+    this.#name = '';
+    this.#data = [];
+    this.#id = undefined;
+    this.#size = 0;
+    return frame.data === undefined && frame.id === undefined ? [] : [frame];
+  }
+
+  #refuseEndless(): void {
+    if (this.#size + this.#unfinishedLine.length <= maxBlockCharacters) return;
+    throw new Error(`an event has more than ${maxBlockCharacters} characters`);
+  }
+}
