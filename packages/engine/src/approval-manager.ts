@@ -1,6 +1,7 @@
+import { isRefused, type ToolCallPolicy } from '@countersign/policy';
 import {
-  approvalTimeoutSeconds,
   type ApprovalScope,
+  approvalTimeoutSeconds,
   type ErrorCode,
   higherRisk,
   type Preview,
@@ -9,7 +10,6 @@ import {
   riskLevels,
   timing,
 } from '@countersign/protocol';
-import { isRefused, type ToolCallPolicy } from '@countersign/policy';
 import {
   approvalRequestEvent,
   approvalResolvedEvent,
@@ -105,7 +105,13 @@ export class ApprovalManager {
   *requestToolApproval(
     tx: Transaction,
     execution: ExecutionRow,
-    about: { params: JsonObject; agent: string; context: CallContext | Json; offered: readonly OfferedScope[]; staleCount?: number },
+    about: {
+      params: JsonObject;
+      agent: string;
+      context: CallContext | Json;
+      offered: readonly OfferedScope[];
+      staleCount?: number;
+    },
   ): Unit<ApprovalRow> {
     const now = this.#deps.store.now();
     const risk = execution.risk_level ?? 'MEDIUM';
@@ -142,8 +148,12 @@ export class ApprovalManager {
     };
     yield* tx.insert('approvals', row);
     tx.announce(row.user_id, {
-      events: [{ projectId: row.project_id, event: approvalRequestEvent(row, about.params, about.offered, now) }],
-      audit: [{ action: 'approval.requested', subject: row.id, data: { tool_id: row.tool_id, risk_level: risk } }],
+      events: [
+        { projectId: row.project_id, event: approvalRequestEvent(row, about.params, about.offered, now) },
+      ],
+      audit: [
+        { action: 'approval.requested', subject: row.id, data: { tool_id: row.tool_id, risk_level: risk } },
+      ],
     });
     return row;
   }
@@ -190,7 +200,9 @@ export class ApprovalManager {
   async approveTool(caller: Caller, approvalId: string, input: ApproveInput): Promise<DecisionAnswer> {
     const { store, dispatcher } = this.#deps;
     const { policy, workspace } = await this.#policyOfApproval(caller, approvalId);
-    const outcome = await store.write((tx) => this.#approve(tx, caller, approvalId, input, policy, workspace));
+    const outcome = await store.write((tx) =>
+      this.#approve(tx, caller, approvalId, input, policy, workspace),
+    );
     if ('refusal' in outcome) throw this.#notDecided(outcome);
     if (outcome.saved) this.#deps.policies.forget(caller.userId);
     this.#decided(outcome.approval);
@@ -206,7 +218,12 @@ export class ApprovalManager {
     policy: ToolCallPolicy,
     workspace: string,
   ): Unit<
-    | { approval: ApprovalRow; execution: ExecutionRow; grant: GrantRow | undefined; saved: string | undefined }
+    | {
+        approval: ApprovalRow;
+        execution: ExecutionRow;
+        grant: GrantRow | undefined;
+        saved: string | undefined;
+      }
     | NotDecided
   > {
     const now = this.#deps.store.now();
@@ -223,7 +240,15 @@ export class ApprovalManager {
     } else if (approval.risk_level === 'HIGH' && approval.preview === null) {
       throw new Refusal('PREVIEW_PENDING');
     }
-    const { grant, saved } = yield* this.#widen(tx, caller, { approval, execution, payload }, input, policy, workspace, now);
+    const { grant, saved } = yield* this.#widen(
+      tx,
+      caller,
+      { approval, execution, payload },
+      input,
+      policy,
+      workspace,
+      now,
+    );
     const decided: Partial<ApprovalRow> = {
       status: 'approved',
       decided_at: now,
@@ -248,14 +273,24 @@ export class ApprovalManager {
       events: [
         {
           projectId: approval.project_id,
-          event: approvalResolvedEvent(approval, { status: 'approved', device: input.device ?? null, grantId: grant?.id ?? null }, now),
+          event: approvalResolvedEvent(
+            approval,
+            { status: 'approved', device: input.device ?? null, grantId: grant?.id ?? null },
+            now,
+          ),
         },
       ],
       audit: [
         {
           action: 'approval.approved',
           subject: approval.id,
-          data: { tool_id: execution.id, token: caller.tokenId, device: input.device ?? null, digest: approval.digest, scope: input.scope ?? 'once' },
+          data: {
+            tool_id: execution.id,
+            token: caller.tokenId,
+            device: input.device ?? null,
+            digest: approval.digest,
+            scope: input.scope ?? 'once',
+          },
         },
       ],
     });
@@ -294,13 +329,25 @@ export class ApprovalManager {
     yield* tx.update('tool_executions', execution.id, { tool_params: this.#deps.policies.mask(params) });
     const offered = scopesOffered(policy, approval, params);
     tx.announce(approval.user_id, {
-      events: [{ projectId: approval.project_id, event: approvalUpdatedEvent(approval, params, offered, now) }],
-      audit: [{ action: 'approval.edited', subject: approval.id, data: { revision: approval.revision, risk_level: risk } }],
+      events: [
+        { projectId: approval.project_id, event: approvalUpdatedEvent(approval, params, offered, now) },
+      ],
+      audit: [
+        {
+          action: 'approval.edited',
+          subject: approval.id,
+          data: { revision: approval.revision, risk_level: risk },
+        },
+      ],
     });
     // Returned, not thrown: the revision stays, and the person decides on its preview.
     if (rose) return { refusal: new Refusal('RISK_ROSE', { risk }), approval };
     if (risk === 'HIGH') return { refusal: new Refusal('PREVIEW_PENDING'), approval };
-    return { approval, execution: { ...execution, tool_params: params }, payload: { ...current.payload, params } };
+    return {
+      approval,
+      execution: { ...execution, tool_params: params },
+      payload: { ...current.payload, params },
+    };
   }
 
   /** AP-4: a wider scope makes a grant, or a rule of the person's own policy. */
@@ -330,12 +377,20 @@ export class ApprovalManager {
     if (scope === 'always') {
       const rule = ruleToSave(grant);
       yield* this.#deps.policies.addRule(tx, caller.userId, rule);
-      tx.announce(caller.userId, { audit: [{ action: 'policy.rule_added', subject: rule.id, data: rule as unknown as Json }] });
+      tx.announce(caller.userId, {
+        audit: [{ action: 'policy.rule_added', subject: rule.id, data: rule as unknown as Json }],
+      });
       return { grant: undefined, saved: rule.id };
     }
     yield* tx.insert('grants', grant);
     tx.announce(caller.userId, {
-      audit: [{ action: 'grant.made', subject: grant.id, data: { tool: grant.tool, pattern: grant.pattern, max_risk: grant.max_risk } }],
+      audit: [
+        {
+          action: 'grant.made',
+          subject: grant.id,
+          data: { tool: grant.tool, pattern: grant.pattern, max_risk: grant.max_risk },
+        },
+      ],
     });
     return { grant, saved: undefined };
   }
@@ -371,12 +426,21 @@ export class ApprovalManager {
     yield* tx.update('approvals', approvalId, decided);
     const approval = { ...found.approval, ...decided };
     const message = new Refusal('APPROVAL_REJECTED').message;
-    const execution = yield* transition(tx, found.execution, 'rejected', failure('APPROVAL_REJECTED', message, now));
+    const execution = yield* transition(
+      tx,
+      found.execution,
+      'rejected',
+      failure('APPROVAL_REJECTED', message, now),
+    );
     tx.announce(caller.userId, {
       events: [
         {
           projectId: approval.project_id,
-          event: approvalResolvedEvent(approval, { status: 'rejected', device: input.device ?? null, grantId: null }, now),
+          event: approvalResolvedEvent(
+            approval,
+            { status: 'rejected', device: input.device ?? null, grantId: null },
+            now,
+          ),
         },
         { projectId: approval.project_id, event: resultEvent(execution, null, now) },
       ],
@@ -394,7 +458,9 @@ export class ApprovalManager {
   /** The runner's preview and verdict, which can only be stricter (AP-7, VA-8). */
   async submitPreview(caller: Caller, approvalId: string, input: PreviewInput): Promise<void> {
     const { policy } = await this.#policyOfApproval(caller, approvalId);
-    const changed = await this.#deps.store.write((tx) => this.#preview(tx, caller, approvalId, input, policy));
+    const changed = await this.#deps.store.write((tx) =>
+      this.#preview(tx, caller, approvalId, input, policy),
+    );
     if ('execution' in changed) {
       this.#decided(changed.approval);
       this.#deps.outcomes.settled(changed.execution, null, undefined);
@@ -413,14 +479,23 @@ export class ApprovalManager {
     if (approval.status !== 'pending') throw alreadyDecided(approval);
     if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
     if ('refused' in input) {
-      return yield* this.#withdraw(tx, { approval, execution }, input.refused.code, input.refused.message, now);
+      return yield* this.#withdraw(
+        tx,
+        { approval, execution },
+        input.refused.code,
+        input.refused.message,
+        now,
+      );
     }
     const risk = higherRisk(approval.risk_level, input.risk_level);
     const seconds = approvalTimeoutSeconds[risk];
     const revised: Partial<ApprovalRow> = {
       preview: input.preview,
       // A second preview of the same revision is a new thing to look at.
-      revision: approval.digest === null || approval.digest === input.digest ? approval.revision : approval.revision + 1,
+      revision:
+        approval.digest === null || approval.digest === input.digest
+          ? approval.revision
+          : approval.revision + 1,
       digest: input.digest,
       previewed_by: input.runner_id,
       risk_level: risk,
@@ -438,18 +513,35 @@ export class ApprovalManager {
           event: approvalUpdatedEvent(row, payload.params, scopesOffered(policy, row, payload.params), now),
         },
       ],
-      audit: [{ action: 'approval.previewed', subject: approval.id, data: { digest: input.digest, runner: input.runner_id, risk_level: risk } }],
+      audit: [
+        {
+          action: 'approval.previewed',
+          subject: approval.id,
+          data: { digest: input.digest, runner: input.runner_id, risk_level: risk },
+        },
+      ],
     });
     return { approval: row };
   }
 
   /** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
-  *askAgain(tx: Transaction, execution: ExecutionRow, payload: PayloadRow, problem: string): Unit<ApprovalRow | undefined> {
+  *askAgain(
+    tx: Transaction,
+    execution: ExecutionRow,
+    payload: PayloadRow,
+    problem: string,
+  ): Unit<ApprovalRow | undefined> {
     const now = this.#deps.store.now();
-    const before = execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+    const before =
+      execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
     const staleCount = (before?.stale_count ?? 0) + 1;
     if (staleCount > MAX_STALE) {
-      const ended = yield* transition(tx, execution, 'failed', failure('APPROVAL_STALE', new Refusal('APPROVAL_STALE', { problem }).message, now));
+      const ended = yield* transition(
+        tx,
+        execution,
+        'failed',
+        failure('APPROVAL_STALE', new Refusal('APPROVAL_STALE', { problem }).message, now),
+      );
       tx.announce(execution.user_id, {
         events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
         audit: [{ action: 'call.failed', subject: execution.id, data: { code: 'APPROVAL_STALE' } }],
@@ -468,7 +560,12 @@ export class ApprovalManager {
       runner_id: null,
     });
     tx.announce(execution.user_id, {
-      events: [{ projectId: execution.project_id, event: callEvent(asked, payload.params, before?.context ?? emptyContext, now) }],
+      events: [
+        {
+          projectId: execution.project_id,
+          event: callEvent(asked, payload.params, before?.context ?? emptyContext, now),
+        },
+      ],
       audit: [{ action: 'approval.stale', subject: execution.id, data: { problem } }],
     });
     return yield* this.requestToolApproval(tx, asked, {
@@ -482,7 +579,8 @@ export class ApprovalManager {
 
   /** Withdraws the request of a call that is being cancelled or refused, inside that unit. */
   *withdrawApproval(tx: Transaction, execution: ExecutionRow, now: number): Unit<ApprovalRow | undefined> {
-    const approval = execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+    const approval =
+      execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
     if (approval?.status !== 'pending') return undefined;
     const withdrawn = { status: 'cancelled', decided_at: now } as const;
     yield* tx.update('approvals', approval.id, withdrawn);
@@ -599,7 +697,10 @@ export class ApprovalManager {
   }
 
   /** The transaction compares the deadline: a decision that committed first stands. Answers ms when it is early. */
-  *#expireIfDue(tx: Transaction, approvalId: string): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | number | undefined> {
+  *#expireIfDue(
+    tx: Transaction,
+    approvalId: string,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | number | undefined> {
     const now = this.#deps.store.now();
     const seen = yield* tx.get('approvals', approvalId);
     if (seen?.status !== 'pending') return undefined;
@@ -609,10 +710,20 @@ export class ApprovalManager {
     return yield* this.#expireNow(tx, seen, execution, now);
   }
 
-  *#expireNow(tx: Transaction, approval: ApprovalRow, execution: ExecutionRow, now: number): Unit<{ approval: ApprovalRow; execution: ExecutionRow }> {
+  *#expireNow(
+    tx: Transaction,
+    approval: ApprovalRow,
+    execution: ExecutionRow,
+    now: number,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow }> {
     const expired = { status: 'timeout', decided_at: now } as const;
     yield* tx.update('approvals', approval.id, expired);
-    const ended = yield* transition(tx, execution, 'timeout', failure('APPROVAL_TIMEOUT', new Refusal('APPROVAL_TIMEOUT').message, now));
+    const ended = yield* transition(
+      tx,
+      execution,
+      'timeout',
+      failure('APPROVAL_TIMEOUT', new Refusal('APPROVAL_TIMEOUT').message, now),
+    );
     tx.announce(approval.user_id, {
       events: [
         {
@@ -632,7 +743,10 @@ export class ApprovalManager {
     caller: Caller,
     approvalId: string,
     now: number,
-  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow; payload: PayloadRow } | { refusal: Refusal; approval: ApprovalRow; expired: ExecutionRow }> {
+  ): Unit<
+    | { approval: ApprovalRow; execution: ExecutionRow; payload: PayloadRow }
+    | { refusal: Refusal; approval: ApprovalRow; expired: ExecutionRow }
+  > {
     const rows = yield* this.#rowsOf(tx, caller, approvalId);
     if (rows.approval.status !== 'pending') throw alreadyDecided(rows.approval);
     if (rows.approval.deadline_at <= now) {
@@ -642,7 +756,11 @@ export class ApprovalManager {
     return rows;
   }
 
-  *#rowsOf(tx: Transaction, caller: Caller, approvalId: string): Unit<{ approval: ApprovalRow; execution: ExecutionRow; payload: PayloadRow }> {
+  *#rowsOf(
+    tx: Transaction,
+    caller: Caller,
+    approvalId: string,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow; payload: PayloadRow }> {
     // The order of locks is execution, then approval (DESIGN.md); which execution it is never changes.
     const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
     const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
@@ -658,11 +776,17 @@ export class ApprovalManager {
     return row;
   }
 
-  async #policyOfApproval(caller: Caller, approvalId: string): Promise<{ policy: ToolCallPolicy; workspace: string }> {
+  async #policyOfApproval(
+    caller: Caller,
+    approvalId: string,
+  ): Promise<{ policy: ToolCallPolicy; workspace: string }> {
     const approval = await this.#ownApproval(caller, approvalId);
     const project = await this.#deps.store.read((tx) => tx.get('projects', approval.project_id));
     const workspace = project?.workspace ?? null;
-    return { policy: await this.#deps.policies.policyFor(caller.userId, workspace), workspace: workspace ?? '' };
+    return {
+      policy: await this.#deps.policies.policyFor(caller.userId, workspace),
+      workspace: workspace ?? '',
+    };
   }
 }
 
@@ -676,9 +800,17 @@ interface NotDecided {
 const emptyContext = { message_id: null, run_id: null, step: null, excerpt: '' };
 
 const alreadyDecided = (approval: ApprovalRow): Refusal =>
-  new Refusal('ALREADY_DECIDED', { decision: approval.status }, { status: approval.status, device: approval.decided_device });
+  new Refusal(
+    'ALREADY_DECIDED',
+    { decision: approval.status },
+    { status: approval.status, device: approval.decided_device },
+  );
 
-function scopesOffered(policy: ToolCallPolicy, approval: ApprovalRow, params: JsonObject): readonly OfferedScope[] {
+function scopesOffered(
+  policy: ToolCallPolicy,
+  approval: ApprovalRow,
+  params: JsonObject,
+): readonly OfferedScope[] {
   const { call, details } = policy.decide(approval.tool_name, params);
   return call && details ? offeredScopes(call, details) : [];
 }

@@ -1,4 +1,10 @@
-import { type CountersignEvent, describeError, type ExecutionStatus, maxEventBytes, type ToolErrorValue } from '@countersign/protocol';
+import {
+  type CountersignEvent,
+  describeError,
+  type ExecutionStatus,
+  maxEventBytes,
+  type ToolErrorValue,
+} from '@countersign/protocol';
 import type { OfferedScope } from './grant-book.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject } from './rows.ts';
 
@@ -7,9 +13,17 @@ import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject } from './ro
 type Omittable = 'tool_params' | 'preview' | 'result';
 
 const isoTime = (at: number): string => new Date(at).toISOString();
-const placeOf = (row: { project_id: string; session_id: string }) => ({ project_id: row.project_id, session_id: row.session_id });
+const placeOf = (row: { project_id: string; session_id: string }) => ({
+  project_id: row.project_id,
+  session_id: row.session_id,
+});
 
-export function callEvent(row: ExecutionRow, params: JsonObject, context: Json, now: number): CountersignEvent {
+export function callEvent(
+  row: ExecutionRow,
+  params: JsonObject,
+  context: Json,
+  now: number,
+): CountersignEvent {
   return fit({
     event: 'tool.call',
     data: {
@@ -27,7 +41,12 @@ export function callEvent(row: ExecutionRow, params: JsonObject, context: Json, 
   } as unknown as CountersignEvent);
 }
 
-export function signalEvent(row: ExecutionRow, params: JsonObject, grant: GrantRow | undefined, now: number): CountersignEvent {
+export function signalEvent(
+  row: ExecutionRow,
+  params: JsonObject,
+  grant: GrantRow | undefined,
+  now: number,
+): CountersignEvent {
   return fit({
     event: 'tool.execution_signal',
     data: {
@@ -61,7 +80,12 @@ export const predicateOf = (grant: GrantRow) => ({
 });
 
 /** An approval as front ends draw it; `now` is the store's time. */
-export function approvalView(row: ApprovalRow, params: JsonObject, offered: readonly OfferedScope[], now: number) {
+export function approvalView(
+  row: ApprovalRow,
+  params: JsonObject,
+  offered: readonly OfferedScope[],
+  now: number,
+) {
   return {
     approval_id: row.id,
     tool_id: row.tool_id,
@@ -88,19 +112,47 @@ export function approvalView(row: ApprovalRow, params: JsonObject, offered: read
   };
 }
 
-export function approvalRequestEvent(row: ApprovalRow, params: JsonObject, offered: readonly OfferedScope[], now: number): CountersignEvent {
+export function approvalRequestEvent(
+  row: ApprovalRow,
+  params: JsonObject,
+  offered: readonly OfferedScope[],
+  now: number,
+): CountersignEvent {
   const { status: _status, created_at: _created, ...view } = approvalView(row, params, offered, now);
-  return fit({ event: 'tool.approval_request', data: { ...view, timestamp: isoTime(now) } } as unknown as CountersignEvent);
+  return fit({
+    event: 'tool.approval_request',
+    data: { ...view, timestamp: isoTime(now) },
+  } as unknown as CountersignEvent);
 }
 
-export function approvalUpdatedEvent(row: ApprovalRow, params: JsonObject, offered: readonly OfferedScope[], now: number): CountersignEvent {
-  const { status: _s, created_at: _c, tool_call_id: _t, agent: _a, tool_name: _n, context: _x, ...view } = approvalView(row, params, offered, now);
-  return fit({ event: 'approval.updated', data: { ...view, timestamp: isoTime(now) } } as unknown as CountersignEvent);
+export function approvalUpdatedEvent(
+  row: ApprovalRow,
+  params: JsonObject,
+  offered: readonly OfferedScope[],
+  now: number,
+): CountersignEvent {
+  const {
+    status: _s,
+    created_at: _c,
+    tool_call_id: _t,
+    agent: _a,
+    tool_name: _n,
+    context: _x,
+    ...view
+  } = approvalView(row, params, offered, now);
+  return fit({
+    event: 'approval.updated',
+    data: { ...view, timestamp: isoTime(now) },
+  } as unknown as CountersignEvent);
 }
 
 export function approvalResolvedEvent(
   row: ApprovalRow,
-  resolution: { status: 'approved' | 'rejected' | 'timeout' | 'cancelled'; device: string | null; grantId: string | null },
+  resolution: {
+    status: 'approved' | 'rejected' | 'timeout' | 'cancelled';
+    device: string | null;
+    grantId: string | null;
+  },
   now: number,
 ): CountersignEvent {
   return {
@@ -120,7 +172,12 @@ export function approvalResolvedEvent(
   };
 }
 
-export function resultEvent(row: ExecutionRow, result: Json, now: number, { late = false }: { late?: boolean } = {}): CountersignEvent {
+export function resultEvent(
+  row: ExecutionRow,
+  result: Json,
+  now: number,
+  { late = false }: { late?: boolean } = {},
+): CountersignEvent {
   return fit({
     event: 'tool.result',
     data: {
@@ -138,7 +195,12 @@ export function resultEvent(row: ExecutionRow, result: Json, now: number, { late
   } as unknown as CountersignEvent);
 }
 
-export const ackEvent = (toolId: string, status: 'received' | 'rejected', now: number, error?: string): CountersignEvent => ({
+export const ackEvent = (
+  toolId: string,
+  status: 'received' | 'rejected',
+  now: number,
+  error?: string,
+): CountersignEvent => ({
   event: 'tool.result_ack',
   data: { tool_id: toolId, status, ...(error !== undefined && { error }), timestamp: isoTime(now) },
 });
@@ -150,7 +212,11 @@ export const cancelEvent = (row: ExecutionRow, reason: string, now: number): Cou
 
 export const progressEvent = (
   row: Pick<ExecutionRow, 'id' | 'project_id' | 'session_id'>,
-  progress: { progress: number | null; message: string | null; output: { stream: 'stdout' | 'stderr'; chunk: string } | null },
+  progress: {
+    progress: number | null;
+    message: string | null;
+    output: { stream: 'stdout' | 'stderr'; chunk: string } | null;
+  },
   now: number,
 ): CountersignEvent => ({
   event: 'tool.progress',
@@ -167,7 +233,10 @@ type Operation = 'created' | 'modified' | 'deleted';
 
 /** What a result says it changed; anything of another shape is ignored. */
 export function changedFilesOf(result: Json): { path: string; operation: Operation }[] {
-  const listed = result !== null && typeof result === 'object' && !Array.isArray(result) ? (result as JsonObject).changed_files : undefined;
+  const listed =
+    result !== null && typeof result === 'object' && !Array.isArray(result)
+      ? (result as JsonObject).changed_files
+      : undefined;
   if (!Array.isArray(listed)) return [];
   return listed.slice(0, 1000).flatMap((item: Json) => {
     const { path, operation } = (item ?? {}) as { path?: unknown; operation?: unknown };

@@ -1,5 +1,13 @@
 import { type ErrorCode, errorCodes, isFinal, timing } from '@countersign/protocol';
-import { ackEvent, cancelEvent, changedFilesOf, fileChangedEvents, progressEvent, resultEvent, signalEvent } from './call-events.ts';
+import {
+  ackEvent,
+  cancelEvent,
+  changedFilesOf,
+  fileChangedEvents,
+  progressEvent,
+  resultEvent,
+  signalEvent,
+} from './call-events.ts';
 import type { Caller } from './caller.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
@@ -9,7 +17,7 @@ import type { Outcomes } from './outcomes.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
 import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
-import type { Bus, Store, Transaction, Unit } from './store.ts';
+import type { Bus, Reading, Store, Transaction, Unit } from './store.ts';
 
 export interface DispatcherDeps {
   readonly store: Store;
@@ -23,7 +31,12 @@ export interface DispatcherDeps {
 
 /** The part of ApprovalManager that the dispatcher needs: it was made first, so this is set later. */
 export interface AsksAgain {
-  askAgain(tx: Transaction, execution: ExecutionRow, payload: PayloadRow, problem: string): Unit<ApprovalRow | undefined>;
+  askAgain(
+    tx: Transaction,
+    execution: ExecutionRow,
+    payload: PayloadRow,
+    problem: string,
+  ): Unit<ApprovalRow | undefined>;
   withdrawApproval(tx: Transaction, execution: ExecutionRow, now: number): Unit<ApprovalRow | undefined>;
   watch(approval: ApprovalRow): void;
   withdrawn(approval: ApprovalRow): void;
@@ -33,7 +46,10 @@ export interface AsksAgain {
 export interface ResultInput {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly result?: Json | undefined;
-  readonly error?: string | { readonly code: string; readonly message: string; readonly recoverable: boolean } | undefined;
+  readonly error?:
+    | string
+    | { readonly code: string; readonly message: string; readonly recoverable: boolean }
+    | undefined;
   readonly execution_time_ms?: number | undefined;
   readonly attempt?: number | undefined;
   readonly runner_id?: string | undefined;
@@ -47,8 +63,6 @@ export interface ClaimInput {
 
 /** After this many milliseconds, the first, second and third retry (EX-5). */
 const RETRY_AFTER_MS = [500, 1000, 2000] as const;
-/** Failures that may pass by themselves; each other one needs somebody to change something. */
-const passing: ReadonlySet<ErrorCode> = new Set(['READ_FAILED', 'SPAWN_FAILED', 'LANGUAGE_SERVER_FAILED', 'TOOL_SERVER_FAILED', 'COMMAND_TIMEOUT', 'CONCURRENCY_LIMIT']);
 
 /**
  * Gives approved calls to runners and takes their reports: signal, claim, progress, result, cancel, and what
@@ -79,7 +93,12 @@ export class Dispatcher {
    * Inside the unit that approved a call: tells the chosen runner. Without one, whoever listens is told, and the
    * signal is the claim; without anybody, the call waits (EV-3, EX-10).
    */
-  *signal(tx: Transaction, execution: ExecutionRow, params: JsonObject, grant: GrantRow | undefined): Unit<ExecutionRow> {
+  *signal(
+    tx: Transaction,
+    execution: ExecutionRow,
+    params: JsonObject,
+    grant: GrantRow | undefined,
+  ): Unit<ExecutionRow> {
     const now = this.#deps.store.now();
     let row = execution;
     if (row.runner_id === null) {
@@ -88,7 +107,9 @@ export class Dispatcher {
     }
     tx.announce(row.user_id, {
       events: [{ projectId: row.project_id, event: signalEvent(row, params, grant, now) }],
-      audit: [{ action: 'call.signalled', subject: row.id, data: { runner: row.runner_id, attempt: row.attempt } }],
+      audit: [
+        { action: 'call.signalled', subject: row.id, data: { runner: row.runner_id, attempt: row.attempt } },
+      ],
     });
     return row;
   }
@@ -117,17 +138,26 @@ export class Dispatcher {
     caller: Caller,
     toolId: string,
     input: ClaimInput,
-  ): Unit<{ execution: ExecutionRow } | { refusal: Refusal; asked: ApprovalRow | undefined; ended: ExecutionRow | undefined }> {
+  ): Unit<
+    | { execution: ExecutionRow }
+    | { refusal: Refusal; asked: ApprovalRow | undefined; ended: ExecutionRow | undefined }
+  > {
     const now = this.#deps.store.now();
     const { execution, payload } = yield* this.#rowsOf(tx, caller, toolId);
     const attempt = input.attempt ?? execution.attempt;
     // The same claim again: its answer was lost on the way.
-    if (execution.status === 'executing' && execution.attempt === attempt && execution.runner_id === (input.runner_id ?? null)) {
+    if (
+      execution.status === 'executing' &&
+      execution.attempt === attempt &&
+      execution.runner_id === (input.runner_id ?? null)
+    ) {
       return { execution };
     }
     if (execution.cancel_requested) throw new Refusal('CLAIM_REFUSED', { problem: 'it is being cancelled' });
-    if (execution.status !== 'approved') throw new Refusal('CLAIM_REFUSED', { problem: `it is ${execution.status}` });
-    if (attempt !== execution.attempt) throw new Refusal('CLAIM_REFUSED', { problem: 'this attempt is over' });
+    if (execution.status !== 'approved')
+      throw new Refusal('CLAIM_REFUSED', { problem: `it is ${execution.status}` });
+    if (attempt !== execution.attempt)
+      throw new Refusal('CLAIM_REFUSED', { problem: 'this attempt is over' });
     if (execution.runner_id !== null && input.runner_id !== execution.runner_id) {
       throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
     }
@@ -143,12 +173,23 @@ export class Dispatcher {
       digest: input.digest ?? execution.digest,
     });
     tx.announce(caller.userId, {
-      audit: [{ action: 'call.started', subject: toolId, data: { runner: claimed.runner_id, attempt, digest: claimed.digest } }],
+      audit: [
+        {
+          action: 'call.started',
+          subject: toolId,
+          data: { runner: claimed.runner_id, attempt, digest: claimed.digest },
+        },
+      ],
     });
     return { execution: claimed };
   }
 
-  *#findStaleness(tx: Transaction, execution: ExecutionRow, input: ClaimInput, now: number): Unit<{ code: 'APPROVAL_STALE' | 'GRANT_REVOKED'; problem: string } | undefined> {
+  *#findStaleness(
+    tx: Transaction,
+    execution: ExecutionRow,
+    input: ClaimInput,
+    now: number,
+  ): Unit<{ code: 'APPROVAL_STALE' | 'GRANT_REVOKED'; problem: string } | undefined> {
     const approvedAt = execution.approved_at ?? now;
     if (now - approvedAt > timing.approvalGoodForSeconds * 1000) {
       return { code: 'APPROVAL_STALE', problem: 'the approval is older than 10 minutes' };
@@ -163,7 +204,11 @@ export class Dispatcher {
   }
 
   /** EX-7: the same result twice is fine, a different one is a conflict, a late one is kept without changing the state. */
-  async submitResult(caller: Caller, toolId: string, input: ResultInput): Promise<{ execution: ExecutionRow; message: string }> {
+  async submitResult(
+    caller: Caller,
+    toolId: string,
+    input: ResultInput,
+  ): Promise<{ execution: ExecutionRow; message: string }> {
     if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
     const done = await this.#deps.store.write((tx) => this.#settle(tx, caller, toolId, input));
     if (done.asked) this.#approvals?.watch(done.asked);
@@ -177,8 +222,13 @@ export class Dispatcher {
     const now = this.#deps.store.now();
     const { execution, payload } = yield* this.#rowsOf(tx, caller, toolId);
     const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
-    if (isFinal(execution.status)) return yield* this.#settleLate(tx, execution, payload, input, resultDigest, now);
-    if (execution.status === 'executing' && input.attempt !== undefined && input.attempt !== execution.attempt) {
+    if (isFinal(execution.status))
+      return yield* this.#settleLate(tx, execution, payload, input, resultDigest, now);
+    if (
+      execution.status === 'executing' &&
+      input.attempt !== undefined &&
+      input.attempt !== execution.attempt
+    ) {
       throw new Refusal('RESULT_CONFLICT');
     }
     if (isStale(input)) return yield* this.#staleResult(tx, execution, payload, input);
@@ -190,12 +240,26 @@ export class Dispatcher {
       const retried = yield* transition(tx, started, 'approved', { attempt: started.attempt + 1 });
       tx.announce(caller.userId, {
         events: [{ projectId: execution.project_id, event: ackEvent(toolId, 'received', now) }],
-        audit: [{ action: 'call.retried', subject: toolId, data: { code: error?.code ?? null, attempt: retried.attempt } }],
+        audit: [
+          {
+            action: 'call.retried',
+            subject: toolId,
+            data: { code: error?.code ?? null, attempt: retried.attempt },
+          },
+        ],
       });
-      return { execution: retried, payload, message: 'Tool result processed; it is tried again', retryAfterMs };
+      return {
+        execution: retried,
+        payload,
+        message: 'Tool result processed; it is tried again',
+        retryAfterMs,
+      };
     }
 
-    const withdrawn = execution.status === 'awaiting_approval' ? yield* this.#asksAgain().withdrawApproval(tx, execution, now) : undefined;
+    const withdrawn =
+      execution.status === 'awaiting_approval'
+        ? yield* this.#asksAgain().withdrawApproval(tx, execution, now)
+        : undefined;
     const result = input.result ?? null;
     const ended = yield* transition(tx, started, input.status, {
       ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
@@ -204,23 +268,50 @@ export class Dispatcher {
       undoable: changedFilesOf(result).length > 0,
     });
     if (result !== null) yield* tx.update('payloads', toolId, { result });
-    const events = [resultEvent(ended, result, now), ...fileChangedEvents(ended, result, now), ackEvent(toolId, 'received', now)];
+    const events = [
+      resultEvent(ended, result, now),
+      ...fileChangedEvents(ended, result, now),
+      ackEvent(toolId, 'received', now),
+    ];
     tx.announce(caller.userId, {
       events: events.map((event) => ({ projectId: ended.project_id, event })),
-      audit: [{ action: `call.${input.status}`, subject: toolId, data: { result: resultDigest, code: ended.error_type } }],
+      audit: [
+        {
+          action: `call.${input.status}`,
+          subject: toolId,
+          data: { result: resultDigest, code: ended.error_type },
+        },
+      ],
     });
-    return { execution: ended, payload: { ...payload, result }, message: 'Tool result processed', news: true, ...(withdrawn && { withdrawn }) };
+    return {
+      execution: ended,
+      payload: { ...payload, result },
+      message: 'Tool result processed',
+      news: true,
+      ...(withdrawn && { withdrawn }),
+    };
   }
 
   /** A result that came after the call had ended. */
-  *#settleLate(tx: Transaction, execution: ExecutionRow, payload: PayloadRow, input: ResultInput, resultDigest: string, now: number): Unit<Settled> {
-    if (execution.result_digest === resultDigest) return { execution, payload, message: 'Tool result was known already' };
+  *#settleLate(
+    tx: Transaction,
+    execution: ExecutionRow,
+    payload: PayloadRow,
+    input: ResultInput,
+    resultDigest: string,
+    now: number,
+  ): Unit<Settled> {
+    if (execution.result_digest === resultDigest)
+      return { execution, payload, message: 'Tool result was known already' };
     if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
     yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest });
     yield* tx.update('payloads', execution.id, { late_result: (input.result ?? null) as Json });
     tx.announce(execution.user_id, {
       events: [
-        { projectId: execution.project_id, event: resultEvent(execution, input.result ?? null, now, { late: true }) },
+        {
+          projectId: execution.project_id,
+          event: resultEvent(execution, input.result ?? null, now, { late: true }),
+        },
         { projectId: execution.project_id, event: ackEvent(execution.id, 'received', now) },
       ],
       audit: [{ action: 'call.late_result', subject: execution.id, data: { result: resultDigest } }],
@@ -229,21 +320,35 @@ export class Dispatcher {
   }
 
   /** The runner found that what was approved is not what is there: nothing started, the person is asked again. */
-  *#staleResult(tx: Transaction, execution: ExecutionRow, payload: PayloadRow, input: ResultInput): Unit<Settled> {
+  *#staleResult(
+    tx: Transaction,
+    execution: ExecutionRow,
+    payload: PayloadRow,
+    input: ResultInput,
+  ): Unit<Settled> {
     const { message } = errorFrom(input) as { message: string };
     const asked = yield* this.#asksAgain().askAgain(tx, execution, payload, message);
     const current = (yield* tx.get('tool_executions', execution.id)) as ExecutionRow;
-    return { execution: current, payload, message: 'The person is asked again', ...(asked ? { asked } : { news: true }) };
+    return {
+      execution: current,
+      payload,
+      message: 'The person is asked again',
+      ...(asked ? { asked } : { news: true }),
+    };
   }
 
   /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). */
-  *#started(tx: Transaction, execution: ExecutionRow, input: ResultInput): Unit<ExecutionRow> {
+  *#started(_tx: Transaction, execution: ExecutionRow, input: ResultInput): Unit<ExecutionRow> {
     if (execution.status !== 'approved') return execution;
     const nothingRan = input.status !== 'completed';
     if (execution.risk_level !== 'LOW' && !nothingRan) {
       throw new Refusal('ILLEGAL_TRANSITION', { from: 'approved', to: input.status, tool_id: execution.id });
     }
-    if (execution.runner_id !== null && input.runner_id !== undefined && input.runner_id !== execution.runner_id) {
+    if (
+      execution.runner_id !== null &&
+      input.runner_id !== undefined &&
+      input.runner_id !== execution.runner_id
+    ) {
       throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
     }
     // Both steps are in this one transaction; only the last is written.
@@ -251,21 +356,32 @@ export class Dispatcher {
   }
 
   #retryDelay(execution: ExecutionRow, code: ErrorCode): number | undefined {
-    if (execution.risk_level !== 'LOW' || execution.status !== 'executing' || execution.cancel_requested) return undefined;
-    return passing.has(code) ? RETRY_AFTER_MS[execution.attempt - 1] : undefined;
+    if (execution.risk_level !== 'LOW' || execution.status !== 'executing' || execution.cancel_requested)
+      return undefined;
+    return errorCodes[code].remedy === 'repeat' ? RETRY_AFTER_MS[execution.attempt - 1] : undefined;
   }
 
   async progress(
     caller: Caller,
     toolId: string,
-    input: { progress: number | null; message: string | null; output: { stream: 'stdout' | 'stderr'; chunk: string } | null; runner_id?: string | undefined },
+    input: {
+      progress: number | null;
+      message: string | null;
+      output: { stream: 'stdout' | 'stderr'; chunk: string } | null;
+      runner_id?: string | undefined;
+    },
   ): Promise<void> {
     if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const { execution } = await this.#deps.store.read((tx) => this.#rowsOf(tx as Transaction, caller, toolId));
+    const { execution } = await this.#deps.store.read((tx) => this.#rowsOf(tx, caller, toolId));
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const { progress, message, output } = input;
     const event = progressEvent(execution, { progress, message, output }, this.#deps.store.now());
-    this.#deps.bus.publish({ kind: 'passing', userId: caller.userId, projectId: execution.project_id, event });
+    this.#deps.bus.publish({
+      kind: 'passing',
+      userId: caller.userId,
+      projectId: execution.project_id,
+      event,
+    });
   }
 
   /** EX-8: at once where nothing runs; while executing it is a request, and the runner's report decides. */
@@ -281,16 +397,29 @@ export class Dispatcher {
     return execution;
   }
 
-  *#cancel(tx: Transaction, caller: Caller, toolId: string, reason: string): Unit<{ execution: ExecutionRow; withdrawn: ApprovalRow | undefined }> {
+  *#cancel(
+    tx: Transaction,
+    caller: Caller,
+    toolId: string,
+    reason: string,
+  ): Unit<{ execution: ExecutionRow; withdrawn: ApprovalRow | undefined }> {
     const now = this.#deps.store.now();
     const { execution } = yield* this.#rowsOf(tx, caller, toolId);
     if (caller.scope === 'agent' && execution.requested_by !== caller.tokenId) throw notFound('tool call');
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
-    const told = execution.runner_id !== null ? [{ projectId: execution.project_id, event: cancelEvent(execution, reason, now) }] : [];
-    const audit = [{ action: 'call.cancel_requested', subject: toolId, data: { token: caller.tokenId, reason } }];
+    const told =
+      execution.runner_id !== null
+        ? [{ projectId: execution.project_id, event: cancelEvent(execution, reason, now) }]
+        : [];
+    const audit = [
+      { action: 'call.cancel_requested', subject: toolId, data: { token: caller.tokenId, reason } },
+    ];
     if (execution.status === 'executing') {
       yield* tx.update('tool_executions', toolId, { cancel_requested: true });
-      const events = told.length > 0 ? told : [{ projectId: execution.project_id, event: cancelEvent(execution, reason, now) }];
+      const events =
+        told.length > 0
+          ? told
+          : [{ projectId: execution.project_id, event: cancelEvent(execution, reason, now) }];
       tx.announce(caller.userId, { events, audit });
       return { execution: { ...execution, cancel_requested: true }, withdrawn: undefined };
     }
@@ -304,7 +433,11 @@ export class Dispatcher {
   }
 
   /** EX-7: for each call the runner names, what it should do with it. */
-  async heartbeat(caller: Caller, runnerId: string, calls: readonly string[]): Promise<Record<string, 'go_on' | 'cancel' | 'acknowledged'>> {
+  async heartbeat(
+    caller: Caller,
+    runnerId: string,
+    calls: readonly string[],
+  ): Promise<Record<string, 'go_on' | 'cancel' | 'acknowledged'>> {
     const { store, runners } = this.#deps;
     runners.alive(caller.userId, runnerId);
     return store.read(function* (tx) {
@@ -432,7 +565,11 @@ export class Dispatcher {
     bus.publish({ kind: 'passing', userId: execution.user_id, projectId: execution.project_id, event });
   }
 
-  *#rowsOf(tx: Transaction, caller: Caller, toolId: string): Unit<{ execution: ExecutionRow; payload: PayloadRow }> {
+  *#rowsOf(
+    tx: Reading,
+    caller: Caller,
+    toolId: string,
+  ): Unit<{ execution: ExecutionRow; payload: PayloadRow }> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || execution.user_id !== caller.userId) throw notFound('tool call');
     const payload = yield* tx.get('payloads', toolId);
@@ -464,7 +601,15 @@ const isStale = (input: ResultInput): boolean =>
 function errorFrom(input: ResultInput): { code: ErrorCode; message: string } | undefined {
   if (input.status === 'completed') return undefined;
   const { error } = input;
-  if (error === undefined) return { code: 'EXECUTION_CANCELLED', message: new Refusal('EXECUTION_CANCELLED').message };
-  if (typeof error === 'string') return { code: input.status === 'cancelled' ? 'EXECUTION_CANCELLED' : 'EXECUTION_FAILED', message: error };
-  return { code: Object.hasOwn(errorCodes, error.code) ? (error.code as ErrorCode) : 'EXECUTION_FAILED', message: error.message };
+  if (error === undefined)
+    return { code: 'EXECUTION_CANCELLED', message: new Refusal('EXECUTION_CANCELLED').message };
+  if (typeof error === 'string')
+    return {
+      code: input.status === 'cancelled' ? 'EXECUTION_CANCELLED' : 'EXECUTION_FAILED',
+      message: error,
+    };
+  return {
+    code: Object.hasOwn(errorCodes, error.code) ? (error.code as ErrorCode) : 'EXECUTION_FAILED',
+    message: error.message,
+  };
 }

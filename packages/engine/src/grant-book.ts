@@ -1,5 +1,5 @@
-import { type BuiltInToolCall, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import { type CallAssessment, compileRule } from '@countersign/policy';
+import { type BuiltInToolCall, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { ExecutionRow, GrantRow } from './rows.ts';
 
 /** A wider approval that a front end may offer beside "this one" (AP-4). */
@@ -14,7 +14,12 @@ export interface OfferedScope {
 const commandTools = new Set(['execute_command', 'shell_exec', 'shell_background']);
 
 /** Whether a grant covers a call: the same predicate on the server and in the runner. */
-export function grantCovers(grant: GrantRow, call: BuiltInToolCall, assessment: CallAssessment, at: { sessionId: string; workspace: string; now: number }): boolean {
+export function grantCovers(
+  grant: GrantRow,
+  call: BuiltInToolCall,
+  assessment: CallAssessment,
+  at: { sessionId: string; workspace: string; now: number },
+): boolean {
   if (assessment.verdict.decision === 'REJECT' || assessment.executesLater) return false;
   if (grant.revoked_at !== null || (grant.expires_at !== null && grant.expires_at <= at.now)) return false;
   if (grant.session_id !== null && grant.session_id !== at.sessionId) return false;
@@ -25,7 +30,12 @@ export function grantCovers(grant: GrantRow, call: BuiltInToolCall, assessment: 
 }
 
 function ruleOf(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern'>): PolicyRule {
-  const pattern = grant.pattern === null ? {} : isCommandGrant(grant) ? { command: grant.pattern } : { path: grant.pattern };
+  const pattern =
+    grant.pattern === null
+      ? {}
+      : isCommandGrant(grant)
+        ? { command: grant.pattern }
+        : { path: grant.pattern };
   return { id: grant.id, effect: 'allow', tool: grant.tool, ...pattern };
 }
 
@@ -43,8 +53,20 @@ export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment)
   const risk = verdict.decision;
   const offered: OfferedScope[] = [];
   for (const { pattern, label } of classesOf(call, assessment)) {
-    offered.push({ scope: 'class', pattern, label: `${label} in this session`, warning: null, max_risk: risk });
-    offered.push({ scope: 'always', pattern, label: `Always: ${label.charAt(0).toLowerCase()}${label.slice(1)}`, warning: 'It is saved in your policy and counts in every session.', max_risk: risk });
+    offered.push({
+      scope: 'class',
+      pattern,
+      label: `${label} in this session`,
+      warning: null,
+      max_risk: risk,
+    });
+    offered.push({
+      scope: 'always',
+      pattern,
+      label: `Always: ${label.charAt(0).toLowerCase()}${label.slice(1)}`,
+      warning: 'It is saved in your policy and counts in every session.',
+      max_risk: risk,
+    });
   }
   offered.push({
     scope: 'session',
@@ -56,12 +78,18 @@ export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment)
   return offered;
 }
 
-function classesOf({ tool, params }: BuiltInToolCall, { operands }: CallAssessment): { pattern: string | null; label: string }[] {
+function classesOf(
+  { tool, params }: BuiltInToolCall,
+  { operands }: CallAssessment,
+): { pattern: string | null; label: string }[] {
   if (tool === 'execute_command') {
     const [first] = params.args;
     const classes = [{ pattern: `${params.command} *`, label: `All ${params.command} commands` }];
     if (first !== undefined && /^[a-z][a-z-]*$/.test(first)) {
-      classes.unshift({ pattern: `${params.command} ${first} *`, label: `All ${params.command} ${first} commands` });
+      classes.unshift({
+        pattern: `${params.command} ${first} *`,
+        label: `All ${params.command} ${first} commands`,
+      });
     }
     return classes;
   }
@@ -82,7 +110,14 @@ export type ChosenScope = { readonly scope: 'class' | 'session' | 'always'; read
 
 export function newGrant(
   chosen: ChosenScope,
-  about: { execution: ExecutionRow; risk: RiskLevel; includeHigh: boolean; workspace: string; id: string; now: number },
+  about: {
+    execution: ExecutionRow;
+    risk: RiskLevel;
+    includeHigh: boolean;
+    workspace: string;
+    id: string;
+    now: number;
+  },
 ): GrantRow {
   const { execution, risk, includeHigh } = about;
   const session = chosen.scope === 'session';

@@ -1,5 +1,20 @@
-export { auditGenesis, auditHash } from './audit-chain.ts';
+export {
+  ApprovalManager,
+  type ApproveInput,
+  type PreviewInput,
+  type RejectInput,
+} from './approval-manager.ts';
+export { approvalView, errorOf, predicateOf } from './call-events.ts';
+export type { CallContext, CallRequest } from './call-request.ts';
+export type { Caller } from './caller.ts';
 export { type Clock, systemClock } from './clock.ts';
+export { canonicalJson, digestOf } from './digests.ts';
+export { type ClaimInput, Dispatcher, type ResultInput } from './dispatcher.ts';
+export { Engine, type EngineDeps } from './engine.ts';
+export { newId } from './ids.ts';
+export { outcomeOf } from './outcomes.ts';
+export { PolicyBook } from './policy-book.ts';
+export { notFound, Refusal } from './refusal.ts';
 export type {
   ApprovalRow,
   AuditRow,
@@ -19,6 +34,8 @@ export type {
   Tables,
   TokenRow,
 } from './rows.ts';
+export type { ConnectedRunner } from './runner-registry.ts';
+export { orderOfStep } from './step-order.ts';
 export {
   type Announcement,
   type Bus,
@@ -31,3 +48,5 @@ export {
   type Transaction,
   type Unit,
 } from './store.ts';
+export type { StreamOptions, StreamSink } from './stream-manager.ts';
+export { ToolExecutor } from './tool-executor.ts';

@@ -32,7 +32,12 @@ export class Outcomes {
   }
 
   /** After the commit that ended a call: answers who waits here, and hints to others. */
-  settled(execution: ExecutionRow, result: Json, approval: ApprovalRow | undefined, params?: PayloadRow): void {
+  settled(
+    execution: ExecutionRow,
+    result: Json,
+    approval: ApprovalRow | undefined,
+    params?: PayloadRow,
+  ): void {
     if (this.#waiting.has(execution.id)) {
       const outcome = outcomeOf(execution, result, approval, params);
       if (outcome) this.#waiting.settle(execution.id, outcome);
@@ -54,7 +59,8 @@ export class Outcomes {
       const execution = yield* tx.get('tool_executions', toolId);
       if (!execution || !isFinal(execution.status)) return undefined;
       const payload = yield* tx.get('payloads', toolId);
-      const approval = execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+      const approval =
+        execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
       return { execution, payload, approval };
     });
     if (!found) return;
@@ -80,11 +86,19 @@ export function outcomeOf(
     executed_params: edited ? payload.params : null,
   };
   const error = errorOf(execution);
-  if (execution.status === 'completed') return { ...answer, status: 'completed', result, error: null } as ToolOutcome;
+  if (execution.status === 'completed')
+    return { ...answer, status: 'completed', result, error: null } as ToolOutcome;
   if (!error) return undefined;
   if (execution.status === 'rejected') {
     const reason = approval?.reason ?? null;
-    return { ...answer, status: 'rejected', result: null, error, reason, user_message: approval?.message ?? null } as ToolOutcome;
+    return {
+      ...answer,
+      status: 'rejected',
+      result: null,
+      error,
+      reason,
+      user_message: approval?.message ?? null,
+    } as ToolOutcome;
   }
   return { ...answer, status: execution.status, result, error } as ToolOutcome;
 }

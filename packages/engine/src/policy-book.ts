@@ -1,5 +1,5 @@
-import type { PolicyFile, PolicyRule } from '@countersign/protocol';
 import { readPolicyFile, type SecretMasker, ToolCallPolicy } from '@countersign/policy';
+import type { PolicyFile, PolicyRule } from '@countersign/protocol';
 import { Refusal } from './refusal.ts';
 import type { Json, JsonObject } from './rows.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -44,7 +44,9 @@ export class PolicyBook {
     const now = this.#store.now();
     await this.#store.write(function* (tx) {
       yield* putPolicy(tx, userId, file, now);
-      tx.announce(userId, { audit: [{ action: 'policy.replaced', subject: userId, data: { rules: file.rules.length } }] });
+      tx.announce(userId, {
+        audit: [{ action: 'policy.replaced', subject: userId, data: { rules: file.rules.length } }],
+      });
     });
     this.forget(userId);
     return file;

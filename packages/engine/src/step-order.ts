@@ -19,7 +19,8 @@ interface Effect {
 }
 
 function mustWait(earlier: Effect, later: Effect): boolean {
-  if (later.isCommand) return earlier.isCommand ? earlier.writes.size > 0 || later.writes.size > 0 : earlier.writes.size > 0;
+  if (later.isCommand)
+    return earlier.isCommand ? earlier.writes.size > 0 || later.writes.size > 0 : earlier.writes.size > 0;
   for (const path of earlier.writes) if (later.touches.has(path)) return true;
   for (const path of later.writes) if (earlier.touches.has(path)) return true;
   return false;

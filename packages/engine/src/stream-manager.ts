@@ -6,7 +6,6 @@ import type { Bus, Hint, Store } from './store.ts';
 export interface StreamSink {
   /** False when the client is too slow: it is cut off, and resumes by id (EV-4). */
   send(event: CountersignEvent, id: number | undefined): boolean;
-  /** Everything up to this id has been sent or does not concern this client: it may resume from there. */
   end(): void;
 }
 
@@ -42,17 +41,20 @@ export class StreamManager {
    * Opens a stream. `snapshot` gives what is pending for a client that comes without an id (EV-2). The answer
    * closes it; closing twice is harmless.
    */
-  async open(options: StreamOptions, sink: StreamSink, snapshot: () => Promise<readonly CountersignEvent[]>): Promise<() => void> {
+  async open(
+    options: StreamOptions,
+    sink: StreamSink,
+    snapshot: () => Promise<readonly CountersignEvent[]>,
+  ): Promise<() => void> {
     const { oldest, newest } = await this.#store.read((tx) => tx.eventBounds(options.userId));
     const { lastEventId } = options;
     const isKnown = lastEventId !== undefined && lastEventId <= newest && lastEventId >= oldest - 1;
-    const stream = new OpenStream(options, sink, isKnown ? lastEventId : newest);
+    const stream = new OpenStream(options, sink, isKnown ? lastEventId : newest, newest);
     // Registered before the snapshot is read: what is committed meanwhile is newer and follows it.
     this.#add(stream);
-    if (!isKnown) {
-      if (lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
-      for (const event of await snapshot()) stream.pass(event);
-    }
+    if (!isKnown && lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
+    // A runner gets its unsettled calls from the state, not from old events (EX-7).
+    if (!isKnown || options.runnerId !== undefined) for (const event of await snapshot()) stream.pass(event);
     stream.ready = true;
     await this.#catchUp(stream);
     return () => this.#remove(stream);
@@ -60,7 +62,8 @@ export class StreamManager {
 
   /** Whether somebody listens who is no runner (EV-3). */
   hasPlainListener(userId: string): boolean {
-    for (const stream of this.#byUser.get(userId) ?? []) if (stream.options.runnerId === undefined) return true;
+    for (const stream of this.#byUser.get(userId) ?? [])
+      if (stream.options.runnerId === undefined) return true;
     return false;
   }
 
@@ -107,7 +110,9 @@ export class StreamManager {
       do {
         stream.askedAgain = false;
         for (;;) {
-          const events = await this.#store.read((tx) => tx.events(stream.options.userId, stream.sentUpTo, PAGE));
+          const events = await this.#store.read((tx) =>
+            tx.events(stream.options.userId, stream.sentUpTo, PAGE),
+          );
           if (events.length === 0 || !this.#check(stream, stream.sendAll(events))) break;
         }
       } while (stream.askedAgain);
@@ -138,16 +143,19 @@ export class StreamManager {
 class OpenStream {
   readonly options: StreamOptions;
   readonly #sink: StreamSink;
+  /** What was stored when the stream was opened: signals up to here are part of the snapshot. */
+  readonly #openedAt: number;
   sentUpTo: number;
   ready = false;
   catchingUp = false;
   askedAgain = false;
   #ended = false;
 
-  constructor(options: StreamOptions, sink: StreamSink, sentUpTo: number) {
+  constructor(options: StreamOptions, sink: StreamSink, sentUpTo: number, openedAt: number) {
     this.options = options;
     this.#sink = sink;
     this.sentUpTo = sentUpTo;
+    this.#openedAt = openedAt;
   }
 
   sendAll(events: readonly StoredEvent[]): boolean {
@@ -155,6 +163,7 @@ class OpenStream {
       if (id <= this.sentUpTo) continue;
       this.sentUpTo = id;
       if (!this.concerns(project_id, event)) continue;
+      if (id <= this.#openedAt && event.event === 'tool.execution_signal') continue;
       if (this.#ended || !this.#sink.send(event, id)) return false;
     }
     return true;

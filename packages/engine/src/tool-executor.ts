@@ -1,5 +1,5 @@
-import { type ErrorCode, isFinal, type ToolOutcome } from '@countersign/protocol';
 import { type Decision, isRefused } from '@countersign/policy';
+import { type ErrorCode, isFinal, type ToolOutcome } from '@countersign/protocol';
 import type { ApprovalManager } from './approval-manager.ts';
 import { callEvent, resultEvent } from './call-events.ts';
 import type { CallRequest } from './call-request.ts';
@@ -41,12 +41,15 @@ export class ToolExecutor {
   /** Resolves with the final state, whenever that is: the rows, not this promise, carry the call. */
   async executeTool(request: CallRequest): Promise<ToolOutcome> {
     const { execution, payload } = await this.submit(request);
-    if (isFinal(execution.status)) return outcomeOf(execution, payload.result, undefined, payload) as ToolOutcome;
+    if (isFinal(execution.status))
+      return outcomeOf(execution, payload.result, undefined, payload) as ToolOutcome;
     return this.#deps.outcomes.of(execution.id);
   }
 
   /** Records the call and sets it going; resolves once that is committed. */
-  async submit(request: CallRequest): Promise<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
+  async submit(
+    request: CallRequest,
+  ): Promise<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
     const { store, policies, approvals, dispatcher } = this.#deps;
     const policy = await policies.policyFor(request.userId, request.project.workspace);
     const decision = policy.decide(request.toolName, request.toolParams);
@@ -61,7 +64,8 @@ export class ToolExecutor {
     request: CallRequest,
     decision: Decision,
   ): Unit<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
-    const known = request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
+    const known =
+      request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
     if (known) {
       const payload = yield* tx.get('payloads', known.id);
       if (payload) return { execution: known, payload, approval: undefined };
@@ -83,23 +87,42 @@ export class ToolExecutor {
     yield* tx.insert('tool_executions', execution);
     yield* tx.insert('payloads', payload);
     tx.announce(request.userId, {
-      events: [{ projectId: request.project.id, event: callEvent(execution, params, request.context as unknown as Json, now) }],
+      events: [
+        {
+          projectId: request.project.id,
+          event: callEvent(execution, params, request.context as unknown as Json, now),
+        },
+      ],
       audit: [
         {
           action: 'call.recorded',
           subject: execution.id,
-          data: { tool: execution.tool_name, params: execution.tool_params, status: execution.status, risk_level: execution.risk_level, by: request.requestedBy },
+          data: {
+            tool: execution.tool_name,
+            params: execution.tool_params,
+            status: execution.status,
+            risk_level: execution.risk_level,
+            by: request.requestedBy,
+          },
         },
       ],
     });
     switch (fate.kind) {
       case 'refused':
-        tx.announce(request.userId, { events: [{ projectId: request.project.id, event: resultEvent(execution, null, now) }] });
+        tx.announce(request.userId, {
+          events: [{ projectId: request.project.id, event: resultEvent(execution, null, now) }],
+        });
         return { execution, payload, approval: undefined };
       case 'ask': {
-        const offered = decision.call && decision.details ? offeredScopes(decision.call, decision.details) : [];
+        const offered =
+          decision.call && decision.details ? offeredScopes(decision.call, decision.details) : [];
         const { agent, context } = request;
-        const approval = yield* this.#deps.approvals.requestToolApproval(tx, execution, { params, agent, context, offered });
+        const approval = yield* this.#deps.approvals.requestToolApproval(tx, execution, {
+          params,
+          agent,
+          context,
+          offered,
+        });
         return { execution, payload, approval };
       }
       case 'run': {
@@ -110,13 +133,21 @@ export class ToolExecutor {
   }
 
   /** What becomes of a call: refused, asked about, or run at once, and by whose word. */
-  *#decideFate(tx: Transaction, request: CallRequest, { verdict, assessed, allowedBy, call, details }: Decision, now: number): Unit<Fate> {
+  *#decideFate(
+    tx: Transaction,
+    request: CallRequest,
+    { verdict, assessed, allowedBy, call, details }: Decision,
+    now: number,
+  ): Unit<Fate> {
     if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
     if (allowedBy) return { kind: 'run', by: 'config', grant: undefined };
     if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined };
     const workspace = request.project.workspace ?? '';
     for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
-      const covered = call && details && grantCovers(grant, call, details, { sessionId: request.sessionId, workspace, now });
+      const covered =
+        call &&
+        details &&
+        grantCovers(grant, call, details, { sessionId: request.sessionId, workspace, now });
       if (covered && assessed) return { kind: 'run', by: 'config', grant };
     }
     const digest = digestOf([request.toolName, request.toolParams]);
@@ -129,10 +160,18 @@ export class ToolExecutor {
     return { kind: 'ask' };
   }
 
-  #newExecution(request: CallRequest, { assessed, verdict }: Decision, fate: Fate, now: number): ExecutionRow {
+  #newExecution(
+    request: CallRequest,
+    { assessed, verdict }: Decision,
+    fate: Fate,
+    now: number,
+  ): ExecutionRow {
     const runs = fate.kind === 'run';
     const workspace = request.project.workspace;
-    const runner = runs && workspace !== null ? this.#deps.dispatcher.runnerFor(request.userId, workspace, null) : undefined;
+    const runner =
+      runs && workspace !== null
+        ? this.#deps.dispatcher.runnerFor(request.userId, workspace, null)
+        : undefined;
     return {
       id: newId(now),
       user_id: request.userId,
