@@ -4,6 +4,7 @@ export {
   type PreviewInput,
   type RejectInput,
 } from './approval-manager.ts';
+export { auditGenesis, auditHash } from './audit-chain.ts';
 export { approvalView, errorOf, predicateOf } from './call-events.ts';
 export type { CallContext, CallRequest } from './call-request.ts';
 export type { Caller } from './caller.ts';

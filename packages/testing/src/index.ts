@@ -1,4 +1,5 @@
 export { realDisk } from '@countersign/tool-runner';
+export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
 export {
   meetsExpectation,
   type SecurityCase,

@@ -1,0 +1,413 @@
+import type {
+  ApprovalRow,
+  AuditRow,
+  ExecutionRow,
+  GrantRow,
+  HistoryFilter,
+  MessageRow,
+  ProjectRow,
+  Reading,
+  RunnerRow,
+  RunRow,
+  SessionRow,
+  StoredEvent,
+  TableName,
+  Tables,
+  TokenRow,
+  ToolMetricsRow,
+  Unit,
+} from '@countersign/engine';
+import { auditGenesis } from '@countersign/engine';
+import type { ExecutionStatus } from '@countersign/protocol';
+import { sql } from 'kysely';
+import { historyStatement } from './history-query.ts';
+import { metricsStatement } from './metrics-query.ts';
+import { isOpen, openStatuses } from './migrations.ts';
+import type { Statement, Statements, StepResult } from './statements.ts';
+
+/** The queries of the engine, once for both databases: each yields its statement and takes the rows. */
+export class DatabaseReading implements Reading {
+  protected readonly statements: Statements;
+  /** In a unit of writing on PostgreSQL, a row that is read by its id stays as it is until the commit. */
+  protected readonly locking: boolean;
+
+  constructor(statements: Statements, options: { readonly locking: boolean }) {
+    this.statements = statements;
+    this.locking = options.locking;
+  }
+
+  *get<K extends TableName>(table: K, id: string): Unit<Tables[K] | undefined> {
+    const { locking } = this;
+    const statement = this.statements.prepare(`get:${table}:${locking}`, { of: table }, (db, slot) => {
+      const query = db
+        .selectFrom(table as 'projects')
+        .selectAll()
+        .where('id', '=', slot.text('id'));
+      return locking ? query.forUpdate() : query;
+    });
+    return (yield* this.rows<Tables[K]>(statement, { id }))[0];
+  }
+
+  *peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined> {
+    const statement = this.statements.prepare('peekApproval', {}, (db, slot) =>
+      db.selectFrom('approvals').select('tool_id').where('id', '=', slot.text('approvalId')),
+    );
+    return (yield* this.rows<{ tool_id: string }>(statement, { approvalId }))[0];
+  }
+
+  *projectsOf(userId: string): Unit<readonly ProjectRow[]> {
+    const statement = this.statements.prepare('projects:of-user', { of: 'projects' }, (db, slot) =>
+      db
+        .selectFrom('projects')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId });
+  }
+
+  *sessionsOf(userId: string, projectId: string): Unit<readonly SessionRow[]> {
+    const statement = this.statements.prepare('sessions:of-project', { of: 'sessions' }, (db, slot) =>
+      db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .where('project_id', '=', slot.text('projectId'))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId, projectId });
+  }
+
+  *messagesOf(
+    sessionId: string,
+    { after, limit }: { after?: number; limit: number },
+  ): Unit<readonly MessageRow[]> {
+    const statement = this.statements.prepare('messages:of-session', { of: 'messages' }, (db, slot) =>
+      db
+        .selectFrom('messages')
+        .selectAll()
+        .where('session_id', '=', slot.text('sessionId'))
+        .where('position', '>', slot.integer('after'))
+        .orderBy('position')
+        .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { sessionId, after: after ?? Number.MIN_SAFE_INTEGER, limit });
+  }
+
+  *lastPosition(sessionId: string): Unit<number> {
+    const statement = this.statements.prepare('lastPosition', {}, (db, slot) =>
+      db
+        .selectFrom('messages')
+        .select((eb) => eb.fn.max('position').as('last'))
+        .where('session_id', '=', slot.text('sessionId')),
+    );
+    return (yield* this.rows<{ last: number | null }>(statement, { sessionId }))[0]?.last ?? 0;
+  }
+
+  *orphanedRuns(now: number, limit: number): Unit<readonly RunRow[]> {
+    const { locking } = this;
+    const statement = this.statements.prepare(`runs:orphaned:${locking}`, { of: 'runs' }, (db, slot) => {
+      const orphaned = db
+        .selectFrom('runs')
+        .selectAll()
+        .where('status', '=', sql.lit('running' as const))
+        .where((eb) =>
+          eb.or([
+            eb('lease_owner', 'is', null),
+            eb('lease_until', 'is', null),
+            eb('lease_until', '<=', slot.integer('now')),
+          ]),
+        )
+        .orderBy('lease_until')
+        .limit(slot.integer('limit'));
+      // Several nodes look for orphans at once: each takes others.
+      return locking ? orphaned.forUpdate().skipLocked() : orphaned;
+    });
+    return yield* this.rows(statement, { now, limit });
+  }
+
+  *activeRunOf(sessionId: string): Unit<RunRow | undefined> {
+    const statement = this.statements.prepare('runs:active', { of: 'runs' }, (db, slot) =>
+      db
+        .selectFrom('runs')
+        .selectAll()
+        .where('session_id', '=', slot.text('sessionId'))
+        .where('status', '=', sql.lit('running' as const))
+        .orderBy('created_at', 'desc')
+        .limit(1),
+    );
+    return (yield* this.rows<RunRow>(statement, { sessionId }))[0];
+  }
+
+  *executionOfCall(runId: string, step: number, index: number): Unit<ExecutionRow | undefined> {
+    const { locking } = this;
+    const statement = this.statements.prepare(
+      `tool_executions:of-call:${locking}`,
+      { of: 'tool_executions' },
+      (db, slot) => {
+        const found = db
+          .selectFrom('tool_executions')
+          .selectAll()
+          .where('run_id', '=', slot.text('runId'))
+          .where('step', '=', slot.integer('step'))
+          .where('call_index', '=', slot.integer('index'));
+        return locking ? found.forUpdate() : found;
+      },
+    );
+    return (yield* this.rows<ExecutionRow>(statement, { runId, step, index }))[0];
+  }
+
+  *openExecutionsOf(runnerId: string): Unit<readonly ExecutionRow[]> {
+    const statement = this.statements.prepare('tool_executions:open', { of: 'tool_executions' }, (db, slot) =>
+      db
+        .selectFrom('tool_executions')
+        .selectAll()
+        .where('runner_id', '=', slot.text('runnerId'))
+        .where(isOpen)
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { runnerId });
+  }
+
+  *unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]> {
+    const statement = this.statements.prepare(
+      'tool_executions:unassigned',
+      { of: 'tool_executions' },
+      (db, slot) =>
+        db
+          .selectFrom('tool_executions')
+          .selectAll()
+          .where('runner_id', 'is', null)
+          .where('user_id', '=', slot.text('userId'))
+          .where('status', '=', sql.lit('approved' as const))
+          .where(isOpen)
+          .orderBy('created_at')
+          .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId });
+  }
+
+  *executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]> {
+    if (statuses.length === 0) return [];
+    const open = statuses.every((status) => openStatuses.includes(status));
+    const names = statuses.map((_, place) => `status${place}`);
+    const statement = this.statements.prepare(
+      `tool_executions:in:${names.length}:${open}`,
+      { of: 'tool_executions' },
+      (db, slot) => {
+        const found = db
+          .selectFrom('tool_executions')
+          .selectAll()
+          .where(
+            'status',
+            'in',
+            names.map((name) => slot.text(name) as ExecutionStatus),
+          )
+          .orderBy('created_at')
+          .orderBy('id');
+        return open ? found.where(isOpen) : found;
+      },
+    );
+    return yield* this.rows(
+      statement,
+      Object.fromEntries(names.map((name, place) => [name, statuses[place]])),
+    );
+  }
+
+  *pendingApprovals(userId: string): Unit<readonly ApprovalRow[]> {
+    const statement = this.statements.prepare('approvals:pending', { of: 'approvals' }, (db, slot) =>
+      db
+        .selectFrom('approvals')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .where('status', '=', sql.lit('pending' as const))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId });
+  }
+
+  *countPendingApprovals(sessionId: string): Unit<number> {
+    const statement = this.statements.prepare('countPendingApprovals', {}, (db, slot) =>
+      db
+        .selectFrom('approvals')
+        .select((eb) => eb.fn.countAll().as('count'))
+        .where('session_id', '=', slot.text('sessionId'))
+        .where('status', '=', sql.lit('pending' as const)),
+    );
+    return yield* this.count(statement, { sessionId });
+  }
+
+  *soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]> {
+    const statement = this.statements.prepare('soonestDeadlines', {}, (db, slot) =>
+      db
+        .selectFrom('approvals')
+        .select(['id', 'deadline_at'])
+        .where('status', '=', sql.lit('pending' as const))
+        .orderBy('deadline_at')
+        .orderBy('id')
+        .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { limit });
+  }
+
+  *liveGrants(userId: string, projectId: string, now: number): Unit<readonly GrantRow[]> {
+    const statement = this.statements.prepare('grants:live', { of: 'grants' }, (db, slot) =>
+      db
+        .selectFrom('grants')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .where('project_id', '=', slot.text('projectId'))
+        .where('revoked_at', 'is', null)
+        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', slot.integer('now'))]))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId, projectId, now });
+  }
+
+  *grantsOf(userId: string): Unit<readonly GrantRow[]> {
+    const statement = this.statements.prepare('grants:of-user', { of: 'grants' }, (db, slot) =>
+      db
+        .selectFrom('grants')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId });
+  }
+
+  *runnersOf(userId: string): Unit<readonly RunnerRow[]> {
+    const statement = this.statements.prepare('runners:of-user', { of: 'runners' }, (db, slot) =>
+      db.selectFrom('runners').selectAll().where('user_id', '=', slot.text('userId')).orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId });
+  }
+
+  *tokensOf(userId: string): Unit<readonly TokenRow[]> {
+    const statement = this.statements.prepare('tokens:of-user', { of: 'tokens' }, (db, slot) =>
+      db
+        .selectFrom('tokens')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId });
+  }
+
+  *countRejections(sessionId: string, paramsDigest: string): Unit<number> {
+    const statement = this.statements.prepare('countRejections', {}, (db, slot) =>
+      db
+        .selectFrom('tool_executions')
+        .select((eb) => eb.fn.countAll().as('count'))
+        .where('session_id', '=', slot.text('sessionId'))
+        .where('params_digest', '=', slot.text('paramsDigest'))
+        .where('status', '=', sql.lit('rejected' as const)),
+    );
+    return yield* this.count(statement, { sessionId, paramsDigest });
+  }
+
+  *history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]> {
+    return yield* this.rows(historyStatement(this.statements, filter), {
+      ...filter,
+      userId,
+      beforeCreatedAt: filter.before?.createdAt,
+      beforeId: filter.before?.id,
+    });
+  }
+
+  *metrics(userId: string, since: number): Unit<readonly ToolMetricsRow[]> {
+    return yield* this.rows(metricsStatement(this.statements), { userId, since });
+  }
+
+  *events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]> {
+    const statement = this.statements.prepare('events:after', { of: 'events' }, (db, slot) =>
+      db
+        .selectFrom('events')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .where('id', '>', slot.integer('after'))
+        .orderBy('id')
+        .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { userId, after, limit });
+  }
+
+  *eventBounds(userId: string): Unit<{ readonly oldest: number; readonly newest: number }> {
+    const statement = this.statements.prepare('eventBounds', {}, (db, slot) =>
+      db
+        .selectFrom('counters')
+        .where('user_id', '=', slot.text('userId'))
+        .select((eb) => [
+          'event_id as newest',
+          eb
+            .selectFrom('events')
+            .whereRef('events.user_id', '=', 'counters.user_id')
+            .select((inner) => inner.fn.min('events.id').as('oldest'))
+            .as('oldest'),
+        ]),
+    );
+    const [row] = yield* this.rows<{ newest: number; oldest: number | null }>(statement, { userId });
+    if (row === undefined || row.newest === 0) return { oldest: 0, newest: 0 };
+    return { oldest: row.oldest ?? row.newest + 1, newest: row.newest };
+  }
+
+  *audit(userId: string, after: number, limit: number): Unit<readonly AuditRow[]> {
+    const statement = this.statements.prepare('audit:after', { of: 'audit' }, (db, slot) =>
+      db
+        .selectFrom('audit')
+        .selectAll()
+        .where('user_id', '=', slot.text('userId'))
+        .where('seq', '>', slot.integer('after'))
+        .orderBy('seq')
+        .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { userId, after, limit });
+  }
+
+  *auditHead(userId: string): Unit<{ readonly seq: number; readonly hash: string }> {
+    const statement = this.statements.prepare('auditHead', {}, (db, slot) =>
+      db
+        .selectFrom('counters')
+        .select(['audit_seq as seq', 'audit_head as hash'])
+        .where('user_id', '=', slot.text('userId')),
+    );
+    const [row] = yield* this.rows<{ seq: number; hash: string }>(statement, { userId });
+    return row ?? { seq: 0, hash: auditGenesis };
+  }
+
+  /** People with an audit log, in order: what `audit verify` walks through. */
+  *auditedUsers(after: string, limit: number): Unit<readonly string[]> {
+    const statement = this.statements.prepare('auditedUsers', {}, (db, slot) =>
+      db
+        .selectFrom('counters')
+        .select('user_id')
+        .where('user_id', '>', slot.text('after'))
+        .orderBy('user_id')
+        .limit(slot.integer('limit')),
+    );
+    return (yield* this.rows<{ user_id: string }>(statement, { after, limit })).map((row) => row.user_id);
+  }
+
+  protected *rows<Row>(
+    statement: Statement,
+    values: Readonly<Record<string, unknown>>,
+  ): Unit<readonly Row[]> {
+    const { rows } = (yield this.statements.step(statement, values)) as StepResult;
+    return rows as readonly Row[];
+  }
+
+  protected *changes(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
+    const { changes } = (yield this.statements.step(statement, values)) as StepResult;
+    return changes;
+  }
+
+  protected *count(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
+    return (yield* this.rows<{ count: number }>(statement, values))[0]?.count ?? 0;
+  }
+}

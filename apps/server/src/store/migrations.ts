@@ -1,0 +1,157 @@
+import { executionStatuses, isFinal } from '@countersign/protocol';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import { type ColumnKind, type ColumnType, columnsOf, kindOf, type StoredTable } from './columns.ts';
+import type { Dialect } from './statements.ts';
+
+/**
+ * Brings a database up to date; harmless when it is.
+ *
+ * Nothing has been released yet, so the first migration makes the tables as `columnsOf` lists them. After a release it
+ * is frozen, and a change is a new migration.
+ */
+export async function migrate(db: Kysely<never>, dialect: Dialect): Promise<void> {
+  const migrations = { '0001-first-tables': firstTables(dialect) };
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}
+
+/** The list stands literally in the condition of indexes and of queries: otherwise no database sees that they match. */
+export const openStatuses = executionStatuses.filter((status) => !isFinal(status));
+const quoted = (values: readonly string[]) => sql.raw(values.map((value) => `'${value}'`).join(', '));
+export const isOpen: RawBuilder<boolean> = sql`status in (${quoted(openStatuses)})`;
+/** Most calls complete; who looks for those that did not should not have to walk past them. */
+export const uncommonStatuses = executionStatuses.filter(
+  (status) => isFinal(status) && status !== 'completed',
+);
+export const isUncommon: RawBuilder<boolean> = sql`status in (${quoted(uncommonStatuses)})`;
+export const isRisky: RawBuilder<boolean> = sql`risk_level in ('MEDIUM', 'HIGH')`;
+
+const primaryKeys: Readonly<Partial<Record<StoredTable, readonly string[]>>> = {
+  events: ['user_id', 'id'],
+  audit: ['user_id', 'seq'],
+  counters: ['user_id'],
+};
+
+const pending = sql<boolean>`status = 'pending'`;
+const running = sql<boolean>`status = 'running'`;
+
+interface Index {
+  readonly name: string;
+  readonly table: StoredTable;
+  readonly columns: readonly string[];
+  readonly unique?: boolean;
+  readonly where?: RawBuilder<boolean>;
+}
+
+/** One for every query of the store, so that a page of history costs the same at 10,000 rows and at 1,000,000. */
+const indexes: readonly Index[] = [
+  { name: 'projects_of_user', table: 'projects', columns: ['user_id', 'created_at', 'id'] },
+  { name: 'sessions_of_project', table: 'sessions', columns: ['user_id', 'project_id', 'created_at', 'id'] },
+  { name: 'messages_of_session', table: 'messages', columns: ['session_id', 'position'], unique: true },
+  { name: 'runs_by_lease', table: 'runs', columns: ['lease_until'], where: running },
+  { name: 'runs_of_session', table: 'runs', columns: ['session_id'], where: running },
+  {
+    name: 'executions_of_call',
+    table: 'tool_executions',
+    columns: ['run_id', 'step', 'call_index'],
+    unique: true,
+    where: sql`run_id is not null`,
+  },
+  {
+    name: 'executions_open',
+    table: 'tool_executions',
+    columns: ['runner_id', 'user_id', 'status'],
+    where: isOpen,
+  },
+  {
+    name: 'executions_rejected',
+    table: 'tool_executions',
+    columns: ['session_id', 'params_digest'],
+    where: sql`status = 'rejected'`,
+  },
+  history('history', []),
+  history('history_of_project', ['project_id']),
+  history('history_of_session', ['session_id']),
+  history('history_of_tool', ['tool_name']),
+  history('history_of_requester', ['requested_by']),
+  history('history_by_status', ['status'], isUncommon),
+  history('history_by_risk', ['risk_level'], isRisky),
+  { name: 'payloads_by_age', table: 'payloads', columns: ['created_at'] },
+  { name: 'approvals_pending_of_user', table: 'approvals', columns: ['user_id'], where: pending },
+  { name: 'approvals_pending_of_session', table: 'approvals', columns: ['session_id'], where: pending },
+  { name: 'approvals_by_deadline', table: 'approvals', columns: ['deadline_at', 'id'], where: pending },
+  { name: 'approvals_by_age', table: 'approvals', columns: ['created_at'], where: sql`preview is not null` },
+  { name: 'grants_of_project', table: 'grants', columns: ['user_id', 'project_id'] },
+  { name: 'runners_of_user', table: 'runners', columns: ['user_id'] },
+  { name: 'tokens_of_user', table: 'tokens', columns: ['user_id'] },
+  { name: 'events_by_age', table: 'events', columns: ['created_at'] },
+];
+
+function history(name: string, filter: readonly string[], where?: RawBuilder<boolean>): Index {
+  const columns = ['user_id', ...filter, 'created_at', 'id'];
+  return { name, table: 'tool_executions', columns, ...(where === undefined ? {} : { where }) };
+}
+
+function firstTables(dialect: Dialect): Migration {
+  return {
+    async up(db: Kysely<never>) {
+      for (const [table, columns] of Object.entries(columnsOf)) {
+        const key = primaryKeys[table as StoredTable] ?? ['id'];
+        let creation = db.schema.createTable(table).addPrimaryKeyConstraint(`${table}_key`, key as never[]);
+        for (const [column, type] of Object.entries(columns)) {
+          creation = creation.addColumn(column, columnType(type, dialect), (definition) =>
+            type.endsWith('?') ? definition : definition.notNull(),
+          );
+        }
+        if (dialect === 'sqlite') {
+          // Rows that are read as a range of their key stand in its order.
+          creation = creation.modifyEnd(table in primaryKeys ? sql`strict, without rowid` : sql`strict`);
+        }
+        await creation.execute();
+      }
+      for (const { name, table, columns, unique, where } of indexes) {
+        let creation = db.schema
+          .createIndex(name)
+          .on(table)
+          .columns(columns as string[]);
+        if (unique === true) creation = creation.unique();
+        if (where !== undefined) creation = creation.where(where);
+        await creation.execute();
+      }
+      for (const statement of appendOnly(dialect)) await sql.raw(statement).execute(db);
+    },
+  };
+}
+
+function columnType(type: ColumnType, dialect: Dialect): RawBuilder<unknown> {
+  const types: Readonly<Record<ColumnKind, string>> =
+    dialect === 'sqlite'
+      ? { text: 'text', integer: 'integer', number: 'real', boolean: 'integer', json: 'text' }
+      : // Compared byte by byte, as SQLite does: ids are keys of pages, not words of a language.
+        {
+          text: 'text collate "C"',
+          integer: 'bigint',
+          number: 'double precision',
+          boolean: 'boolean',
+          json: 'json',
+        };
+  return sql.raw(types[kindOf(type)]);
+}
+
+/** The audit log only grows (DA-4). Who owns the database can still take this away; the hash chain shows it. */
+function appendOnly(dialect: Dialect): readonly string[] {
+  if (dialect === 'sqlite') {
+    return ['update', 'delete'].map(
+      (action) =>
+        `create trigger audit_no_${action} before ${action} on audit begin select raise(abort, 'the audit log is append-only'); end`,
+    );
+  }
+  return [
+    `create function audit_append_only() returns trigger language plpgsql as $$
+     begin raise exception 'the audit log is append-only'; end $$`,
+    `create trigger audit_append_only before update or delete or truncate on audit
+     for each statement execute function audit_append_only()`,
+  ];
+}

@@ -1,0 +1,198 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Bus, Reading, Store, StoredEvent, Transaction, Unit } from '@countersign/engine';
+import type { Database } from './columns.ts';
+import { DatabaseReading } from './database-reading.ts';
+import { DatabaseTransaction } from './database-transaction.ts';
+import { migrate } from './migrations.ts';
+import { kyselyOverSqlite } from './sqlite-kysely.ts';
+import { lockDatabase } from './sqlite-lock.ts';
+import { fromSqlite, type Statement, Statements, type Step, type StepResult } from './statements.ts';
+import { steadyTime } from './steady-time.ts';
+
+export interface SqliteStoreOptions {
+  /** A file, which is made when it is missing, or `:memory:`. */
+  readonly path: string;
+  readonly bus: Bus;
+  /** Milliseconds since 1970. The system's, made steady, unless a test has its own. */
+  readonly now?: () => number;
+}
+
+/** Opens the database in one file, brings its tables up to date and keeps other servers away from it. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const path = options.path === ':memory:' ? ':memory:' : realPath(options.path);
+  const unlock = path === ':memory:' ? () => {} : lockDatabase(path);
+  try {
+    const database = new DatabaseSync(path, { timeout: 5_000 });
+    // FULL: what was acknowledged survives a power cut.
+    database.exec(`
+      pragma journal_mode = wal;
+      pragma synchronous = full;
+      pragma cache_size = -65536;
+      pragma temp_store = memory;
+      pragma wal_autocheckpoint = 4000;
+    `);
+    const kysely = kyselyOverSqlite<never>(database);
+    await migrate(kysely, 'sqlite');
+    return new SqliteStore(database, options.bus, options.now ?? steadyTime(), unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+interface QueuedUnit {
+  readonly unit: (tx: Transaction) => Unit<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Units that wait at the same moment share one commit, and so one flush of the disk; each stands in a savepoint of its
+ * own, so that one that throws takes nothing of the others with it (PF-2).
+ */
+export class SqliteStore implements Store {
+  readonly now: () => number;
+  readonly #database: DatabaseSync;
+  readonly #bus: Bus;
+  readonly #unlock: () => void;
+  readonly #statements: Statements;
+  readonly #prepared = new Map<Statement, Prepared>();
+  readonly #control: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release', StatementSync>>;
+  readonly #reading: DatabaseReading;
+  #queue: QueuedUnit[] = [];
+
+  constructor(database: DatabaseSync, bus: Bus, now: () => number, unlock: () => void) {
+    this.now = now;
+    this.#database = database;
+    this.#bus = bus;
+    this.#unlock = unlock;
+    this.#statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
+    this.#reading = new DatabaseReading(this.#statements, { locking: false });
+    this.#control = {
+      begin: database.prepare('begin immediate'),
+      commit: database.prepare('commit'),
+      savepoint: database.prepare('savepoint unit'),
+      release: database.prepare('release unit'),
+    };
+  }
+
+  write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (!this.#database.isOpen) return reject(closed());
+      // After the sockets that are readable now have been served: what they ask for goes into the same commit.
+      if (this.#queue.length === 0) setImmediate(() => this.#commitQueued());
+      this.#queue.push({ unit, resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
+  async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
+    if (!this.#database.isOpen) throw closed();
+    // Nothing is written while this runs, since a commit never leaves its call: the state is consistent.
+    return this.#drive(unit(this.#reading));
+  }
+
+  async close(): Promise<void> {
+    if (!this.#database.isOpen) return;
+    this.#commitQueued();
+    this.#database.close();
+    this.#unlock();
+  }
+
+  #commitQueued(): void {
+    const group = this.#queue;
+    if (group.length === 0) return;
+    this.#queue = [];
+    const done: { queued: QueuedUnit; value: unknown; events: readonly StoredEvent[] }[] = [];
+    try {
+      this.#control.begin.run();
+      for (const queued of group) {
+        const outcome = this.#runInSavepoint(queued.unit);
+        if (outcome.ok) done.push({ queued, value: outcome.value, events: outcome.events });
+        else queued.reject(outcome.error);
+      }
+      this.#control.commit.run();
+    } catch (error) {
+      // The disk is full or failed: nothing of this group is written, and nobody is told otherwise.
+      if (this.#database.isTransaction) this.#database.exec('rollback');
+      for (const { reject } of group) reject(error);
+      return;
+    }
+    for (const { queued, value } of done) queued.resolve(value);
+    for (const { events } of done) this.#publish(events);
+  }
+
+  #runInSavepoint(
+    unit: QueuedUnit['unit'],
+  ):
+    | { readonly ok: true; readonly value: unknown; readonly events: readonly StoredEvent[] }
+    | { readonly ok: false; readonly error: unknown } {
+    this.#control.savepoint.run();
+    try {
+      const tx = new DatabaseTransaction(this.#statements);
+      const value = this.#drive(unit(tx));
+      const events = this.#drive(tx.finish(this.now));
+      this.#control.release.run();
+      return { ok: true, value, events };
+    } catch (error) {
+      // Some failures (a full disk) make SQLite give up the whole transaction: then the group fails with it.
+      if (!this.#database.isTransaction) throw error;
+      this.#database.exec('rollback to unit; release unit');
+      return { ok: false, error };
+    }
+  }
+
+  /** Runs a unit to its end without leaving the call. */
+  #drive<T>(unit: Unit<T>): T {
+    let step = unit.next();
+    while (!step.done) {
+      let answer: StepResult;
+      try {
+        answer = this.#run(step.value as Step);
+      } catch (error) {
+        step = unit.throw(error);
+        continue;
+      }
+      step = unit.next(answer);
+    }
+    return step.value;
+  }
+
+  #run({ statement, values }: Step): StepResult {
+    let prepared = this.#prepared.get(statement);
+    if (prepared === undefined) {
+      const sqlite = this.#database.prepare(statement.sql);
+      prepared = { sqlite, reader: sqlite.columns().length > 0 };
+      this.#prepared.set(statement, prepared);
+    }
+    if (!prepared.reader) {
+      const { changes } = prepared.sqlite.run(...(values as never[]));
+      return { rows: [], changes: Number(changes) };
+    }
+    const rows = prepared.sqlite.all(...(values as never[]));
+    return { rows: rows.map((row) => fromSqlite(row, statement)), changes: 0 };
+  }
+
+  #publish(events: readonly StoredEvent[]): void {
+    const newest = events.at(-1);
+    if (newest === undefined) return;
+    this.#bus.publish({ kind: 'events', userId: newest.user_id, newest: newest.id, events });
+  }
+}
+
+interface Prepared {
+  readonly sqlite: StatementSync;
+  readonly reader: boolean;
+}
+
+const closed = (): Error => new Error('The store is closed.');
+
+/** One name for one file, however it is spelled: otherwise a link would get around the lock. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return join(realpathSync(dirname(path)), basename(path));
+  }
+}

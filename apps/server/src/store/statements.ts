@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import type { Compilable, Kysely } from 'kysely';
+import { type ColumnKind, columnsOf, type Database, kindOf, type StoredTable } from './columns.ts';
+
+export type Dialect = 'sqlite' | 'postgres';
+
+/** A query compiled once and run many times: its parameters are named slots that take new values each time. */
+export interface Statement {
+  /** Names the prepared statement on PostgreSQL, which takes at most 63 bytes. */
+  readonly name: string;
+  readonly sql: string;
+  readonly slots: readonly unknown[];
+  /** Columns whose stored form is not their value. Only SQLite needs it: pg parses by type. */
+  readonly parsed: readonly (readonly [column: string, kind: 'boolean' | 'json'])[];
+  /** May take long however well it is indexed: not for the thread that serves everybody (PF-2). */
+  readonly long: boolean;
+}
+
+/** What a unit yields and the store runs. */
+export interface Step {
+  readonly statement: Statement;
+  readonly values: readonly Stored[];
+}
+
+/** What a step is answered with. */
+export interface StepResult {
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly changes: number;
+}
+
+export type Stored = null | string | number | boolean;
+
+/** Stands in a query for a value that is not known yet; Kysely carries it into `parameters` as it is. */
+class Slot {
+  readonly name: string;
+  readonly kind: ColumnKind;
+
+  constructor(name: string, kind: ColumnKind) {
+    this.name = name;
+    this.kind = kind;
+  }
+}
+
+/** Slots to build a query with. They claim to be the value's type, so that the builder checks the query. */
+export interface Slots {
+  text(name: string): string;
+  integer(name: string): number;
+  /** A slot of a column's own kind. */
+  column(table: StoredTable, column: string, name?: string): never;
+}
+
+const slots: Slots = {
+  text: (name) => new Slot(name, 'text') as unknown as string,
+  integer: (name) => new Slot(name, 'integer') as unknown as number,
+  column: (table, column, name = column) => {
+    const type = (columnsOf[table] as Readonly<Record<string, Parameters<typeof kindOf>[0]>>)[column];
+    if (type === undefined) throw new TypeError(`There is no column ${table}.${column}`);
+    return new Slot(name, kindOf(type)) as never;
+  },
+};
+
+export interface StatementOptions {
+  /** The tables whose columns the rows have. */
+  readonly of?: StoredTable;
+  readonly long?: boolean;
+}
+
+/** Compiles each shape of a query when it is first needed, and remembers it by its key. */
+export class Statements {
+  readonly dialect: Dialect;
+  readonly #builder: Kysely<Database>;
+  readonly #compiled = new Map<string, Statement>();
+
+  constructor(dialect: Dialect, builder: Kysely<Database>) {
+    this.dialect = dialect;
+    this.#builder = builder;
+  }
+
+  prepare(
+    key: string,
+    options: StatementOptions,
+    build: (db: Kysely<Database>, slot: Slots) => Compilable,
+  ): Statement {
+    const known = this.#compiled.get(key);
+    if (known !== undefined) return known;
+    const { sql, parameters } = build(this.#builder, slots).compile();
+    const name = `cs_${createHash('sha256').update(sql).digest('hex').slice(0, 40)}`;
+    const parsed = this.dialect === 'sqlite' && options.of !== undefined ? parsedColumns(options.of) : [];
+    const statement = { name, sql, slots: parameters, parsed, long: options.long === true };
+    this.#compiled.set(key, statement);
+    return statement;
+  }
+
+  step(statement: Statement, values: Readonly<Record<string, unknown>>): Step {
+    return {
+      statement,
+      values: statement.slots.map((slot) =>
+        slot instanceof Slot ? toStored(values[slot.name], slot, this.dialect) : (slot as Stored),
+      ),
+    };
+  }
+}
+
+function parsedColumns(table: StoredTable): Statement['parsed'] {
+  return Object.entries(columnsOf[table]).flatMap(([column, type]) => {
+    const kind = kindOf(type);
+    return kind === 'json' || kind === 'boolean' ? [[column, kind] as const] : [];
+  });
+}
+
+function toStored(value: unknown, slot: Slot, dialect: Dialect): Stored {
+  if (value === undefined)
+    throw new TypeError(`"${slot.name}" is undefined; say null where there is nothing`);
+  if (value === null) return null;
+  switch (slot.kind) {
+    case 'json':
+      return JSON.stringify(value);
+    case 'boolean':
+      return dialect === 'sqlite' ? Number(value) : (value as boolean);
+    case 'integer':
+      // SQLite would keep a fraction and PostgreSQL refuse it: refused on both.
+      if (!Number.isSafeInteger(value)) throw new TypeError(`"${slot.name}" is not an integer: ${value}`);
+      return value as number;
+    case 'number':
+      return value as number;
+    case 'text':
+      // PostgreSQL cannot keep a NUL in a text; its picture says that there was one.
+      return (value as string).includes('\0') ? (value as string).replaceAll('\0', '␀') : (value as string);
+  }
+}
+
+/** A row as the engine knows it, from what SQLite gives. */
+export function fromSqlite(row: Record<string, unknown>, { parsed }: Statement): Record<string, unknown> {
+  // Rows have a null prototype; spreading makes them ordinary objects, which compare equal to others.
+  const value = { ...row };
+  for (const [column, kind] of parsed) {
+    const stored = value[column];
+    if (stored === null || stored === undefined) continue;
+    value[column] = kind === 'boolean' ? stored === 1 : JSON.parse(stored as string);
+  }
+  return value;
+}
