@@ -35,6 +35,11 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
+  /** When the next timer is due. */
+  get next(): number {
+    return Math.min(...[...this.#timers].map(({ at }) => at));
+  }
+
   #nextUntil(target: number): Timer | undefined {
     return [...this.#timers].filter(({ at }) => at <= target).sort((a, b) => a.at - b.at)[0];
   }

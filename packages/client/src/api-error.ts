@@ -1,0 +1,91 @@
+import { type ErrorCode, errorBodySchema } from '@countersign/protocol';
+import type { z } from 'zod';
+
+type ErrorBody = z.infer<typeof errorBodySchema>;
+
+export interface ApiErrorDetails {
+  readonly standing?: ErrorBody['standing'];
+  readonly toolId?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** Every way in which a call can fail, except that its caller aborted it: then the signal's reason is thrown. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** Of the HTTP answer; 0 when none came. */
+  readonly status: number;
+  readonly code: ErrorCode;
+  /** With ALREADY_DECIDED: the decision that stands (AP-2). */
+  readonly standing: ErrorBody['standing'];
+  /** Of the call that was recorded and refused (EX-1). */
+  readonly toolId: string | undefined;
+  /** To be found in the server's log. */
+  readonly requestId: string | undefined;
+  /** How long the server asks to be left alone. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(status: number, code: ErrorCode, message: string, details: ApiErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.status = status;
+    this.code = code;
+    this.standing = details.standing;
+    this.toolId = details.toolId;
+    this.requestId = details.requestId;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+
+  /** Whether the very same request may be answered later: no answer came, or the server asks for patience. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status >= 500 || passingStatuses.has(this.status);
+  }
+}
+
+const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** Reads an answer that is not 200. A proxy's page, or a code newer than this client, still gives an ApiError. */
+export async function readError(response: Response): Promise<ApiError> {
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => undefined);
+  const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
+
+  const known = errorBodySchema.safeParse(body);
+  if (known.success) {
+    const { code, error, standing, tool_id: toolId, request_id: requestId } = known.data;
+    return new ApiError(status, code, error, { standing, toolId, requestId, retryAfterMs });
+  }
+  const newer = errorBodySchema.pick({ error: true }).safeParse(body);
+  const message = newer.success ? newer.data.error : `The server answered with status ${status}.`;
+  return new ApiError(status, codeOfStatus(status), message, { retryAfterMs });
+}
+
+/** Seconds, as our server sends them. A proxy may send a date; then the caller's own patience counts. */
+function readRetryAfter(header: string | null): number | undefined {
+  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
+}
+
+const codesByStatus: Readonly<Record<number, ErrorCode>> = {
+  400: 'INVALID_BODY',
+  401: 'UNAUTHENTICATED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  408: 'REQUEST_TIMEOUT',
+  413: 'BODY_TOO_LARGE',
+  429: 'RATE_LIMITED',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'UNAVAILABLE',
+};
+
+function codeOfStatus(status: number): ErrorCode {
+  return codesByStatus[status] ?? 'INTERNAL';
+}
+
+/** Words for whatever was thrown. Node's fetch says only "fetch failed" itself, and why in its cause. */
+export function describeFailure(failure: unknown): string {
+  if (!(failure instanceof Error)) return String(failure);
+  const cause = failure.cause instanceof Error ? describeFailure(failure.cause) : '';
+  return cause === '' ? failure.message : `${failure.message} (${cause})`;
+}

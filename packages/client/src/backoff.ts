@@ -1,0 +1,19 @@
+/** How long to wait before the next try. Jitter only adds, so that what a server asked for is always kept. */
+export interface Backoff {
+  readonly firstMs: number;
+  /** Without jitter. */
+  readonly maxMs: number;
+}
+
+const jitterShare = 0.5;
+
+/** `tries` counts those that failed, from 1; `atLeastMs` is what the server asked for; `random` is in 0…1. */
+export function backoffMs(
+  { firstMs, maxMs }: Backoff,
+  tries: number,
+  atLeastMs: number,
+  random: number,
+): number {
+  const doubled = Math.min(firstMs * 2 ** (tries - 1), maxMs);
+  return Math.round(Math.max(doubled, atLeastMs) * (1 + jitterShare * random));
+}

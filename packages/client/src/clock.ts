@@ -1,0 +1,31 @@
+/** Time as the client sees it; the same shape as the engine's, so that one fake serves the tests of both. */
+export interface Clock {
+  /** Milliseconds, never going back. */
+  monotonic(): number;
+  /** Calls back once after `ms`; the answer cancels it. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  monotonic: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, Math.max(ms, 0));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Waits for `ms`, or rejects with the signal's reason. Leaves no timer and no listener behind. */
+export function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const stop = () => {
+      cancel();
+      reject(signal?.reason);
+    };
+    const cancel = clock.after(ms, () => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    });
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,50 @@
+import { ApiError } from './api-error.ts';
+import type { CallOptions, Client } from './client.ts';
+import type { CallInput, CallResponse } from './route-types.ts';
+
+export type Decision =
+  | ({ readonly decision: 'approved' } & CallInput<'approve'>)
+  | ({ readonly decision: 'rejected' } & CallInput<'reject'>);
+
+type Standing = NonNullable<ApiError['standing']>;
+
+export type DecisionOutcome =
+  | { readonly outcome: 'recorded'; readonly response: CallResponse<'approve'> }
+  /**
+   * The same decision stands already: ours, from a try whose answer was lost, or another device's. Of a wider
+   * scope or edited parameters nothing is known then; `approval.resolved` and the execution tell.
+   */
+  | { readonly outcome: 'already'; readonly standing: Standing }
+  /** Somebody else decided differently, or the timer did, before us. */
+  | { readonly outcome: 'overruled'; readonly standing: Standing };
+
+/** RN-1: sending a decision is retried 3 times. */
+const retry = { times: 3 };
+
+/** Sends a person's decision until it is answered. Throws an ApiError for anything but a decision that stands. */
+export async function decide(
+  client: Client,
+  decision: Decision,
+  options: CallOptions = {},
+): Promise<DecisionOutcome> {
+  try {
+    return { outcome: 'recorded', response: await sendDecision(client, decision, { ...options, retry }) };
+  } catch (error) {
+    const standing = error instanceof ApiError ? error.standing : undefined;
+    if (standing === undefined) throw error;
+    return { outcome: standing.status === decision.decision ? 'already' : 'overruled', standing };
+  }
+}
+
+function sendDecision(
+  client: Client,
+  decision: Decision,
+  options: CallOptions & { retry: { times: number } },
+): Promise<CallResponse<'approve'>> {
+  const { device } = client.connection;
+  const named = device === undefined ? {} : { device };
+  const { params } = decision;
+  return decision.decision === 'approved'
+    ? client.approve({ params, body: { ...named, ...decision.body } }, options)
+    : client.reject({ params, body: { ...named, ...decision.body } }, options);
+}

@@ -1,0 +1,32 @@
+import { ApiError } from './api-error.ts';
+import { backoffMs } from './backoff.ts';
+import { type Clock, wait } from './clock.ts';
+
+export interface Retries {
+  /** How many more times to send when no answer came, or "not now": after 0.5, 1, 2 s and so on. */
+  readonly times: number;
+}
+
+/** EX-5's rhythm, with jitter. */
+const pause = { firstMs: 500, maxMs: 20_000 };
+
+/** A server that asks to be left alone for longer gets its wish: the caller learns it and decides. */
+const patienceMs = 60_000;
+
+/** Sends until there is an answer, whatever it says, at most `times` more times than once. */
+export async function withRetries<T>(
+  send: () => Promise<T>,
+  { times }: Retries,
+  { clock, random, signal }: { clock: Clock; random: () => number; signal: AbortSignal | undefined },
+): Promise<T> {
+  for (let failed = 1; ; failed += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.isPassing || failed > times) throw error;
+      const askedMs = error.retryAfterMs ?? 0;
+      if (askedMs > patienceMs) throw error;
+      await wait(clock, backoffMs(pause, failed, askedMs, random()), signal);
+    }
+  }
+}

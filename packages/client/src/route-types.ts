@@ -1,0 +1,59 @@
+/** What a call of each route takes and gives, derived from protocol's table: no shape is written twice. */
+import type { Route, RouteName, routes } from '@countersign/protocol';
+import type { z } from 'zod';
+
+type Routes = typeof routes;
+
+/** Routes that answer once. The streams are opened with `openStream`. */
+export type CallName = {
+  [Name in RouteName]: Routes[Name]['response'] extends 'stream' ? never : Name;
+}[RouteName];
+
+export type CallResponse<Name extends CallName> = Routes[Name]['response'] extends infer Schema extends
+  z.ZodType
+  ? z.output<Schema>
+  : never;
+
+/**
+ * POSTs that may be sent again when no answer came: the server answers the second as it did the first (EX-7), or
+ * says which decision stands (AP-2). A message or a tool call sent twice would be two.
+ */
+export const repeatablePosts = [
+  'approve',
+  'reject',
+  'confirm',
+  'submitResult',
+  'submitPreview',
+  'heartbeat',
+  'stopRun',
+] as const satisfies readonly CallName[];
+
+/** Calls that may be retried; GET, PUT and DELETE always may. */
+export type RepeatableName =
+  | (typeof repeatablePosts)[number]
+  | { [Name in CallName]: Routes[Name]['method'] extends 'POST' ? never : Name }[CallName];
+
+/** `{ params, query, body }`, each only where the route has it, and optional where nothing in it is required. */
+export type CallInput<Name extends CallName> = InputOf<Routes[Name]>;
+
+export type InputOf<R extends Route> = Part<'params', Record<ParamName<R['path']>, string>> &
+  Part<'query', R extends { query: infer Query extends z.ZodType } ? QueryInput<Query> : unknown> &
+  Part<'body', R extends { body: infer Body extends z.ZodType } ? z.input<Body> : unknown>;
+
+/** Names inside `{…}`. */
+export type ParamName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamName<Rest>
+  : never;
+
+/** Optional as the schema takes it, typed as it gives it: `z.coerce.number()` would take anything at all. */
+type QueryInput<Query extends z.ZodType> = {
+  [Key in keyof z.input<Query>]: Key extends keyof z.output<Query> ? z.output<Query>[Key] : never;
+};
+
+type Part<Key extends string, Value> = unknown extends Value
+  ? { readonly [K in Key]?: never }
+  : [keyof Value] extends [never]
+    ? { readonly [K in Key]?: never }
+    : Partial<Value> extends Value
+      ? { readonly [K in Key]?: Value }
+      : { readonly [K in Key]: Value };
