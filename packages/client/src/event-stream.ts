@@ -1,0 +1,208 @@
+import { type CountersignEvent, parseEvent, routes } from '@countersign/protocol';
+import type { ApiError } from './api-error.ts';
+import { backoffMs } from './backoff.ts';
+import type { Client } from './client.ts';
+import { type Clock, systemClock, wait } from './clock.ts';
+import type { Connection } from './connection.ts';
+import { requestPath } from './request-path.ts';
+import { ResumePoint } from './resume-point.ts';
+import type { SseFrame } from './sse-parser.ts';
+import { listenOnce } from './stream-connection.ts';
+
+export type StreamState =
+  | { readonly status: 'connecting' }
+  | { readonly status: 'open' }
+  /** The connection was lost or did not come about; 0 ms is at once. */
+  | { readonly status: 'waiting'; readonly retryInMs: number; readonly error: ApiError }
+  | ClosedState;
+
+export type ClosedState =
+  /** By `close()` or the signal. */
+  | { readonly status: 'closed'; readonly why: 'stopped' }
+  /** The token was refused, and there was no newer one or it was refused too: sign in and open again. */
+  | { readonly status: 'closed'; readonly why: 'unauthenticated'; readonly error: ApiError }
+  /** Asking again would get the same answer. */
+  | { readonly status: 'closed'; readonly why: 'refused'; readonly error: ApiError };
+
+export interface UnknownEvent {
+  readonly name: string;
+  readonly data: string;
+  readonly problem: string;
+}
+
+export type StreamOptions = ({ readonly client: Pick<Client, 'connection'> } | Connection) & {
+  /** Without it: the events of all of the person's projects. */
+  readonly projectId?: string | undefined;
+  /** Makes this client a runner (EV-3). */
+  readonly runner?:
+    | { readonly id: string; readonly workspace: string; readonly capabilities: readonly string[] }
+    | undefined;
+  /** The last event an earlier stream delivered; without it the server begins with what is pending. */
+  readonly lastEventId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Called once for each event, in order; `id` is undefined for events that cannot be resumed from. After
+   * `stream.reset` what was known is out of date: read it again by REST.
+   */
+  readonly onEvent: (event: CountersignEvent, id: string | undefined) => void;
+  readonly onState?: (state: StreamState) => void;
+  /** An event that this client does not know, perhaps because it is older than the server. It is skipped. */
+  readonly onUnknown?: (unknown: UnknownEvent) => void;
+  /** What a listener threw; the stream goes on. Logged to the console unless given. */
+  readonly onListenerError?: (error: unknown) => void;
+  readonly clock?: Clock;
+  /** 0…1, for jitter. */
+  readonly random?: () => number;
+};
+
+/** Opens the event stream and keeps it open until it is closed or refused. The first listener call comes later. */
+export function openStream(options: StreamOptions): EventStream {
+  return new EventStream(options);
+}
+
+/** The pause after the first, immediate try failed as well; with jitter at most 30 s. */
+const pause = { firstMs: 1_000, maxMs: 20_000 };
+const noPause = { firstMs: 0, maxMs: 0 };
+/** How long a server may ask us to wait: between tries, and with Retry-After. */
+const maxHintMs = 20_000;
+const maxRetryAfterMs = 300_000;
+/** A connection that ends sooner counts as one that failed, or a server in trouble would be asked in a loop. */
+const stableAfterMs = 5_000;
+
+export class EventStream {
+  /** Resolves when the stream is closed, with why. Never rejects. */
+  readonly closed: Promise<ClosedState>;
+
+  readonly #options: StreamOptions;
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #resume: ResumePoint;
+  readonly #stop = new AbortController();
+  #state: StreamState = { status: 'connecting' };
+  #retryHintMs = 0;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    this.#connection = 'client' in options ? options.client.connection : options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#resume = new ResumePoint(options.lastEventId);
+    this.closed = this.#run();
+  }
+
+  get state(): StreamState {
+    return this.#state;
+  }
+
+  /** To be kept, if a later stream is to go on from here. */
+  get lastEventId(): string | undefined {
+    return this.#resume.lastId;
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async #run(): Promise<ClosedState> {
+    const { signal } = this.#options;
+    const stop = () => this.close();
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    await Promise.resolve(); // so that listeners can use what openStream returned
+    const closed = await this.#keepOpen().catch((): ClosedState => ({ status: 'closed', why: 'stopped' }));
+    signal?.removeEventListener('abort', stop);
+    this.#enter(closed);
+    return closed;
+  }
+
+  /** Connects again and again. Throws when the stream is closed from this side. */
+  async #keepOpen(): Promise<ClosedState> {
+    for (let failures = 1; ; failures += 1) {
+      this.#stop.signal.throwIfAborted();
+      this.#enter({ status: 'connecting' });
+      const { error, openForMs } = await this.#connectOnce();
+      if (error.status >= 400 && !error.isPassing) {
+        return { status: 'closed', why: error.status === 401 ? 'unauthenticated' : 'refused', error };
+      }
+      if (openForMs >= stableAfterMs) failures = 1;
+      const retryInMs = this.#pauseMs(failures, error);
+      this.#enter({ status: 'waiting', retryInMs, error });
+      if (retryInMs > 0) await wait(this.#clock, retryInMs, this.#stop.signal);
+    }
+  }
+
+  async #connectOnce(): Promise<{ error: ApiError; openForMs: number }> {
+    let openedAt: number | undefined;
+    const error = await listenOnce({
+      connection: this.#connection,
+      path: () => pathOf(this.#options),
+      lastEventId: this.#resume.lastId,
+      clock: this.#clock,
+      signal: this.#stop.signal,
+      onOpen: () => {
+        openedAt = this.#clock.monotonic();
+        this.#enter({ status: 'open' });
+      },
+      onFrame: (frame) => this.#receive(frame),
+      onRetryHint: (ms) => {
+        this.#retryHintMs = Math.min(ms, maxHintMs);
+      },
+    });
+    return { error, openForMs: openedAt === undefined ? 0 : this.#clock.monotonic() - openedAt };
+  }
+
+  #pauseMs(failures: number, { retryAfterMs = 0 }: ApiError): number {
+    const atLeastMs = Math.max(this.#retryHintMs, Math.min(retryAfterMs, maxRetryAfterMs));
+    return failures === 1
+      ? backoffMs(noPause, 1, atLeastMs, this.#random())
+      : backoffMs(pause, failures - 1, atLeastMs, this.#random());
+  }
+
+  #receive({ name, data, id }: SseFrame): void {
+    if (name === 'stream.reset') this.#resume.forget(); // before its id is compared: the numbers began anew
+    if (id !== undefined && !this.#resume.isNew(id)) return;
+    if (data !== undefined) this.#deliver(name, data, id);
+    if (id !== undefined) this.#resume.moveTo(id);
+  }
+
+  #deliver(name: string, data: string, id: string | undefined): void {
+    const parsed = parseEvent(name, parseJson(data));
+    if (parsed.ok) this.#tell(() => this.#options.onEvent(parsed.event, id));
+    else this.#tell(() => this.#options.onUnknown?.({ name, data, problem: parsed.problem }));
+  }
+
+  #enter(state: StreamState): void {
+    this.#state = state;
+    this.#tell(() => this.#options.onState?.(state));
+  }
+
+  #tell(callListener: () => void): void {
+    const { onListenerError = (error) => console.error(error) } = this.#options;
+    try {
+      callListener();
+    } catch (error) {
+      onListenerError(error);
+    }
+  }
+}
+
+function pathOf({ projectId, runner }: StreamOptions): string {
+  const query = runner && {
+    runner: runner.id,
+    workspace: runner.workspace,
+    capabilities: runner.capabilities.join(','),
+  };
+  return projectId === undefined
+    ? requestPath(routes.personStream.path, {}, query)
+    : requestPath(routes.projectStream.path, { project_id: projectId }, query);
+}
+
+/** What is not JSON fits no event's schema, so it is reported like any other event that we do not know. */
+function parseJson(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
