@@ -1,4 +1,7 @@
 export { realDisk } from '@countersign/tool-runner';
+export { EngineFixture, Listener, testProject } from './engine-fixture.ts';
+export { LocalBus } from './local-bus.ts';
+export { ManualClock, settle } from './manual-clock.ts';
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
 export {
   meetsExpectation,
@@ -8,4 +11,5 @@ export {
   securityFolder,
 } from './security-cases.ts';
 export { startSwapping } from './swapped-path.ts';
+export { type TemporaryPostgres, temporaryPostgres } from './temporary-postgres.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

@@ -1,0 +1,157 @@
+import {
+  type Caller,
+  type CallRequest,
+  Engine,
+  type JsonObject,
+  type ProjectRow,
+  type Store,
+} from '@countersign/engine';
+import { SecretMasker } from '@countersign/policy';
+import type { CountersignEvent, EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
+import { LocalBus } from './local-bus.ts';
+import { ManualClock, settle } from './manual-clock.ts';
+import { memoryStore } from './memory-store.ts';
+
+export const testProject: ProjectRow = {
+  id: 'project-1',
+  user_id: 'ada',
+  name: 'Greetings',
+  workspace: '/workspace',
+  created_at: 0,
+};
+
+/** An engine on a store in memory, with time in the test's hands, one project and one session. */
+export class EngineFixture {
+  readonly clock = new ManualClock();
+  readonly bus = new LocalBus();
+  readonly store: Store;
+  readonly errors: unknown[] = [];
+  engine: Engine;
+  readonly person: Caller = { userId: 'ada', tokenId: 'token-person', scope: 'person' };
+  readonly runnerCaller: Caller = { userId: 'ada', tokenId: 'token-runner', scope: 'runner' };
+  #calls = 0;
+
+  constructor() {
+    this.store = memoryStore({ bus: this.bus, now: this.clock.now });
+    this.engine = this.#newEngine();
+  }
+
+  static async open(): Promise<EngineFixture> {
+    const fixture = new EngineFixture();
+    await fixture.store.write(function* (tx) {
+      yield* tx.insert('projects', testProject);
+      yield* tx.insert('sessions', {
+        id: 'session-1',
+        user_id: 'ada',
+        project_id: testProject.id,
+        title: '',
+        created_at: 0,
+        last_message_at: null,
+      });
+    });
+    await fixture.engine.start();
+    return fixture;
+  }
+
+  /** As after a crash: the old engine is forgotten with all it had in memory, a new one starts on the same store. */
+  async restart(): Promise<void> {
+    this.engine.close();
+    this.engine = this.#newEngine();
+    await this.engine.start();
+  }
+
+  request(toolName: string, toolParams: JsonObject, more: Partial<CallRequest> = {}): CallRequest {
+    return {
+      userId: 'ada',
+      project: testProject,
+      sessionId: 'session-1',
+      toolName,
+      toolParams,
+      toolCallId: `call_${this.#calls++}`,
+      agent: 'Agent',
+      requestedBy: 'run',
+      context: { message_id: null, run_id: null, step: null, excerpt: 'please' },
+      ...more,
+    };
+  }
+
+  execute(toolName: string, toolParams: JsonObject, more: Partial<CallRequest> = {}): Promise<ToolOutcome> {
+    return this.engine.executor.executeTool(this.request(toolName, toolParams, more));
+  }
+
+  /** A stream that collects what it gets. With a runner's id it is that runner. */
+  async listen(
+    options: {
+      runnerId?: string;
+      userId?: string;
+      lastEventId?: number;
+      projectId?: string;
+      workspace?: string;
+    } = {},
+  ): Promise<Listener> {
+    const listener = new Listener();
+    const { runnerId, userId = 'ada', workspace = '/workspace' } = options;
+    listener.close = await this.engine.openStream(
+      {
+        userId,
+        projectId: options.projectId,
+        runnerId,
+        lastEventId: options.lastEventId,
+        ...(runnerId !== undefined && { runner: { id: runnerId, userId, workspace, capabilities: [] } }),
+      },
+      listener,
+    );
+    return listener;
+  }
+
+  #newEngine(): Engine {
+    const masker = new SecretMasker({ digest: (text) => `length ${text.length}` });
+    return new Engine({
+      store: this.store,
+      bus: this.bus,
+      clock: this.clock,
+      masker,
+      onError: (error) => this.errors.push(error),
+    });
+  }
+}
+
+/** What one client received. */
+export class Listener {
+  readonly received: { event: CountersignEvent; id: number | undefined }[] = [];
+  ended = false;
+  /** Set to false: the client has stopped reading. */
+  reads = true;
+  close: () => void = () => {};
+
+  send(event: CountersignEvent, id: number | undefined): boolean {
+    this.received.push({ event, id });
+    return this.reads;
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  types(): string[] {
+    return this.received.map(({ event }) => event.event);
+  }
+
+  ids(): number[] {
+    return this.received.flatMap(({ id }) => id ?? []);
+  }
+
+  all<N extends EventName>(name: N): EventPayload<N>[] {
+    return this.received
+      .filter(({ event }) => event.event === name)
+      .map(({ event }) => event.data as EventPayload<N>);
+  }
+
+  /** The latest event of a kind, once it is there. */
+  async last<N extends EventName>(name: N): Promise<EventPayload<N>> {
+    await settle();
+    const found = this.all(name).at(-1);
+    if (!found) throw new Error(`No ${name} among ${this.types().join(', ') || 'nothing'}`);
+    return found;
+  }
+}

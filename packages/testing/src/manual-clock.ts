@@ -1,0 +1,46 @@
+import type { Clock } from '@countersign/engine';
+
+/** Time that passes only when a test says so. Timers fire in order, and what they start is given turns to finish. */
+export class ManualClock implements Clock {
+  #now = 0;
+  #timers: { due: number; order: number; callback: () => void }[] = [];
+  #order = 0;
+  /** What a wall clock would show at the start; `now` moves with the monotonic time. */
+  readonly #epoch = Date.parse('2026-11-15T12:00:00Z');
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  /** Milliseconds since 1970, for a store. */
+  readonly now = (): number => this.#epoch + this.#now;
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { due: this.#now + Math.max(0, ms), order: this.#order++, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      await settle();
+      const next = this.#timers
+        .filter(({ due }) => due <= end)
+        .sort((a, b) => a.due - b.due || a.order - b.order)[0];
+      if (!next) break;
+      this.#timers = this.#timers.filter((other) => other !== next);
+      this.#now = Math.max(this.#now, next.due);
+      next.callback();
+    }
+    this.#now = end;
+    await settle();
+  }
+}
+
+/** Lets everything that is ready run: promises, then the turns they ask for. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+}
