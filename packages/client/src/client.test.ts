@@ -252,6 +252,17 @@ describe('a call that takes too long', () => {
     await request.closed;
   });
 
+  it('also ends when an error answer has begun', async () => {
+    const failure = setup()
+      .listApprovals()
+      .catch((error: unknown) => error);
+    const request = (await server.next()).begin(500, '{"success":');
+    await new Promise((resolve) => setTimeout(resolve, 50)); // the status is not to be seen from outside
+    clock.advance(30_000);
+    expect(await failure).toMatchObject({ status: 0, code: 'REQUEST_TIMEOUT' });
+    await request.closed;
+  });
+
   it('ends with the reason of its signal, and leaves nothing behind', async () => {
     const stop = new AbortController();
     const answer = setup().listApprovals({}, { signal: stop.signal });
@@ -260,6 +271,21 @@ describe('a call that takes too long', () => {
     stop.abort(reason);
     await expect(answer).rejects.toBe(reason);
     await request.closed;
+    expect(clock.pending).toBe(0);
+  });
+
+  it('lets go of the signal when it has ended', async () => {
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    const answer = setup().listApprovals({}, { signal, retry: { times: 1 } });
+    (await server.next()).destroy();
+    await pause(500);
+    (await server.next()).answer(200, nothingPending);
+    await answer;
+    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+      added.mock.calls.map(([, listener]) => listener),
+    );
     expect(clock.pending).toBe(0);
   });
 

@@ -6,10 +6,13 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
+/** A timer that is set for longer would go off at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.max(ms, 0));
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 0), longestTimerMs));
     return () => clearTimeout(timer);
   },
 };

@@ -274,6 +274,19 @@ describe('trying again', () => {
     expect(pauses).toEqual([0, 1_500, 3_000, 6_000, 12_000, 24_000, 30_000]);
   });
 
+  it('comes at once again when a connection has been good for a while', async () => {
+    const { enters } = setup();
+    (await server.next()).destroy();
+    (await server.next()).destroy();
+    await enters('waiting');
+    expect(await waitingMs(enters)).toBe(1_000);
+    clock.advance(1_000);
+    const good = (await server.next()).stream();
+    await enters('open');
+    await loseAfterLong(good);
+    expect(await waitingMs(enters)).toBe(0);
+  });
+
   it('does not hurry when the server takes connections only to drop them', async () => {
     const { enters } = setup();
     const pauses: (number | undefined)[] = [];

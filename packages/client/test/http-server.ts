@@ -35,6 +35,12 @@ export class Exchange {
     this.answer(status, { success: false, error: `Because of ${code}.`, code, ...more }, headers);
   }
 
+  /** Begins an answer and leaves it there. */
+  begin(status: number, text: string): this {
+    this.#response.writeHead(status, { 'content-type': 'application/json' });
+    return this.write(text);
+  }
+
   /** Begins an event stream. */
   stream(text = ''): this {
     this.#response.socket?.setNoDelay();
