@@ -1,0 +1,108 @@
+import type { MessageRow, RunRow } from '../rows.ts';
+import type { Store, Transaction, Unit } from '../store.ts';
+import { type AgentState, messageCreatedEvent, type RunPlace, stateEvent } from './message-events.ts';
+
+/** The run is no longer ours: it was stopped, has ended, or another node has taken it over. Nothing was stored. */
+export class RunLost extends Error {
+  override readonly name = 'RunLost';
+}
+
+/** What a unit of a held run works with. */
+export interface HeldUnit {
+  readonly tx: Transaction;
+  readonly run: RunRow;
+  readonly now: number;
+  /** Writes a message at the end of the conversation and announces it. */
+  add(message: Omit<MessageRow, 'user_id' | 'session_id' | 'run_id' | 'position' | 'created_at'>): Unit<void>;
+  /** Announces a message as it is now. */
+  announce(message: MessageRow): void;
+}
+
+/**
+ * A run that this node has taken. Everything it writes goes through here: each unit first looks whether the run is
+ * still running and the epoch is still ours, so that a node that was thought dead stores nothing (AG-2).
+ */
+export class HeldRun implements RunPlace {
+  readonly runId: string;
+  readonly userId: string;
+  readonly projectId: string;
+  readonly sessionId: string;
+  readonly epoch: number;
+  readonly createdAt: number;
+  readonly #store: Store;
+  /** What clients were last told by this node; undefined right after a run was taken over. */
+  #state: AgentState | undefined;
+
+  constructor(store: Store, run: RunRow, state?: AgentState) {
+    this.#store = store;
+    this.runId = run.id;
+    this.userId = run.user_id;
+    this.projectId = run.project_id;
+    this.sessionId = run.session_id;
+    this.epoch = run.epoch;
+    this.createdAt = run.created_at;
+    this.#state = state;
+  }
+
+  /** Throws `RunLost` when the run is not ours any more. `state` is announced unless clients know it already. */
+  async write<T>(unit: (held: HeldUnit) => Unit<T>, { state }: { state?: AgentState } = {}): Promise<T> {
+    const isNew = state !== undefined && state !== this.#state;
+    const place = this;
+    const store = this.#store;
+    const value = await store.write(function* (tx) {
+      const now = store.now();
+      // Sessions before runs, before everything else: the order of locks, and who writes positions waits here.
+      yield* tx.get('sessions', place.sessionId);
+      const run = yield* tx.get('runs', place.runId);
+      if (run?.status !== 'running' || run.epoch !== place.epoch) throw new RunLost();
+      const done = yield* unit(heldUnit(tx, run, now));
+      if (isNew) {
+        const event = stateEvent(place, state, now);
+        tx.announce(place.userId, { events: [{ projectId: place.projectId, event }] });
+      }
+      return done;
+    });
+    if (state !== undefined) this.#state = state;
+    return value;
+  }
+
+  /** Tells clients what the agent is doing, unless they know. */
+  async announceState(state: AgentState): Promise<void> {
+    if (state !== this.#state) await this.write(nothing, { state });
+  }
+
+  /** Whether the run is still running under this epoch, without writing. */
+  async isOurs(): Promise<boolean> {
+    const run = await this.#store.read((tx) => tx.get('runs', this.runId));
+    return run?.status === 'running' && run.epoch === this.epoch;
+  }
+}
+
+/** What a unit may do with a run whose row it has locked. */
+export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
+  const announce = (message: MessageRow) =>
+    tx.announce(run.user_id, {
+      events: [{ projectId: run.project_id, event: messageCreatedEvent(message, run.project_id, now) }],
+    });
+  return {
+    tx,
+    run,
+    now,
+    announce,
+    *add(message) {
+      const row: MessageRow = {
+        ...message,
+        user_id: run.user_id,
+        session_id: run.session_id,
+        run_id: run.id,
+        position: (yield* tx.lastPosition(run.session_id)) + 1,
+        created_at: now,
+      };
+      yield* tx.insert('messages', row);
+      announce(row);
+    },
+  };
+}
+
+// biome-ignore lint/correctness/useYield: a unit without statements
+function* nothing(): Unit<void> {}

@@ -1,0 +1,121 @@
+import { type CountersignEvent, type EventPayload, type Message, maxEventBytes } from '@countersign/protocol';
+import type { MessageRow, RunRow } from '../rows.ts';
+import { toolCallsOf } from './stored-tool-call.ts';
+
+export type AgentState = EventPayload<'agent.state'>['state'];
+
+/** Where a run's events belong. */
+export interface RunPlace {
+  readonly runId: string;
+  readonly projectId: string;
+  readonly sessionId: string;
+}
+
+const isoTime = (at: number): string => new Date(at).toISOString();
+
+/** A message as clients get it. `toolIds` names the execution of each call, by index, where it is known. */
+export function messageView(row: MessageRow, toolIds: readonly (string | null)[] = []): Message {
+  const calls = toolCallsOf(row);
+  return {
+    message_id: row.id,
+    session_id: row.session_id,
+    run_id: row.run_id,
+    role: row.role,
+    content: row.content,
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ tool_call_id, tool_name, tool_params, index }) => ({
+        tool_call_id,
+        tool_id: toolIds[index] ?? null,
+        tool_name,
+        tool_params: tool_params as Message['tool_calls'] extends (infer C)[] | undefined
+          ? C extends { tool_params: infer P }
+            ? P
+            : never
+          : never,
+      })),
+    }),
+    ...(row.tool_id !== null && { tool_id: row.tool_id }),
+    complete: row.complete,
+    created_at: isoTime(row.created_at),
+  };
+}
+
+/** A run as clients get it. */
+export const runView = (row: RunRow) => ({
+  run_id: row.id,
+  session_id: row.session_id,
+  model: row.model,
+  status: row.status,
+  steps: row.step,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  error: row.error,
+  created_at: isoTime(row.created_at),
+  ended_at: row.ended_at === null ? null : isoTime(row.ended_at),
+});
+
+export function messageCreatedEvent(row: MessageRow, projectId: string, now: number): CountersignEvent {
+  const data: EventPayload<'message.created'> = {
+    ...messageView(row),
+    project_id: projectId,
+    timestamp: isoTime(now),
+  };
+  return { event: 'message.created', data: fit(data) };
+}
+
+export const stateEvent = (place: RunPlace, state: AgentState, now: number): CountersignEvent => ({
+  event: 'agent.state',
+  data: {
+    project_id: place.projectId,
+    session_id: place.sessionId,
+    run_id: place.runId,
+    state,
+    timestamp: isoTime(now),
+  },
+});
+
+/** At most this many UTF-16 units in one delta: six bytes each at worst, so that the event stays under 64 KB. */
+const MAX_DELTA = 8_000;
+
+/** The pieces of a text that was added to a message at `offset`. */
+export function deltaEvents(
+  place: RunPlace,
+  messageId: string,
+  offset: number,
+  text: string,
+): CountersignEvent[] {
+  const events: CountersignEvent[] = [];
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + MAX_DELTA, text.length);
+    // The two halves of a character stay together.
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+    events.push({
+      event: 'message.delta',
+      data: {
+        project_id: place.projectId,
+        session_id: place.sessionId,
+        message_id: messageId,
+        offset: offset + start,
+        text: text.slice(start, end),
+      },
+    });
+    start = end;
+  }
+  return events;
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+
+/** Leaves out what is too large for an event; it is fetched with the message (EV-2). */
+function fit(data: EventPayload<'message.created'>): EventPayload<'message.created'> {
+  if (byteLength(data) <= maxEventBytes - 512) return data;
+  const withoutContent = { ...data, content: '', omitted: ['content' as const] };
+  if (byteLength(withoutContent) <= maxEventBytes - 512 || !data.tool_calls) return withoutContent;
+  return {
+    ...withoutContent,
+    tool_calls: data.tool_calls.map((call) => ({ ...call, tool_params: {} })),
+    omitted: ['content', 'tool_params'],
+  };
+}
+
+const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -1,0 +1,96 @@
+import { describeError } from '@countersign/protocol';
+import type { JsonObject } from '../rows.ts';
+import type { OfferedTool } from './offered-tools.ts';
+
+/**
+ * A language model as the agent sees it, whoever provides it (AG-1). It holds nothing between two calls: the whole
+ * conversation is in each request.
+ */
+export interface Model {
+  /** As the run records it, such as `anthropic:claude-…` or `manual`. */
+  readonly name: string;
+  /**
+   * One answer, piece by piece. Whatever goes wrong is thrown out of the iterator, as a `ModelError` where the model
+   * knows more about it. Aborting ends it; what it throws then is ignored.
+   */
+  call(request: ModelRequest): AsyncIterable<ModelPart>;
+}
+
+/** Where the agent gets a model by name. */
+export interface Models {
+  /** What a message that names no model is answered by. */
+  readonly defaultName: string;
+  /** Throws a `Refusal` that says what to set when there is no such model, or no key for it. */
+  find(name: string): Model;
+}
+
+export interface ModelRequest {
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly OfferedTool[];
+  readonly signal: AbortSignal;
+}
+
+export type ModelMessage =
+  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'assistant'; readonly text: string; readonly toolCalls: readonly ModelToolCall[] }
+  /** Follows the assistant message whose call it answers; each call has exactly one. `content` is delimited data. */
+  | {
+      readonly role: 'tool';
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly content: string;
+    }
+  /** Something the system has to say, such as a result that came late. Not the person's words. */
+  | { readonly role: 'note'; readonly text: string };
+
+export interface ModelToolCall {
+  /** Unique in the conversation, also where a provider repeats its ids. */
+  readonly id: string;
+  readonly name: string;
+  readonly params: JsonObject;
+}
+
+export type ModelPart =
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'tool_call';
+      /** The provider's own id; may be empty or repeated. */
+      readonly id: string;
+      readonly name: string;
+      readonly params: JsonObject | UnparsableParams;
+    }
+  | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
+  | { readonly type: 'finish'; readonly reason: string }
+  /** Nothing for us, only a sign of life: the model is thinking. */
+  | { readonly type: 'alive' };
+
+/** What a model sent as parameters when it is no JSON object. */
+export class UnparsableParams {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The model did not answer. `message` is for the person. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+  /** Whether asking again may help: an overloaded server, a cut connection. */
+  readonly passing: boolean;
+  /** What the provider asked us to wait. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    problem: string,
+    options: {
+      readonly passing: boolean;
+      readonly retryAfterMs?: number | undefined;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(describeError('MODEL_FAILED', { problem }).message, { cause: options.cause });
+    this.passing = options.passing;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
