@@ -27,9 +27,9 @@ import type { Statement, Statements, StepResult } from './statements.ts';
 
 /** The queries of the engine, once for both databases: each yields its statement and takes the rows. */
 export class DatabaseReading implements Reading {
-  protected readonly statements: Statements;
+  readonly statements: Statements;
   /** In a unit of writing on PostgreSQL, a row that is read by its id stays as it is until the commit. */
-  protected readonly locking: boolean;
+  readonly locking: boolean;
 
   constructor(statements: Statements, options: { readonly locking: boolean }) {
     this.statements = statements;
@@ -394,20 +394,22 @@ export class DatabaseReading implements Reading {
     return (yield* this.rows<{ user_id: string }>(statement, { after, limit })).map((row) => row.user_id);
   }
 
-  protected *rows<Row>(
-    statement: Statement,
-    values: Readonly<Record<string, unknown>>,
-  ): Unit<readonly Row[]> {
+  *rows<Row>(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<readonly Row[]> {
     const { rows } = (yield this.statements.step(statement, values)) as StepResult;
     return rows as readonly Row[];
   }
 
-  protected *changes(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
+  *changes(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
     const { changes } = (yield this.statements.step(statement, values)) as StepResult;
     return changes;
   }
 
-  protected *count(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
+  /** For a statement that either succeeds or fails the unit: where there is a network, nothing waits for its answer. */
+  *blindly(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<void> {
+    yield { ...this.statements.step(statement, values), blind: true };
+  }
+
+  *count(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
     return (yield* this.rows<{ count: number }>(statement, values))[0]?.count ?? 0;
   }
 }

@@ -61,7 +61,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .set((eb) => ({ uses: eb('uses', '+', 1) }))
         .where('id', '=', slot.text('grantId')),
     );
-    yield* this.changes(statement, { grantId });
+    yield* this.blindly(statement, { grantId });
   }
 
   announce(userId: string, { events = [], audit = [] }: Announcement): void {
@@ -142,7 +142,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
       some.forEach((row, place) => {
         for (const column of columns) values[`${column}${place}`] = row[column as keyof typeof row];
       });
-      yield* this.changes(statement, values);
+      yield* this.blindly(statement, values);
     }
   }
 
@@ -153,7 +153,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .set({ audit_head: slot.text('head') })
         .where('user_id', '=', slot.text('userId')),
     );
-    yield* this.changes(statement, { userId, head });
+    yield* this.blindly(statement, { userId, head });
   }
 }
 

@@ -1,11 +1,13 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Bus, Reading, Store, StoredEvent, Transaction, Unit } from '@countersign/engine';
+import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
 import type { Database } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
+import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { migrate } from './migrations.ts';
+import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
 import { kyselyOverSqlite } from './sqlite-kysely.ts';
 import { lockDatabase } from './sqlite-lock.ts';
 import { fromSqlite, type Statement, Statements, type Step, type StepResult } from './statements.ts';
@@ -52,7 +54,7 @@ interface QueuedUnit {
  * Units that wait at the same moment share one commit, and so one flush of the disk; each stands in a savepoint of its
  * own, so that one that throws takes nothing of the others with it (PF-2).
  */
-export class SqliteStore implements Store {
+export class SqliteStore implements DatabaseStore {
   readonly now: () => number;
   readonly #database: DatabaseSync;
   readonly #bus: Bus;
@@ -91,6 +93,10 @@ export class SqliteStore implements Store {
     if (!this.#database.isOpen) throw closed();
     // Nothing is written while this runs, since a commit never leaves its call: the state is consistent.
     return this.#drive(unit(this.#reading));
+  }
+
+  sweep(limits: RetentionLimits): Promise<Swept> {
+    return removeExpired(this, limits);
   }
 
   async close(): Promise<void> {

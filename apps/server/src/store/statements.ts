@@ -20,6 +20,8 @@ export interface Statement {
 export interface Step {
   readonly statement: Statement;
   readonly values: readonly Stored[];
+  /** Nobody looks at the answer: the next step need not wait for it. */
+  readonly blind?: boolean;
 }
 
 /** What a step is answered with. */

@@ -1,0 +1,33 @@
+import type { Hint, StoredEvent } from '@countersign/engine';
+
+/** People whose newest number is remembered; for others a hint comes without its events, and who listens reads them. */
+const remembered = 10_000;
+
+/**
+ * Commits of several connections are heard of in any order. A hint carries its events only when they follow those of
+ * the hint before; otherwise it says how far to read, and one that says nothing new is left out.
+ */
+export class EventOrder {
+  readonly #newest = new Map<string, number>();
+
+  hintFor(events: readonly StoredEvent[]): Hint | undefined {
+    const first = events[0];
+    const last = events.at(-1);
+    if (first === undefined || last === undefined) return undefined;
+    const userId = first.user_id;
+    const known = this.#newest.get(userId);
+    if (known !== undefined && last.id <= known) return undefined;
+    this.#newest.delete(userId);
+    this.#newest.set(userId, last.id);
+    if (this.#newest.size > remembered) this.#forgetOldest();
+    const follows = known === undefined ? first.id === 1 : first.id === known + 1;
+    return { kind: 'events', userId, newest: last.id, ...(follows ? { events } : {}) };
+  }
+
+  #forgetOldest(): void {
+    for (const userId of this.#newest.keys()) {
+      this.#newest.delete(userId);
+      return;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import type { Bus, Hint } from '@countersign/engine';
+import pg from 'pg';
+import { InProcessBus } from './in-process-bus.ts';
+import { connectionSettings } from './postgres-pool.ts';
+
+export interface PostgresBusOptions {
+  readonly url: string;
+  readonly channel?: string;
+  /** Hears of a connection that broke; it is made again by itself. */
+  readonly onTrouble?: (error: unknown) => void;
+}
+
+/** PostgreSQL refuses a notification of 8000 bytes. */
+const largestMessage = 7_900;
+
+/**
+ * Passes hints to other nodes by LISTEN/NOTIFY on a connection of its own. Within this process they arrive at once and
+ * with their events; to others go ids only, many in one message. What is lost while the connection is down costs
+ * others a moment: they look again on a slow tick.
+ */
+export class PostgresBus implements Bus {
+  readonly #options: PostgresBusOptions;
+  readonly #channel: string;
+  readonly #node = randomUUID();
+  readonly #local = new InProcessBus();
+  readonly #waiting = new Map<string, string>();
+  #client: pg.Client | undefined;
+  #sending = false;
+  #closed = false;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PostgresBusOptions) {
+    this.#options = options;
+    this.#channel = options.channel ?? 'countersign';
+  }
+
+  /** Resolves when others can be heard. */
+  static async open(options: PostgresBusOptions): Promise<PostgresBus> {
+    const bus = new PostgresBus(options);
+    await bus.#connect();
+    return bus;
+  }
+
+  publish(hint: Hint): void {
+    this.#local.publish(hint);
+    const [key, message] = forOthers(hint);
+    // A newer hint of the same kind replaces the older one.
+    if (message !== undefined) this.#waiting.set(key, message);
+    if (!this.#sending) {
+      this.#sending = true;
+      setImmediate(() => void this.#send());
+    }
+  }
+
+  subscribe(listener: (hint: Hint) => void): () => void {
+    return this.#local.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#client?.end().catch(() => {});
+  }
+
+  async #connect(): Promise<void> {
+    const { url } = this.#options;
+    const client = new pg.Client({ ...connectionSettings(url, 'countersign hints'), pipeline: false });
+    client.on('error', (error) => this.#lost(client, error));
+    client.on('end', () => this.#lost(client, new Error('The connection for hints ended.')));
+    client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
+    await client.connect();
+    await client.query(`listen ${client.escapeIdentifier(this.#channel)}`);
+    this.#client = client;
+    this.#failures = 0;
+    if (this.#closed) await client.end();
+  }
+
+  #lost(client: pg.Client, error: unknown): void {
+    if (this.#closed || this.#client !== client) return;
+    this.#client = undefined;
+    client.end().catch(() => {});
+    this.#options.onTrouble?.(error);
+    this.#connectLater();
+  }
+
+  #connectLater(): void {
+    const ms = Math.min(50 * 2 ** this.#failures, 5_000);
+    this.#failures += 1;
+    this.#timer = setTimeout(() => {
+      this.#connect().catch((error) => {
+        this.#options.onTrouble?.(error);
+        if (!this.#closed) this.#connectLater();
+      });
+    }, ms);
+    this.#timer.unref();
+  }
+
+  /** One message at a time: what comes up meanwhile goes into the next. */
+  async #send(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const client = this.#client;
+      if (client === undefined) {
+        // Nobody can be told, and when they can, a hint of now would be about the past.
+        this.#waiting.clear();
+        break;
+      }
+      const message = this.#takeMessage();
+      try {
+        await client.query({
+          name: 'cs_notify',
+          text: 'select pg_notify($1, $2)',
+          values: [this.#channel, message],
+        });
+      } catch (error) {
+        this.#lost(client, error);
+      }
+    }
+    this.#sending = false;
+  }
+
+  #takeMessage(): string {
+    const parts: string[] = [];
+    let size = this.#node.length + 1;
+    for (const [key, part] of this.#waiting) {
+      size += Buffer.byteLength(part) + 1;
+      if (size > largestMessage && parts.length > 0) break;
+      parts.push(part);
+      this.#waiting.delete(key);
+    }
+    return `${this.#node}[${parts.join(',')}]`;
+  }
+
+  #hear(payload: string): void {
+    const start = payload.indexOf('[');
+    if (payload.slice(0, start) === this.#node) return;
+    for (const hint of readHints(payload.slice(start))) this.#local.publish(hint);
+  }
+}
+
+let passing = 0;
+
+/** What others get to know, and under which key a newer hint replaces it. */
+function forOthers(hint: Hint): readonly [key: string, message: string | undefined] {
+  switch (hint.kind) {
+    case 'events':
+      return [
+        `events ${hint.userId}`,
+        JSON.stringify({ kind: 'events', userId: hint.userId, newest: hint.newest }),
+      ];
+    case 'settled':
+      return [`settled ${hint.toolId}`, JSON.stringify(hint)];
+    case 'decided':
+      return [`decided ${hint.approvalId}`, JSON.stringify(hint)];
+    case 'passing': {
+      // Not stored anywhere, so there is no id to send instead. One that is too large stays here.
+      const message = JSON.stringify(hint);
+      passing += 1;
+      return [`passing ${passing}`, Buffer.byteLength(message) < largestMessage - 100 ? message : undefined];
+    }
+  }
+}
+
+function readHints(text: string): readonly Hint[] {
+  try {
+    return JSON.parse(text) as Hint[]; // written by `forOthers` on another node of the same version
+  } catch {
+    return [];
+  }
+}

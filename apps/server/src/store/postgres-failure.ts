@@ -1,0 +1,23 @@
+/** What to do about a failure of PostgreSQL, by its code (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+
+/** Two units were in each other's way; one of them can simply run again. */
+export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(codeOf(error));
+
+/** The connection is gone or was never there. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = codeOf(error);
+  return (
+    code.startsWith('08') ||
+    ['57P01', '57P02', '57P03', '57P05', '25P03'].includes(code) ||
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH'].includes(code) ||
+    (error instanceof Error &&
+      /connection (error|terminated|ended)|not queryable|timeout exceeded/i.test(error.message))
+  );
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
+
+/** The commit was sent and the connection broke before the answer came: the unit may or may not stand. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+}

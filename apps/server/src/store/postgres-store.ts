@@ -1,0 +1,225 @@
+import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
+import { Kysely, PostgresDialect } from 'kysely';
+import type pg from 'pg';
+import type { Database } from './columns.ts';
+import { DatabaseReading } from './database-reading.ts';
+import type { DatabaseStore } from './database-store.ts';
+import { DatabaseTransaction } from './database-transaction.ts';
+import { EventOrder } from './event-order.ts';
+import { migrate } from './migrations.ts';
+import { isConflict, isConnectionLoss, OutcomeUnknown } from './postgres-failure.ts';
+import { openPool } from './postgres-pool.ts';
+import { PostgresTime } from './postgres-time.ts';
+import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
+import { Statements, type Step, type StepResult } from './statements.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  readonly bus: Bus;
+  /** Units of writing that run at the same time. Reading has connections of its own, half as many. */
+  readonly writers?: number;
+  /** The database's clock unless a test has its own. */
+  readonly now?: () => number;
+  /** How often the database's clock is looked at. */
+  readonly clockEveryMs?: number;
+}
+
+/** Opens the database behind a URL and brings its tables up to date. Several servers may stand on it. */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const { url, bus, writers = 10, clockEveryMs = 30_000 } = options;
+  const writing = openPool({ url, name: 'countersign', max: writers });
+  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2) });
+  try {
+    await migrate(new Kysely<never>({ dialect: new PostgresDialect({ pool: writing }) }), 'postgres');
+    const time = await PostgresTime.start(reading, clockEveryMs);
+    return new PostgresStore({ writing, reading, bus, time, now: options.now ?? time.now });
+  } catch (error) {
+    await Promise.allSettled([writing.end(), reading.end()]);
+    throw error;
+  }
+}
+
+interface PostgresStoreParts {
+  readonly writing: pg.Pool;
+  readonly reading: pg.Pool;
+  readonly bus: Bus;
+  readonly time: PostgresTime;
+  readonly now: () => number;
+}
+
+const nothing: StepResult = { rows: [], changes: 0 };
+const attempts = 6;
+
+/** Each unit is one transaction; several run at once, and rows that a unit has read by their id are locked for it. */
+export class PostgresStore implements DatabaseStore {
+  readonly now: () => number;
+  readonly #parts: PostgresStoreParts;
+  readonly #statements: Statements;
+  readonly #reading: DatabaseReading;
+  readonly #order = new EventOrder();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: PostgresStoreParts) {
+    this.#parts = parts;
+    this.now = parts.now;
+    const dialect = new PostgresDialect({ pool: parts.writing });
+    this.#statements = new Statements('postgres', new Kysely<Database>({ dialect }));
+    this.#reading = new DatabaseReading(this.#statements, { locking: false });
+  }
+
+  async write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const { value, events } = await this.#tryWriting(unit);
+        this.#publish(events);
+        return value;
+      } catch (error) {
+        // Nothing of it was committed, so it may run again.
+        if (attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
+        await pause(attempt, isConflict(error) ? 5 : 40);
+      }
+    }
+  }
+
+  async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#tryReading(unit);
+      } catch (error) {
+        if (attempt === attempts || !isConnectionLoss(error)) throw error;
+        await pause(attempt, 40);
+      }
+    }
+  }
+
+  sweep(limits: RetentionLimits): Promise<Swept> {
+    return removeExpired(this, limits);
+  }
+
+  close(): Promise<void> {
+    const { time, writing, reading } = this.#parts;
+    time.stop();
+    this.#closing ??= Promise.all([writing.end(), reading.end()]).then(() => {});
+    return this.#closing;
+  }
+
+  async #tryWriting<T>(
+    unit: (tx: Transaction) => Unit<T>,
+  ): Promise<{ readonly value: T; readonly events: readonly StoredEvent[] }> {
+    const client = await this.#connect(this.#parts.writing);
+    const connection = new Conversation(client);
+    try {
+      connection.send('begin');
+      const tx = new DatabaseTransaction(this.#statements);
+      const value = await connection.drive(unit(tx));
+      const events = await connection.drive(tx.finish(this.now));
+      await connection.commit();
+      client.release();
+      return { value, events };
+    } catch (error) {
+      await leave(client, error);
+      throw error;
+    }
+  }
+
+  async #tryReading<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
+    const client = await this.#connect(this.#parts.reading);
+    const connection = new Conversation(client);
+    try {
+      connection.send('begin isolation level repeatable read read only');
+      const value = await connection.drive(unit(this.#reading));
+      // Nothing hangs on the end of a reading: the answer need not wait for it.
+      void connection.commit().then(
+        () => client.release(),
+        () => client.release(true),
+      );
+      return value;
+    } catch (error) {
+      await leave(client, error);
+      throw error;
+    }
+  }
+
+  #connect(pool: pg.Pool): Promise<pg.PoolClient> {
+    if (this.#closing !== undefined) throw new Error('The store is closed.');
+    return pool.connect();
+  }
+
+  #publish(events: readonly StoredEvent[]): void {
+    const hint = this.#order.hintFor(events);
+    if (hint !== undefined) this.#parts.bus.publish(hint);
+  }
+}
+
+/** One transaction's talk with the database. */
+class Conversation {
+  readonly #client: pg.PoolClient;
+  /** Sent, and not looked at before the commit. */
+  readonly #unanswered: Promise<unknown>[] = [];
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+  }
+
+  /** Sends something whose answer only matters when it is a failure. */
+  send(query: string | pg.QueryConfig): void {
+    const answer = this.#client.query(query);
+    answer.catch(() => {}); // `commit` sees it
+    this.#unanswered.push(answer);
+  }
+
+  async drive<T>(unit: Unit<T>): Promise<T> {
+    let step = unit.next();
+    while (!step.done) {
+      const { statement, values, blind } = step.value as Step;
+      const query = { name: statement.name, text: statement.sql, values: values as unknown[] };
+      if (blind === true) {
+        this.send(query);
+        step = unit.next(nothing);
+        continue;
+      }
+      let answer: pg.QueryResult;
+      try {
+        answer = await this.#client.query(query);
+      } catch (error) {
+        step = unit.throw(error);
+        continue;
+      }
+      step = unit.next({ rows: answer.rows, changes: answer.rowCount ?? 0 });
+    }
+    return step.value;
+  }
+
+  async commit(): Promise<void> {
+    const commit = this.#client.query('commit');
+    commit.catch(() => {});
+    await Promise.all(this.#unanswered);
+    let answer: pg.QueryResult;
+    try {
+      answer = await commit;
+    } catch (cause) {
+      if (!isConnectionLoss(cause)) throw cause;
+      throw new OutcomeUnknown('The connection broke during the commit; look before repeating.', { cause });
+    }
+    // A transaction in which something failed answers COMMIT with a rollback, and no error.
+    if (answer.command !== 'COMMIT') throw new Error('The database rolled the unit back.');
+  }
+}
+
+/** Gives a connection back after a failure: usable, or not at all. */
+async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
+  if (isConnectionLoss(error) || error instanceof OutcomeUnknown) return client.release(true);
+  try {
+    await client.query('rollback');
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}
+
+/** Longer each time, and not the same for two that were in each other's way. */
+const pause = (attempt: number, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms * 2 ** (attempt - 1) * (0.5 + Math.random()));
+  });

