@@ -1,23 +1,17 @@
-import { type ErrorCode, errorCodes, isFinal, timing } from '@countersign/protocol';
-import {
-  ackEvent,
-  cancelEvent,
-  changedFilesOf,
-  fileChangedEvents,
-  progressEvent,
-  resultEvent,
-  signalEvent,
-} from './call-events.ts';
+import { isFinal, timing } from '@countersign/protocol';
+import type { AsksAgain } from './asks-again.ts';
+import { cancelEvent, progressEvent, resultEvent, signalEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
-import { digestOf } from './digests.ts';
 import { failure, transition } from './execution-record.ts';
+import { executionRows } from './execution-rows.ts';
 import type { Outcomes } from './outcomes.ts';
 import { notFound, Refusal } from './refusal.ts';
-import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import type { ApprovalRow, ExecutionRow, GrantRow, JsonObject } from './rows.ts';
 import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
-import type { Bus, Reading, Store, Transaction, Unit } from './store.ts';
+import { type ResultInput, Settlements } from './settlements.ts';
+import type { Bus, Store, Transaction, Unit } from './store.ts';
 
 export interface DispatcherDeps {
   readonly store: Store;
@@ -29,40 +23,11 @@ export interface DispatcherDeps {
   readonly hasPlainListener: (userId: string) => boolean;
 }
 
-/** The part of ApprovalManager that the dispatcher needs: it was made first, so this is set later. */
-export interface AsksAgain {
-  askAgain(
-    tx: Transaction,
-    execution: ExecutionRow,
-    payload: PayloadRow,
-    problem: string,
-  ): Unit<ApprovalRow | undefined>;
-  withdrawApproval(tx: Transaction, execution: ExecutionRow, now: number): Unit<ApprovalRow | undefined>;
-  watch(approval: ApprovalRow): void;
-  withdrawn(approval: ApprovalRow): void;
-}
-
-/** What a runner reports of a call (RE-3). */
-export interface ResultInput {
-  readonly status: 'completed' | 'failed' | 'cancelled';
-  readonly result?: Json | undefined;
-  readonly error?:
-    | string
-    | { readonly code: string; readonly message: string; readonly recoverable: boolean }
-    | undefined;
-  readonly execution_time_ms?: number | undefined;
-  readonly attempt?: number | undefined;
-  readonly runner_id?: string | undefined;
-}
-
 export interface ClaimInput {
   readonly digest: string | null;
   readonly runner_id?: string | undefined;
   readonly attempt?: number | undefined;
 }
-
-/** After this many milliseconds, the first, second and third retry (EX-5). */
-const RETRY_AFTER_MS = [500, 1000, 2000] as const;
 
 /**
  * Gives approved calls to runners and takes their reports: signal, claim, progress, result, cancel, and what
@@ -71,12 +36,14 @@ const RETRY_AFTER_MS = [500, 1000, 2000] as const;
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   #approvals: AsksAgain | undefined;
+  readonly #settlements: Settlements;
   /** Calls that no runner has, until NO_RUNNER. */
   readonly #runnerless: Deadlines;
   readonly #retries: Deadlines;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
+    this.#settlements = new Settlements(deps.store, () => this.#asksAgain());
     this.#runnerless = new Deadlines(deps.clock, (id) => void this.#failWithoutRunner(id));
     this.#retries = new Deadlines(deps.clock, (id) => void this.#signalAgain(id));
   }
@@ -143,7 +110,7 @@ export class Dispatcher {
     | { refusal: Refusal; asked: ApprovalRow | undefined; ended: ExecutionRow | undefined }
   > {
     const now = this.#deps.store.now();
-    const { execution, payload } = yield* this.#rowsOf(tx, caller, toolId);
+    const { execution, payload } = yield* executionRows(tx, caller, toolId);
     const attempt = input.attempt ?? execution.attempt;
     // The same claim again: its answer was lost on the way.
     if (
@@ -210,155 +177,12 @@ export class Dispatcher {
     input: ResultInput,
   ): Promise<{ execution: ExecutionRow; message: string }> {
     if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const done = await this.#deps.store.write((tx) => this.#settle(tx, caller, toolId, input));
+    const done = await this.#deps.store.write((tx) => this.#settlements.settle(tx, caller, toolId, input));
     if (done.asked) this.#approvals?.watch(done.asked);
     if (done.withdrawn) this.#approvals?.withdrawn(done.withdrawn);
     if (done.retryAfterMs !== undefined) this.#retries.set(toolId, done.retryAfterMs);
     if (done.news) this.#deps.outcomes.settled(done.execution, input.result ?? null, undefined, done.payload);
     return { execution: done.execution, message: done.message };
-  }
-
-  *#settle(tx: Transaction, caller: Caller, toolId: string, input: ResultInput): Unit<Settled> {
-    const now = this.#deps.store.now();
-    const { execution, payload } = yield* this.#rowsOf(tx, caller, toolId);
-    const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
-    if (isFinal(execution.status))
-      return yield* this.#settleLate(tx, execution, payload, input, resultDigest, now);
-    if (
-      execution.status === 'executing' &&
-      input.attempt !== undefined &&
-      input.attempt !== execution.attempt
-    ) {
-      throw new Refusal('RESULT_CONFLICT');
-    }
-    if (isStale(input)) return yield* this.#staleResult(tx, execution, payload, input);
-
-    const started = yield* this.#started(tx, execution, input);
-    const error = errorFrom(input);
-    const retryAfterMs = error && this.#retryDelay(started, error.code);
-    if (retryAfterMs !== undefined) {
-      const retried = yield* transition(tx, started, 'approved', { attempt: started.attempt + 1 });
-      tx.announce(caller.userId, {
-        events: [{ projectId: execution.project_id, event: ackEvent(toolId, 'received', now) }],
-        audit: [
-          {
-            action: 'call.retried',
-            subject: toolId,
-            data: { code: error?.code ?? null, attempt: retried.attempt },
-          },
-        ],
-      });
-      return {
-        execution: retried,
-        payload,
-        message: 'Tool result processed; it is tried again',
-        retryAfterMs,
-      };
-    }
-
-    const withdrawn =
-      execution.status === 'awaiting_approval'
-        ? yield* this.#asksAgain().withdrawApproval(tx, execution, now)
-        : undefined;
-    const result = input.result ?? null;
-    const ended = yield* transition(tx, started, input.status, {
-      ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
-      execution_time_ms: input.execution_time_ms ?? null,
-      result_digest: resultDigest,
-      undoable: changedFilesOf(result).length > 0,
-    });
-    if (result !== null) yield* tx.update('payloads', toolId, { result });
-    const events = [
-      resultEvent(ended, result, now),
-      ...fileChangedEvents(ended, result, now),
-      ackEvent(toolId, 'received', now),
-    ];
-    tx.announce(caller.userId, {
-      events: events.map((event) => ({ projectId: ended.project_id, event })),
-      audit: [
-        {
-          action: `call.${input.status}`,
-          subject: toolId,
-          data: { result: resultDigest, code: ended.error_type },
-        },
-      ],
-    });
-    return {
-      execution: ended,
-      payload: { ...payload, result },
-      message: 'Tool result processed',
-      news: true,
-      ...(withdrawn && { withdrawn }),
-    };
-  }
-
-  /** A result that came after the call had ended. */
-  *#settleLate(
-    tx: Transaction,
-    execution: ExecutionRow,
-    payload: PayloadRow,
-    input: ResultInput,
-    resultDigest: string,
-    now: number,
-  ): Unit<Settled> {
-    if (execution.result_digest === resultDigest)
-      return { execution, payload, message: 'Tool result was known already' };
-    if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
-    yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest });
-    yield* tx.update('payloads', execution.id, { late_result: (input.result ?? null) as Json });
-    tx.announce(execution.user_id, {
-      events: [
-        {
-          projectId: execution.project_id,
-          event: resultEvent(execution, input.result ?? null, now, { late: true }),
-        },
-        { projectId: execution.project_id, event: ackEvent(execution.id, 'received', now) },
-      ],
-      audit: [{ action: 'call.late_result', subject: execution.id, data: { result: resultDigest } }],
-    });
-    return { execution, payload, message: 'Tool result stored; the call had ended before' };
-  }
-
-  /** The runner found that what was approved is not what is there: nothing started, the person is asked again. */
-  *#staleResult(
-    tx: Transaction,
-    execution: ExecutionRow,
-    payload: PayloadRow,
-    input: ResultInput,
-  ): Unit<Settled> {
-    const { message } = errorFrom(input) as { message: string };
-    const asked = yield* this.#asksAgain().askAgain(tx, execution, payload, message);
-    const current = (yield* tx.get('tool_executions', execution.id)) as ExecutionRow;
-    return {
-      execution: current,
-      payload,
-      message: 'The person is asked again',
-      ...(asked ? { asked } : { news: true }),
-    };
-  }
-
-  /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). */
-  *#started(_tx: Transaction, execution: ExecutionRow, input: ResultInput): Unit<ExecutionRow> {
-    if (execution.status !== 'approved') return execution;
-    const nothingRan = input.status !== 'completed';
-    if (execution.risk_level !== 'LOW' && !nothingRan) {
-      throw new Refusal('ILLEGAL_TRANSITION', { from: 'approved', to: input.status, tool_id: execution.id });
-    }
-    if (
-      execution.runner_id !== null &&
-      input.runner_id !== undefined &&
-      input.runner_id !== execution.runner_id
-    ) {
-      throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
-    }
-    // Both steps are in this one transaction; only the last is written.
-    return { ...execution, status: 'executing' };
-  }
-
-  #retryDelay(execution: ExecutionRow, code: ErrorCode): number | undefined {
-    if (execution.risk_level !== 'LOW' || execution.status !== 'executing' || execution.cancel_requested)
-      return undefined;
-    return errorCodes[code].remedy === 'repeat' ? RETRY_AFTER_MS[execution.attempt - 1] : undefined;
   }
 
   async progress(
@@ -372,7 +196,7 @@ export class Dispatcher {
     },
   ): Promise<void> {
     if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const { execution } = await this.#deps.store.read((tx) => this.#rowsOf(tx, caller, toolId));
+    const { execution } = await this.#deps.store.read((tx) => executionRows(tx, caller, toolId));
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const { progress, message, output } = input;
     const event = progressEvent(execution, { progress, message, output }, this.#deps.store.now());
@@ -404,7 +228,7 @@ export class Dispatcher {
     reason: string,
   ): Unit<{ execution: ExecutionRow; withdrawn: ApprovalRow | undefined }> {
     const now = this.#deps.store.now();
-    const { execution } = yield* this.#rowsOf(tx, caller, toolId);
+    const { execution } = yield* executionRows(tx, caller, toolId);
     if (caller.scope === 'agent' && execution.requested_by !== caller.tokenId) throw notFound('tool call');
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const told =
@@ -565,51 +389,8 @@ export class Dispatcher {
     bus.publish({ kind: 'passing', userId: execution.user_id, projectId: execution.project_id, event });
   }
 
-  *#rowsOf(
-    tx: Reading,
-    caller: Caller,
-    toolId: string,
-  ): Unit<{ execution: ExecutionRow; payload: PayloadRow }> {
-    const execution = yield* tx.get('tool_executions', toolId);
-    if (!execution || execution.user_id !== caller.userId) throw notFound('tool call');
-    const payload = yield* tx.get('payloads', toolId);
-    if (!payload) throw notFound('tool call');
-    return { execution, payload };
-  }
-
   #asksAgain(): AsksAgain {
     if (!this.#approvals) throw new Error('The dispatcher was used before its ApprovalManager was set');
     return this.#approvals;
   }
-}
-
-interface Settled {
-  readonly execution: ExecutionRow;
-  readonly payload: PayloadRow;
-  readonly message: string;
-  /** The call ended with this result: who waits is answered. */
-  readonly news?: boolean;
-  readonly asked?: ApprovalRow;
-  readonly withdrawn?: ApprovalRow;
-  readonly retryAfterMs?: number;
-}
-
-const isStale = (input: ResultInput): boolean =>
-  input.status === 'failed' && typeof input.error === 'object' && input.error.code === 'APPROVAL_STALE';
-
-/** A runner's error with one of our codes; another code is kept as EXECUTION_FAILED, its words stay. */
-function errorFrom(input: ResultInput): { code: ErrorCode; message: string } | undefined {
-  if (input.status === 'completed') return undefined;
-  const { error } = input;
-  if (error === undefined)
-    return { code: 'EXECUTION_CANCELLED', message: new Refusal('EXECUTION_CANCELLED').message };
-  if (typeof error === 'string')
-    return {
-      code: input.status === 'cancelled' ? 'EXECUTION_CANCELLED' : 'EXECUTION_FAILED',
-      message: error,
-    };
-  return {
-    code: Object.hasOwn(errorCodes, error.code) ? (error.code as ErrorCode) : 'EXECUTION_FAILED',
-    message: error.message,
-  };
 }

@@ -1,16 +1,12 @@
-export {
-  ApprovalManager,
-  type ApproveInput,
-  type PreviewInput,
-  type RejectInput,
-} from './approval-manager.ts';
+export type { ApproveInput, PreviewInput, RejectInput } from './approval-input.ts';
+export { ApprovalManager } from './approval-manager.ts';
 export { auditGenesis, auditHash } from './audit-chain.ts';
 export { approvalView, errorOf, predicateOf } from './call-events.ts';
 export type { CallContext, CallRequest } from './call-request.ts';
 export type { Caller } from './caller.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { canonicalJson, digestOf } from './digests.ts';
-export { type ClaimInput, Dispatcher, type ResultInput } from './dispatcher.ts';
+export { type ClaimInput, Dispatcher } from './dispatcher.ts';
 export { Engine, type EngineDeps } from './engine.ts';
 export { newId } from './ids.ts';
 export { outcomeOf } from './outcomes.ts';
@@ -36,6 +32,7 @@ export type {
   TokenRow,
 } from './rows.ts';
 export type { ConnectedRunner } from './runner-registry.ts';
+export type { ResultInput } from './settlements.ts';
 export { orderOfStep } from './step-order.ts';
 export {
   type Announcement,

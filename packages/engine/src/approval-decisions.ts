@@ -1,0 +1,328 @@
+import { isRefused, type ToolCallPolicy } from '@countersign/policy';
+import { type ErrorCode, higherRisk, riskLevels } from '@countersign/protocol';
+import type { ApproveInput, RejectInput } from './approval-input.ts';
+import { type ApprovalRows, alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
+import { approvalResolvedEvent, approvalUpdatedEvent, resultEvent } from './call-events.ts';
+import type { Caller } from './caller.ts';
+import { describeCall } from './description.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { failure, transition } from './execution-record.ts';
+import { newGrant, ruleToSave } from './grant-book.ts';
+import { newId } from './ids.ts';
+import type { PolicyBook } from './policy-book.ts';
+import { Refusal } from './refusal.ts';
+import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject } from './rows.ts';
+import type { Store, Transaction, Unit } from './store.ts';
+
+export interface ApprovalDecisionsDeps {
+  readonly store: Store;
+  readonly policies: PolicyBook;
+  readonly dispatcher: Dispatcher;
+}
+
+/** A refusal that is committed: the request expired just now, or an edit waits for its preview. */
+export interface NotDecided {
+  readonly refusal: Refusal;
+  readonly approval: ApprovalRow;
+  readonly expired?: ExecutionRow;
+}
+
+/** How a request is decided: approved, rejected or expired, once, each in one unit of writing. */
+export class ApprovalDecisions {
+  readonly #deps: ApprovalDecisionsDeps;
+
+  constructor(deps: ApprovalDecisionsDeps) {
+    this.#deps = deps;
+  }
+
+  *approve(
+    tx: Transaction,
+    caller: Caller,
+    approvalId: string,
+    input: ApproveInput,
+    policy: ToolCallPolicy,
+    workspace: string,
+  ): Unit<
+    | {
+        approval: ApprovalRow;
+        execution: ExecutionRow;
+        grant: GrantRow | undefined;
+        saved: string | undefined;
+      }
+    | NotDecided
+  > {
+    const now = this.#deps.store.now();
+    const found = yield* this.#pendingForDecision(tx, caller, approvalId, now);
+    if ('refusal' in found) return found;
+    let { approval, execution, payload } = found;
+    if (input.digest !== undefined ? input.digest !== approval.digest : approval.revision > 1) {
+      throw new Refusal('PREVIEW_CHANGED');
+    }
+    if (input.tool_params !== undefined) {
+      const edited = yield* this.#edit(tx, { approval, execution, payload }, input.tool_params, policy, now);
+      if ('refusal' in edited) return edited;
+      ({ approval, execution, payload } = edited);
+    } else if (approval.risk_level === 'HIGH' && approval.preview === null) {
+      throw new Refusal('PREVIEW_PENDING');
+    }
+    const { grant, saved } = yield* this.#widen(
+      tx,
+      caller,
+      { approval, execution, payload },
+      input,
+      policy,
+      workspace,
+      now,
+    );
+    const decided: Partial<ApprovalRow> = {
+      status: 'approved',
+      decided_at: now,
+      decided_device: input.device ?? null,
+      decided_token: caller.tokenId,
+      scope: input.scope ?? 'once',
+    };
+    yield* tx.update('approvals', approval.id, decided);
+    approval = { ...approval, ...decided };
+    const runner = this.#deps.dispatcher.runnerFor(caller.userId, workspace, approval.previewed_by);
+    execution = yield* transition(tx, execution, 'approved', {
+      approved_by: 'user',
+      approved_at: now,
+      digest: approval.digest,
+      risk_level: approval.risk_level,
+      reasons: approval.reasons,
+      network: approval.network,
+      attempt: execution.attempt + 1,
+      runner_id: runner?.id ?? null,
+    });
+    tx.announce(caller.userId, {
+      events: [
+        {
+          projectId: approval.project_id,
+          event: approvalResolvedEvent(
+            approval,
+            { status: 'approved', device: input.device ?? null, grantId: grant?.id ?? null },
+            now,
+          ),
+        },
+      ],
+      audit: [
+        {
+          action: 'approval.approved',
+          subject: approval.id,
+          data: {
+            tool_id: execution.id,
+            token: caller.tokenId,
+            device: input.device ?? null,
+            digest: approval.digest,
+            scope: input.scope ?? 'once',
+          },
+        },
+      ],
+    });
+    execution = yield* this.#deps.dispatcher.signal(tx, execution, payload.params, undefined);
+    return { approval, execution, grant, saved };
+  }
+
+  /** AP-6: an edit is a new revision, validated, assessed and, where it matters, previewed again. */
+  *#edit(
+    tx: Transaction,
+    current: ApprovalRows,
+    params: JsonObject,
+    policy: ToolCallPolicy,
+    now: number,
+  ): Unit<ApprovalRows | NotDecided> {
+    const { execution } = current;
+    const decision = policy.decide(execution.tool_name, params);
+    if (isRefused(decision.verdict) || !decision.assessed) {
+      const { code, message } = decision.verdict as { code: ErrorCode; message: string };
+      throw new Refusal('INVALID_PARAMS', { tool: execution.tool_name, problem: `${message} [${code}]` });
+    }
+    const risk = higherRisk(decision.assessed.decision, 'MEDIUM');
+    const rose = riskLevels.indexOf(risk) > riskLevels.indexOf(current.approval.risk_level);
+    const revised: Partial<ApprovalRow> = {
+      revision: current.approval.revision + 1,
+      risk_level: risk,
+      reasons: decision.assessed.reasons,
+      network: decision.assessed.network,
+      description: describeCall(current.approval.agent, execution.tool_name, params),
+      preview: null,
+      digest: null,
+    };
+    const approval = { ...current.approval, ...revised };
+    yield* tx.update('approvals', approval.id, revised);
+    yield* tx.update('payloads', execution.id, { params });
+    yield* tx.update('tool_executions', execution.id, { tool_params: this.#deps.policies.mask(params) });
+    const offered = scopesOffered(policy, approval, params);
+    tx.announce(approval.user_id, {
+      events: [
+        { projectId: approval.project_id, event: approvalUpdatedEvent(approval, params, offered, now) },
+      ],
+      audit: [
+        {
+          action: 'approval.edited',
+          subject: approval.id,
+          data: { revision: approval.revision, risk_level: risk },
+        },
+      ],
+    });
+    // Returned, not thrown: the revision stays, and the person decides on its preview.
+    if (rose) return { refusal: new Refusal('RISK_ROSE', { risk }), approval };
+    if (risk === 'HIGH') return { refusal: new Refusal('PREVIEW_PENDING'), approval };
+    return {
+      approval,
+      execution: { ...execution, tool_params: params },
+      payload: { ...current.payload, params },
+    };
+  }
+
+  /** AP-4: a wider scope makes a grant, or a rule of the person's own policy. */
+  *#widen(
+    tx: Transaction,
+    caller: Caller,
+    { approval, execution, payload }: ApprovalRows,
+    input: ApproveInput,
+    policy: ToolCallPolicy,
+    workspace: string,
+    now: number,
+  ): Unit<{ grant: GrantRow | undefined; saved: string | undefined }> {
+    const scope = input.scope ?? 'once';
+    if (scope === 'once') return { grant: undefined, saved: undefined };
+    const offered = scopesOffered(policy, approval, payload.params);
+    const wanted = scope === 'session' ? null : (input.pattern ?? null);
+    const chosen = offered.find((offer) => offer.scope === scope && offer.pattern === wanted);
+    if (!chosen) throw new Refusal('GRANT_NOT_ALLOWED', { problem: 'it is not one of the offered scopes' });
+    const grant = newGrant(chosen, {
+      execution,
+      risk: approval.risk_level,
+      includeHigh: input.include_high === true,
+      workspace,
+      id: newId(),
+      now,
+    });
+    if (scope === 'always') {
+      const rule = ruleToSave(grant);
+      yield* this.#deps.policies.addRule(tx, caller.userId, rule);
+      tx.announce(caller.userId, {
+        audit: [{ action: 'policy.rule_added', subject: rule.id, data: rule as unknown as Json }],
+      });
+      return { grant: undefined, saved: rule.id };
+    }
+    yield* tx.insert('grants', grant);
+    tx.announce(caller.userId, {
+      audit: [
+        {
+          action: 'grant.made',
+          subject: grant.id,
+          data: { tool: grant.tool, pattern: grant.pattern, max_risk: grant.max_risk },
+        },
+      ],
+    });
+    return { grant, saved: undefined };
+  }
+
+  *reject(
+    tx: Transaction,
+    caller: Caller,
+    approvalId: string,
+    input: RejectInput,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | NotDecided> {
+    const now = this.#deps.store.now();
+    const found = yield* this.#pendingForDecision(tx, caller, approvalId, now);
+    if ('refusal' in found) return found;
+    const decided: Partial<ApprovalRow> = {
+      status: 'rejected',
+      decided_at: now,
+      decided_device: input.device ?? null,
+      decided_token: caller.tokenId,
+      reason: input.reason ?? null,
+      message: input.message ?? null,
+    };
+    yield* tx.update('approvals', approvalId, decided);
+    const approval = { ...found.approval, ...decided };
+    const message = new Refusal('APPROVAL_REJECTED').message;
+    const execution = yield* transition(
+      tx,
+      found.execution,
+      'rejected',
+      failure('APPROVAL_REJECTED', message, now),
+    );
+    tx.announce(caller.userId, {
+      events: [
+        {
+          projectId: approval.project_id,
+          event: approvalResolvedEvent(
+            approval,
+            { status: 'rejected', device: input.device ?? null, grantId: null },
+            now,
+          ),
+        },
+        { projectId: approval.project_id, event: resultEvent(execution, null, now) },
+      ],
+      audit: [
+        {
+          action: 'approval.rejected',
+          subject: approval.id,
+          data: { tool_id: execution.id, token: caller.tokenId, device: input.device ?? null },
+        },
+      ],
+    });
+    return { approval, execution };
+  }
+
+  /** The transaction compares the deadline: a decision that committed first stands. Answers ms when it is early. */
+  *expireIfDue(
+    tx: Transaction,
+    approvalId: string,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | number | undefined> {
+    const now = this.#deps.store.now();
+    const seen = yield* tx.get('approvals', approvalId);
+    if (seen?.status !== 'pending') return undefined;
+    if (seen.deadline_at > now) return seen.deadline_at - now;
+    const execution = yield* tx.get('tool_executions', seen.tool_id);
+    if (!execution) return undefined;
+    return yield* this.#expireNow(tx, seen, execution, now);
+  }
+
+  *#expireNow(
+    tx: Transaction,
+    approval: ApprovalRow,
+    execution: ExecutionRow,
+    now: number,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow }> {
+    const expired = { status: 'timeout', decided_at: now } as const;
+    yield* tx.update('approvals', approval.id, expired);
+    const ended = yield* transition(
+      tx,
+      execution,
+      'timeout',
+      failure('APPROVAL_TIMEOUT', new Refusal('APPROVAL_TIMEOUT').message, now),
+    );
+    tx.announce(approval.user_id, {
+      events: [
+        {
+          projectId: approval.project_id,
+          event: approvalResolvedEvent(approval, { status: 'timeout', device: null, grantId: null }, now),
+        },
+        { projectId: approval.project_id, event: resultEvent(ended, null, now) },
+      ],
+      audit: [{ action: 'approval.expired', subject: approval.id, data: { tool_id: execution.id } }],
+    });
+    return { approval: { ...approval, ...expired }, execution: ended };
+  }
+
+  /** The rows of a request that this caller may decide now; an expired one expires here and now. */
+  *#pendingForDecision(
+    tx: Transaction,
+    caller: Caller,
+    approvalId: string,
+    now: number,
+  ): Unit<ApprovalRows | { refusal: Refusal; approval: ApprovalRow; expired: ExecutionRow }> {
+    const rows = yield* approvalRows(tx, caller, approvalId);
+    if (rows.approval.status !== 'pending') throw alreadyDecided(rows.approval);
+    if (rows.approval.deadline_at <= now) {
+      const { approval, execution } = yield* this.#expireNow(tx, rows.approval, rows.execution, now);
+      return { refusal: alreadyDecided(approval), approval, expired: execution };
+    }
+    return rows;
+  }
+}

@@ -1,0 +1,234 @@
+import type { ToolCallPolicy } from '@countersign/policy';
+import { approvalTimeoutSeconds, type ErrorCode, higherRisk, type Reason } from '@countersign/protocol';
+import type { PreviewInput } from './approval-input.ts';
+import { alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
+import {
+  approvalRequestEvent,
+  approvalResolvedEvent,
+  approvalUpdatedEvent,
+  callEvent,
+  resultEvent,
+} from './call-events.ts';
+import type { CallContext } from './call-request.ts';
+import type { Caller } from './caller.ts';
+import { describeCall } from './description.ts';
+import { failure, transition } from './execution-record.ts';
+import type { OfferedScope } from './grant-book.ts';
+import { newId } from './ids.ts';
+import { Refusal } from './refusal.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import type { Store, Transaction, Unit } from './store.ts';
+
+/** How often a person is asked again because what they approved had changed (AP-8). */
+const MAX_STALE = 3;
+
+/** How a request comes to be, is completed by its preview, is asked again and is withdrawn: units of writing. */
+export class ApprovalRequests {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */
+  *request(
+    tx: Transaction,
+    execution: ExecutionRow,
+    about: {
+      params: JsonObject;
+      agent: string;
+      context: CallContext | Json;
+      offered: readonly OfferedScope[];
+      staleCount?: number;
+    },
+  ): Unit<ApprovalRow> {
+    const now = this.#store.now();
+    const risk = execution.risk_level ?? 'MEDIUM';
+    const seconds = approvalTimeoutSeconds[risk];
+    const row: ApprovalRow = {
+      id: execution.approval_id ?? newId(),
+      user_id: execution.user_id,
+      project_id: execution.project_id,
+      session_id: execution.session_id,
+      tool_id: execution.id,
+      tool_call_id: execution.tool_call_id,
+      tool_name: execution.tool_name,
+      agent: about.agent,
+      description: describeCall(about.agent, execution.tool_name, about.params),
+      risk_level: risk,
+      reasons: execution.reasons,
+      network: execution.network,
+      status: 'pending',
+      revision: 1,
+      timeout_seconds: seconds,
+      deadline_at: now + seconds * 1000,
+      preview: null,
+      digest: null,
+      previewed_by: null,
+      context: about.context as Json,
+      stale_count: about.staleCount ?? 0,
+      decided_at: null,
+      decided_device: null,
+      decided_token: null,
+      scope: null,
+      reason: null,
+      message: null,
+      created_at: now,
+    };
+    yield* tx.insert('approvals', row);
+    tx.announce(row.user_id, {
+      events: [
+        { projectId: row.project_id, event: approvalRequestEvent(row, about.params, about.offered, now) },
+      ],
+      audit: [
+        { action: 'approval.requested', subject: row.id, data: { tool_id: row.tool_id, risk_level: risk } },
+      ],
+    });
+    return row;
+  }
+
+  *preview(
+    tx: Transaction,
+    caller: Caller,
+    approvalId: string,
+    input: PreviewInput,
+    policy: ToolCallPolicy,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
+    const now = this.#store.now();
+    const { approval, execution, payload } = yield* approvalRows(tx, caller, approvalId);
+    if (approval.status !== 'pending') throw alreadyDecided(approval);
+    if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
+    if ('refused' in input) {
+      return yield* this.#fail(tx, { approval, execution }, input.refused.code, input.refused.message, now);
+    }
+    const risk = higherRisk(approval.risk_level, input.risk_level);
+    const seconds = approvalTimeoutSeconds[risk];
+    const revised: Partial<ApprovalRow> = {
+      preview: input.preview,
+      // A second preview of the same revision is a new thing to look at.
+      revision:
+        approval.digest === null || approval.digest === input.digest
+          ? approval.revision
+          : approval.revision + 1,
+      digest: input.digest,
+      previewed_by: input.runner_id,
+      risk_level: risk,
+      reasons: mergeReasons(approval.reasons, input.reasons),
+      network: approval.network || input.network,
+      timeout_seconds: seconds,
+      deadline_at: approval.deadline_at + (seconds - approval.timeout_seconds) * 1000,
+    };
+    yield* tx.update('approvals', approval.id, revised);
+    const row = { ...approval, ...revised };
+    tx.announce(approval.user_id, {
+      events: [
+        {
+          projectId: approval.project_id,
+          event: approvalUpdatedEvent(row, payload.params, scopesOffered(policy, row, payload.params), now),
+        },
+      ],
+      audit: [
+        {
+          action: 'approval.previewed',
+          subject: approval.id,
+          data: { digest: input.digest, runner: input.runner_id, risk_level: risk },
+        },
+      ],
+    });
+    return { approval: row };
+  }
+
+  /** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
+  *askAgain(
+    tx: Transaction,
+    execution: ExecutionRow,
+    payload: PayloadRow,
+    problem: string,
+  ): Unit<ApprovalRow | undefined> {
+    const now = this.#store.now();
+    const before =
+      execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+    const staleCount = (before?.stale_count ?? 0) + 1;
+    if (staleCount > MAX_STALE) {
+      const ended = yield* transition(
+        tx,
+        execution,
+        'failed',
+        failure('APPROVAL_STALE', new Refusal('APPROVAL_STALE', { problem }).message, now),
+      );
+      tx.announce(execution.user_id, {
+        events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
+        audit: [{ action: 'call.failed', subject: execution.id, data: { code: 'APPROVAL_STALE' } }],
+      });
+      return undefined;
+    }
+    const risk = higherRisk(execution.risk_level ?? 'MEDIUM', 'MEDIUM');
+    const asked = yield* transition(tx, execution, 'awaiting_approval', {
+      approval_id: newId(),
+      requires_approval: true,
+      approved_by: null,
+      approved_at: null,
+      grant_id: null,
+      digest: null,
+      risk_level: risk,
+      runner_id: null,
+    });
+    tx.announce(execution.user_id, {
+      events: [
+        {
+          projectId: execution.project_id,
+          event: callEvent(asked, payload.params, before?.context ?? emptyContext, now),
+        },
+      ],
+      audit: [{ action: 'approval.stale', subject: execution.id, data: { problem } }],
+    });
+    return yield* this.request(tx, asked, {
+      params: payload.params,
+      agent: before?.agent ?? 'Agent',
+      context: before?.context ?? emptyContext,
+      offered: [],
+      staleCount,
+    });
+  }
+
+  /** Withdraws the request of a call that is being cancelled or refused, inside that unit. */
+  *withdraw(tx: Transaction, execution: ExecutionRow, now: number): Unit<ApprovalRow | undefined> {
+    const approval =
+      execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+    if (approval?.status !== 'pending') return undefined;
+    const withdrawn = { status: 'cancelled', decided_at: now } as const;
+    yield* tx.update('approvals', approval.id, withdrawn);
+    tx.announce(approval.user_id, {
+      events: [
+        {
+          projectId: approval.project_id,
+          event: approvalResolvedEvent(approval, { status: 'cancelled', device: null, grantId: null }, now),
+        },
+      ],
+    });
+    return { ...approval, ...withdrawn };
+  }
+
+  *#fail(
+    tx: Transaction,
+    { approval, execution }: { approval: ApprovalRow; execution: ExecutionRow },
+    code: ErrorCode,
+    message: string,
+    now: number,
+  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow }> {
+    const withdrawn = (yield* this.withdraw(tx, execution, now)) ?? approval;
+    const ended = yield* transition(tx, execution, 'failed', failure(code, message, now));
+    tx.announce(execution.user_id, {
+      events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
+      audit: [{ action: 'call.refused', subject: execution.id, data: { code, by: 'runner' } }],
+    });
+    return { approval: withdrawn, execution: ended };
+  }
+}
+
+const emptyContext = { message_id: null, run_id: null, step: null, excerpt: '' };
+
+function mergeReasons(a: readonly Reason[], b: readonly Reason[]): Reason[] {
+  const seen = new Set(a.map(({ rule, operand }) => `${rule}\u0000${operand ?? ''}`));
+  return [...a, ...b.filter(({ rule, operand }) => !seen.has(`${rule}\u0000${operand ?? ''}`))];
+}

@@ -1,0 +1,41 @@
+import type { ToolCallPolicy } from '@countersign/policy';
+import type { Caller } from './caller.ts';
+import { type OfferedScope, offeredScopes } from './grant-book.ts';
+import { notFound, Refusal } from './refusal.ts';
+import type { ApprovalRow, ExecutionRow, JsonObject, PayloadRow } from './rows.ts';
+import type { Reading, Unit } from './store.ts';
+
+/** A request with the call it is about. */
+export interface ApprovalRows {
+  readonly approval: ApprovalRow;
+  readonly execution: ExecutionRow;
+  readonly payload: PayloadRow;
+}
+
+/** Another person's request is not found, as one that does not exist. */
+export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): Unit<ApprovalRows> {
+  // The order of locks is execution, then approval (DESIGN.md); which execution it is never changes.
+  const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
+  const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
+  const approval = yield* tx.get('approvals', approvalId);
+  const payload = toolId === undefined ? undefined : yield* tx.get('payloads', toolId);
+  if (!approval || !execution || !payload || approval.user_id !== caller.userId) throw notFound('approval');
+  return { approval, execution, payload };
+}
+
+export const alreadyDecided = (approval: ApprovalRow): Refusal =>
+  new Refusal(
+    'ALREADY_DECIDED',
+    { decision: approval.status },
+    { status: approval.status, device: approval.decided_device },
+  );
+
+/** Wider approvals that fit this request. */
+export function scopesOffered(
+  policy: ToolCallPolicy,
+  approval: ApprovalRow,
+  params: JsonObject,
+): readonly OfferedScope[] {
+  const { call, details } = policy.decide(approval.tool_name, params);
+  return call && details ? offeredScopes(call, details) : [];
+}
