@@ -1,0 +1,36 @@
+import { ToolCallPolicy } from '@countersign/policy';
+import { describe, expect, it } from 'vitest';
+import { orderOfStep } from './step-order.ts';
+
+const policy = new ToolCallPolicy({ root: '/workspace' });
+const order = (...calls: [string, object][]) =>
+  orderOfStep(calls.map(([tool, params]) => policy.decide(tool, params)));
+const write = (path: string): [string, object] => ['write_file', { path, content: '' }];
+const run = (...args: string[]): [string, object] => ['execute_command', { command: 'npm', args }];
+
+describe('[EX-4] orderOfStep', () => {
+  it('lets independent calls run in parallel', () => {
+    expect(order(write('a.md'), write('b.md'), ['read_file', { path: 'c.md' }])).toEqual([[], [], []]);
+  });
+
+  it('puts calls that change the same path in order', () => {
+    expect(
+      order(write('a.md'), ['edit_file', { path: './a.md', old: 'x', new: 'y' }], write('a.md')),
+    ).toEqual([[], [0], [0, 1]]);
+    expect(order(['read_file', { path: 'a.md' }], write('a.md'), ['read_file', { path: 'a.md' }])).toEqual([
+      [],
+      [0],
+      [1],
+    ]);
+    expect(order(['copy_file', { source: 'a.md', dest: 'b.md' }], write('b.md'))).toEqual([[], [0]]);
+  });
+
+  it('puts commands after the writes of that step', () => {
+    expect(order(write('a.md'), write('b.md'), run('test'))).toEqual([[], [], [0, 1]]);
+    expect(order(['read_file', { path: 'a.md' }], run('test'))).toEqual([[], []]);
+  });
+
+  it('waits for nothing where a call was refused', () => {
+    expect(order(['write_file', { path: '../x', content: '' }], run('test'))).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,81 @@
+import { ToolCallPolicy } from '@countersign/policy';
+import { describe, expect, it } from 'vitest';
+import { describeCall } from './description.ts';
+import { canonicalJson, digestOf } from './digests.ts';
+import { offeredScopes } from './grant-book.ts';
+import { newId } from './ids.ts';
+
+describe('[AP-1] describeCall', () => {
+  it.each([
+    ['write_file', { path: 'a.md' }, 'write a.md'],
+    ['write_file', { path: 'a.md', mode: 'append' }, 'add to a.md'],
+    ['edit_file', { path: 'config.json' }, 'change config.json'],
+    ['delete_file', { path: 'a.md' }, 'delete a.md'],
+    ['copy_file', { source: 'a', dest: 'b' }, 'copy a to b'],
+    ['create_directory', { path: 'x' }, 'create the directory x'],
+    ['read_file', { path: 'a' }, 'read a'],
+    ['list_directory', { path: 'a' }, 'list a'],
+    ['execute_command', { command: 'npm', args: ['test'] }, 'run npm test'],
+    ['shell_exec', { command: 'a\nb' }, 'run a b'],
+    ['shell_background', { command: 'npm start' }, 'start npm start in the background'],
+    ['git_commit', { message: 'fix', files: ['a', 'b'] }, 'commit 2 files: fix'],
+    ['git_branch', { name: 'x' }, 'create the branch x'],
+    ['git_push', {}, 'push to origin'],
+    ['deploy__staging', {}, 'use deploy__staging'],
+  ])('%s: %j', (tool, params, expected) => {
+    expect(describeCall('Agent', tool, params)).toBe(`Agent wants to ${expected}`);
+  });
+
+  it('[AP-7] shows hidden characters, and stays one short line', () => {
+    expect(describeCall('Agent', 'read_file', { path: 'a\u202eb' })).toContain('⟨U+202E⟩');
+    expect(describeCall('Agent', 'shell_exec', { command: 'x'.repeat(1000) }).length).toBeLessThan(200);
+  });
+});
+
+describe('digests', () => {
+  it('are the same for the same value, whatever the order of keys', () => {
+    expect(digestOf({ a: 1, b: [{ d: 1, c: 2 }] })).toBe(digestOf({ b: [{ c: 2, d: 1 }], a: 1 }));
+    expect(digestOf({ a: 1 })).not.toBe(digestOf({ a: '1' }));
+    expect(canonicalJson({ b: undefined, a: 'x"' })).toBe('{"a":"x\\""}');
+    expect(digestOf(null)).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
+});
+
+describe('newId', () => {
+  it('is a UUID of version 7, unique and in the order of time', () => {
+    const ids = Array.from({ length: 2000 }, (_, i) => newId(1_700_000_000_000 + i));
+    expect(new Set(ids).size).toBe(2000);
+    expect([...ids].sort()).toEqual(ids);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+});
+
+describe('[AP-4] offeredScopes', () => {
+  const policy = new ToolCallPolicy({ root: '/workspace' });
+  const offered = (tool: string, params: object) => {
+    const { call, details } = policy.decide(tool, params);
+    return call && details
+      ? offeredScopes(call, details).map(({ scope, pattern, max_risk }) => [scope, pattern, max_risk])
+      : [];
+  };
+
+  it('are classes of that call, narrow before wide, never above its risk', () => {
+    expect(offered('execute_command', { command: 'git', args: ['commit', '-m', 'x'] })).toEqual([
+      ['class', 'git commit *', 'MEDIUM'],
+      ['always', 'git commit *', 'MEDIUM'],
+      ['class', 'git *', 'MEDIUM'],
+      ['always', 'git *', 'MEDIUM'],
+      ['session', null, 'MEDIUM'],
+    ]);
+    expect(offered('delete_file', { path: 'src/a.ts' })).toContainEqual(['class', 'src/**', 'HIGH']);
+    expect(offered('git_push', {})).toContainEqual(['class', null, 'HIGH']);
+    expect(offered('shell_exec', { command: 'ls' })).toEqual([['session', null, 'MEDIUM']]);
+  });
+
+  it('are none where nobody is asked or the place executes later', () => {
+    expect(offered('read_file', { path: 'a.md' })).toEqual([]);
+    expect(offered('write_file', { path: '.git/hooks/x', content: '' })).toEqual([]);
+    expect(offered('write_file', { path: '../x', content: '' })).toEqual([]);
+  });
+});
