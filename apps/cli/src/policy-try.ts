@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { ToolCallPolicy } from '@countersign/policy';
 import { CountersignError, makeVisible } from '@countersign/protocol';
-import { callFromWords, splitLine } from './call-words.ts';
+import { callFromLine } from './call-words.ts';
 import { explanation } from './policy-explain.ts';
 import { styles, type Terminal } from './terminal.ts';
 
@@ -40,7 +40,7 @@ export async function tryCalls(
   async function show(line: string): Promise<void> {
     if (!terminal.interactive) await terminal.write(`\n  ${style.cyan(`> ${line}`)}\n`);
     try {
-      const call = callFromWords(splitLine(line));
+      const call = callFromLine(line);
       await terminal.write(
         `${explanation(call, policy.decide(call.tool, call.args), workspace, terminal.color)}\n\n`,
       );

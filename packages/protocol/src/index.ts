@@ -80,4 +80,11 @@ export {
 } from './tools/catalogue.ts';
 export { customToolSchema, isCustomToolName } from './tools/custom.ts';
 export { type ToolCategory, type ToolDefinition, toolFailureSchema } from './tools/definition.ts';
+export {
+  callFromLine,
+  callFromWords,
+  splitLine,
+  type TypedCall,
+  type TypedCallOptions,
+} from './typed-call.ts';
 export { makeVisible } from './visible-text.ts';

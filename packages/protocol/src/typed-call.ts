@@ -1,0 +1,100 @@
+import { CountersignError } from './errors.ts';
+import { parametersJsonSchema } from './tools/available-tool.ts';
+import { findTool } from './tools/catalogue.ts';
+
+/** A tool call as somebody typed it. */
+export interface TypedCall {
+  readonly tool: string;
+  readonly args: unknown;
+}
+
+export interface TypedCallOptions {
+  /** Where the person finds more when a line is not understood. */
+  readonly help: string;
+  /** JSON Schema of a tool's parameters: of the catalogue unless there are others. */
+  readonly schemaOf?: (tool: string) => { readonly properties?: unknown } | undefined;
+}
+
+/**
+ * Understands one typed line: `write_file path=a.md content="hi there"`, `read_file {"path": "a.md"}`, `run npm test`,
+ * each with or without a slash before it. What cannot be read is thrown as a `CountersignError` for the person.
+ */
+export function callFromLine(line: string, options: TypedCallOptions): TypedCall {
+  const text = line.trim();
+  const [first = ''] = text.split(/\s/, 1);
+  const rest = text.slice(first.length).trim();
+  // JSON has quotes of its own: it must not be split into words first.
+  return callFromWords(rest.startsWith('{') ? [first, rest] : splitLine(text, options), options);
+}
+
+/** The same for words that a shell has split already. Values are taken as the tool's schema wants them. */
+export function callFromWords(words: readonly string[], options: TypedCallOptions): TypedCall {
+  const [first, ...rest] = words;
+  const tool = first?.replace(/^\//, '') ?? '';
+  if (tool === '') throw usage('Name a tool', options);
+  if (tool === 'run') {
+    const [command, ...args] = rest;
+    return { tool: 'execute_command', args: { command: command ?? '', args } };
+  }
+  if (rest.length === 1 && rest[0]?.trimStart().startsWith('{')) return { tool, args: parseJson(rest[0]) };
+  return { tool, args: Object.fromEntries(rest.map((word) => parameterFromWord(tool, word, options))) };
+}
+
+function parameterFromWord(tool: string, word: string, options: TypedCallOptions): [string, unknown] {
+  const equals = word.indexOf('=');
+  if (equals < 1) throw usage(`"${word}" is not NAME=VALUE`, options);
+  const name = word.slice(0, equals);
+  const value = word.slice(equals + 1);
+  const type = typeOf(tool, name, options);
+  if (type === 'string') return [name, value];
+  // A list of words is easier to type with commas than as JSON.
+  if (type === 'array' && !value.trimStart().startsWith('[')) return [name, value.split(',')];
+  return [name, parseJson(value)];
+}
+
+function typeOf(tool: string, name: string, { schemaOf = schemaInCatalogue }: TypedCallOptions): string {
+  const properties = schemaOf(tool)?.properties as Record<string, { type?: string }> | undefined;
+  const known = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return known?.type ?? 'string';
+}
+
+function schemaInCatalogue(tool: string): { readonly properties: unknown } | undefined {
+  const definition = findTool(tool);
+  return definition && parametersJsonSchema(definition);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new CountersignError('INVALID_JSON', { problem: `${problem} in ${text.slice(0, 100)}` }, { cause });
+  }
+}
+
+/** Splits a typed line as a shell would split words, for quotes only; nothing is expanded. */
+export function splitLine(line: string, options: Pick<TypedCallOptions, 'help'>): string[] {
+  const words: string[] = [];
+  let current: string | undefined;
+  let quote = '';
+  for (let i = 0; i < line.length; i++) {
+    const character = line[i] as string;
+    if (quote !== '') {
+      if (character === quote) quote = '';
+      else if (character === '\\' && quote === '"' && i + 1 < line.length) current += line[++i] as string;
+      else current += character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      current ??= '';
+    } else if (/\s/.test(character)) {
+      if (current !== undefined) words.push(current);
+      current = undefined;
+    } else current = (current ?? '') + character;
+  }
+  if (quote !== '') throw usage(`A ${quote} is not closed`, options);
+  if (current !== undefined) words.push(current);
+  return words;
+}
+
+const usage = (problem: string, { help }: Pick<TypedCallOptions, 'help'>): CountersignError =>
+  new CountersignError('USAGE', { problem, help });
