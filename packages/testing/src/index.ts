@@ -10,6 +10,20 @@ export {
   securityCases,
   securityFolder,
 } from './security-cases.ts';
+export {
+  approvalRow,
+  executionRow,
+  grantRow,
+  messageRow,
+  oneRowOfEach,
+  payloadRow,
+  policyRow,
+  projectRow,
+  runnerRow,
+  runRow,
+  sessionRow,
+  tokenRow,
+} from './stored-rows.ts';
 export { startSwapping } from './swapped-path.ts';
 export { type TemporaryPostgres, temporaryPostgres } from './temporary-postgres.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

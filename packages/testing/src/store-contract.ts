@@ -1,0 +1,639 @@
+import {
+  type Announcement,
+  type AuditRow,
+  auditGenesis,
+  auditHash,
+  type Bus,
+  DuplicateRow,
+  type Hint,
+  type HistoryFilter,
+  type Reading,
+  type Store,
+  type TableName,
+  type Tables,
+  type Unit,
+} from '@countersign/engine';
+import type { CountersignEvent } from '@countersign/protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  approvalRow,
+  executionRow,
+  grantRow,
+  messageRow,
+  oneRowOfEach,
+  projectRow,
+  runnerRow,
+  runRow,
+  sessionRow,
+  tokenRow,
+} from './stored-rows.ts';
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** Closes the store and opens what it kept again. Absent where nothing outlives the store. */
+  reopen?(): Promise<Store>;
+  /** Closes it and removes what it left behind. */
+  remove(): Promise<void>;
+}
+
+/** What every store promises the engine. Registers tests; `open` answers with an empty store on the given bus. */
+export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedStore>): void {
+  describe(`the store's contract: ${name}`, () => {
+    let opened: OpenedStore;
+    let store: Store;
+    let hints: Hint[];
+
+    beforeEach(async () => {
+      hints = [];
+      opened = await open({ publish: (hint) => void hints.push(hint), subscribe: () => () => {} });
+      store = opened.store;
+    });
+    afterEach(() => opened.remove());
+
+    const insert = <K extends TableName>(table: K, ...rows: readonly Tables[K][]): Promise<void> =>
+      store.write(function* (tx) {
+        for (const row of rows) yield* tx.insert(table, row);
+      });
+    const announce = (userId: string, announcement: Announcement): Promise<void> =>
+      // biome-ignore lint/correctness/useYield: nothing but an announcement
+      store.write(function* (tx) {
+        tx.announce(userId, announcement);
+      });
+    const read = <T>(query: (tx: Reading) => Unit<T>): Promise<T> => store.read(query);
+    const ids = async (query: (tx: Reading) => Unit<readonly { readonly id: string }[]>) =>
+      (await store.read(query)).map(({ id }) => id);
+
+    describe('rows', () => {
+      it('[DA-1] gives back what was put in, in every table', async () => {
+        const rows = oneRowOfEach();
+        await store.write(function* (tx) {
+          for (const [table, row] of Object.entries(rows)) yield* tx.insert(table as TableName, row);
+        });
+        const back = await read(function* (tx) {
+          const found: Record<string, unknown> = {};
+          for (const table of Object.keys(rows)) {
+            found[table] = yield* tx.get(table as TableName, rows[table as TableName].id);
+          }
+          return found;
+        });
+        expect(back).toEqual(rows);
+      });
+
+      it('[DA-1] keeps JSON, booleans, fractions and odd characters as they are', async () => {
+        const row = executionRow({
+          tool_params: { text: 'a\u0000b \u{1f600} " \' \\', list: [1, 2.5, null, true], empty: {} },
+          reasons: [{ rule: 'RK-2', why: 'it only reads' }] as never,
+          network: true,
+          execution_time_ms: 12.75,
+          error: 'naïve \u202e; drop table',
+        });
+        await insert('tool_executions', row);
+        expect(await read((tx) => tx.get('tool_executions', row.id))).toEqual(row);
+      });
+
+      it('keeps a text with a NUL readable, whatever the database can hold', async () => {
+        await insert('messages', messageRow({ content: 'a\u0000b' }));
+        const row = await read((tx) => tx.get('messages', 'message'));
+        expect(row?.content).toMatch(/^a[\0␀]b$/);
+      });
+
+      it('changes the named columns only, and says whether there was a row', async () => {
+        await insert('tool_executions', executionRow());
+        const changed = await store.write(function* (tx) {
+          return [
+            yield* tx.update('tool_executions', 'tool', { status: 'executing', runner_id: 'runner' }),
+            yield* tx.update('tool_executions', 'tool', {}),
+            yield* tx.update('tool_executions', 'nobody', { status: 'executing' }),
+          ];
+        });
+        expect(changed).toEqual([true, true, false]);
+        expect(await read((tx) => tx.get('tool_executions', 'tool'))).toEqual(
+          executionRow({ status: 'executing', runner_id: 'runner' }),
+        );
+      });
+
+      it('sees its own changes inside a unit', async () => {
+        const seen = await store.write(function* (tx) {
+          yield* tx.insert('grants', grantRow());
+          yield* tx.countGrantUse('grant');
+          yield* tx.countGrantUse('grant');
+          return (yield* tx.get('grants', 'grant'))?.uses;
+        });
+        expect(seen).toBe(2);
+      });
+
+      it('[AG-2] refuses a second row with the same id or the same call of a run', async () => {
+        await insert('tool_executions', executionRow({ id: 'a', run_id: 'run', step: 0, call_index: 0 }));
+        const sameId = insert('tool_executions', executionRow({ id: 'a' }));
+        const sameCall = insert(
+          'tool_executions',
+          executionRow({ id: 'b', run_id: 'run', step: 0, call_index: 0 }),
+        );
+        await expect(sameId).rejects.toBeInstanceOf(DuplicateRow);
+        await expect(sameCall).rejects.toBeInstanceOf(DuplicateRow);
+        await insert('tool_executions', executionRow({ id: 'c' }), executionRow({ id: 'd' }));
+      });
+
+      it('refuses a second message in the same place', async () => {
+        await insert('messages', messageRow({ id: 'a', position: 1 }));
+        await expect(insert('messages', messageRow({ id: 'b', position: 1 }))).rejects.toBeInstanceOf(
+          DuplicateRow,
+        );
+      });
+
+      it('lets a unit go on after a duplicate that it expected', async () => {
+        await insert('tool_executions', executionRow());
+        const found = await store.write(function* (tx) {
+          try {
+            yield* tx.insert('tool_executions', executionRow({ tool_name: 'other' }));
+          } catch (error) {
+            if (!(error instanceof DuplicateRow)) throw error;
+          }
+          yield* tx.update('tool_executions', 'tool', { attempt: 2 });
+          return yield* tx.get('tool_executions', 'tool');
+        });
+        expect(found).toEqual(executionRow({ attempt: 2 }));
+      });
+    });
+
+    describe('units of writing', () => {
+      it('[EX-2] undoes rows, events and audit rows of a unit that throws', async () => {
+        await insert('tool_executions', executionRow());
+        await announce('ada', { events: [event(1)], audit: [entry(1)] });
+        hints.length = 0;
+        const failing = store.write(function* (tx) {
+          yield* tx.insert('payloads', oneRowOfEach().payloads);
+          yield* tx.update('tool_executions', 'tool', { status: 'executing' });
+          tx.announce('ada', { events: [event(2)], audit: [entry(2)] });
+          throw new Error('no');
+        });
+        await expect(failing).rejects.toThrow('no');
+        const state = await read(function* (tx) {
+          return {
+            execution: yield* tx.get('tool_executions', 'tool'),
+            payload: yield* tx.get('payloads', 'tool'),
+            bounds: yield* tx.eventBounds('ada'),
+            events: (yield* tx.events('ada', 0, 10)).length,
+            audit: (yield* tx.audit('ada', 0, 10)).length,
+          };
+        });
+        expect(state).toEqual({
+          execution: executionRow(),
+          payload: undefined,
+          bounds: { oldest: 1, newest: 1 },
+          events: 1,
+          audit: 1,
+        });
+        expect(hints).toEqual([]);
+      });
+
+      it('[PF-2] does not let a unit that throws disturb those that run with it', async () => {
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 9 }, (_, place) =>
+            store.write(function* (tx) {
+              yield* tx.insert('projects', projectRow({ id: `p${place}` }));
+              tx.announce('ada', { events: [event(place)] });
+              if (place % 3 === 1) throw new Error(`unit ${place}`);
+              return place;
+            }),
+          ),
+        );
+        expect(outcomes.map((outcome) => outcome.status)).toEqual(
+          Array.from({ length: 9 }, (_, place) => (place % 3 === 1 ? 'rejected' : 'fulfilled')),
+        );
+        expect(await ids((tx) => tx.projectsOf('ada'))).toEqual(['p0', 'p2', 'p3', 'p5', 'p6', 'p8']);
+        const events = await read((tx) => tx.events('ada', 0, 100));
+        expect(events.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6]);
+      });
+
+      it('[AP-2] lets one of two concurrent decisions win', async () => {
+        await insert('approvals', approvalRow());
+        const decide = (status: 'approved' | 'rejected') =>
+          store.write(function* (tx) {
+            const row = yield* tx.get('approvals', 'approval');
+            if (row?.status !== 'pending') return 'too late';
+            yield* tx.update('approvals', 'approval', { status });
+            return 'decided';
+          });
+        const outcomes = await Promise.all(
+          Array.from({ length: 20 }, (_, place) => decide(place % 2 === 0 ? 'approved' : 'rejected')),
+        );
+        expect(outcomes.filter((outcome) => outcome === 'decided')).toHaveLength(1);
+      });
+
+      it('gives each row of concurrent counting units its own number', async () => {
+        await insert('grants', grantRow());
+        await Promise.all(Array.from({ length: 30 }, () => store.write((tx) => tx.countGrantUse('grant'))));
+        expect((await read((tx) => tx.get('grants', 'grant')))?.uses).toBe(30);
+      });
+
+      it('refuses announcements of two people in one unit', async () => {
+        const mixed = store.write(function* (tx) {
+          yield* tx.insert('projects', projectRow());
+          tx.announce('ada', { events: [event(1)] });
+          tx.announce('grace', { events: [event(1)] });
+        });
+        await expect(mixed).rejects.toThrow('one person');
+        expect(await read((tx) => tx.get('projects', 'project'))).toBeUndefined();
+      });
+
+      it('refuses work after it was closed, twice being once', async () => {
+        await store.close();
+        await store.close();
+        await expect(insert('projects', projectRow())).rejects.toThrow('closed');
+        await expect(read((tx) => tx.projectsOf('ada'))).rejects.toThrow('closed');
+      });
+    });
+
+    describe('events', () => {
+      it('[EV-2] numbers them for each person, without gaps and in the order of the commits', async () => {
+        const people = ['ada', 'grace', 'edsger', 'barbara'];
+        const writers = Array.from({ length: 200 }, (_, place) => {
+          const userId = people[place % people.length] as string;
+          return store.write(function* (tx) {
+            yield* tx.insert('projects', projectRow({ id: `p${place}`, user_id: userId }));
+            tx.announce(userId, { events: [event(place), event(place)] });
+            if (place % 10 === 9) throw new Error('every tenth fails');
+          });
+        });
+        const outcomes = await Promise.allSettled(writers);
+        expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(20);
+        for (const [place, userId] of people.entries()) {
+          const events = await read((tx) => tx.events(userId, 0, 1_000));
+          const expected = outcomes.filter(
+            ({ status }, writer) => status === 'fulfilled' && writer % people.length === place,
+          ).length;
+          expect(events.map(({ id }) => id)).toEqual(
+            Array.from({ length: 2 * expected }, (_, index) => index + 1),
+          );
+          // Both events of a unit stand together: no other unit came in between.
+          const halves = events.map((row) => numberOf(row.event));
+          expect(halves.filter((_, index) => index % 2 === 0)).toEqual(
+            halves.filter((_, index) => index % 2 === 1),
+          );
+        }
+      });
+
+      it('[EV-2] tells the bus after the commit, in order, so that a listener never misses one', async () => {
+        await Promise.all(
+          Array.from({ length: 50 }, (_, place) => announce('ada', { events: [event(place)] })),
+        );
+        await expect.poll(() => newestOf(hints, 'ada')).toBe(50);
+        let last = 0;
+        for (const hint of hints) {
+          if (hint.kind !== 'events') continue;
+          expect(hint.newest).toBeGreaterThan(last);
+          // Events that are passed along follow those before; otherwise who listens reads them.
+          if (hint.events !== undefined) {
+            expect(hint.events.map(({ id }) => id)).toEqual([hint.newest]);
+            expect(hint.newest).toBe(last + 1);
+          }
+          last = hint.newest;
+        }
+        expect(last).toBe(50);
+      });
+
+      it('[EV-2] reads on from any id, and gives more than one page', async () => {
+        await announce('ada', { events: Array.from({ length: 40 }, (_, place) => event(place)) });
+        const page = await read((tx) => tx.events('ada', 30, 5));
+        expect(page.map(({ id }) => id)).toEqual([31, 32, 33, 34, 35]);
+        expect(page[0]).toEqual({
+          user_id: 'ada',
+          id: 31,
+          project_id: 'project',
+          event: event(30).event,
+          created_at: expect.any(Number),
+        });
+        expect(await read((tx) => tx.events('ada', 40, 5))).toEqual([]);
+        expect(await read((tx) => tx.eventBounds('ada'))).toEqual({ oldest: 1, newest: 40 });
+        expect(await read((tx) => tx.eventBounds('grace'))).toEqual({ oldest: 0, newest: 0 });
+      });
+    });
+
+    describe('the audit log', () => {
+      it('[DA-4] chains the rows of each person by their hashes', async () => {
+        expect(await read((tx) => tx.auditHead('ada'))).toEqual({ seq: 0, hash: auditGenesis });
+        await announce('ada', { audit: [entry(1), entry(2)] });
+        await announce('grace', { audit: [entry(1)] });
+        await Promise.all([3, 4, 5].map((number) => announce('ada', { audit: [entry(number)] })));
+        const rows = await read((tx) => tx.audit('ada', 0, 100));
+        expect(rows.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+        expectChain(rows);
+        expectChain(await read((tx) => tx.audit('grace', 0, 100)));
+        expect(await read((tx) => tx.auditHead('ada'))).toEqual({ seq: 5, hash: rows.at(-1)?.hash });
+        expect((await read((tx) => tx.audit('ada', 2, 2))).map(({ seq }) => seq)).toEqual([3, 4]);
+      });
+    });
+
+    describe('queries', () => {
+      it('finds projects and sessions of a person, oldest first', async () => {
+        await insert(
+          'projects',
+          projectRow({ id: 'b', created_at: 2 }),
+          projectRow({ id: 'a', created_at: 3 }),
+          projectRow({ id: 'c', created_at: 1, user_id: 'grace' }),
+        );
+        await insert(
+          'sessions',
+          sessionRow({ id: 'b', created_at: 2 }),
+          sessionRow({ id: 'a', created_at: 3 }),
+          sessionRow({ id: 'c', project_id: 'other' }),
+          sessionRow({ id: 'd', user_id: 'grace' }),
+        );
+        expect(await ids((tx) => tx.projectsOf('ada'))).toEqual(['b', 'a']);
+        expect(await ids((tx) => tx.sessionsOf('ada', 'project'))).toEqual(['b', 'a']);
+      });
+
+      it('pages through the messages of a session', async () => {
+        const positions = [3, 1, 2, 5, 4];
+        await insert(
+          'messages',
+          ...positions.map((position) => messageRow({ id: `m${position}`, position })),
+          messageRow({ id: 'other', session_id: 'other', position: 9 }),
+        );
+        expect(await ids((tx) => tx.messagesOf('session', { limit: 2 }))).toEqual(['m1', 'm2']);
+        expect(await ids((tx) => tx.messagesOf('session', { after: 2, limit: 9 }))).toEqual([
+          'm3',
+          'm4',
+          'm5',
+        ]);
+        expect(await read((tx) => tx.lastPosition('session'))).toBe(5);
+        expect(await read((tx) => tx.lastPosition('empty'))).toBe(0);
+      });
+
+      it('finds runs that nobody holds, and the active one of a session', async () => {
+        await insert(
+          'runs',
+          runRow({ id: 'held', lease_until: 100, session_id: 'one' }),
+          runRow({ id: 'lapsed', lease_until: 50, session_id: 'two' }),
+          runRow({ id: 'free', lease_owner: null, lease_until: null, session_id: 'three' }),
+          runRow({ id: 'ended', lease_until: 50, status: 'completed', session_id: 'two' }),
+        );
+        expect((await ids((tx) => tx.orphanedRuns(50, 10))).sort()).toEqual(['free', 'lapsed']);
+        expect(await ids((tx) => tx.orphanedRuns(50, 1))).toHaveLength(1);
+        const taken = await store.write((tx) => tx.orphanedRuns(100, 10));
+        expect(taken.map(({ id }) => id).sort()).toEqual(['free', 'held', 'lapsed']);
+        expect((await read((tx) => tx.activeRunOf('two')))?.id).toBe('lapsed');
+        expect(await read((tx) => tx.activeRunOf('four'))).toBeUndefined();
+      });
+
+      it('finds calls by their run, their runner and their state', async () => {
+        await insert(
+          'tool_executions',
+          executionRow({
+            id: 'a',
+            run_id: 'run',
+            step: 1,
+            call_index: 0,
+            status: 'completed',
+            runner_id: 'r',
+          }),
+          executionRow({
+            id: 'b',
+            run_id: 'run',
+            step: 1,
+            call_index: 1,
+            status: 'executing',
+            runner_id: 'r',
+          }),
+          executionRow({ id: 'c', status: 'approved', runner_id: 'r', created_at: 2 }),
+          executionRow({ id: 'd', status: 'approved', runner_id: null }),
+          executionRow({ id: 'e', status: 'awaiting_approval', runner_id: null }),
+          executionRow({ id: 'f', status: 'approved', runner_id: null, user_id: 'grace' }),
+        );
+        expect((await read((tx) => tx.executionOfCall('run', 1, 1)))?.id).toBe('b');
+        expect((await store.write((tx) => tx.executionOfCall('run', 1, 0)))?.id).toBe('a');
+        expect(await read((tx) => tx.executionOfCall('run', 2, 0))).toBeUndefined();
+        expect(await ids((tx) => tx.openExecutionsOf('r'))).toEqual(['c', 'b']);
+        expect(await ids((tx) => tx.unassignedExecutions('ada'))).toEqual(['d']);
+        expect(await ids((tx) => tx.executionsIn(['approved', 'executing']))).toEqual(['c', 'b', 'd', 'f']);
+        expect(await ids((tx) => tx.executionsIn(['completed']))).toEqual(['a']);
+        expect(await ids((tx) => tx.executionsIn([]))).toEqual([]);
+      });
+
+      it('finds pending approvals of a person, of a session and by their deadline', async () => {
+        await insert('approvals', approvalRow({ id: 'late', deadline_at: 30, created_at: 1 }));
+        await insert('approvals', approvalRow({ id: 'soon', deadline_at: 10, created_at: 2 }));
+        await insert('approvals', approvalRow({ id: 'decided', deadline_at: 5, status: 'approved' }));
+        await insert(
+          'approvals',
+          approvalRow({ id: 'hers', deadline_at: 20, user_id: 'grace', session_id: 's2' }),
+        );
+        expect(await ids((tx) => tx.pendingApprovals('ada'))).toEqual(['late', 'soon']);
+        expect(await read((tx) => tx.countPendingApprovals('session'))).toBe(2);
+        expect(await read((tx) => tx.soonestDeadlines(2))).toEqual([
+          { id: 'soon', deadline_at: 10 },
+          { id: 'hers', deadline_at: 20 },
+        ]);
+        expect(await read((tx) => tx.peekApproval('soon'))).toEqual({ tool_id: 'tool' });
+        expect(await read((tx) => tx.peekApproval('nothing'))).toBeUndefined();
+      });
+
+      it('[AP-4] finds grants that are live', async () => {
+        await insert(
+          'grants',
+          grantRow({ id: 'a', created_at: 1 }),
+          grantRow({ id: 'b', created_at: 2, expires_at: 101 }),
+          grantRow({ id: 'c', created_at: 3, expires_at: 100 }),
+          grantRow({ id: 'd', created_at: 4, revoked_at: 50 }),
+          grantRow({ id: 'e', created_at: 5, project_id: 'other' }),
+          grantRow({ id: 'f', user_id: 'grace' }),
+        );
+        expect(await ids((tx) => tx.liveGrants('ada', 'project', 100))).toEqual(['a', 'b']);
+        expect(await ids((tx) => tx.grantsOf('ada'))).toEqual(['a', 'b', 'c', 'd', 'e']);
+      });
+
+      it('finds runners and tokens of a person', async () => {
+        await insert(
+          'runners',
+          runnerRow({ id: 'b' }),
+          runnerRow({ id: 'a' }),
+          runnerRow({ id: 'c', user_id: 'x' }),
+        );
+        await insert('tokens', tokenRow({ id: 'b', created_at: 1 }), tokenRow({ id: 'a', created_at: 2 }));
+        expect(await ids((tx) => tx.runnersOf('ada'))).toEqual(['a', 'b']);
+        expect(await ids((tx) => tx.tokensOf('ada'))).toEqual(['b', 'a']);
+      });
+
+      it('[AG-3] counts how often a call was rejected in a session', async () => {
+        await insert(
+          'tool_executions',
+          executionRow({ id: 'a', status: 'rejected', params_digest: 'x' }),
+          executionRow({ id: 'b', status: 'rejected', params_digest: 'x' }),
+          executionRow({ id: 'c', status: 'rejected', params_digest: 'y' }),
+          executionRow({ id: 'd', status: 'completed', params_digest: 'x' }),
+          executionRow({ id: 'e', status: 'rejected', params_digest: 'x', session_id: 'other' }),
+        );
+        expect(await read((tx) => tx.countRejections('session', 'x'))).toBe(2);
+      });
+
+      it('[OB-1] counts calls and times for each tool', async () => {
+        const times = [10, 20, 30, 40];
+        await insert(
+          'approvals',
+          approvalRow({ id: 'ap', created_at: 100, decided_at: 600, status: 'approved' }),
+        );
+        await insert(
+          'tool_executions',
+          ...times.map((ms, place) =>
+            executionRow({ id: `r${place}`, status: 'completed', execution_time_ms: ms }),
+          ),
+          executionRow({ id: 'f', status: 'failed', approval_id: 'ap' }),
+          executionRow({ id: 'w1', tool_name: 'write_file', status: 'rejected' }),
+          executionRow({ id: 'w2', tool_name: 'write_file', status: 'timeout' }),
+          executionRow({ id: 'w3', tool_name: 'write_file', status: 'executing' }),
+          executionRow({ id: 'old', tool_name: 'write_file', created_at: 1 }),
+          executionRow({ id: 'hers', user_id: 'grace' }),
+        );
+        expect(await read((tx) => tx.metrics('ada', 1_000))).toEqual([
+          {
+            tool_name: 'read_file',
+            total_calls: 5,
+            success_count: 4,
+            error_count: 1,
+            rejected_count: 0,
+            avg_execution_time_ms: 25,
+            p50_execution_time_ms: 20,
+            p95_execution_time_ms: 40,
+            avg_approval_wait_ms: 500,
+            p95_approval_wait_ms: 500,
+          },
+          {
+            tool_name: 'write_file',
+            total_calls: 3,
+            success_count: 0,
+            error_count: 1,
+            rejected_count: 1,
+            avg_execution_time_ms: null,
+            p50_execution_time_ms: null,
+            p95_execution_time_ms: null,
+            avg_approval_wait_ms: null,
+            p95_approval_wait_ms: null,
+          },
+        ]);
+      });
+    });
+
+    describe('history', () => {
+      it('[RE-2] pages back through calls of the same millisecond without losing or repeating one', async () => {
+        await insert(
+          'tool_executions',
+          ...Array.from({ length: 25 }, (_, place) =>
+            executionRow({ id: `t${String(place).padStart(2, '0')}`, created_at: Math.floor(place / 10) }),
+          ),
+          executionRow({ id: 'hers', user_id: 'grace' }),
+        );
+        const pages: string[][] = [];
+        let before: HistoryFilter['before'];
+        for (;;) {
+          const cursor = before === undefined ? {} : { before };
+          const page = await read((tx) => tx.history('ada', { ...cursor, limit: 7 }));
+          const last = page.at(-1);
+          if (last === undefined) break;
+          pages.push(page.map(({ id }) => id));
+          before = { createdAt: last.created_at, id: last.id };
+        }
+        expect(pages.map((page) => page.length)).toEqual([7, 7, 7, 4]);
+        expect(pages.flat()).toEqual(
+          Array.from({ length: 25 }, (_, place) => `t${String(24 - place).padStart(2, '0')}`),
+        );
+      });
+
+      const filters: readonly (readonly [string, Omit<HistoryFilter, 'limit'>, readonly string[]])[] = [
+        ['nothing', {}, ['f', 'e', 'd', 'c', 'b', 'a']],
+        ['project', { projectId: 'p2' }, ['b']],
+        ['session', { sessionId: 's2' }, ['c']],
+        ['run', { runId: 'run' }, ['d']],
+        ['tool', { toolName: 'git_push' }, ['e']],
+        ['an unusual state', { status: 'rejected' }, ['e']],
+        ['an open state', { status: 'approved' }, ['b']],
+        ['the usual state', { status: 'completed' }, ['f', 'd', 'c', 'a']],
+        ['high risk', { riskLevel: 'HIGH' }, ['e']],
+        ['low risk', { riskLevel: 'LOW' }, ['f', 'd', 'c', 'b', 'a']],
+        ['who asked', { requestedBy: 'agent' }, ['f']],
+        ['since', { since: 5 }, ['f', 'e']],
+        ['until', { until: 3 }, ['b', 'a']],
+        ['between', { since: 2, until: 5 }, ['d', 'c', 'b']],
+        ['before', { before: { createdAt: 3, id: 'c' } }, ['b', 'a']],
+        ['several', { riskLevel: 'HIGH', toolName: 'git_push', status: 'rejected', since: 1 }, ['e']],
+        ['what does not meet', { toolName: 'git_push', requestedBy: 'agent' }, []],
+      ];
+      it.each(filters)('[RE-2] filters by %s', async (_, filter, expected) => {
+        await insert(
+          'tool_executions',
+          executionRow({ id: 'a', created_at: 1, status: 'completed' }),
+          executionRow({ id: 'b', created_at: 2, project_id: 'p2' }),
+          executionRow({ id: 'c', created_at: 3, session_id: 's2', status: 'completed' }),
+          executionRow({
+            id: 'd',
+            created_at: 4,
+            run_id: 'run',
+            step: 0,
+            call_index: 0,
+            status: 'completed',
+          }),
+          executionRow({
+            id: 'e',
+            created_at: 5,
+            tool_name: 'git_push',
+            status: 'rejected',
+            risk_level: 'HIGH',
+          }),
+          executionRow({ id: 'f', created_at: 6, requested_by: 'agent', status: 'completed' }),
+        );
+        expect(await ids((tx) => tx.history('ada', { ...filter, limit: 50 }))).toEqual(expected);
+      });
+    });
+
+    it('[AP-10] keeps everything when it is opened again', async ({ skip }) => {
+      if (opened.reopen === undefined) return skip('nothing outlives this store');
+      await store.write(function* (tx) {
+        yield* tx.insert('approvals', approvalRow());
+        tx.announce('ada', { events: [event(1)], audit: [entry(1)] });
+      });
+      store = await opened.reopen();
+      expect(await ids((tx) => tx.pendingApprovals('ada'))).toEqual(['approval']);
+      await announce('ada', { events: [event(2)], audit: [entry(2)] });
+      expect((await read((tx) => tx.events('ada', 0, 10))).map(({ id }) => id)).toEqual([1, 2]);
+      expectChain(await read((tx) => tx.audit('ada', 0, 10)));
+    });
+
+    it('[AP-3] has a clock that does not go back', async () => {
+      const times = Array.from({ length: 1_000 }, () => store.now());
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      expect(times.every(Number.isSafeInteger)).toBe(true);
+    });
+  });
+}
+
+/** An event that carries a number; which one it is does not matter to a store. */
+function event(number: number): NonNullable<Announcement['events']>[number] {
+  const data = { state: 'idle', run_id: null, session_id: 'session', project_id: 'project', number };
+  return { projectId: 'project', event: { event: 'agent.state', data } as unknown as CountersignEvent };
+}
+
+const numberOf = (stored: CountersignEvent): unknown =>
+  (stored as unknown as { data: { number: number } }).data.number;
+
+const entry = (number: number): NonNullable<Announcement['audit']>[number] => ({
+  action: 'approval.approved',
+  subject: `approval-${number}`,
+  data: { zebra: number, device: 'phone', nested: { b: [1, null], a: 'ä' } },
+});
+
+function newestOf(hints: readonly Hint[], userId: string): number {
+  return hints.reduce(
+    (newest, hint) =>
+      hint.kind === 'events' && hint.userId === userId ? Math.max(newest, hint.newest) : newest,
+    0,
+  );
+}
+
+function expectChain(rows: readonly AuditRow[]): void {
+  let previous = auditGenesis;
+  for (const row of rows) {
+    expect(row.previous_hash).toBe(previous);
+    expect(row.hash).toBe(auditHash(row));
+    previous = row.hash;
+  }
+}
