@@ -140,11 +140,16 @@ function changeDirectory({ run, name, args }: ProgramCall): readonly string[] {
   state.enter(
     target.startsWith('/')
       ? [normalize(target)]
-      : bounded(before.map((directory) => normalize(`${directory}/${target}`))),
+      : bounded([...new Set(before.map((directory) => below(directory, target)))]),
   );
   const isSure = /^[./]*$/.test(target) || target === run.home || directoryExists(run, target);
   if (!isSure) state.mayHaveStayed = before;
   return [''];
+}
+
+/** A path that no system would accept is not followed. */
+function below(directory: string, target: string): string {
+  return directory.length + target.length > 1_024 ? `/${TOO_MANY}` : normalize(`${directory}/${target}`);
 }
 
 function directoryExists(run: ShellRun, target: string): boolean {

@@ -1,6 +1,6 @@
 import { hasLong, readOptions } from './call-options.ts';
 import { findsEverything } from './find-call.ts';
-import { hasHole, hasPattern, TOO_MANY } from './marks.ts';
+import { hasHole, hasPattern } from './marks.ts';
 import { isDevice, isStarOnly, protectionOf, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
 
@@ -412,8 +412,10 @@ function findRemoved(call: ProgramCall, counts: (kind: Kind) => boolean): string
     const recursive =
       name !== 'rm' || options.flags.has('r') || options.flags.has('R') || hasLong(options, 'recursive', 1);
     return options.operands.find((word) => {
-      if (word.startsWith(TOO_MANY)) run.tooComplex('what it removes has too many values');
-      return resolvePlaces(run, word).some(
+      const places = resolvePlaces(run, word);
+      if (places.some((place) => /^\/?\uFDD6/.test(place)))
+        run.tooComplex('what it removes has too many values');
+      return places.some(
         (place) => (recursive || isStarOnly(lastPart(place))) && counts(protectionOf(run, place)),
       );
     });
@@ -470,7 +472,7 @@ function findDevice({ run, name, args }: ProgramCall): string | undefined {
 function findFormat({ name, args }: ProgramCall): string | undefined {
   if (/^(mkfs(\..+)?|mke2fs|mkswap|newfs(_.+)?|mkdosfs|mkntfs|mkexfatfs|blkdiscard|mkudffs)$/.test(name))
     return name;
-  const words = args.join(' ');
+  const words = args.join(' ').slice(0, 1_000);
   const sub: Readonly<Record<string, RegExp>> = {
     cryptsetup: /\b(luksFormat|erase|luksErase|reencrypt)\b/,
     zpool: /\b(destroy|create|labelclear)\b/,
@@ -485,7 +487,7 @@ function findFormat({ name, args }: ProgramCall): string | undefined {
   };
   if (['lvremove', 'vgremove', 'pvremove', 'pvcreate', 'sfdisk', 'cfdisk', 'gdisk'].includes(name))
     return args.includes('-l') ? undefined : name;
-  return sub[name]?.test(words) ? `${name} ${words}` : undefined;
+  return Object.hasOwn(sub, name) && sub[name]?.test(words) ? `${name} ${words}` : undefined;
 }
 
 function findSetuid({ name, args }: ProgramCall): string | undefined {

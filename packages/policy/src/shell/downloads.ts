@@ -41,7 +41,7 @@ export function needsNetwork({ name, args }: ProgramCall): boolean {
   if (FETCHERS.test(name) || NETWORK_PROGRAMS.test(name)) return true;
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
-  const subcommands = NETWORK_SUBCOMMANDS[name];
+  const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
   const subcommand = args.find((word) => !word.startsWith('-'));
   if (name === 'yarn' && subcommand === undefined) return true;
   return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);

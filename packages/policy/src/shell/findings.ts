@@ -81,7 +81,7 @@ const BASE: Reason = { rule: 'SHELL', why: 'runs a shell line, which can do anyt
 function uniqueInARow(commands: readonly SimpleCommand[]): SimpleCommand[] {
   const seen = new Set<string>();
   return commands.filter(({ words }) => {
-    const key = JSON.stringify(words.map((word) => word ?? null));
+    const key = words.map((word) => (word === undefined ? '\u0000' : word.slice(0, 200))).join('\u0001');
     return !seen.has(key) && seen.add(key);
   });
 }

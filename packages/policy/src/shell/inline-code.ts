@@ -91,7 +91,8 @@ function literalLists(code: string, literals: readonly StringLiteral[]): string[
   let list: string[] = [];
   for (const [index, literal] of literals.entries()) {
     const before = literals[index - 1];
-    const follows = before && /^[\s,[\](]*,[\s,[\](]*$/.test(code.slice(before.end, literal.start));
+    const between = before ? code.slice(before.end, literal.start) : '';
+    const follows = between.length < 40 && /^[\s,[\](]*,[\s,[\](]*$/.test(between);
     if (!follows) {
       if (list.length > 1) lists.push(list);
       list = [];

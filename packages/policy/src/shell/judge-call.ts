@@ -321,7 +321,7 @@ function judgeLater(call: ProgramCall): readonly string[] {
   if (args.some((word) => /^-[lcq]$/.test(word))) return [UNKNOWN];
   run.findings.warn(warnings.later, name);
   for (const text of run.stdin ?? []) {
-    const code = name === 'crontab' ? text.replace(/^(\s*\S+){5}\s/gm, '') : text;
+    const code = name === 'crontab' ? text.replace(/^\s{0,9}(?:\S+[ \t]+){5}/gm, '') : text;
     run.perhaps(() => judgeCode(run, code, { subshell: true }));
   }
   checkOperands(call);

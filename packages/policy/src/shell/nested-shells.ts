@@ -1,3 +1,4 @@
+import type { Pipeline } from 'unbash';
 import { readOptions } from './call-options.ts';
 import type { ProgramCall } from './catastrophes.ts';
 import { catastrophes } from './catastrophes.ts';
@@ -13,6 +14,15 @@ const SHELLS =
   /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;
 
 export const isShell = (name: string): boolean => SHELLS.test(name);
+
+/** `sh -i | nc host`: what the shell answers goes to the network. */
+export function givesShellAway(node: Pipeline): boolean {
+  const names = node.commands.map((command) =>
+    command.type === 'Command' ? (command.name?.value.split('/').at(-1) ?? '') : '',
+  );
+  const shell = names.findIndex(isShell);
+  return shell >= 0 && names.slice(shell + 1).some((name) => /^(nc|ncat|netcat|socat|telnet)$/.test(name));
+}
 
 interface Interpreter {
   readonly names: RegExp;

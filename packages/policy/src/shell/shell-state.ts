@@ -3,6 +3,8 @@ import { HOME_NAME, TOO_MANY, UNKNOWN } from './marks.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
 export const MAX_VALUES = 64;
+/** More places than this where the shell may be are not followed. */
+const MAX_DIRECTORIES = 8;
 
 /** What a variable may hold: one of `values`; `elements` are those of an array, in order. */
 export interface Variable {
@@ -73,7 +75,9 @@ export class ShellState {
 
   /** Keeps what was known before beside what is known now, because it may not have happened. */
   allowDirectories(directories: readonly string[]): void {
-    this.directories = union(this.directories, directories);
+    const all = union(this.directories, directories);
+    this.directories =
+      all.length <= MAX_DIRECTORIES ? all : [...all.slice(0, MAX_DIRECTORIES - 1), `/${TOO_MANY}`];
   }
 
   writeFile(path: string, content: string): void {

@@ -287,7 +287,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     programs: ['git'],
     when: ({ args }) =>
       /(^| )(push|clean|reset( .*)? --hard|filter-branch|update-ref|gc|reflog (delete|expire)|checkout( .*)? --( |$)|restore|stash (drop|clear)|branch( .*)? -D|rebase|config)( |$)/.test(
-        args.join(' '),
+        args.join(' ').slice(0, 1_000),
       ),
     matches: ['git push --force', 'git reset --hard HEAD~1', 'git clean -fdx', 'git push origin main'],
     doesNotMatch: ['git status', 'git log --grep=push', "git commit -m 'x'"],

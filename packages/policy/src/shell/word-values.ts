@@ -15,6 +15,9 @@ import { evaluateParameter, evaluateSimple, type ParameterValue } from './parame
 import type { ShellRun } from './shell-run.ts';
 import { MAX_VALUES } from './shell-state.ts';
 
+/** Longer values than this are not followed. */
+const MAX_TEXT = 131_072;
+
 /** One way a word may come out: the fields that bash passes on, which may be none. */
 export type Reading = readonly string[];
 
@@ -54,7 +57,7 @@ export function evaluateParts(
 }
 
 function evaluateBraces(run: ShellRun, word: Word): readonly Reading[] | undefined {
-  const texts = expandBraces(word.text, MAX_VALUES * 4);
+  const texts = word.text.length > 4_096 ? undefined : expandBraces(word.text, MAX_VALUES * 4);
   if (!texts) return [[TOO_MANY]];
   if (texts.length === 1 && texts[0] === word.text) return undefined;
   let readings: readonly Reading[] = [[]];
@@ -86,6 +89,7 @@ function evaluateFields(run: ShellRun, parts: readonly WordPart[]): readonly Rea
   for (const [index, part] of parts.entries()) {
     if (!run.step()) break;
     const pieces = evaluatePart(run, part, index === 0);
+    if (!pieces.every(({ fields }) => run.mayHandle(fields))) break;
     open = open.flatMap((one) => pieces.map((piece) => append(one, piece, separators)));
     if (open.length > MAX_VALUES) return [[TOO_MANY]];
   }
@@ -100,23 +104,21 @@ interface Piece {
 }
 
 function append(open: Open, piece: Piece, separators: string): Open {
-  let { fields, current } = open;
+  const fields = piece.split || piece.fields.length > 1 ? [...open.fields] : open.fields;
+  let { current } = open;
+  const close = (): void => {
+    if (current !== undefined) (fields as string[]).push(current);
+    current = undefined;
+  };
   for (const [index, field] of piece.fields.entries()) {
-    if (index > 0) {
-      if (current !== undefined) fields = [...fields, current];
-      current = undefined;
-    }
+    if (index > 0) close();
     if (!piece.split) {
-      current = (current ?? '') + field;
+      current = joined(current ?? '', field);
       continue;
     }
-    const words = splitAt(field, separators);
-    for (const [k, word] of words.entries()) {
-      if (k > 0) {
-        if (current !== undefined) fields = [...fields, current];
-        current = undefined;
-      }
-      if (word !== '') current = (current ?? '') + unquoted(word);
+    for (const [k, word] of splitAt(field, separators).entries()) {
+      if (k > 0) close();
+      if (word !== '') current = joined(current ?? '', unquoted(word));
     }
   }
   return { fields, current };
@@ -253,10 +255,13 @@ function tildePath(run: ShellRun, name: string): string {
 }
 
 export function combine(left: readonly string[], right: readonly string[]): readonly string[] {
-  if (left.length === 1 && right.length === 1) return [`${left[0]}${right[0]}`];
+  if (left.length === 1 && right.length === 1) return [joined(left[0] as string, right[0] as string)];
   if (left.length * right.length > MAX_VALUES) return [TOO_MANY];
-  return left.flatMap((a) => right.map((b) => a + b));
+  return left.flatMap((a) => right.map((b) => joined(a, b)));
 }
+
+/** Text that keeps growing (`x=$x$x`) is not followed for ever. */
+const joined = (a: string, b: string): string => (a.length + b.length > MAX_TEXT ? TOO_MANY : a + b);
 
 function joinReadings(left: readonly Reading[], right: readonly Reading[]): readonly Reading[] {
   if (left.length * right.length > MAX_VALUES) return [[TOO_MANY]];

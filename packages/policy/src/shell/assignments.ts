@@ -1,0 +1,32 @@
+import type { Assignment } from 'unbash';
+import type { ShellRun } from './shell-run.ts';
+import { MAX_VALUES } from './shell-state.ts';
+import { noteVariable } from './special-variables.ts';
+import { combine, evaluateText, evaluateWord } from './word-values.ts';
+
+/** Remembers what `name=value`, `name+=value`, `name[i]=value` or `name=(…)` sets. */
+export function assign(run: ShellRun, assignment: Assignment): void {
+  const { name, value, index } = assignment;
+  if (index) for (const text of evaluateText(run, index)) run.walker.expansion(run, text);
+  const { state } = run;
+  if (value.type === 'ArrayValue') {
+    const elements = value.elements.flatMap((word) => {
+      const item = /^\[[^\]]*\]=/.exec(word.text);
+      const fields = evaluateWord(run, word).flat();
+      return item ? fields.map((field) => field.slice(field.indexOf('=') + 1)) : fields;
+    });
+    const old = assignment.append ? (state.variables.get(name)?.elements ?? []) : [];
+    const all = [...old, ...elements].slice(0, MAX_VALUES * 4);
+    state.set(name, { values: [all[0] ?? ''], elements: all });
+    return;
+  }
+  const texts = evaluateText(run, value);
+  noteVariable(run, name, texts);
+  const known = state.variables.get(name);
+  if (index) {
+    const elements = [...(known?.elements ?? known?.values ?? []), ...texts].slice(0, MAX_VALUES * 4);
+    state.set(name, { values: known?.values ?? texts, elements });
+    return;
+  }
+  state.set(name, { values: assignment.append ? combine(known?.values ?? [''], texts) : texts });
+}
