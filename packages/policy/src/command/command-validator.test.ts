@@ -310,8 +310,8 @@ describe('[VA-9] for any input', () => {
     const started = performance.now();
     for (const command of allowedPrograms.keys()) {
       for (const part of ['-', '--a', '*', '[', '{,', '../', ':', '=', '-C', '.env', 'a.', '@', ',', '(']) {
-        validator.check(command, [part.repeat(20_000)]);
-        validator.check(command, Array(5_000).fill(part));
+        validator.check(command, [part.repeat(10_000)]);
+        validator.check(command, Array(1_000).fill(part));
         validator.check(command, [
           `--include=${part.repeat(5_000)}`,
           `--x=${part.repeat(5_000)}`,
@@ -319,6 +319,6 @@ describe('[VA-9] for any input', () => {
         ]);
       }
     }
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
