@@ -1,9 +1,9 @@
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { normalize } from './places.ts';
 import { echoed, printed } from './printed-text.ts';
+import type { ProgramCall } from './program-call.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
 import { noteVariable } from './special-variables.ts';

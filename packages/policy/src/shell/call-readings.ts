@@ -9,6 +9,8 @@ const MAX_READINGS = 32;
 export interface CallArguments {
   /** Every way the command's words may come out, the plainest first. */
   readonly readings: readonly Reading[];
+  /** How many of these are plain; the rest assume that a word comes out empty. */
+  readonly plain: number;
 }
 
 /**
@@ -29,7 +31,7 @@ export function callReadings(run: ShellRun, node: Command): CallArguments {
     }
   }
   const readings = readingsOf(words);
-  return { readings: [...readings, ...readings.flatMap(shorterReadings)] };
+  return { readings: [...readings, ...readings.flatMap(shorterReadings)], plain: readings.length };
 }
 
 function readingsOf(words: readonly (readonly Reading[])[]): readonly Reading[] {

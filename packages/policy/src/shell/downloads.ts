@@ -1,8 +1,8 @@
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { DOWNLOADED, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
 
 /** Programs whose output, or the file they save, comes from the network. */
 const FETCHERS =

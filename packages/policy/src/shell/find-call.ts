@@ -1,6 +1,6 @@
-import type { ProgramCall } from './catastrophes.ts';
 import { UNKNOWN } from './marks.ts';
 import { normalize, type Protection, protectionOf, resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
 
 /** Tests of `find` that narrow nothing down. */
 const NARROWS_NOTHING =

@@ -1,10 +1,10 @@
 import type { Pipeline } from 'unbash';
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { catastrophes } from './catastrophes.ts';
 import { judgeInlineCode } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
+import type { ProgramCall } from './program-call.ts';
 import { checkOptionValues } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
 import type { CodeOptions, ShellRun } from './shell-run.ts';

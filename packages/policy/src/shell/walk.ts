@@ -20,13 +20,14 @@ import { catastrophes } from './catastrophes.ts';
 import { isEndless, noteRecursion, startsWithoutWaiting } from './fork-bomb.ts';
 import { judgeCall } from './judge-call.ts';
 import { asCode, hasHole, UNKNOWN } from './marks.ts';
-import { givesShellAway, isShell } from './nested-shells.ts';
+import { givesShellAway, isInterpreter, isShell } from './nested-shells.ts';
+import { checkFile } from './operands.ts';
 import { applyRedirections, deliver } from './redirections.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
 import { walkTest } from './test-expressions.ts';
 import { warnings } from './warnings.ts';
-import { combine, evaluateText, evaluateWord } from './word-values.ts';
+import { combine, evaluateText, evaluateWord, type Reading } from './word-values.ts';
 
 /** Goes through everything in a script that could execute, in order, and has each simple command judged. */
 export const walker: Walker = {
@@ -303,16 +304,16 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   }
   noteRecursion(run, node, args.readings);
   if (redirected.stdin) run.stdin = redirected.stdin;
-  if (
-    redirected.network &&
-    args.readings.some(([name = '']) => isShell(name.slice(name.lastIndexOf('/') + 1)))
-  ) {
-    run.findings.refuse(catastrophes.remoteShell, 'a shell connected to the network');
+  if (args.readings.some(([name = '']) => executesInput(name.slice(name.lastIndexOf('/') + 1)))) {
+    if (redirected.network) run.findings.refuse(catastrophes.remoteShell, 'a shell connected to the network');
+    if (redirected.input !== undefined) checkFile(run, redirected.input, 'run');
   }
+  const judge = (words: Reading, isGuess: boolean): readonly string[] =>
+    isGuess ? run.findings.quietly(() => judgeCall(run, words)) : judgeCall(run, words);
   let printed: readonly string[] = [];
   for (const [index, words] of args.readings.entries()) {
     if (run.findings.refused) break;
-    const output = index === 0 ? judgeCall(run, words) : run.perhaps(() => judgeCall(run, words));
+    const output = index === 0 ? judgeCall(run, words) : run.perhaps(() => judge(words, index >= args.plain));
     printed = [...printed, ...output];
   }
   run.state.lastArgument = args.readings.map((words) => words.at(-1) ?? '');
@@ -324,6 +325,8 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   run.stdin = stdin;
   return printed;
 }
+
+const executesInput = (name: string): boolean => isShell(name) || isInterpreter(name);
 
 function joinOutput(a: readonly string[], b: readonly string[]): readonly string[] {
   if (b.length === 1 && b[0] === '') return a;

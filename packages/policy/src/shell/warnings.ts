@@ -1,4 +1,4 @@
-import type { ProgramCall } from './catastrophes.ts';
+import type { ProgramCall } from './program-call.ts';
 
 /** Something the person should know before approving. A test runs every example. */
 export interface Warning {
