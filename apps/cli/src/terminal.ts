@@ -30,7 +30,13 @@ export function processTerminal(): Terminal {
         process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
       }),
     writeError: (text) => void process.stderr.write(text),
-    color: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
+    color: wantsColor(),
     interactive: process.stdin.isTTY === true && process.stdout.isTTY === true,
   };
+}
+
+/** The usual signs: NO_COLOR wins, FORCE_COLOR asks for it, else a terminal gets it and a file does not. */
+function wantsColor(): boolean {
+  if (process.env.NO_COLOR !== undefined) return false;
+  return process.env.FORCE_COLOR !== undefined || process.stdout.isTTY === true;
 }

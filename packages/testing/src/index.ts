@@ -1,3 +1,4 @@
+export { realDisk } from '@countersign/tool-runner';
 export {
   meetsExpectation,
   type SecurityCase,
@@ -5,6 +6,5 @@ export {
   securityCases,
   securityFolder,
 } from './security-cases.ts';
-export { realDisk } from '@countersign/tool-runner';
 export { startSwapping } from './swapped-path.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';
