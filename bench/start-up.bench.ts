@@ -1,13 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './run.ts';
 
 const second = 1e9;
+// The grammar is policy's dependency, so it is found from there.
+const grammar = pathToFileURL(
+  createRequire(import.meta.resolve('@countersign/policy')).resolve('unbash'),
+).href;
 const launcher = fileURLToPath(new URL('../apps/cli/bin/countersign.mjs', import.meta.url));
 
 /** What starting costs: a bare Node, the shell grammar, the policy, and the command that people type. */
@@ -15,16 +20,15 @@ const startUpBench: Bench = {
   name: 'start-up, a process each time',
   async run(): Promise<readonly Row[]> {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
-    const load = (specifier: string) => () =>
-      node(['--input-type=module', '-e', `await import('${import.meta.resolve(specifier)}')`], folder);
+    const load = (url: string) => () => node(['--input-type=module', '-e', `await import('${url}')`], folder);
     const check = (input: string) => () =>
       node([launcher, 'policy', 'check', '--workspace', folder], folder, input);
     try {
       const rows = await measureSlow(
         {
           'node alone': () => node(['-e', ''], folder),
-          'the shell grammar (unbash)': load('unbash'),
-          'the whole policy': load('@countersign/policy'),
+          'the shell grammar (unbash)': load(grammar),
+          'the whole policy': load(import.meta.resolve('@countersign/policy')),
           'policy check, 1 call': check(calls(1)),
           'policy check, 10,000 calls': check(calls(10_000)),
         },

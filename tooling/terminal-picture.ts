@@ -7,6 +7,9 @@ import { writeFileSync } from 'node:fs';
 import { argv, execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
+/** What sets a style in a terminal; splitting by it leaves the codes at the odd places. */
+const styleSequence = new RegExp(`${String.fromCharCode(27)}\\[(\\d+)m`);
+
 const colors: Readonly<Record<string, string>> = {
   31: '#f07178',
   32: '#a6d189',
@@ -20,6 +23,7 @@ function draw(lines: readonly string[]): string {
   const width = Math.max(...lines.map((line) => plain(line).length)) * 8.45 + 40;
   const text = lines.map((line, i) => `<text x="20" y="${34 + i * lineHeight}">${spans(line)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${lines.length * lineHeight + 36}" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e6e9ef" xml:space="preserve">
+<title>${escapeMarkup(plain(lines[0] ?? ''))}</title>
 <rect width="100%" height="100%" rx="10" fill="#1b1f2a"/>
 ${text.join('\n')}
 </svg>
@@ -31,7 +35,7 @@ function spans(line: string): string {
   let color: string | undefined;
   let bold = false;
   return line
-    .split(/\u001b\[(\d+)m/)
+    .split(styleSequence)
     .map((part, i) => {
       if (i % 2 === 1) {
         if (part === '0') [color, bold] = [undefined, false];
@@ -41,13 +45,17 @@ function spans(line: string): string {
       }
       if (part === '') return '';
       const style = `${color ? ` fill="${color}"` : ''}${bold ? ' font-weight="bold"' : ''}`;
-      return `<tspan${style}>${escape(part)}</tspan>`;
+      return `<tspan${style}>${escapeMarkup(part)}</tspan>`;
     })
     .join('');
 }
 
-const plain = (line: string): string => line.replace(/\u001b\[\d+m/g, '');
-const escape = (text: string): string =>
+const plain = (line: string): string =>
+  line
+    .split(styleSequence)
+    .filter((_, i) => i % 2 === 0)
+    .join('');
+const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const [file, ...args] = argv.slice(2);
