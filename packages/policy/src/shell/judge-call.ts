@@ -118,12 +118,14 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   const definition = run.state.functions.get(name);
   if (!definition) return undefined;
   if (run.calling.includes(name)) return [UNKNOWN];
-  const { positional } = run.state;
+  const { positional, otherPositionals } = run.state;
   run.state.positional = args;
+  run.state.otherPositionals = [];
   run.calling.push(name);
   const printed = run.walker.node(run, definition.body);
   run.calling.pop();
   run.state.positional = positional;
+  run.state.otherPositionals = otherPositionals;
   return printed;
 }
 

@@ -119,7 +119,9 @@ export function runFile(
   }
   if (run.calling.includes(`file ${file}`)) return [UNKNOWN];
   run.calling.push(`file ${file}`);
-  const printed = judgeCode(run, content, { subshell, positional });
+  // a sourced file without words of its own sees `$1`… of the shell that reads it
+  const own = subshell || positional.length > 0 ? { positional } : {};
+  const printed = judgeCode(run, content, { subshell, ...own });
   run.calling.pop();
   return printed;
 }

@@ -1,15 +1,25 @@
 import type { ParameterExpansionPart, Word } from 'unbash';
 import { asNumber } from './arithmetic-value.ts';
-import { hasHole, hasMark, madeFrom, TOO_MANY, UNKNOWN, UNSET_QUOTED, unquoted } from './marks.ts';
+import {
+  hasHole,
+  hasMark,
+  hasPattern,
+  madeFrom,
+  TOO_MANY,
+  UNKNOWN,
+  UNSET_QUOTED,
+  unquoted,
+} from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
-import { bounded, union } from './shell-state.ts';
-import { evaluateParts, evaluateText } from './word-values.ts';
+import { evaluateParts, evaluateText, evaluateWord } from './word-values.ts';
 
 /** One value of a parameter; `separate` when it is a list whose elements stay words of their own (`$@`). */
 export interface ParameterValue {
   readonly fields: readonly string[];
   readonly separate: boolean;
+  /** Already cut into words, as the operand of `${x:-…}` outside quotes is. */
+  readonly isSplit?: boolean;
 }
 
 const one = (text: string): ParameterValue => ({ fields: [text], separate: false });
@@ -21,7 +31,7 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
     case '@':
     case '*':
       if (!state.positional) return [{ fields: [UNKNOWN], separate: true }];
-      return [{ fields: state.positional, separate: name === '@' || state.positional.length === 0 }];
+      return state.positionals().map((fields) => ({ fields, separate: name === '@' }));
     case '0':
       return [one(state.scriptName)];
     case '#':
@@ -36,7 +46,7 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
   }
   if (/^\d+$/.test(name)) {
     if (!state.positional) return [one(UNKNOWN)];
-    return [one(state.positional[Number(name) - 1] ?? '')];
+    return state.positionals().map((fields) => one(fields[Number(name) - 1] ?? ''));
   }
   return values(run, name).map(one);
 }
@@ -116,7 +126,8 @@ function indexed(run: ShellRun, part: ParameterExpansionPart): readonly Paramete
   const elements = variable?.elements ?? values(run, part.parameter);
   if (index[0] === '@' || index[0] === '*') return [{ fields: elements, separate: index[0] === '@' }];
   const at = index.length === 1 ? asNumber(index[0] as string) : undefined;
-  if (at !== undefined && variable?.elements) {
+  const isExact = !variable?.inexact && !elements.some((element) => hasHole(element) || hasPattern(element));
+  if (at !== undefined && variable?.elements && isExact) {
     const element = elements.at(at);
     return [one(element ?? '')];
   }
@@ -138,22 +149,20 @@ function defaulted(
   operand: Word,
   base: readonly ParameterValue[],
 ): readonly ParameterValue[] {
-  const texts = evaluateText(run, operand);
+  const texts = evaluateWord(run, operand).map((fields) => ({ fields, separate: false, isSplit: true }));
   const perhapsEmpty = base.filter(({ fields }) =>
     fields.every((text) => text === '' || text.includes(UNSET_QUOTED)),
   );
   const set = base.filter((value) => !perhapsEmpty.includes(value));
   switch (operator.at(-1)) {
     case '-':
-      return perhapsEmpty.length > 0 ? [...set, ...texts.map(one)] : base;
+      return perhapsEmpty.length > 0 ? [...set, ...texts] : base;
     case '=':
       if (perhapsEmpty.length === 0) return base;
-      run.state.set(part.parameter, { values: texts });
-      return [...set, ...texts.map(one)];
+      run.state.set(part.parameter, { values: texts.map(({ fields }) => fields.join(' ')) });
+      return [...set, ...texts];
     case '+':
-      return set.length > 0
-        ? [...texts.map(one), ...(perhapsEmpty.length > 0 ? [one('')] : [])]
-        : [...texts.map(one), one('')];
+      return set.length > 0 && perhapsEmpty.length === 0 ? texts : [...texts, one('')];
     default:
       return [...set, ...(perhapsEmpty.length > 0 ? [one(UNKNOWN)] : [])]; // `:?` stops where nothing is set
   }
@@ -269,9 +278,3 @@ function recased(text: string, operator: string): string {
     operator.startsWith('^') ? part.toUpperCase() : part.toLowerCase();
   return operator.length === 2 ? change(text) : change(text.slice(0, 1)) + text.slice(1);
 }
-
-/** The values a loop variable or `read` may take, joined with what it may already be. */
-export const mergedValues = (
-  before: readonly string[] | undefined,
-  added: readonly string[],
-): readonly string[] => (before ? union(before, added) : bounded(added));

@@ -10,6 +10,8 @@ const MAX_DIRECTORIES = 8;
 export interface Variable {
   readonly values: readonly string[];
   readonly elements?: readonly string[];
+  /** The order or number of elements is not certain, so that an index may name any of them. */
+  readonly inexact?: boolean;
 }
 
 /**
@@ -26,6 +28,8 @@ export class ShellState {
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
   /** `$1`…; undefined when a function is looked at without a call. */
   positional: readonly string[] | undefined = [];
+  /** What `$1`… may be instead. */
+  otherPositionals: readonly (readonly string[])[] = [];
   scriptName = 'bash';
   lastArgument: readonly string[] = [UNKNOWN];
   /** Where the shell would still be if the last `cd` had failed. */
@@ -65,7 +69,17 @@ export class ShellState {
     );
     if (values.length > before.values.length || elements.length > (before.elements?.length ?? 0))
       this.changes++;
-    this.variables.set(name, elements.length > 0 ? { values, elements } : { values });
+    this.variables.set(name, elements.length > 0 ? { values, elements, inexact: true } : { values });
+  }
+
+  /** Every way `$1`… may be set; none when a function is looked at without a call. */
+  positionals(): readonly (readonly string[])[] {
+    return this.positional ? [this.positional, ...this.otherPositionals] : [];
+  }
+
+  setPositional(words: readonly string[]): void {
+    this.otherPositionals = this.weak > 0 ? this.positionals().slice(0, 16) : [];
+    this.positional = words;
   }
 
   enter(directories: readonly string[]): void {

@@ -63,11 +63,17 @@ function walkCode(run: ShellRun, text: string, options: CodeOptions): readonly s
       return [UNKNOWN];
     }
     const follow = (): readonly string[] => {
-      const { positional, scriptName } = run.state;
+      const { positional, otherPositionals, scriptName } = run.state;
       if (options.scriptName !== undefined) run.state.scriptName = options.scriptName;
-      if (options.positional) run.state.positional = options.positional;
+      if (options.positional) {
+        run.state.positional = options.positional;
+        run.state.otherPositionals = [];
+      }
       const printed = walkScript(run, script);
-      run.state.positional = positional;
+      if (options.subshell || options.positional?.length) {
+        run.state.positional = positional;
+        run.state.otherPositionals = otherPositionals;
+      }
       run.state.scriptName = scriptName;
       return printed;
     };

@@ -46,11 +46,11 @@ export function evaluateText(run: ShellRun, word: Word): readonly string[] {
 export function evaluateParts(
   run: ShellRun,
   parts: readonly (WordPart | DoubleQuotedChild)[],
-  { quoted }: { quoted: boolean },
+  { quoted, inQuotes = false }: { quoted: boolean; inQuotes?: boolean },
 ): readonly string[] {
   let texts: readonly string[] = [''];
   for (const [index, part] of parts.entries()) {
-    const values = joinedValues(run, part, index === 0);
+    const values = joinedValues(run, part, index === 0 && !inQuotes, parts.length === 1);
     texts = combine(texts, quoted ? values : values.map(unquoted));
   }
   return texts;
@@ -88,7 +88,7 @@ function evaluateFields(run: ShellRun, parts: readonly WordPart[]): readonly Rea
   const separators = run.state.variables.get('IFS')?.values.join('') ?? ' \t\n';
   for (const [index, part] of parts.entries()) {
     if (!run.step()) break;
-    const pieces = evaluatePart(run, part, index === 0);
+    const pieces = evaluatePart(run, part, index === 0, parts.length === 1);
     if (!pieces.every(({ fields }) => run.mayHandle(fields))) break;
     open = open.flatMap((one) => pieces.map((piece) => append(one, piece, separators)));
     if (open.length > MAX_VALUES) return [[TOO_MANY]];
@@ -133,7 +133,7 @@ function splitAt(text: string, separators: string): string[] {
   return words;
 }
 
-function evaluatePart(run: ShellRun, part: WordPart, first: boolean): readonly Piece[] {
+function evaluatePart(run: ShellRun, part: WordPart, first: boolean, alone: boolean): readonly Piece[] {
   switch (part.type) {
     case 'DoubleQuoted':
     case 'LocaleString':
@@ -143,13 +143,13 @@ function evaluatePart(run: ShellRun, part: WordPart, first: boolean): readonly P
     case 'ParameterExpansion':
       return evaluateParameter(run, part).map(asUnquotedPiece);
     case 'CommandExpansion':
-      return joinedValues(run, part, first).map((text) => ({ fields: [text], split: true }));
+      return joinedValues(run, part, first, alone).map((text) => ({ fields: [text], split: true }));
     default:
-      return joinedValues(run, part, first).map((text) => ({ fields: [text], split: false }));
+      return joinedValues(run, part, first, alone).map((text) => ({ fields: [text], split: false }));
   }
 }
 
-const asUnquotedPiece = (value: ParameterValue): Piece => ({ fields: value.fields, split: true });
+const asUnquotedPiece = (value: ParameterValue): Piece => ({ fields: value.fields, split: !value.isSplit });
 
 /** Double quotes: one field, except that `"$@"` and `"${a[@]}"` give one for each element. */
 function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): readonly Piece[] {
@@ -177,21 +177,24 @@ function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): reado
 function quotedValues(run: ShellRun, part: DoubleQuotedChild): readonly ParameterValue[] {
   if (part.type === 'SimpleExpansion') return evaluateSimple(run, part.text.slice(1));
   if (part.type === 'ParameterExpansion') return evaluateParameter(run, part);
-  return joinedValues(run, part, false).map((text) => ({ fields: [text], separate: false }));
+  return joinedValues(run, part, false, false).map((text) => ({ fields: [text], separate: false }));
 }
 
 /** Each text a part may be, as one string. */
-function joinedValues(run: ShellRun, part: WordPart, first: boolean): readonly string[] {
+function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: boolean): readonly string[] {
   switch (part.type) {
     case 'Literal':
-      return [first ? withTilde(run, part.text, part.value) : part.value];
+      // `~$x` is no home: the name ends at a slash or at the end of the word
+      return [
+        first && (alone || part.text.includes('/')) ? withTilde(run, part.text, part.value) : part.value,
+      ];
     case 'SingleQuoted':
       return [part.value];
     case 'AnsiCQuoted':
       return [withoutForgedMarks(part.value)];
     case 'DoubleQuoted':
     case 'LocaleString':
-      return evaluateParts(run, part.parts, { quoted: true });
+      return evaluateParts(run, part.parts, { quoted: true, inQuotes: true });
     case 'SimpleExpansion':
       return evaluateSimple(run, part.text.slice(1)).map(({ fields }) => fields.join(' '));
     case 'ParameterExpansion':
