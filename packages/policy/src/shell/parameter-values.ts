@@ -59,8 +59,15 @@ function values(run: ShellRun, name: string): readonly string[] {
   return /^(LC_\w+|BASH_\w+|COMP_\w+|TZ)$/.test(name) ? [UNKNOWN] : [UNSET_QUOTED];
 }
 
-/** `${…}` in all its forms. What cannot be computed is UNKNOWN; whatever executes inside is walked. */
-export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
+/**
+ * `${…}` in all its forms. What cannot be computed is UNKNOWN; whatever executes inside is walked. `splits` says
+ * that it stands outside quotes, where bash cuts the result into words.
+ */
+export function evaluateParameter(
+  run: ShellRun,
+  part: ParameterExpansionPart,
+  { splits }: { splits: boolean },
+): readonly ParameterValue[] {
   const { operation } = part;
   if (operation?.type === 'Names') return [one(UNKNOWN)];
   const base = part.prefix === '!' ? indirect(run, part) : indexed(run, part);
@@ -70,7 +77,7 @@ export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): 
   if (!operation) return base;
   switch (operation.type) {
     case 'Default':
-      return defaulted(run, part, operation.operator, operation.operand, base);
+      return defaulted(run, part, operandValues(run, operation.operand, splits), operation.operator, base);
     case 'Remove': {
       if (operation.operand.parts?.some((piece) => piece.type === 'Glob' && piece.kind === 'bracket')) {
         evaluateText(run, operation.operand);
@@ -96,7 +103,8 @@ export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): 
     case 'Slice': {
       const offset = numberOf(run, operation.offset);
       const length = operation.length ? numberOf(run, operation.length) : Number.POSITIVE_INFINITY;
-      return base.map((value) => sliced(value, offset, length));
+      const isPositional = part.parameter === '@' || part.parameter === '*';
+      return base.map((value) => sliced(value, offset, length, isPositional));
     }
     case 'CaseModification': {
       if (operation.operand) evaluateText(run, operation.operand);
@@ -142,14 +150,25 @@ function indirect(run: ShellRun, part: ParameterExpansionPart): readonly Paramet
   });
 }
 
+/** The operand of `${x:-…}`. Outside quotes its plain text is cut into words and its quoted text is not: both are kept. */
+function operandValues(run: ShellRun, operand: Word, splits: boolean): readonly ParameterValue[] {
+  const texts = evaluateText(run, operand).map(one);
+  const hasQuotes =
+    operand.parts?.some(({ type }) => /Quoted|LocaleString/.test(type)) || operand.text.includes('\\');
+  if (!splits || !hasQuotes) return texts;
+  return [
+    ...evaluateWord(run, operand).map((fields) => ({ fields, separate: false, isSplit: true })),
+    ...texts,
+  ];
+}
+
 function defaulted(
   run: ShellRun,
   part: ParameterExpansionPart,
+  texts: readonly ParameterValue[],
   operator: string,
-  operand: Word,
   base: readonly ParameterValue[],
 ): readonly ParameterValue[] {
-  const texts = evaluateWord(run, operand).map((fields) => ({ fields, separate: false, isSplit: true }));
   const perhapsEmpty = base.filter(({ fields }) =>
     fields.every((text) => text === '' || text.includes(UNSET_QUOTED)),
   );
@@ -258,12 +277,14 @@ function sliced(
   value: ParameterValue,
   offset: number | undefined,
   length: number | undefined,
+  isPositional: boolean,
 ): ParameterValue {
   if (offset === undefined || length === undefined) return one(madeFrom(...value.fields));
   if (value.separate) {
-    // `${@:2}` counts from $1, `${a[@]:1}` from element 0; both readings are kept, the longer first
-    const from = Math.max(0, offset - 1);
-    return { fields: value.fields.slice(from), separate: true };
+    // `${@:2}` counts from $1, `${a[@]:1}` from element 0
+    const from = offset < 0 ? offset : Math.max(0, isPositional ? offset - 1 : offset);
+    const rest = value.fields.slice(from);
+    return { fields: length < 0 ? rest : rest.slice(0, length), separate: true };
   }
   const text = value.fields.join(' ');
   const from = offset < 0 ? text.length + offset : offset;

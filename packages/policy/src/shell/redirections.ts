@@ -43,7 +43,10 @@ export function applyRedirections(run: ShellRun, redirects: readonly Redirection
     for (const target of targets) {
       if (duplicates && /^(\d*-?)$/.test(target)) {
         if (redirect.operator === '>&' && (descriptor ?? 1) === 1 && target !== '1') elsewhere = true;
-        if (run.opensNetwork && Number.parseInt(target, 10) > 2) network = true;
+        if (run.opensNetwork && Number.parseInt(target, 10) > 2) {
+          network = true;
+          if (redirect.operator === '<&') stdin = [DOWNLOADED];
+        }
         continue;
       }
       if (/^\/dev\/(tcp|udp)\//.test(target)) {

@@ -22,7 +22,7 @@ import { judgeCall } from './judge-call.ts';
 import { asCode, hasHole, UNKNOWN } from './marks.ts';
 import { givesShellAway, isInterpreter, isShell } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import { applyRedirections, deliver } from './redirections.ts';
+import { applyRedirections, contentOf, deliver } from './redirections.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
 import { walkTest } from './test-expressions.ts';
@@ -296,7 +296,9 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   const redirected = applyRedirections(run, node.redirects);
   if (!node.name) {
     for (const assignment of assignments) assign(run, assignment);
-    return deliver(run, redirected, NOTHING);
+    // `$(< file)` is the file's content
+    const read = redirected.input === undefined ? NOTHING : [contentOf(run, redirected.input)];
+    return deliver(run, redirected, read);
   }
   const before = run.state.variables;
   let restore: Map<string, { values: readonly string[] } | undefined> | undefined;

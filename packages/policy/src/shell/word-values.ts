@@ -141,7 +141,7 @@ function evaluatePart(run: ShellRun, part: WordPart, first: boolean, alone: bool
     case 'SimpleExpansion':
       return evaluateSimple(run, part.text.slice(1)).map(asUnquotedPiece);
     case 'ParameterExpansion':
-      return evaluateParameter(run, part).map(asUnquotedPiece);
+      return evaluateParameter(run, part, { splits: true }).map(asUnquotedPiece);
     case 'CommandExpansion':
       return joinedValues(run, part, first, alone).map((text) => ({ fields: [text], split: true }));
     default:
@@ -176,7 +176,7 @@ function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): reado
 
 function quotedValues(run: ShellRun, part: DoubleQuotedChild): readonly ParameterValue[] {
   if (part.type === 'SimpleExpansion') return evaluateSimple(run, part.text.slice(1));
-  if (part.type === 'ParameterExpansion') return evaluateParameter(run, part);
+  if (part.type === 'ParameterExpansion') return evaluateParameter(run, part, { splits: false });
   return joinedValues(run, part, false, false).map((text) => ({ fields: [text], separate: false }));
 }
 
@@ -198,7 +198,7 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
     case 'SimpleExpansion':
       return evaluateSimple(run, part.text.slice(1)).map(({ fields }) => fields.join(' '));
     case 'ParameterExpansion':
-      return evaluateParameter(run, part).map(({ fields }) => fields.join(' '));
+      return evaluateParameter(run, part, { splits: false }).map(({ fields }) => fields.join(' '));
     case 'CommandExpansion': {
       const { script } = part;
       if (!script) return [''];
