@@ -12,7 +12,7 @@ import {
 import type { ProgramCall } from './program-call.ts';
 
 /** Something no approval can allow (VA-6). A test runs every example. */
-export interface Catastrophe {
+interface Catastrophe {
   readonly id: string;
   /** Completes "Refused outright: …" for the person. */
   readonly why: string;

@@ -8,7 +8,7 @@ const NARROWS_NOTHING =
 const TAKES_VALUE = /^-(mindepth|maxdepth|type|regextype|user)$/;
 const EXECUTES = /^-(exec|execdir|ok|okdir)$/;
 
-export interface FindCall {
+interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
   readonly takesAll: boolean;

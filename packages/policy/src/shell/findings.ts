@@ -5,7 +5,7 @@ import { readable } from './marks.ts';
 import type { ShellCheck, SimpleCommand } from './shell-check.ts';
 
 /** A rule as far as a finding needs it: which one, and why, in words for the person. */
-export interface FiredRule {
+interface FiredRule {
   readonly id: string;
   readonly why: string;
 }

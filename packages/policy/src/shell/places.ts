@@ -1,5 +1,5 @@
 import { pushComponent } from '../workspace-path.ts';
-import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, readable, STAR } from './marks.ts';
+import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 
@@ -129,6 +129,3 @@ export const isStarOnly = (path: string): boolean =>
   path !== '' &&
   [...path].every((c) => c === STAR || c === ANY_CHARACTER || c === '.' || c === '/') &&
   path.includes(STAR);
-
-/** For the person: `~/x` where the home is not known by name. */
-export const shownPlace = (place: string): string => readable(place);

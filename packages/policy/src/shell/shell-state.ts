@@ -7,7 +7,7 @@ export const MAX_VALUES = 64;
 const MAX_DIRECTORIES = 8;
 
 /** What a variable may hold: one of `values`; `elements` are those of an array, in order. */
-export interface Variable {
+interface Variable {
   readonly values: readonly string[];
   readonly elements?: readonly string[];
   /** The order or number of elements is not certain, so that an index may name any of them. */
@@ -99,7 +99,7 @@ export class ShellState {
   }
 }
 
-export const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
+const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
   b.every((value) => a.includes(value)) ? a : bounded([...new Set([...a, ...b])]);
 
 export const bounded = (values: readonly string[]): readonly string[] =>

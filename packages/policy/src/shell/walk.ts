@@ -50,7 +50,7 @@ function walkScript(run: ShellRun, script: Script): readonly string[] {
   return walkStatements(run, script.commands);
 }
 
-export function refuseSyntax(run: ShellRun, problem: string): void {
+function refuseSyntax(run: ShellRun, problem: string): void {
   run.findings.refuseWith('SHELL_SYNTAX', { problem }, { rule: 'SH-0', why: `does not parse: ${problem}` });
 }
 

@@ -1,7 +1,7 @@
 import type { ProgramCall } from './program-call.ts';
 
 /** Something the person should know before approving. A test runs every example. */
-export interface Warning {
+interface Warning {
   readonly id: string;
   readonly why: string;
   readonly matches: readonly string[];
@@ -9,7 +9,7 @@ export interface Warning {
 }
 
 /** A warning that a program call earns by its words alone. */
-export interface ProgramWarning extends Warning {
+interface ProgramWarning extends Warning {
   readonly programs: readonly string[];
   /** Which calls of these programs; all of them when left out. */
   readonly when?: (call: ProgramCall) => boolean;
