@@ -1,8 +1,7 @@
 import { linkSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultLimits } from '@countersign/protocol';
-import { temporaryWorkspace } from '@countersign/testing';
-import { realDisk } from '@countersign/tool-runner';
+import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';

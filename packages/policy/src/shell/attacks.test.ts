@@ -80,6 +80,11 @@ const DISGUISED = {
   ],
   'values depend on what is empty or on the order': [
     'declare c={ls,rm}; $c -rf /',
+    'IFS=; set -- r m; "$*" -rf /',
+    'IFS=; a=(r m); "${a[*]}" -rf /',
+    'if a; then x=ls; else x=rm; fi; a=($x -rf /); "${a[@]}"',
+    'x={,r\\m}; ${x:2:2} -rf /',
+    'a=($z rm -rf /); "${a[@]}"',
     '[[ a && ( ! -n $(rm -rf /) ) ]]',
     '[[ ! a || b == $(rm -rf /) ]]',
     'echo $((a ? -$(rm -rf /) : 2))',
