@@ -20,7 +20,11 @@ export interface ParameterValue {
   readonly separate: boolean;
   /** Already cut into words, as the operand of `${x:-…}` outside quotes is. */
   readonly isSplit?: boolean;
+  /** What stands between the elements in one text: the first character of IFS for `$*`, else a space. */
+  readonly joiner?: string;
 }
+
+export const joinFields = ({ fields, joiner = ' ' }: ParameterValue): string => fields.join(joiner);
 
 const one = (text: string): ParameterValue => ({ fields: [text], separate: false });
 
@@ -31,7 +35,7 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
     case '@':
     case '*':
       if (!state.positional) return [{ fields: [UNKNOWN], separate: true }];
-      return state.positionals().map((fields) => ({ fields, separate: name === '@' }));
+      return state.positionals().map((fields) => list(run, fields, name));
     case '0':
       return [one(state.scriptName)];
     case '#':
@@ -49,6 +53,12 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
     return state.positionals().map((fields) => one(fields[Number(name) - 1] ?? ''));
   }
   return values(run, name).map(one);
+}
+
+/** `$@` and `${a[@]}`, or `$*` and `${a[*]}`. */
+function list(run: ShellRun, fields: readonly string[], kind: string): ParameterValue {
+  if (kind === '@') return { fields, separate: true };
+  return { fields, separate: false, joiner: run.state.variables.get('IFS')?.values[0]?.slice(0, 1) ?? ' ' };
 }
 
 function values(run: ShellRun, name: string): readonly string[] {
@@ -132,7 +142,11 @@ function indexed(run: ShellRun, part: ParameterExpansionPart): readonly Paramete
   const index = evaluateText(run, part.index);
   const variable = run.state.variables.get(part.parameter);
   const elements = variable?.elements ?? values(run, part.parameter);
-  if (index[0] === '@' || index[0] === '*') return [{ fields: elements, separate: index[0] === '@' }];
+  if (index[0] === '@' || index[0] === '*') {
+    // where the first element is not certain, any of them may be the one that comes first
+    const starts = variable?.inexact ? [...elements.keys()].slice(0, 16) : [0];
+    return starts.map((start) => list(run, elements.slice(start), index[0] as string));
+  }
   const at = index.length === 1 ? asNumber(index[0] as string) : undefined;
   const isExact = !variable?.inexact && !elements.some((element) => hasHole(element) || hasPattern(element));
   if (at !== undefined && variable?.elements && isExact) {

@@ -11,7 +11,7 @@ import {
   VANISHING,
   withoutForgedMarks,
 } from './marks.ts';
-import { evaluateParameter, evaluateSimple, type ParameterValue } from './parameter-values.ts';
+import { evaluateParameter, evaluateSimple, joinFields, type ParameterValue } from './parameter-values.ts';
 import type { ShellRun } from './shell-run.ts';
 import { MAX_VALUES } from './shell-state.ts';
 
@@ -159,9 +159,9 @@ function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): reado
     const values = quotedValues(run, part);
     onlyList &&= values.every((value) => value.separate);
     readings = readings.flatMap((before) =>
-      values.map(({ fields, separate }) => {
-        if (!separate) return [...before.slice(0, -1), (before.at(-1) ?? '') + fields.join(' ')];
-        const [head = '', ...tail] = fields;
+      values.map((value) => {
+        if (!value.separate) return [...before.slice(0, -1), (before.at(-1) ?? '') + joinFields(value)];
+        const [head = '', ...tail] = value.fields;
         return [...before.slice(0, -1), (before.at(-1) ?? '') + head, ...tail];
       }),
     );
@@ -196,9 +196,9 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
     case 'LocaleString':
       return evaluateParts(run, part.parts, { quoted: true, inQuotes: true });
     case 'SimpleExpansion':
-      return evaluateSimple(run, part.text.slice(1)).map(({ fields }) => fields.join(' '));
+      return evaluateSimple(run, part.text.slice(1)).map(joinFields);
     case 'ParameterExpansion':
-      return evaluateParameter(run, part, { splits: false }).map(({ fields }) => fields.join(' '));
+      return evaluateParameter(run, part, { splits: false }).map(joinFields);
     case 'CommandExpansion': {
       const { script } = part;
       if (!script) return [''];
@@ -218,9 +218,9 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
     case 'ExtendedGlob':
       if (part.parts) evaluateParts(run, part.parts, { quoted: true });
       return [STAR];
-    case 'BraceExpansion':
-      if (part.parts) evaluateParts(run, part.parts, { quoted: true });
-      return [part.text];
+    case 'BraceExpansion': // where braces are not expanded, they are text like any other
+      if (part.parts) return evaluateParts(run, part.parts, { quoted: true }).map((text) => `{${text}}`);
+      return [part.text.replace(/\\(.)/gs, '$1')];
   }
 }
 
