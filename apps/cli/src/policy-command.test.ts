@@ -2,6 +2,7 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import {
   meetsExpectation,
@@ -10,6 +11,8 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { main } from './main.ts';
+import type { Terminal } from './terminal.ts';
 
 const launcher = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url));
 let workspace: TemporaryWorkspace;
@@ -24,8 +27,35 @@ afterAll(() => {
   rmSync(scratch, { recursive: true });
 });
 
-/** Runs the real command in a real process, as its user would. */
-function countersign(args: readonly string[], input: string | Buffer = ''): SpawnSyncReturns<string> {
+/** Runs the command here, with a terminal that only keeps what was written. */
+async function countersign(args: readonly string[], input: string | Buffer = '', typed?: readonly string[]) {
+  const written = { stdout: '', stderr: '' };
+  const terminal: Terminal = {
+    stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+    write: async (text) => {
+      written.stdout += text;
+    },
+    writeError: (text) => {
+      written.stderr += text;
+    },
+    color: false,
+    interactive: typed !== undefined,
+    async *typed() {
+      yield* typed ?? [];
+    },
+  };
+  const [command, action, ...rest] = args;
+  const inWorkspace = action === 'check' || action === 'explain' || action === 'try';
+  const named = inWorkspace && !rest.includes('--workspace') && !rest.includes('--help');
+  const status = await main(
+    named ? [command as string, action, '--workspace', workspace.root, ...rest] : args,
+    terminal,
+  );
+  return { ...written, status };
+}
+
+/** The same in a process of its own, as its user would. */
+function inProcess(args: readonly string[], input: string | Buffer = ''): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, [launcher, ...args], { input, encoding: 'utf8', cwd: workspace.root });
 }
 
@@ -36,13 +66,13 @@ const linesOf = (text: string): unknown[] =>
     .map((line) => JSON.parse(line));
 
 describe('[RK-4] countersign policy check', () => {
-  it('answers each call with one JSON line, in order, with the id it came with', () => {
+  it('answers each call with one JSON line, in order, with the id it came with', async () => {
     const calls = [
       { id: 'a', tool: 'read_file', args: { path: 'README.md' } },
       { tool: 'write_file', args: { path: 'notes.md', content: 'x' } },
       { id: 7, tool: 'execute_command', args: { command: 'rm', args: ['-rf', '/'] } },
     ];
-    const { stdout, stderr, status } = countersign(
+    const { stdout, stderr, status } = await countersign(
       ['policy', 'check', '--workspace', workspace.root],
       calls.map((call) => JSON.stringify(call)).join('\n'),
     );
@@ -63,7 +93,7 @@ describe('[RK-4] countersign policy check', () => {
     ]);
   });
 
-  it('[VA-9] decides the cases of security/ that need no set-up as they expect', () => {
+  it('[VA-9] decides the cases of security/ that need no set-up as they expect', async () => {
     const commands = securityCases('commands').filter(({ input }) => !input.setup);
     const shell = securityCases('shell');
     const calls = [
@@ -78,7 +108,7 @@ describe('[RK-4] countersign policy check', () => {
         args: { command: input.command, cwd: input.cwd },
       })),
     ];
-    const { stdout } = countersign(
+    const { stdout } = await countersign(
       ['policy', 'check'],
       calls.map((call) => JSON.stringify(workspace.fill(call))).join('\n'),
     );
@@ -91,7 +121,7 @@ describe('[RK-4] countersign policy check', () => {
     expect(wrong.map(({ id }) => [id, decided.get(id)])).toEqual([]);
   });
 
-  it('answers rubbish with a code and goes on with the rest: exit status 2, no stack trace', () => {
+  it('answers rubbish with a code and goes on with the rest: exit status 2, no stack trace', async () => {
     const lines = [
       'not json',
       '[1]',
@@ -100,7 +130,7 @@ describe('[RK-4] countersign policy check', () => {
       '{"tool": 5}',
       '{"tool":"read_file","args":[]}',
     ];
-    const { stdout, stderr, status } = countersign(['policy', 'check'], lines.join('\n'));
+    const { stdout, stderr, status } = await countersign(['policy', 'check'], lines.join('\n'));
     expect(status).toBe(2);
     expect(
       (linesOf(stdout) as { decision: string; code?: string }[]).map(
@@ -112,15 +142,15 @@ describe('[RK-4] countersign policy check', () => {
     expect(stderr).not.toMatch(/\bat .*:\d+:\d+/);
   });
 
-  it('survives bytes that are not UTF-8, and an empty input', () => {
-    expect(countersign(['policy', 'check'], Buffer.from([0xff, 0xfe, 0x0a, 0x00])).status).toBe(2);
-    expect(countersign(['policy', 'check'], '')).toMatchObject({ stdout: '', status: 0 });
+  it('survives bytes that are not UTF-8, and an empty input', async () => {
+    expect((await countersign(['policy', 'check'], Buffer.from([0xff, 0xfe, 0x0a, 0x00]))).status).toBe(2);
+    expect(await countersign(['policy', 'check'], '')).toMatchObject({ stdout: '', status: 0 });
   });
 });
 
 describe('[RK-4] countersign policy explain', () => {
-  it('says what happens and why, in words', () => {
-    const { stdout, status } = countersign([
+  it('says what happens and why, in words', async () => {
+    const { stdout, status } = await countersign([
       'policy',
       'explain',
       'write_file',
@@ -134,28 +164,30 @@ describe('[RK-4] countersign policy explain', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('takes a command as it is typed, and JSON', () => {
-    expect(countersign(['policy', 'explain', 'run', 'git', 'push', '--force']).stdout).toContain('HIGH risk');
-    expect(countersign(['policy', 'explain', 'read_file', '{"path": "README.md"}']).stdout).toContain(
+  it('takes a command as it is typed, and JSON', async () => {
+    expect((await countersign(['policy', 'explain', 'run', 'git', 'push', '--force'])).stdout).toContain(
+      'HIGH risk',
+    );
+    expect((await countersign(['policy', 'explain', 'read_file', '{"path": "README.md"}'])).stdout).toContain(
       'LOW risk',
     );
-    expect(countersign(['policy', 'explain', 'shell_exec', 'command=rm -rf /']).stdout).toContain(
+    expect((await countersign(['policy', 'explain', 'shell_exec', 'command=rm -rf /'])).stdout).toContain(
       'Error code SHELL_CATASTROPHE',
     );
   });
 
-  it('prints JSON for programs', () => {
-    const { stdout } = countersign(['policy', 'explain', '--json', 'read_file', 'path=README.md']);
+  it('prints JSON for programs', async () => {
+    const { stdout } = await countersign(['policy', 'explain', '--json', 'read_file', 'path=README.md']);
     expect(linesOf(stdout)).toEqual([expect.objectContaining({ decision: 'LOW' })]);
   });
 
-  it('[AP-7] makes hidden characters visible', () => {
-    const { stdout } = countersign(['policy', 'explain', 'read_file', 'path=a\u202eb\u001b[31m']);
+  it('[AP-7] makes hidden characters visible', async () => {
+    const { stdout } = await countersign(['policy', 'explain', 'read_file', 'path=a\u202eb\u001b[31m']);
     expect(stdout).toContain('a⟨U+202E⟩b⟨U+001B⟩[31m');
     expect(stdout).not.toContain('\u001b[31m');
   });
 
-  it('applies a policy file only when one is named', () => {
+  it('applies a policy file only when one is named', async () => {
     const policy = join(scratch, 'policy.json');
     writeFileSync(
       policy,
@@ -165,10 +197,10 @@ describe('[RK-4] countersign policy explain', () => {
       }),
     );
     const call = ['write_file', 'path=notes.md', 'content=x'];
-    expect(countersign(['policy', 'explain', '--policy', policy, ...call]).stdout).toContain(
+    expect((await countersign(['policy', 'explain', '--policy', policy, ...call])).stdout).toContain(
       'ALLOWED by your own policy',
     );
-    expect(countersign(['policy', 'explain', ...call]).stdout).toContain('MEDIUM risk');
+    expect((await countersign(['policy', 'explain', ...call])).stdout).toContain('MEDIUM risk');
   });
 });
 
@@ -183,16 +215,23 @@ describe('what is typed wrongly', () => {
     [['policy', 'check', 'something'], 'USAGE'],
     [['policy', 'dance'], 'USAGE'],
     [['dance'], 'USAGE'],
-  ])('countersign %j ends with status 2 and %s', (args, code) => {
-    const { stderr, stdout, status } = countersign(args);
+  ])('countersign %j ends with status 2 and %s', async (args, code) => {
+    const { stderr, stdout, status } = await countersign(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^error: .* \\[${code}\\]\\n$`));
   });
 
-  it('a policy file that is not valid changes nothing and says what is wrong', () => {
+  it('a policy file that is not valid changes nothing and says what is wrong', async () => {
     const policy = join(scratch, 'broken.json');
     writeFileSync(policy, '{"version": 1, "rules": [{"id": "x"}]}');
-    const { stderr, status } = countersign(['policy', 'explain', '--policy', policy, 'read_file', 'path=x']);
+    const { stderr, status } = await countersign([
+      'policy',
+      'explain',
+      '--policy',
+      policy,
+      'read_file',
+      'path=x',
+    ]);
     expect([status, stderr]).toEqual([2, expect.stringContaining('[POLICY_INVALID]')]);
   });
 });
@@ -205,14 +244,56 @@ describe('help and a first look', () => {
     [['policy']],
     [['policy', '--help']],
     [['policy', 'explain', '--help']],
-  ])('countersign %j explains itself', (args) => {
-    const { stdout, status } = countersign(args);
+  ])('countersign %j explains itself', async (args) => {
+    const { stdout, status } = await countersign(args);
     expect([status, stdout]).toEqual([0, expect.stringContaining('countersign policy explain')]);
   });
 
-  it('policy try shows decisions on a few calls when nobody is there to type', () => {
-    const { stdout, status } = countersign(['policy', 'try']);
+  it('policy try shows decisions on a few calls when nobody is there to type', async () => {
+    const { stdout, status } = await countersign(['policy', 'try']);
     expect(status).toBe(0);
     expect(stdout.match(/What happens/g)?.length).toBe(5);
+  });
+
+  it('policy try answers what a person types, until they end it', async () => {
+    const { stdout, status } = await countersign(['policy', 'try'], '', [
+      'read_file path=README.md',
+      '',
+      'run "unclosed',
+    ]);
+    expect(status).toBe(0);
+    expect(stdout).toContain('Type a tool call; nothing is executed');
+    expect(stdout).toContain('LOW risk: runs at once');
+    expect(stdout).toContain('A " is not closed');
+  });
+});
+
+describe('in a process of its own', () => {
+  it('explains, checks and refuses as it does here', () => {
+    expect(inProcess(['policy', 'explain', 'run', 'npm', 'test'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('MEDIUM risk'),
+      stderr: '',
+    });
+    expect(inProcess(['policy', 'check'], 'rubbish\n{"tool":"git_status"}')).toMatchObject({
+      status: 2,
+      stdout: expect.stringContaining('"decision":"LOW"'),
+      stderr: expect.stringMatching(/^line 1: .*\[INVALID_JSON\]\n$/),
+    });
+    expect(inProcess(['dance'])).toMatchObject({ status: 2, stderr: expect.stringMatching(/\[USAGE\]\n$/) });
+  });
+
+  it('ends quietly when nobody reads on', () => {
+    const many = '{"tool":"git_status"}\n'.repeat(50_000);
+    const { stderr, stdout } = spawnSync(
+      'sh',
+      ['-c', `"${process.execPath}" "${launcher}" policy check | head -n 1`],
+      {
+        input: many,
+        encoding: 'utf8',
+        cwd: workspace.root,
+      },
+    );
+    expect({ stderr, lines: stdout.split('\n').length }).toEqual({ stderr: '', lines: 2 });
   });
 });
