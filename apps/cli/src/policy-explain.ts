@@ -29,7 +29,7 @@ export function explanation(call: TypedCall, decision: Decision, workspace: stri
   const paint = { LOW: style.green, MEDIUM: style.yellow, HIGH: style.red, REJECT: style.red }[
     verdict.decision
   ];
-  lines.push(`  ${style.bold(paint(headline(decision)))}`, '');
+  lines.push(`  ${paint(headline(decision))}`, '');
   lines.push(`  Call       ${describeCall(call)}`);
   lines.push(`  Workspace  ${makeVisible(workspace)}`);
   if (!isRefused(verdict)) lines.push(`  Network    ${verdict.network ? 'needed' : 'none'}`);

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises';
 import type { ToolCallPolicy } from '@countersign/policy';
 import { CountersignError, makeVisible } from '@countersign/protocol';
 import { callFromLine } from './call-words.ts';
@@ -28,12 +27,7 @@ export async function tryCalls(
     `\n  ${style.bold('What would Countersign decide?')} Type a tool call; nothing is executed. Ctrl-D ends.\n` +
       `  Workspace ${makeVisible(workspace)}\n\n  For example\n${examples.map((line) => `    ${style.cyan(line)}\n`).join('')}\n`,
   );
-  const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: '  call> ' });
-  lines.prompt();
-  for await (const line of lines) {
-    if (line.trim() !== '') await show(line);
-    lines.prompt();
-  }
+  for await (const line of terminal.typed('  call> ')) if (line.trim() !== '') await show(line);
   await terminal.write('\n');
   return 0;
 

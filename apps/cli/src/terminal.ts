@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises';
 import { makeVisible } from '@countersign/protocol';
 
 /** Where a command prints. Tests pass their own; `main` passes the process's. */
@@ -8,6 +9,8 @@ export interface Terminal {
   writeError(text: string): void;
   readonly color: boolean;
   readonly interactive: boolean;
+  /** What a person types, line by line, behind a prompt, until they end it. */
+  typed(prompt: string): AsyncIterable<string>;
 }
 
 const codes = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan: '36' } as const;
@@ -23,6 +26,8 @@ export function styles(color: boolean): Record<keyof typeof codes, (text: string
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
+  // A reader that went away (`| head`) is told to whoever writes next; nobody else needs to hear of it.
+  process.stdout.on('error', () => {});
   return {
     stdin: process.stdin,
     write: (text) =>
@@ -30,7 +35,21 @@ export function processTerminal(): Terminal {
         process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
       }),
     writeError: (text) => void process.stderr.write(text),
-    color: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
+    color: wantsColor(),
     interactive: process.stdin.isTTY === true && process.stdout.isTTY === true,
+    async *typed(prompt) {
+      const lines = createInterface({ input: process.stdin, output: process.stdout, prompt });
+      lines.prompt();
+      for await (const line of lines) {
+        yield line;
+        lines.prompt();
+      }
+    },
   };
+}
+
+/** The usual signs: NO_COLOR wins, FORCE_COLOR asks for it, else a terminal gets it and a file does not. */
+function wantsColor(): boolean {
+  if (process.env.NO_COLOR !== undefined) return false;
+  return process.env.FORCE_COLOR !== undefined || process.stdout.isTTY === true;
 }

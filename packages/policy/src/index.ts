@@ -1,4 +1,5 @@
-export type { CommandOperand } from './command/command-check.ts';
+export type { CommandCheck, CommandOperand } from './command/command-check.ts';
+export { CommandValidator } from './command/command-validator.ts';
 export type { Disk, DiskEntry } from './disk.ts';
 export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { type Glob, type ParsedGlob, parseGlob } from './glob.ts';
@@ -8,10 +9,18 @@ export {
   PathValidator,
   type PathValidatorOptions,
 } from './path-validator.ts';
-export { type LoadedPolicy, type PolicyOwner, type PolicyReading, readPolicyFile } from './policy-rules.ts';
+export {
+  type CompiledRule,
+  compileRule,
+  type LoadedPolicy,
+  type PolicyOwner,
+  type PolicyReading,
+  readPolicyFile,
+} from './policy-rules.ts';
 export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
 export { SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
-export type { SimpleCommand } from './shell/shell-check.ts';
+export type { ShellCheck, SimpleCommand } from './shell/shell-check.ts';
+export { ShellValidator } from './shell/shell-validator.ts';
 export { SizeLimiter } from './size-limiter.ts';
 export { type Decision, ToolCallPolicy, type ToolCallPolicyOptions } from './tool-call-policy.ts';
 export { type Allowed, isRefused, type Refused, stricter, type Verdict } from './verdict.ts';

@@ -33,7 +33,8 @@ export class SizeLimiter {
 
   checkTimeout(seconds: number): Refused | undefined {
     const limit = this.limits.commandTimeoutMaxSeconds;
-    if (seconds <= limit) return undefined;
+    // Nobody asked for the default: where the limit was lowered below it, the runner simply stops earlier.
+    if (seconds <= limit || seconds === defaultLimits.commandTimeoutDefaultSeconds) return undefined;
     const why = `it asks for more than ${limit} seconds`;
     return refuse(
       'TIMEOUT_TOO_LONG',

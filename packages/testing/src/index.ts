@@ -1,8 +1,12 @@
 export { realDisk } from '@countersign/tool-runner';
+
+
 export { EngineFixture, Listener, testProject } from './engine-fixture.ts';
 export { LocalBus } from './local-bus.ts';
 export { ManualClock, settle } from './manual-clock.ts';
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
+
+
 export {
   meetsExpectation,
   type SecurityCase,
@@ -10,6 +14,8 @@ export {
   securityCases,
   securityFolder,
 } from './security-cases.ts';
+
+
 export {
   approvalRow,
   executionRow,
@@ -24,6 +30,8 @@ export {
   sessionRow,
   tokenRow,
 } from './stored-rows.ts';
+
+
 export { startSwapping } from './swapped-path.ts';
 export { type TemporaryPostgres, temporaryPostgres } from './temporary-postgres.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

@@ -175,6 +175,15 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     git pull
     git pull --rebase origin main
     git clone https://example.com/x.git
+    git clone --hardlinks https://example.com/x.git
+    git grep -C 3 x src
+    git fetch --jobs 4 origin
+    git bisect start HEAD v1 -- src
+    git bundle verify x.bundle
+    git bundle list-heads x.bundle
+    git remote set-url origin https://example.com/x.git
+    git archive HEAD src
+    git notes --ref x show
     git clone https://example.com/x.git docs/x
     git clone git@example.com:a/b.git
     git clone --depth 1 -b main https://example.com/x.git
@@ -465,6 +474,8 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     npm pub
     npm -script-shell=x test
     node -e 1
+    node --entry-url file:src/app.js
+    python3 --
     node --eval 1
     node -p process.env
     node -pe 1
@@ -819,11 +830,24 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     git mergetool -O/etc/x
     git check-ignore ../x
     git shortlog ../x
+    git shortlog --committer ../x
+    git blame -l ../x
+    git annotate -l ../x
+    git grep -C 3 x ../y
+    git fetch -j 2 ../x
     git -c a=b -C .. status
     git ls-tree HEAD .env
     git archive HEAD .env
     git archive --remote=ext::id HEAD
     git bisect replay /etc/x
+    git bundle unbundle /x
+    git bundle list-heads ../x
+    git submodule set-url x ext::id
+    git clone --bundle-uri=../x https://x/y
+    grep -r x --include={.env,x} .
+    grep -r x --include=.[[:alpha:]]nv .
+    grep -r x --include=.[!x]nv .
+    node --entry-url file:///x.js
     git show HEAD -- .env
     git rev-list HEAD -- ../x
     git status ../x
@@ -992,6 +1016,10 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     tar xf bundle.tar --one-top-level=../x
     tar -g /x -cf x.tar docs
     tar --index-file=/x -tf bundle.tar
+    tar --index /x -tf bundle.tar
+    tar --index=/x -tf bundle.tar
+    node --es-module-specifier-resolution ../x.js src/app.js
+    node --experimental-specifier-resolution /x.js src/app.js
     tar --add-file=/etc/x -cf x.tar
     tar --newer=/etc/x -cf x.tar docs
     tar --mtime=/etc/x -cf x.tar docs

@@ -1,8 +1,7 @@
 import { linkSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultLimits } from '@countersign/protocol';
-import { temporaryWorkspace } from '@countersign/testing';
-import { realDisk } from '@countersign/tool-runner';
+import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
@@ -310,8 +309,8 @@ describe('[VA-9] for any input', () => {
     const started = performance.now();
     for (const command of allowedPrograms.keys()) {
       for (const part of ['-', '--a', '*', '[', '{,', '../', ':', '=', '-C', '.env', 'a.', '@', ',', '(']) {
-        validator.check(command, [part.repeat(20_000)]);
-        validator.check(command, Array(5_000).fill(part));
+        validator.check(command, [part.repeat(10_000)]);
+        validator.check(command, Array(1_000).fill(part));
         validator.check(command, [
           `--include=${part.repeat(5_000)}`,
           `--x=${part.repeat(5_000)}`,
@@ -319,6 +318,6 @@ describe('[VA-9] for any input', () => {
         ]);
       }
     }
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });

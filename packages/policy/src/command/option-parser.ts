@@ -69,6 +69,8 @@ function findLong(name: string, table: OptionTable): readonly OptionRow[] {
     const undone = findLong(name.slice(3), { ...table, negatable: false });
     if (undone.length > 0) return [{ names: `--${name}` }];
   }
+  // A table that lists `--no-x` alone knows `--x`, the default, as well.
+  if (table.negatable && table.long.has(`no-${name}`)) return [{ names: `--${name}` }];
   if (!table.abbreviations || name === '') return [];
   const found = new Set<OptionRow>();
   let harmless: OptionRow | undefined;

@@ -16,12 +16,18 @@ export interface OptionRow {
   readonly rule?: CommandRule;
 }
 
-export interface OptionTableSource {
+/** A list of options, as one section of a manual gives it. */
+export interface OptionSection {
   /** Options without effect on the risk: without value, with one, with an optional glued one. */
   readonly flags?: string;
   readonly values?: string;
   readonly optionalValues?: string;
   readonly rows?: readonly OptionRow[];
+}
+
+export interface OptionTableSource extends OptionSection {
+  /** Further sections; where two name the same option, the later one counts. */
+  readonly sections?: readonly OptionSection[];
   /** GNU: a long option may be cut short as long as it is clear. True by default. */
   readonly abbreviations?: boolean;
   /** git: `--no-x` takes back `--x`. */
@@ -56,10 +62,12 @@ export function optionTable(source: OptionTableSource): OptionTable {
   const addPlain = (names: string | undefined, shape: Omit<OptionRow, 'names'>): void => {
     for (const name of names?.split(/\s+/) ?? []) if (name !== '') add({ names: name, ...shape });
   };
-  addPlain(source.flags, {});
-  addPlain(source.values, { value: 'text' });
-  addPlain(source.optionalValues, { value: 'text', optional: true });
-  for (const row of source.rows ?? []) add(row);
+  for (const section of [source, ...(source.sections ?? [])]) {
+    addPlain(section.flags, {});
+    addPlain(section.values, { value: 'text' });
+    addPlain(section.optionalValues, { value: 'text', optional: true });
+    for (const row of section.rows ?? []) add(row);
+  }
   return {
     short,
     long,

@@ -1,5 +1,4 @@
-import { meetsExpectation, securityCases, temporaryWorkspace } from '@countersign/testing';
-import { realDisk } from '@countersign/tool-runner';
+import { meetsExpectation, realDisk, securityCases, temporaryWorkspace } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { CommandValidator } from './command-validator.ts';

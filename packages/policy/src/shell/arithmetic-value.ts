@@ -2,6 +2,9 @@ import type { ArithmeticExpression } from 'unbash';
 import type { ShellRun } from './shell-run.ts';
 import { evaluateParts } from './word-values.ts';
 
+/** A sum of this many terms is as deep as its tree. */
+const MAX_ARITHMETIC_DEPTH = 500;
+
 /**
  * The number an arithmetic expression surely has, or undefined. Everything in it that executes is walked, also
  * where the number is not known.
@@ -9,28 +12,33 @@ import { evaluateParts } from './word-values.ts';
 export function evaluateArithmetic(
   run: ShellRun,
   expression: ArithmeticExpression | undefined,
+  depth = 0,
 ): number | undefined {
   if (!expression || !run.step()) return undefined;
+  if (depth > MAX_ARITHMETIC_DEPTH) {
+    run.tooComplex('its arithmetic is nested too deeply');
+    return undefined;
+  }
   switch (expression.type) {
     case 'ArithmeticBinary': {
-      const left = evaluateArithmetic(run, expression.left);
-      const right = evaluateArithmetic(run, expression.right);
+      const left = evaluateArithmetic(run, expression.left, depth + 1);
+      const right = evaluateArithmetic(run, expression.right, depth + 1);
       return left === undefined || right === undefined
         ? undefined
         : compute(expression.operator, left, right);
     }
     case 'ArithmeticUnary': {
-      const value = evaluateArithmetic(run, expression.operand);
+      const value = evaluateArithmetic(run, expression.operand, depth + 1);
       if (value === undefined) return undefined;
       return expression.operator === '-' ? -value : expression.operator === '+' ? value : undefined;
     }
     case 'ArithmeticTernary':
-      evaluateArithmetic(run, expression.test);
-      evaluateArithmetic(run, expression.consequent);
-      evaluateArithmetic(run, expression.alternate);
+      evaluateArithmetic(run, expression.test, depth + 1);
+      evaluateArithmetic(run, expression.consequent, depth + 1);
+      evaluateArithmetic(run, expression.alternate, depth + 1);
       return undefined;
     case 'ArithmeticGroup':
-      return evaluateArithmetic(run, expression.expression);
+      return evaluateArithmetic(run, expression.expression, depth + 1);
     case 'ArithmeticCommandExpansion': {
       const script = expression.script;
       const printed = script

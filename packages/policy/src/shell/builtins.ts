@@ -1,9 +1,9 @@
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { normalize } from './places.ts';
 import { echoed, printed } from './printed-text.ts';
+import type { ProgramCall } from './program-call.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
 import { noteVariable } from './special-variables.ts';
@@ -64,13 +64,16 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   set: ({ run, args }) => {
     const at = args.findIndex((word) => word === '--' || word === '-' || !/^[-+]/.test(word));
     if (at >= 0)
-      run.state.positional = args[at] === '--' || args[at] === '-' ? args.slice(at + 1) : args.slice(at);
+      run.state.setPositional(args[at] === '--' || args[at] === '-' ? args.slice(at + 1) : args.slice(at));
     return [''];
   },
   shift: ({ run, args }) => {
     const count = Number(args[0] ?? 1);
-    if (run.state.positional)
-      run.state.positional = run.state.positional.slice(Number.isInteger(count) && count >= 0 ? count : 0);
+    const by = Number.isInteger(count) && count >= 0 ? count : 0;
+    if (run.state.positional) run.state.setPositional(run.state.positional.slice(by));
+    run.state.otherPositionals = run.state.otherPositionals
+      .flatMap((words) => [words, words.slice(by)])
+      .slice(0, 16);
     return [''];
   },
   export: declareCall,
@@ -140,11 +143,16 @@ function changeDirectory({ run, name, args }: ProgramCall): readonly string[] {
   state.enter(
     target.startsWith('/')
       ? [normalize(target)]
-      : bounded(before.map((directory) => normalize(`${directory}/${target}`))),
+      : bounded([...new Set(before.map((directory) => below(directory, target)))]),
   );
   const isSure = /^[./]*$/.test(target) || target === run.home || directoryExists(run, target);
   if (!isSure) state.mayHaveStayed = before;
   return [''];
+}
+
+/** A path that no system would accept is not followed. */
+function below(directory: string, target: string): string {
+  return directory.length + target.length > 1_024 ? `/${TOO_MANY}` : normalize(`${directory}/${target}`);
 }
 
 function directoryExists(run: ShellRun, target: string): boolean {
@@ -194,11 +202,12 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
     run.state.set(array, { values: [elements[0] ?? UNKNOWN], elements });
     return [''];
   }
+  const separators = run.state.variables.get('IFS')?.values.join('') ?? ' \t\n';
   const names = operands.length > 0 ? operands : ['REPLY'];
   for (const [index, variable] of names.entries()) {
     run.walker.expansion(run, variable);
     const found = lines.map((line) => {
-      const words = line.trim().split(/\s+/);
+      const words = splitLine(line, separators);
       return hasHole(line) && words.length < names.length
         ? madeFrom(line)
         : index === names.length - 1
@@ -208,6 +217,16 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
     run.state.set(variable, { values: bounded([...new Set(found.length > 0 ? found : [''])]) });
   }
   return [''];
+}
+
+/** A line cut at IFS; the last name gets the rest, with plain spaces between. */
+function splitLine(line: string, separators: string): string[] {
+  const words: string[] = [''];
+  for (const c of line.trim()) {
+    if (separators.includes(c)) words.push('');
+    else words[words.length - 1] += c;
+  }
+  return words.filter((word) => word !== '');
 }
 
 /** The words of `test` are compared, not opened; only `-v` looks at an index, which may hold `$(…)`. */

@@ -1,14 +1,14 @@
 import { hasHole } from './marks.ts';
 
 /** The words of one program call, told apart as most programs do: options, their values, and the rest. */
-export interface CallOptions {
+interface CallOptions {
   /** Short letters and long names that were given, without dashes; abbreviations are as written. */
   readonly flags: ReadonlySet<string>;
   readonly values: ReadonlyMap<string, string>;
   readonly operands: readonly string[];
 }
 
-export interface OptionShape {
+interface OptionShape {
   /** Short options that take a value, as letters. */
   readonly valueLetters?: string;
   /** Long options that take a value, without dashes. */

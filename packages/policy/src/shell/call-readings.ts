@@ -1,5 +1,6 @@
-import type { Command } from 'unbash';
-import { UNSET, UNSET_QUOTED, whenUnset } from './marks.ts';
+import { type Assignment, type Command, parse } from 'unbash';
+import { expandBraces } from './brace-expansion.ts';
+import { TOO_MANY, UNSET, UNSET_QUOTED, whenUnset } from './marks.ts';
 import type { ShellRun } from './shell-run.ts';
 import { evaluateText, evaluateWord, mayVanish, type Reading } from './word-values.ts';
 
@@ -9,6 +10,8 @@ const MAX_READINGS = 32;
 export interface CallArguments {
   /** Every way the command's words may come out, the plainest first. */
   readonly readings: readonly Reading[];
+  /** How many of these are plain; the rest assume that a word comes out empty. */
+  readonly plain: number;
 }
 
 /**
@@ -21,6 +24,8 @@ export function callReadings(run: ShellRun, node: Command): CallArguments {
   for (const argument of node.args) {
     if (argument.type === 'Assignment' && argument.index) evaluateText(run, argument.index);
     if (argument.type === 'Word') words.push(evaluateWord(run, argument));
+    else if (argument.text.includes('{') && argument.value.type === 'Word')
+      words.push(...bracedAssignments(run, argument));
     else if (argument.value.type === 'Word') {
       words.push(evaluateText(run, argument.value).map((text) => [`${argument.name}=${text}`]));
     } else {
@@ -29,7 +34,19 @@ export function callReadings(run: ShellRun, node: Command): CallArguments {
     }
   }
   const readings = readingsOf(words);
-  return { readings: [...readings, ...readings.flatMap(shorterReadings)] };
+  return { readings: [...readings, ...readings.flatMap(shorterReadings)], plain: readings.length };
+}
+
+/** `declare x={a,b}` is `declare x=a x=b`: braces come first here, other than in a plain assignment. */
+function bracedAssignments(run: ShellRun, argument: Assignment): (readonly Reading[])[] {
+  const texts = argument.text.length > 4_096 ? undefined : expandBraces(argument.text, 64);
+  if (!texts) return [[[TOO_MANY]]];
+  return texts.flatMap((text) => {
+    const command = run.mayParse(text) ? parse(`export ${text}`).commands[0]?.command : undefined;
+    const assigned = command?.type === 'Command' ? command.args[0] : undefined;
+    if (assigned?.type !== 'Assignment' || assigned.value.type !== 'Word') return [];
+    return [evaluateText(run, assigned.value).map((value) => [`${assigned.name}=${value}`])];
+  });
 }
 
 function readingsOf(words: readonly (readonly Reading[])[]): readonly Reading[] {

@@ -2,7 +2,7 @@
  * Options of ordinary programs whose value is executed: `tar --to-command`, `rsync -e`. Values are judged as shell
  * lines. Each example holds `rm -rf /`; a test sees that every one is refused.
  */
-export interface CodeOption {
+interface CodeOption {
   readonly programs: readonly string[];
   /** With dashes. A short one may have its value glued on; a long one may have it after `=`. */
   readonly options: readonly string[];

@@ -1,8 +1,8 @@
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { DOWNLOADED, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
 
 /** Programs whose output, or the file they save, comes from the network. */
 const FETCHERS =
@@ -41,7 +41,7 @@ export function needsNetwork({ name, args }: ProgramCall): boolean {
   if (FETCHERS.test(name) || NETWORK_PROGRAMS.test(name)) return true;
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
-  const subcommands = NETWORK_SUBCOMMANDS[name];
+  const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
   const subcommand = args.find((word) => !word.startsWith('-'));
   if (name === 'yarn' && subcommand === undefined) return true;
   return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);

@@ -1,7 +1,7 @@
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { HIDDEN, hasHole, madeFrom, originOf, UNKNOWN } from './marks.ts';
 import { resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
 
 /** Filters whose output is lines of their input, so that the input says all that can come out. */

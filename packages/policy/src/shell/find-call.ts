@@ -1,6 +1,6 @@
-import type { ProgramCall } from './catastrophes.ts';
 import { UNKNOWN } from './marks.ts';
 import { normalize, type Protection, protectionOf, resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
 
 /** Tests of `find` that narrow nothing down. */
 const NARROWS_NOTHING =
@@ -8,7 +8,7 @@ const NARROWS_NOTHING =
 const TAKES_VALUE = /^-(mindepth|maxdepth|type|regextype|user)$/;
 const EXECUTES = /^-(exec|execdir|ok|okdir)$/;
 
-export interface FindCall {
+interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
   readonly takesAll: boolean;

@@ -5,7 +5,7 @@ import { readable } from './marks.ts';
 import type { ShellCheck, SimpleCommand } from './shell-check.ts';
 
 /** A rule as far as a finding needs it: which one, and why, in words for the person. */
-export interface FiredRule {
+interface FiredRule {
   readonly id: string;
   readonly why: string;
 }
@@ -17,9 +17,20 @@ export class Findings {
   readonly #commands: SimpleCommand[] = [];
   readonly #operands = new Map<string, CommandOperand>();
   #network = false;
+  #quiet = 0;
 
   get refused(): boolean {
     return this.#refused !== undefined;
+  }
+
+  /** Looks at something that is only one way to read the line: a refusal counts, anything else is not told. */
+  quietly<T>(look: () => T): T {
+    this.#quiet++;
+    try {
+      return look();
+    } finally {
+      this.#quiet--;
+    }
   }
 
   /** A catastrophe: nobody is ever asked. */
@@ -44,21 +55,21 @@ export class Findings {
   warn(rule: FiredRule, operand = ''): void {
     const shown = readable(operand);
     const key = `${rule.id}\u0000${shown}`;
-    if (this.#reasons.has(key) || this.#reasons.size >= 50) return;
+    if (this.#quiet > 0 || this.#reasons.has(key) || this.#reasons.size >= 50) return;
     const reason = { rule: rule.id, why: rule.why };
     this.#reasons.set(key, shown === '' ? reason : { ...reason, operand: shown });
   }
 
   needNetwork(): void {
-    this.#network = true;
+    if (this.#quiet === 0) this.#network = true;
   }
 
   command(words: readonly (string | undefined)[]): void {
-    if (this.#commands.length < 1_000) this.#commands.push({ words });
+    if (this.#quiet === 0 && this.#commands.length < 1_000) this.#commands.push({ words });
   }
 
   operand(path: string, use: CommandOperand['use']): void {
-    if (this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
+    if (this.#quiet === 0 && this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
   }
 
   toCheck(): ShellCheck {
@@ -81,7 +92,7 @@ const BASE: Reason = { rule: 'SHELL', why: 'runs a shell line, which can do anyt
 function uniqueInARow(commands: readonly SimpleCommand[]): SimpleCommand[] {
   const seen = new Set<string>();
   return commands.filter(({ words }) => {
-    const key = JSON.stringify(words.map((word) => word ?? null));
+    const key = words.map((word) => (word === undefined ? '\u0000' : word.slice(0, 200))).join('\u0001');
     return !seen.has(key) && seen.add(key);
   });
 }

@@ -1,12 +1,20 @@
-import type { RecursiveCall } from './shell-run.ts';
+import { type Command, type CompoundList, forEachChild, type SyntaxNode } from 'unbash';
+import type { RecursiveCall, ShellRun } from './shell-run.ts';
+import type { Reading } from './word-values.ts';
+
+/** Calls among functions that we look at; more are not followed. */
+const MAX_CALLS = 200;
 
 /**
  * The name of a function (or `$0`, the script) that starts itself at least twice, at least once without waiting.
  * Calls through other functions count. Ordinary recursion, which waits for each call, does not.
  */
-export function findForkBomb(calls: readonly RecursiveCall[]): string | undefined {
+export function findForkBomb(run: ShellRun): string | undefined {
+  const calls = run.recursion;
   const names = new Set(calls.map(({ from }) => from));
   const own = calls.filter(({ to }) => names.has(to));
+  if (own.length > MAX_CALLS) run.tooComplex('its functions call each other too often');
+  if (own.length > MAX_CALLS) return undefined;
   for (const name of names) {
     const back = own.filter(({ from, to }) => from === name && reaches(own, to, name));
     const weight = back.reduce((sum, call) => sum + (call.endless ? 2 : 1), 0);
@@ -26,4 +34,51 @@ function reaches(calls: readonly RecursiveCall[], start: string, goal: string): 
     for (const call of calls) if (call.from === name) todo.push(call.to);
   }
   return false;
+}
+
+/** Ways to write the name of the running script. */
+const SELF = /^"?\$(0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(\[0\])?\})"?$/;
+
+/** Notes calls by which a function or a script starts itself, once for each place in the text. */
+export function noteRecursion(run: ShellRun, node: Command, readings: readonly Reading[]): void {
+  if (run.noted.has(node)) return;
+  const isSelf =
+    SELF.test(node.name?.text ?? '') || (isShellName(node) && node.args.some(({ text }) => SELF.test(text)));
+  const from = isSelf ? '$0' : run.calling.at(-1);
+  if (from === undefined) return;
+  run.noted.add(node);
+  const names = isSelf ? ['$0'] : new Set(readings.map((words) => words[0] ?? ''));
+  for (const to of names) {
+    run.recursion.push({ from, to, concurrent: run.concurrent > 0, endless: run.endlessLoops > 0 });
+  }
+}
+
+const isShellName = (node: Command): boolean => /^(\/bin\/)?(ba|da|z|k)?sh$/.test(node.name?.value ?? '');
+
+/** Whether a `while` or `until` ends only by itself. */
+export function isEndless(kind: 'while' | 'until', clause: CompoundList): boolean {
+  const command = clause.commands.at(-1)?.command;
+  if (command?.type === 'ArithmeticCommand') return kind === 'while' && command.body.trim() === '1';
+  if (command?.type !== 'Command') return false;
+  return kind === 'while'
+    ? ['true', ':', '/bin/true'].includes(command.name?.value ?? '')
+    : command.name?.value === 'false';
+}
+
+/** Whether a loop body starts something in the background and never pauses. */
+export function startsWithoutWaiting(body: CompoundList): boolean {
+  let starts = false;
+  let pauses = false;
+  let budget = 500;
+  const look = (node: SyntaxNode): void => {
+    if (--budget < 0) return;
+    if (node.type === 'Statement' && node.background) starts = true;
+    const isPause =
+      node.type === 'Command' &&
+      /^(sleep|wait|read|break|exit|return|inotifywait)$/.test(node.name?.value ?? '');
+    if (isPause) pauses = true;
+    forEachChild(node, look);
+  };
+  look(body);
+  return starts && !pauses;
 }

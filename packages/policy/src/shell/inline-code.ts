@@ -19,18 +19,30 @@ const SHELL_PATH = /(\/bin\/)?\b(ba|z|da|k)?sh\b['"\s]|pty\.spawn|cmd\.exe/;
  */
 export function judgeInlineCode(run: ShellRun, code: string): void {
   const { findings } = run;
-  if (SOCKET.test(code) && SHELL_PATH.test(code)) return findings.refuse(catastrophes.remoteShell, code);
-  if (NETWORK.test(code) && EXECUTES_TEXT.test(code)) return findings.refuse(catastrophes.download, code);
-  if (/\bfork\b[\s()]*\b(while|until|for)\b|\b(while|until|for|loop)\b[^;}]{0,40}\bfork\b/.test(code))
-    return findings.refuse(catastrophes.forkBomb, code);
+  if (SOCKET.test(code) && SHELL_PATH.test(code)) {
+    findings.refuse(catastrophes.remoteShell, code);
+    return;
+  }
+  if (NETWORK.test(code) && EXECUTES_TEXT.test(code)) {
+    findings.refuse(catastrophes.download, code);
+    return;
+  }
+  if (/\bfork\b[\s()]*\b(while|until|for)\b|\b(while|until|for|loop)\b[^;}]{0,40}\bfork\b/.test(code)) {
+    findings.refuse(catastrophes.forkBomb, code);
+    return;
+  }
   const literals = stringLiterals(code);
   for (const { text } of literals) {
     if (text === '' || text.length > 4_096) continue;
     const places = /^[/~.]/.test(text) ? resolvePlaces(run, text.replace(/^~(?=\/|$)/, run.home)) : [];
-    if (REMOVES.test(code) && places.some((place) => protectionOf(run, place) !== undefined))
-      return findings.refuse(catastrophes.removal, text);
-    if (places.some(isDevice) && /\b(open|write\w*|createWriteStream|dd|File)\b/.test(code))
-      return findings.refuse(catastrophes.device, text);
+    if (REMOVES.test(code) && places.some((place) => protectionOf(run, place) !== undefined)) {
+      findings.refuse(catastrophes.removal, text);
+      return;
+    }
+    if (places.some(isDevice) && /\b(open|write\w*|createWriteStream|dd|File)\b/.test(code)) {
+      findings.refuse(catastrophes.device, text);
+      return;
+    }
   }
   if (
     REMOVES.test(code) &&
@@ -39,7 +51,8 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
     ) &&
     !/join|\+|\//.test(code.replace(/https?:\/\//g, ''))
   ) {
-    return findings.refuse(catastrophes.removal, code);
+    findings.refuse(catastrophes.removal, code);
+    return;
   }
   if (!STARTS_PROGRAMS.test(code)) return;
   for (const { text } of literals)
@@ -91,7 +104,8 @@ function literalLists(code: string, literals: readonly StringLiteral[]): string[
   let list: string[] = [];
   for (const [index, literal] of literals.entries()) {
     const before = literals[index - 1];
-    const follows = before && /^[\s,[\](]*,[\s,[\](]*$/.test(code.slice(before.end, literal.start));
+    const between = before ? code.slice(before.end, literal.start) : '';
+    const follows = between.length < 40 && /^[\s,[\](]*,[\s,[\](]*$/.test(between);
     if (!follows) {
       if (list.length > 1) lists.push(list);
       list = [];

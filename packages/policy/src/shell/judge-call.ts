@@ -1,6 +1,6 @@
 import { builtinFor } from './builtins.ts';
 import { readOptions } from './call-options.ts';
-import { catastropheList, catastrophes, type ProgramCall } from './catastrophes.ts';
+import { catastropheList, catastrophes } from './catastrophes.ts';
 import { codeInOptions } from './code-options.ts';
 import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
 import { filtered } from './filters.ts';
@@ -10,6 +10,7 @@ import { DOWNLOADED, HIDDEN, hasHole, hasPattern, knownWord, madeFrom, TOO_MANY,
 import { isInterpreter, isShell, judgeCode, judgeInterpreter, judgeShell, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { matchesPattern } from './pattern.ts';
+import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
 import type { ShellRun } from './shell-run.ts';
@@ -117,12 +118,14 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   const definition = run.state.functions.get(name);
   if (!definition) return undefined;
   if (run.calling.includes(name)) return [UNKNOWN];
-  const { positional } = run.state;
+  const { positional, otherPositionals } = run.state;
   run.state.positional = args;
+  run.state.otherPositionals = [];
   run.calling.push(name);
   const printed = run.walker.node(run, definition.body);
   run.calling.pop();
   run.state.positional = positional;
+  run.state.otherPositionals = otherPositionals;
   return printed;
 }
 
@@ -138,10 +141,14 @@ function judgeWrapper({ run, name, args }: ProgramCall): readonly string[] | und
   if (!opened) return undefined;
   for (const word of opened.assignments) {
     const equals = word.indexOf('=');
-    run.perhaps(() => run.walker.call(run, ['export', `${word.slice(0, equals)}=${word.slice(equals + 1)}`]));
+    run.findings.quietly(() =>
+      run.walker.call(run, ['export', `${word.slice(0, equals)}=${word.slice(equals + 1)}`]),
+    );
   }
   const printed = opened.calls.flatMap((words, index) =>
-    index === 0 ? judgeCall(run, words) : run.perhaps(() => judgeCall(run, words)),
+    index === 0
+      ? judgeCall(run, words)
+      : run.perhaps(() => run.findings.quietly(() => judgeCall(run, words))),
   );
   const codeOptions = { subshell: true };
   printed.push(...opened.code.flatMap((code) => judgeCode(run, code, codeOptions)));
@@ -321,7 +328,7 @@ function judgeLater(call: ProgramCall): readonly string[] {
   if (args.some((word) => /^-[lcq]$/.test(word))) return [UNKNOWN];
   run.findings.warn(warnings.later, name);
   for (const text of run.stdin ?? []) {
-    const code = name === 'crontab' ? text.replace(/^(\s*\S+){5}\s/gm, '') : text;
+    const code = name === 'crontab' ? text.replace(/^\s{0,9}(?:\S+[ \t]+){5}/gm, '') : text;
     run.perhaps(() => judgeCode(run, code, { subshell: true }));
   }
   checkOperands(call);
@@ -338,6 +345,6 @@ function judgeTail({ run, name, args }: ProgramCall): void {
   for (let i = 0; i < Math.min(args.length, 12); i++) {
     const word = args[i] as string;
     if (!/^(\/\S*\/)?(rm|dd|shred|find|mkfs\S*|sh|bash|dash|zsh)$/.test(word)) continue;
-    run.perhaps(() => judgeCall(run, args.slice(i)));
+    run.perhaps(() => run.findings.quietly(() => judgeCall(run, args.slice(i))));
   }
 }

@@ -1,9 +1,10 @@
+import type { Pipeline } from 'unbash';
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { catastrophes } from './catastrophes.ts';
 import { judgeInlineCode } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
+import type { ProgramCall } from './program-call.ts';
 import { checkOptionValues } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
 import type { CodeOptions, ShellRun } from './shell-run.ts';
@@ -13,6 +14,15 @@ const SHELLS =
   /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;
 
 export const isShell = (name: string): boolean => SHELLS.test(name);
+
+/** `sh -i | nc host`: what the shell answers goes to the network. */
+export function givesShellAway(node: Pipeline): boolean {
+  const names = node.commands.map((command) =>
+    command.type === 'Command' ? (command.name?.value.split('/').at(-1) ?? '') : '',
+  );
+  const shell = names.findIndex(isShell);
+  return shell >= 0 && names.slice(shell + 1).some((name) => /^(nc|ncat|netcat|socat|telnet)$/.test(name));
+}
 
 interface Interpreter {
   readonly names: RegExp;
@@ -109,7 +119,9 @@ export function runFile(
   }
   if (run.calling.includes(`file ${file}`)) return [UNKNOWN];
   run.calling.push(`file ${file}`);
-  const printed = judgeCode(run, content, { subshell, positional });
+  // a sourced file without words of its own sees `$1`… of the shell that reads it
+  const own = subshell || positional.length > 0 ? { positional } : {};
+  const printed = judgeCode(run, content, { subshell, ...own });
   run.calling.pop();
   return printed;
 }

@@ -1,4 +1,5 @@
 import type { CommandOperand } from '../command/command-check.ts';
+import { executingPlaces } from '../executing-places.ts';
 import { sensitivePlaces } from '../sensitive-places.ts';
 import { refuse } from '../verdict.ts';
 import { absoluteComponents, relativeInside } from '../workspace-path.ts';
@@ -46,7 +47,10 @@ export function checkFile(run: ShellRun, path: string, use: CommandOperand['use'
   const { findings } = run;
   if (use === 'write') {
     for (const place of resolvePlaces(run, path)) {
-      if (isDevice(place)) return findings.refuse(catastrophes.device, path);
+      if (isDevice(place)) {
+        findings.refuse(catastrophes.device, path);
+        return;
+      }
     }
   }
   if (hasPattern(path)) checkPattern(run, path);
@@ -74,23 +78,28 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
     if (check.liftedSensitive) findings.warn(warnings.lifted, path);
     return;
   }
-  if (check.refused.code === 'PATH_SENSITIVE') return findings.refuseAs(check.refused);
+  if (check.refused.code === 'PATH_SENSITIVE') {
+    findings.refuseAs(check.refused);
+    return;
+  }
   if (check.refused.code === 'PATH_OUTSIDE_WORKSPACE') {
     const secret = sensitivePlaces.find(place.slice(1));
-    if (secret) return refuseSecret(run, shown, place.slice(1));
+    if (secret) {
+      refuseSecret(run, shown, place.slice(1));
+      return;
+    }
     if (SYSTEM_SECRET.test(place)) {
       const reason = {
         rule: 'SH-16',
         why: `"${path}" holds secrets of this machine`,
         operand: readable(path),
       };
-      return findings.refuseWith(
-        'PATH_SENSITIVE',
-        { path: readable(path), kind: 'secret of this machine' },
-        reason,
-      );
+      findings.refuseWith('PATH_SENSITIVE', { path: readable(path), kind: 'secret of this machine' }, reason);
+      return;
     }
     findings.warn(use === 'write' ? warnings.writesOutside : warnings.outside, path);
+    const later = use === 'write' ? executingPlaces.find(place.slice(1)) : undefined;
+    if (later) findings.warn({ id: later.id, why: `writes to a ${later.kind}` }, path);
     if (lexical !== undefined) findings.warn(warnings.linkOutside, path);
   }
 }

@@ -1,16 +1,30 @@
 import type { ParameterExpansionPart, Word } from 'unbash';
 import { asNumber } from './arithmetic-value.ts';
-import { hasHole, hasMark, madeFrom, TOO_MANY, UNKNOWN, UNSET_QUOTED, unquoted } from './marks.ts';
+import {
+  hasHole,
+  hasMark,
+  hasPattern,
+  madeFrom,
+  TOO_MANY,
+  UNKNOWN,
+  UNSET_QUOTED,
+  unquoted,
+} from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
-import { bounded, union } from './shell-state.ts';
-import { evaluateParts, evaluateText } from './word-values.ts';
+import { evaluateParts, evaluateText, evaluateWord } from './word-values.ts';
 
 /** One value of a parameter; `separate` when it is a list whose elements stay words of their own (`$@`). */
 export interface ParameterValue {
   readonly fields: readonly string[];
   readonly separate: boolean;
+  /** Already cut into words, as the operand of `${x:-…}` outside quotes is. */
+  readonly isSplit?: boolean;
+  /** What stands between the elements in one text: the first character of IFS for `$*`, else a space. */
+  readonly joiner?: string;
 }
+
+export const joinFields = ({ fields, joiner = ' ' }: ParameterValue): string => fields.join(joiner);
 
 const one = (text: string): ParameterValue => ({ fields: [text], separate: false });
 
@@ -21,7 +35,7 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
     case '@':
     case '*':
       if (!state.positional) return [{ fields: [UNKNOWN], separate: true }];
-      return [{ fields: state.positional, separate: name === '@' || state.positional.length === 0 }];
+      return state.positionals().map((fields) => list(run, fields, name));
     case '0':
       return [one(state.scriptName)];
     case '#':
@@ -36,9 +50,15 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
   }
   if (/^\d+$/.test(name)) {
     if (!state.positional) return [one(UNKNOWN)];
-    return [one(state.positional[Number(name) - 1] ?? '')];
+    return state.positionals().map((fields) => one(fields[Number(name) - 1] ?? ''));
   }
   return values(run, name).map(one);
+}
+
+/** `$@` and `${a[@]}`, or `$*` and `${a[*]}`. */
+function list(run: ShellRun, fields: readonly string[], kind: string): ParameterValue {
+  if (kind === '@') return { fields, separate: true };
+  return { fields, separate: false, joiner: run.state.variables.get('IFS')?.values[0]?.slice(0, 1) ?? ' ' };
 }
 
 function values(run: ShellRun, name: string): readonly string[] {
@@ -49,8 +69,15 @@ function values(run: ShellRun, name: string): readonly string[] {
   return /^(LC_\w+|BASH_\w+|COMP_\w+|TZ)$/.test(name) ? [UNKNOWN] : [UNSET_QUOTED];
 }
 
-/** `${…}` in all its forms. What cannot be computed is UNKNOWN; whatever executes inside is walked. */
-export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
+/**
+ * `${…}` in all its forms. What cannot be computed is UNKNOWN; whatever executes inside is walked. `splits` says
+ * that it stands outside quotes, where bash cuts the result into words.
+ */
+export function evaluateParameter(
+  run: ShellRun,
+  part: ParameterExpansionPart,
+  { splits }: { splits: boolean },
+): readonly ParameterValue[] {
   const { operation } = part;
   if (operation?.type === 'Names') return [one(UNKNOWN)];
   const base = part.prefix === '!' ? indirect(run, part) : indexed(run, part);
@@ -60,7 +87,7 @@ export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): 
   if (!operation) return base;
   switch (operation.type) {
     case 'Default':
-      return defaulted(run, part, operation.operator, operation.operand, base);
+      return defaulted(run, part, operandValues(run, operation.operand, splits), operation.operator, base);
     case 'Remove': {
       if (operation.operand.parts?.some((piece) => piece.type === 'Glob' && piece.kind === 'bracket')) {
         evaluateText(run, operation.operand);
@@ -86,7 +113,8 @@ export function evaluateParameter(run: ShellRun, part: ParameterExpansionPart): 
     case 'Slice': {
       const offset = numberOf(run, operation.offset);
       const length = operation.length ? numberOf(run, operation.length) : Number.POSITIVE_INFINITY;
-      return base.map((value) => sliced(value, offset, length));
+      const isPositional = part.parameter === '@' || part.parameter === '*';
+      return base.map((value) => sliced(value, offset, length, isPositional));
     }
     case 'CaseModification': {
       if (operation.operand) evaluateText(run, operation.operand);
@@ -114,9 +142,14 @@ function indexed(run: ShellRun, part: ParameterExpansionPart): readonly Paramete
   const index = evaluateText(run, part.index);
   const variable = run.state.variables.get(part.parameter);
   const elements = variable?.elements ?? values(run, part.parameter);
-  if (index[0] === '@' || index[0] === '*') return [{ fields: elements, separate: index[0] === '@' }];
+  if (index[0] === '@' || index[0] === '*') {
+    // where the first element is not certain, any of them may be the one that comes first
+    const starts = variable?.inexact ? [...elements.keys()].slice(0, 16) : [0];
+    return starts.map((start) => list(run, elements.slice(start), index[0] as string));
+  }
   const at = index.length === 1 ? asNumber(index[0] as string) : undefined;
-  if (at !== undefined && variable?.elements) {
+  const isExact = !variable?.inexact && !elements.some((element) => hasHole(element) || hasPattern(element));
+  if (at !== undefined && variable?.elements && isExact) {
     const element = elements.at(at);
     return [one(element ?? '')];
   }
@@ -131,29 +164,38 @@ function indirect(run: ShellRun, part: ParameterExpansionPart): readonly Paramet
   });
 }
 
+/** The operand of `${x:-…}`. Outside quotes its plain text is cut into words and its quoted text is not: both are kept. */
+function operandValues(run: ShellRun, operand: Word, splits: boolean): readonly ParameterValue[] {
+  const texts = evaluateText(run, operand).map(one);
+  const hasQuotes =
+    operand.parts?.some(({ type }) => /Quoted|LocaleString/.test(type)) || operand.text.includes('\\');
+  if (!splits || !hasQuotes) return texts;
+  return [
+    ...evaluateWord(run, operand).map((fields) => ({ fields, separate: false, isSplit: true })),
+    ...texts,
+  ];
+}
+
 function defaulted(
   run: ShellRun,
   part: ParameterExpansionPart,
+  texts: readonly ParameterValue[],
   operator: string,
-  operand: Word,
   base: readonly ParameterValue[],
 ): readonly ParameterValue[] {
-  const texts = evaluateText(run, operand);
   const perhapsEmpty = base.filter(({ fields }) =>
     fields.every((text) => text === '' || text.includes(UNSET_QUOTED)),
   );
   const set = base.filter((value) => !perhapsEmpty.includes(value));
   switch (operator.at(-1)) {
     case '-':
-      return perhapsEmpty.length > 0 ? [...set, ...texts.map(one)] : base;
+      return perhapsEmpty.length > 0 ? [...set, ...texts] : base;
     case '=':
       if (perhapsEmpty.length === 0) return base;
-      run.state.set(part.parameter, { values: texts });
-      return [...set, ...texts.map(one)];
+      run.state.set(part.parameter, { values: texts.map(({ fields }) => fields.join(' ')) });
+      return [...set, ...texts];
     case '+':
-      return set.length > 0
-        ? [...texts.map(one), ...(perhapsEmpty.length > 0 ? [one('')] : [])]
-        : [...texts.map(one), one('')];
+      return set.length > 0 && perhapsEmpty.length === 0 ? texts : [...texts, one('')];
     default:
       return [...set, ...(perhapsEmpty.length > 0 ? [one(UNKNOWN)] : [])]; // `:?` stops where nothing is set
   }
@@ -249,12 +291,14 @@ function sliced(
   value: ParameterValue,
   offset: number | undefined,
   length: number | undefined,
+  isPositional: boolean,
 ): ParameterValue {
   if (offset === undefined || length === undefined) return one(madeFrom(...value.fields));
   if (value.separate) {
-    // `${@:2}` counts from $1, `${a[@]:1}` from element 0; both readings are kept, the longer first
-    const from = Math.max(0, offset - 1);
-    return { fields: value.fields.slice(from), separate: true };
+    // `${@:2}` counts from $1, `${a[@]:1}` from element 0
+    const from = offset < 0 ? offset : Math.max(0, isPositional ? offset - 1 : offset);
+    const rest = value.fields.slice(from);
+    return { fields: length < 0 ? rest : rest.slice(0, length), separate: true };
   }
   const text = value.fields.join(' ');
   const from = offset < 0 ? text.length + offset : offset;
@@ -269,9 +313,3 @@ function recased(text: string, operator: string): string {
     operator.startsWith('^') ? part.toUpperCase() : part.toLowerCase();
   return operator.length === 2 ? change(text) : change(text.slice(0, 1)) + text.slice(1);
 }
-
-/** The values a loop variable or `read` may take, joined with what it may already be. */
-export const mergedValues = (
-  before: readonly string[] | undefined,
-  added: readonly string[],
-): readonly string[] => (before ? union(before, added) : bounded(added));

@@ -1,11 +1,12 @@
 import { pushComponent } from '../workspace-path.ts';
-import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, readable, STAR } from './marks.ts';
+import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 
 /** Where a word may point, as absolute paths without `.` and `..`; one for each directory the shell may be in. */
-export function resolvePlaces(run: ShellRun, path: string): readonly string[] {
-  if (path === '') return []; // no file has an empty name
+export function resolvePlaces(run: ShellRun, word: string): readonly string[] {
+  const path = word.length > 255 ? word.replace(/\uFDD7{2,}/g, STAR).replace(/\/{2,}/g, '/') : word;
+  if (path === '' || path.length > 4_096) return []; // no file has such a name
   if (path.startsWith('/')) return [normalize(path)];
   if (hasHole(path[0] ?? '')) return [path]; // may start with `/` or not: only the run knows
   return run.state.directories.map((directory) => normalize(`${directory}/${path}`));
@@ -128,6 +129,3 @@ export const isStarOnly = (path: string): boolean =>
   path !== '' &&
   [...path].every((c) => c === STAR || c === ANY_CHARACTER || c === '.' || c === '/') &&
   path.includes(STAR);
-
-/** For the person: `~/x` where the home is not known by name. */
-export const shownPlace = (place: string): string => readable(place);

@@ -1,8 +1,8 @@
 import { readOptions } from './call-options.ts';
-import type { ProgramCall } from './catastrophes.ts';
 import { hasHole, hasPattern } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { isStarOnly, resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
 import { warnings } from './warnings.ts';
 
 /** Programs whose words are text, numbers or names, never files. */
@@ -27,7 +27,10 @@ const READS_ALL =
 export function checkOperands(call: ProgramCall): void {
   const { run, name, args } = call;
   if (TEXT.has(name)) return;
-  if (name === 'git') return checkGit(call);
+  if (name === 'git') {
+    checkGit(call);
+    return;
+  }
   if (name === 'dd' || name === 'dcfldd') {
     for (const word of args) {
       if (word.startsWith('of=')) checkFile(run, word.slice(3), 'write');
@@ -39,7 +42,7 @@ export function checkOperands(call: ProgramCall): void {
     args,
     PATTERN_FIRST.test(name) ? { valueLetters: 'efm', valueNames: ['regexp', 'file', 'expression'] } : {},
   );
-  let files = operands;
+  let files = /^g?tar$/.test(name) && /^[A-Za-z]+$/.test(args[0] ?? '') ? operands.slice(1) : operands;
   if (PATTERN_FIRST.test(name)) {
     const hasScript = ['e', 'f', 'regexp', 'file', 'expression'].some((option) => values.has(option));
     if (!hasScript) files = operands.slice(1);
@@ -58,7 +61,7 @@ export function checkOperands(call: ProgramCall): void {
       MODE_FIRST.test(name) ||
       (WRITES_LAST.test(name) && isLast && files.length > 1)
     )
-      checkFile(run, word, 'write');
+      checkFile(run, word, name === 'rm' && hasHole(word) ? 'read' : 'write');
     else if (
       READS_ALL.test(name) ||
       PATTERN_FIRST.test(name) ||

@@ -9,6 +9,8 @@ import { evaluateParts, evaluateText } from './word-values.ts';
 
 export interface Redirected {
   readonly stdin: readonly string[] | undefined;
+  /** The file that standard input is. */
+  readonly input: string | undefined;
   /** Where standard output goes; empty when it stays. */
   readonly outputs: readonly string[];
   /** Standard output goes to another descriptor, so that nothing reads it. */
@@ -21,6 +23,7 @@ export interface Redirected {
 export function applyRedirections(run: ShellRun, redirects: readonly Redirection[]): Redirected {
   let stdin: readonly string[] | undefined;
   const outputs: string[] = [];
+  let input: string | undefined;
   let elsewhere = false;
   let network = false;
   for (const redirect of redirects) {
@@ -40,7 +43,10 @@ export function applyRedirections(run: ShellRun, redirects: readonly Redirection
     for (const target of targets) {
       if (duplicates && /^(\d*-?)$/.test(target)) {
         if (redirect.operator === '>&' && (descriptor ?? 1) === 1 && target !== '1') elsewhere = true;
-        if (run.opensNetwork && Number.parseInt(target, 10) > 2) network = true;
+        if (run.opensNetwork && Number.parseInt(target, 10) > 2) {
+          network = true;
+          if (redirect.operator === '<&') stdin = [DOWNLOADED];
+        }
         continue;
       }
       if (/^\/dev\/(tcp|udp)\//.test(target)) {
@@ -51,6 +57,7 @@ export function applyRedirections(run: ShellRun, redirects: readonly Redirection
       }
       if (redirect.operator === '<' || redirect.operator === '<&') {
         checkFile(run, target, 'read');
+        input = target;
         stdin = [contentOf(run, target)];
       } else {
         for (const place of resolvePlaces(run, target)) {
@@ -62,7 +69,7 @@ export function applyRedirections(run: ShellRun, redirects: readonly Redirection
       }
     }
   }
-  return { stdin, outputs, elsewhere, network };
+  return { stdin, input, outputs, elsewhere, network };
 }
 
 /** What a file holds, if this line wrote it. */

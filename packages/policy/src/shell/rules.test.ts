@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { catastropheList } from './catastrophes.ts';

@@ -7,8 +7,8 @@ import type { ShellState } from './shell-state.ts';
 const MAX_DEPTH = 40;
 /** Commands, words and readings that we look at in one line. An ordinary line needs a few dozen. */
 const MAX_STEPS = 40_000;
-/** Characters that nested shells may hand us to parse, all together. */
-const MAX_PARSED_CHARACTERS = 1_000_000;
+/** Characters that variables and nested shells may hand us to split and parse, all together. */
+const MAX_CHARACTERS = 2_000_000;
 
 /** How the parts of the walk reach each other: words contain scripts, and commands contain code. */
 export interface Walker {
@@ -53,11 +53,13 @@ export class ShellRun {
   /** Some redirection of this line opened a network connection. */
   opensNetwork = false;
   readonly recursion: RecursiveCall[] = [];
+  /** Calls in the text that `recursion` has, so that walking one twice counts once. */
+  readonly noted = new WeakSet<Command>();
   /** Scripts of `>(…)`, by the path that stands for them. */
   readonly sinks = new Map<string, Script>();
   #depth = 0;
   #steps = 0;
-  #parsed = 0;
+  #characters = 0;
 
   constructor(options: {
     findings: Findings;
@@ -95,9 +97,14 @@ export class ShellRun {
   }
 
   mayParse(text: string): boolean {
-    this.#parsed += text.length;
-    if (this.#parsed <= MAX_PARSED_CHARACTERS) return true;
-    this.tooComplex('its nested shells hold too much text');
+    return this.mayHandle([text]);
+  }
+
+  /** Counts text that is split or parsed again. */
+  mayHandle(texts: readonly string[]): boolean {
+    for (const text of texts) this.#characters += text.length;
+    if (this.#characters <= MAX_CHARACTERS) return true;
+    this.tooComplex('its variables and nested shells hold too much text');
     return false;
   }
 
@@ -140,8 +147,6 @@ export class ShellRun {
 export interface RecursiveCall {
   readonly from: string;
   readonly to: string;
-  /** The call in the text, so that walking it twice counts once. */
-  readonly node: Command;
   readonly concurrent: boolean;
   readonly endless: boolean;
 }

@@ -3,11 +3,15 @@ import { HOME_NAME, TOO_MANY, UNKNOWN } from './marks.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
 export const MAX_VALUES = 64;
+/** More places than this where the shell may be are not followed. */
+const MAX_DIRECTORIES = 8;
 
 /** What a variable may hold: one of `values`; `elements` are those of an array, in order. */
-export interface Variable {
+interface Variable {
   readonly values: readonly string[];
   readonly elements?: readonly string[];
+  /** The order or number of elements is not certain, so that an index may name any of them. */
+  readonly inexact?: boolean;
 }
 
 /**
@@ -24,6 +28,8 @@ export class ShellState {
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
   /** `$1`…; undefined when a function is looked at without a call. */
   positional: readonly string[] | undefined = [];
+  /** What `$1`… may be instead. */
+  otherPositionals: readonly (readonly string[])[] = [];
   scriptName = 'bash';
   lastArgument: readonly string[] = [UNKNOWN];
   /** Where the shell would still be if the last `cd` had failed. */
@@ -63,7 +69,17 @@ export class ShellState {
     );
     if (values.length > before.values.length || elements.length > (before.elements?.length ?? 0))
       this.changes++;
-    this.variables.set(name, elements.length > 0 ? { values, elements } : { values });
+    this.variables.set(name, elements.length > 0 ? { values, elements, inexact: true } : { values });
+  }
+
+  /** Every way `$1`… may be set; none when a function is looked at without a call. */
+  positionals(): readonly (readonly string[])[] {
+    return this.positional ? [this.positional, ...this.otherPositionals] : [];
+  }
+
+  setPositional(words: readonly string[]): void {
+    this.otherPositionals = this.weak > 0 ? this.positionals().slice(0, 16) : [];
+    this.positional = words;
   }
 
   enter(directories: readonly string[]): void {
@@ -73,7 +89,9 @@ export class ShellState {
 
   /** Keeps what was known before beside what is known now, because it may not have happened. */
   allowDirectories(directories: readonly string[]): void {
-    this.directories = union(this.directories, directories);
+    const all = union(this.directories, directories);
+    this.directories =
+      all.length <= MAX_DIRECTORIES ? all : [...all.slice(0, MAX_DIRECTORIES - 1), `/${TOO_MANY}`];
   }
 
   writeFile(path: string, content: string): void {
@@ -81,7 +99,7 @@ export class ShellState {
   }
 }
 
-export const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
+const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
   b.every((value) => a.includes(value)) ? a : bounded([...new Set([...a, ...b])]);
 
 export const bounded = (values: readonly string[]): readonly string[] =>

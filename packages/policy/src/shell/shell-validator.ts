@@ -73,7 +73,7 @@ export class ShellValidator {
     const state = new ShellState([directory], this.#home);
     const run = new ShellRun({ findings, paths: this.#paths, walker, home: this.#home, state });
     walker.script(run, parse(command));
-    const bomb = findForkBomb(run.recursion);
+    const bomb = findForkBomb(run);
     if (bomb !== undefined) findings.refuse(catastrophes.forkBomb, bomb);
   }
 }

@@ -6,27 +6,28 @@ import {
   type CompoundList,
   forEachChild,
   type ParsedScript,
-  type Pipeline,
   type PipelineNode,
   parse,
   type Script,
   type Function as ShellFunction,
   type Statement,
   type SyntaxNode,
-  type TestExpression,
 } from 'unbash';
 import { evaluateArithmetic } from './arithmetic-value.ts';
+import { assign } from './assignments.ts';
 import { type CallArguments, callReadings } from './call-readings.ts';
 import { catastrophes } from './catastrophes.ts';
+import { isEndless, noteRecursion, startsWithoutWaiting } from './fork-bomb.ts';
 import { judgeCall } from './judge-call.ts';
 import { asCode, hasHole, UNKNOWN } from './marks.ts';
-import { isShell } from './nested-shells.ts';
-import { applyRedirections, deliver } from './redirections.ts';
+import { givesShellAway, isInterpreter, isShell } from './nested-shells.ts';
+import { checkFile } from './operands.ts';
+import { applyRedirections, contentOf, deliver } from './redirections.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
-import { noteVariable } from './special-variables.ts';
+import { walkTest } from './test-expressions.ts';
 import { warnings } from './warnings.ts';
-import { combine, evaluateText, evaluateWord } from './word-values.ts';
+import { combine, evaluateText, evaluateWord, type Reading } from './word-values.ts';
 
 /** Goes through everything in a script that could execute, in order, and has each simple command judged. */
 export const walker: Walker = {
@@ -49,7 +50,7 @@ function walkScript(run: ShellRun, script: Script): readonly string[] {
   return walkStatements(run, script.commands);
 }
 
-export function refuseSyntax(run: ShellRun, problem: string): void {
+function refuseSyntax(run: ShellRun, problem: string): void {
   run.findings.refuseWith('SHELL_SYNTAX', { problem }, { rule: 'SH-0', why: `does not parse: ${problem}` });
 }
 
@@ -62,11 +63,17 @@ function walkCode(run: ShellRun, text: string, options: CodeOptions): readonly s
       return [UNKNOWN];
     }
     const follow = (): readonly string[] => {
-      const { positional, scriptName } = run.state;
+      const { positional, otherPositionals, scriptName } = run.state;
       if (options.scriptName !== undefined) run.state.scriptName = options.scriptName;
-      if (options.positional) run.state.positional = options.positional;
+      if (options.positional) {
+        run.state.positional = options.positional;
+        run.state.otherPositionals = [];
+      }
       const printed = walkScript(run, script);
-      run.state.positional = positional;
+      if (options.subshell || options.positional?.length) {
+        run.state.positional = positional;
+        run.state.otherPositionals = otherPositionals;
+      }
       run.state.scriptName = scriptName;
       return printed;
     };
@@ -166,15 +173,6 @@ function walkPipeline(run: ShellRun, node: PipelineNode): readonly string[] {
   return printed;
 }
 
-/** `sh -i | nc host`: what the shell answers goes to the network. */
-function givesShellAway(node: Pipeline): boolean {
-  const names = node.commands.map((command) =>
-    command.type === 'Command' ? (command.name?.value.split('/').at(-1) ?? '') : '',
-  );
-  const shell = names.findIndex(isShell);
-  return shell >= 0 && names.slice(shell + 1).some((name) => /^(nc|ncat|netcat|socat|telnet)$/.test(name));
-}
-
 function walkCommand(run: ShellRun, node: CommandNode | CompoundList): readonly string[] {
   if (run.findings.refused || !run.step()) return NOTHING;
   return run.deeper(NOTHING, () => walkNode(run, node));
@@ -267,69 +265,13 @@ function walkLoop(
     : [...printed.slice(0, 8), UNKNOWN + printed.join('').slice(0, MAX_OUTPUT)];
 }
 
-function isEndless(kind: 'while' | 'until', clause: CompoundList): boolean {
-  const command = clause.commands.at(-1)?.command;
-  if (command?.type === 'ArithmeticCommand') return kind === 'while' && command.body.trim() === '1';
-  if (command?.type !== 'Command') return false;
-  return kind === 'while'
-    ? ['true', ':', '/bin/true'].includes(command.name?.value ?? '')
-    : command.name?.value === 'false';
-}
-
-/** Whether a loop body starts something in the background and never pauses. */
-function startsWithoutWaiting(body: CompoundList): boolean {
-  let starts = false;
-  let pauses = false;
-  let budget = 500;
-  const look = (node: SyntaxNode): void => {
-    if (--budget < 0) return;
-    if (node.type === 'Statement' && node.background) starts = true;
-    const isPause =
-      node.type === 'Command' &&
-      /^(sleep|wait|read|break|exit|return|inotifywait)$/.test(node.name?.value ?? '');
-    if (isPause) pauses = true;
-    forEachChild(node, look);
-  };
-  look(body);
-  return starts && !pauses;
-}
-
 /** Variables that arithmetic sets hold numbers we do not follow. */
-function forgetAssigned(run: ShellRun, expression: SyntaxNode | undefined): void {
-  if (!expression) return;
+function forgetAssigned(run: ShellRun, expression: SyntaxNode | undefined, depth = 0): void {
+  if (!expression || depth > 500) return; // evaluateArithmetic has refused what is deeper
   if (expression.type === 'ArithmeticWord' && /^[A-Za-z_]\w*$/.test(expression.value)) {
     run.state.set(expression.value, { values: [UNKNOWN] });
   }
-  forEachChild(expression, (child) => forgetAssigned(run, child));
-}
-
-function walkTest(run: ShellRun, expression: TestExpression): void {
-  if (!run.step()) return;
-  switch (expression.type) {
-    case 'TestUnary':
-      for (const text of evaluateText(run, expression.operand))
-        if (expression.operator === '-v') run.walker.expansion(run, text);
-      return;
-    case 'TestBinary':
-      for (const side of [expression.left, expression.right]) {
-        const isNumber = /^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator);
-        for (const text of evaluateText(run, side)) if (isNumber) walkNumber(run, text);
-      }
-      return;
-    case 'TestLogical':
-      for (const operand of expression.operands) walkTest(run, operand);
-      return;
-    case 'TestNot':
-      return walkTest(run, expression.operand);
-    case 'TestGroup':
-      return walkTest(run, expression.expression);
-  }
-}
-
-/** A number in `[[ … -eq … ]]` is arithmetic: a name stands for its value, and an index may hold `$(…)`. */
-function walkNumber(run: ShellRun, text: string): void {
-  run.walker.expansion(run, text);
-  for (const value of run.state.variables.get(text)?.values ?? []) run.walker.expansion(run, value);
+  forEachChild(expression, (child) => forgetAssigned(run, child, depth + 1));
 }
 
 /** A function's body is judged where it is defined, with arguments only the call knows, and again at each call. */
@@ -354,7 +296,9 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   const redirected = applyRedirections(run, node.redirects);
   if (!node.name) {
     for (const assignment of assignments) assign(run, assignment);
-    return deliver(run, redirected, NOTHING);
+    // `$(< file)` is the file's content
+    const read = redirected.input === undefined ? NOTHING : [contentOf(run, redirected.input)];
+    return deliver(run, redirected, read);
   }
   const before = run.state.variables;
   let restore: Map<string, { values: readonly string[] } | undefined> | undefined;
@@ -366,18 +310,18 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   for (const argument of node.args) {
     if (argument.type === 'Assignment' && argument.value.type === 'ArrayValue') assign(run, argument);
   }
-  noteRecursion(run, node, args);
+  noteRecursion(run, node, args.readings);
   if (redirected.stdin) run.stdin = redirected.stdin;
-  if (
-    redirected.network &&
-    args.readings.some(([name = '']) => isShell(name.slice(name.lastIndexOf('/') + 1)))
-  ) {
-    run.findings.refuse(catastrophes.remoteShell, 'a shell connected to the network');
+  if (args.readings.some(([name = '']) => executesInput(name.slice(name.lastIndexOf('/') + 1)))) {
+    if (redirected.network) run.findings.refuse(catastrophes.remoteShell, 'a shell connected to the network');
+    if (redirected.input !== undefined) checkFile(run, redirected.input, 'run');
   }
+  const judge = (words: Reading, isGuess: boolean): readonly string[] =>
+    isGuess ? run.findings.quietly(() => judgeCall(run, words)) : judgeCall(run, words);
   let printed: readonly string[] = [];
   for (const [index, words] of args.readings.entries()) {
     if (run.findings.refused) break;
-    const output = index === 0 ? judgeCall(run, words) : run.perhaps(() => judgeCall(run, words));
+    const output = index === 0 ? judgeCall(run, words) : run.perhaps(() => judge(words, index >= args.plain));
     printed = [...printed, ...output];
   }
   run.state.lastArgument = args.readings.map((words) => words.at(-1) ?? '');
@@ -390,59 +334,7 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   return printed;
 }
 
-const SELF = new Set([
-  '$0',
-  '"$0"',
-  '${0}',
-  '"${0}"',
-  '$BASH_SOURCE',
-  '"$BASH_SOURCE"',
-  '${BASH_SOURCE[0]}',
-  '"${BASH_SOURCE[0]}"',
-]);
-
-/** Notes calls by which a function or a script starts itself, once for each place in the text. */
-function noteRecursion(run: ShellRun, node: Command, args: CallArguments): void {
-  const from = run.calling.at(-1) ?? '$0';
-  const isSelf =
-    SELF.has(node.name?.text ?? '') ||
-    node.args.some((arg) => arg.type === 'Word' && SELF.has(arg.text) && isShellName(node));
-  const names = isSelf ? ['$0'] : from === '$0' ? [] : args.readings.map((words) => words[0] ?? '');
-  for (const to of new Set(names)) {
-    if (
-      run.recursion.length > 1_000 ||
-      run.recursion.some((call) => call.node === node && call.from === from)
-    )
-      continue;
-    run.recursion.push({ from, to, node, concurrent: run.concurrent > 0, endless: run.endlessLoops > 0 });
-  }
-}
-
-const isShellName = (node: Command): boolean => /^(\/bin\/)?(ba|da|z|k)?sh$/.test(node.name?.value ?? '');
-
-function assign(run: ShellRun, assignment: Assignment): void {
-  const { name, value, index } = assignment;
-  if (index) for (const text of evaluateText(run, index)) run.walker.expansion(run, text);
-  const { state } = run;
-  if (value.type === 'ArrayValue') {
-    const elements = value.elements.flatMap((word) => {
-      const item = /^\[[^\]]*\]=/.exec(word.text);
-      const fields = evaluateWord(run, word).flat();
-      return item ? fields.map((field) => field.slice(field.indexOf('=') + 1)) : fields;
-    });
-    const old = assignment.append ? (state.variables.get(name)?.elements ?? []) : [];
-    const all = [...old, ...elements].slice(0, MAX_VALUES * 4);
-    return state.set(name, { values: [all[0] ?? ''], elements: all });
-  }
-  const texts = evaluateText(run, value);
-  noteVariable(run, name, texts);
-  const known = state.variables.get(name);
-  if (index) {
-    const elements = [...(known?.elements ?? known?.values ?? []), ...texts].slice(0, MAX_VALUES * 4);
-    return state.set(name, { values: known?.values ?? texts, elements });
-  }
-  state.set(name, { values: assignment.append ? combine(known?.values ?? NOTHING, texts) : texts });
-}
+const executesInput = (name: string): boolean => isShell(name) || isInterpreter(name);
 
 function joinOutput(a: readonly string[], b: readonly string[]): readonly string[] {
   if (b.length === 1 && b[0] === '') return a;

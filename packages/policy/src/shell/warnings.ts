@@ -1,7 +1,7 @@
-import type { ProgramCall } from './catastrophes.ts';
+import type { ProgramCall } from './program-call.ts';
 
 /** Something the person should know before approving. A test runs every example. */
-export interface Warning {
+interface Warning {
   readonly id: string;
   readonly why: string;
   readonly matches: readonly string[];
@@ -9,7 +9,7 @@ export interface Warning {
 }
 
 /** A warning that a program call earns by its words alone. */
-export interface ProgramWarning extends Warning {
+interface ProgramWarning extends Warning {
   readonly programs: readonly string[];
   /** Which calls of these programs; all of them when left out. */
   readonly when?: (call: ProgramCall) => boolean;
@@ -287,7 +287,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     programs: ['git'],
     when: ({ args }) =>
       /(^| )(push|clean|reset( .*)? --hard|filter-branch|update-ref|gc|reflog (delete|expire)|checkout( .*)? --( |$)|restore|stash (drop|clear)|branch( .*)? -D|rebase|config)( |$)/.test(
-        args.join(' '),
+        args.join(' ').slice(0, 1_000),
       ),
     matches: ['git push --force', 'git reset --hard HEAD~1', 'git clean -fdx', 'git push origin main'],
     doesNotMatch: ['git status', 'git log --grep=push', "git commit -m 'x'"],

@@ -11,9 +11,12 @@ import {
   VANISHING,
   withoutForgedMarks,
 } from './marks.ts';
-import { evaluateParameter, evaluateSimple, type ParameterValue } from './parameter-values.ts';
+import { evaluateParameter, evaluateSimple, joinFields, type ParameterValue } from './parameter-values.ts';
 import type { ShellRun } from './shell-run.ts';
 import { MAX_VALUES } from './shell-state.ts';
+
+/** Longer values than this are not followed. */
+const MAX_TEXT = 131_072;
 
 /** One way a word may come out: the fields that bash passes on, which may be none. */
 export type Reading = readonly string[];
@@ -43,18 +46,18 @@ export function evaluateText(run: ShellRun, word: Word): readonly string[] {
 export function evaluateParts(
   run: ShellRun,
   parts: readonly (WordPart | DoubleQuotedChild)[],
-  { quoted }: { quoted: boolean },
+  { quoted, inQuotes = false }: { quoted: boolean; inQuotes?: boolean },
 ): readonly string[] {
   let texts: readonly string[] = [''];
   for (const [index, part] of parts.entries()) {
-    const values = joinedValues(run, part, index === 0);
+    const values = joinedValues(run, part, index === 0 && !inQuotes, parts.length === 1);
     texts = combine(texts, quoted ? values : values.map(unquoted));
   }
   return texts;
 }
 
 function evaluateBraces(run: ShellRun, word: Word): readonly Reading[] | undefined {
-  const texts = expandBraces(word.text, MAX_VALUES * 4);
+  const texts = word.text.length > 4_096 ? undefined : expandBraces(word.text, MAX_VALUES * 4);
   if (!texts) return [[TOO_MANY]];
   if (texts.length === 1 && texts[0] === word.text) return undefined;
   let readings: readonly Reading[] = [[]];
@@ -85,7 +88,8 @@ function evaluateFields(run: ShellRun, parts: readonly WordPart[]): readonly Rea
   const separators = run.state.variables.get('IFS')?.values.join('') ?? ' \t\n';
   for (const [index, part] of parts.entries()) {
     if (!run.step()) break;
-    const pieces = evaluatePart(run, part, index === 0);
+    const pieces = evaluatePart(run, part, index === 0, parts.length === 1);
+    if (!pieces.every(({ fields }) => run.mayHandle(fields))) break;
     open = open.flatMap((one) => pieces.map((piece) => append(one, piece, separators)));
     if (open.length > MAX_VALUES) return [[TOO_MANY]];
   }
@@ -100,23 +104,21 @@ interface Piece {
 }
 
 function append(open: Open, piece: Piece, separators: string): Open {
-  let { fields, current } = open;
+  const fields = piece.split || piece.fields.length > 1 ? [...open.fields] : open.fields;
+  let { current } = open;
+  const close = (): void => {
+    if (current !== undefined) (fields as string[]).push(current);
+    current = undefined;
+  };
   for (const [index, field] of piece.fields.entries()) {
-    if (index > 0) {
-      if (current !== undefined) fields = [...fields, current];
-      current = undefined;
-    }
+    if (index > 0) close();
     if (!piece.split) {
-      current = (current ?? '') + field;
+      current = joined(current ?? '', field);
       continue;
     }
-    const words = splitAt(field, separators);
-    for (const [k, word] of words.entries()) {
-      if (k > 0) {
-        if (current !== undefined) fields = [...fields, current];
-        current = undefined;
-      }
-      if (word !== '') current = (current ?? '') + unquoted(word);
+    for (const [k, word] of splitAt(field, separators).entries()) {
+      if (k > 0) close();
+      if (word !== '') current = joined(current ?? '', unquoted(word));
     }
   }
   return { fields, current };
@@ -131,7 +133,7 @@ function splitAt(text: string, separators: string): string[] {
   return words;
 }
 
-function evaluatePart(run: ShellRun, part: WordPart, first: boolean): readonly Piece[] {
+function evaluatePart(run: ShellRun, part: WordPart, first: boolean, alone: boolean): readonly Piece[] {
   switch (part.type) {
     case 'DoubleQuoted':
     case 'LocaleString':
@@ -139,15 +141,15 @@ function evaluatePart(run: ShellRun, part: WordPart, first: boolean): readonly P
     case 'SimpleExpansion':
       return evaluateSimple(run, part.text.slice(1)).map(asUnquotedPiece);
     case 'ParameterExpansion':
-      return evaluateParameter(run, part).map(asUnquotedPiece);
+      return evaluateParameter(run, part, { splits: true }).map(asUnquotedPiece);
     case 'CommandExpansion':
-      return joinedValues(run, part, first).map((text) => ({ fields: [text], split: true }));
+      return joinedValues(run, part, first, alone).map((text) => ({ fields: [text], split: true }));
     default:
-      return joinedValues(run, part, first).map((text) => ({ fields: [text], split: false }));
+      return joinedValues(run, part, first, alone).map((text) => ({ fields: [text], split: false }));
   }
 }
 
-const asUnquotedPiece = (value: ParameterValue): Piece => ({ fields: value.fields, split: true });
+const asUnquotedPiece = (value: ParameterValue): Piece => ({ fields: value.fields, split: !value.isSplit });
 
 /** Double quotes: one field, except that `"$@"` and `"${a[@]}"` give one for each element. */
 function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): readonly Piece[] {
@@ -157,9 +159,9 @@ function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): reado
     const values = quotedValues(run, part);
     onlyList &&= values.every((value) => value.separate);
     readings = readings.flatMap((before) =>
-      values.map(({ fields, separate }) => {
-        if (!separate) return [...before.slice(0, -1), (before.at(-1) ?? '') + fields.join(' ')];
-        const [head = '', ...tail] = fields;
+      values.map((value) => {
+        if (!value.separate) return [...before.slice(0, -1), (before.at(-1) ?? '') + joinFields(value)];
+        const [head = '', ...tail] = value.fields;
         return [...before.slice(0, -1), (before.at(-1) ?? '') + head, ...tail];
       }),
     );
@@ -174,26 +176,29 @@ function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): reado
 
 function quotedValues(run: ShellRun, part: DoubleQuotedChild): readonly ParameterValue[] {
   if (part.type === 'SimpleExpansion') return evaluateSimple(run, part.text.slice(1));
-  if (part.type === 'ParameterExpansion') return evaluateParameter(run, part);
-  return joinedValues(run, part, false).map((text) => ({ fields: [text], separate: false }));
+  if (part.type === 'ParameterExpansion') return evaluateParameter(run, part, { splits: false });
+  return joinedValues(run, part, false, false).map((text) => ({ fields: [text], separate: false }));
 }
 
 /** Each text a part may be, as one string. */
-function joinedValues(run: ShellRun, part: WordPart, first: boolean): readonly string[] {
+function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: boolean): readonly string[] {
   switch (part.type) {
     case 'Literal':
-      return [first ? withTilde(run, part.text, part.value) : part.value];
+      // `~$x` is no home: the name ends at a slash or at the end of the word
+      return [
+        first && (alone || part.text.includes('/')) ? withTilde(run, part.text, part.value) : part.value,
+      ];
     case 'SingleQuoted':
       return [part.value];
     case 'AnsiCQuoted':
       return [withoutForgedMarks(part.value)];
     case 'DoubleQuoted':
     case 'LocaleString':
-      return evaluateParts(run, part.parts, { quoted: true });
+      return evaluateParts(run, part.parts, { quoted: true, inQuotes: true });
     case 'SimpleExpansion':
-      return evaluateSimple(run, part.text.slice(1)).map(({ fields }) => fields.join(' '));
+      return evaluateSimple(run, part.text.slice(1)).map(joinFields);
     case 'ParameterExpansion':
-      return evaluateParameter(run, part).map(({ fields }) => fields.join(' '));
+      return evaluateParameter(run, part, { splits: false }).map(joinFields);
     case 'CommandExpansion': {
       const { script } = part;
       if (!script) return [''];
@@ -213,9 +218,9 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean): readonly s
     case 'ExtendedGlob':
       if (part.parts) evaluateParts(run, part.parts, { quoted: true });
       return [STAR];
-    case 'BraceExpansion':
-      if (part.parts) evaluateParts(run, part.parts, { quoted: true });
-      return [part.text];
+    case 'BraceExpansion': // where braces are not expanded, they are text like any other
+      if (part.parts) return evaluateParts(run, part.parts, { quoted: true }).map((text) => `{${text}}`);
+      return [part.text.replace(/\\(.)/gs, '$1')];
   }
 }
 
@@ -253,10 +258,13 @@ function tildePath(run: ShellRun, name: string): string {
 }
 
 export function combine(left: readonly string[], right: readonly string[]): readonly string[] {
-  if (left.length === 1 && right.length === 1) return [`${left[0]}${right[0]}`];
+  if (left.length === 1 && right.length === 1) return [joined(left[0] as string, right[0] as string)];
   if (left.length * right.length > MAX_VALUES) return [TOO_MANY];
-  return left.flatMap((a) => right.map((b) => a + b));
+  return left.flatMap((a) => right.map((b) => joined(a, b)));
 }
+
+/** Text that keeps growing (`x=$x$x`) is not followed for ever. */
+const joined = (a: string, b: string): string => (a.length + b.length > MAX_TEXT ? TOO_MANY : a + b);
 
 function joinReadings(left: readonly Reading[], right: readonly Reading[]): readonly Reading[] {
   if (left.length * right.length > MAX_VALUES) return [[TOO_MANY]];

@@ -4,7 +4,7 @@ import { readOptions } from './call-options.ts';
  * Programs that run another program named in their words. `open` answers the words of the inner call; `code` those
  * that a shell would parse. Both are judged as if they stood in the line themselves.
  */
-export interface Wrapper {
+interface Wrapper {
   readonly names: readonly string[];
   /** Options that take a value, so that the value is not taken for the program. */
   readonly valueLetters?: string;
@@ -279,7 +279,7 @@ export const wrappers: readonly Wrapper[] = [
 
 const byName = new Map(wrappers.flatMap((wrapper) => wrapper.names.map((name) => [name, wrapper] as const)));
 
-export interface Opened {
+interface Opened {
   /** Words of the program that is run. */
   readonly calls: readonly (readonly string[])[];
   /** Lines that a shell parses. */

@@ -133,9 +133,10 @@ const options = optionTable({
     --test-coverage-exclude --test-coverage-include --test-isolation --experimental-test-isolation --test-name-pattern
     --test-random-seed --test-shard --test-skip-pattern --test-timeout --experimental-test-tag-filter --title
     --tls-cipher-list --unhandled-rejections --use-largepages --v8-pool-size --watch-kill-signal --stack-trace-limit
-    --experimental-default-type --experimental-specifier-resolution --es-module-specifier-resolution`,
-  // V8 takes these with `=` only.
-  optionalValues: `--max-old-space-size --max-semi-space-size --stack-size --trace-require-module --max-heap-size
+    --experimental-default-type --trace-require-module`,
+  // V8 takes these with `=` only, and newer versions of Node.js ignore the last two: the next word is the script.
+  optionalValues: `--max-old-space-size --max-semi-space-size --stack-size --max-heap-size --experimental-specifier-resolution
+    --es-module-specifier-resolution
     --initial-heap-size --random-seed`,
   rows: [
     { names: '-e --eval', value: 'text', rule: inlineCode },

@@ -108,14 +108,14 @@ const options = optionTable({
     --numeric-owner -p --preserve-permissions --same-permissions --same-owner -s --preserve-order --same-order --acls
     --no-acls --no-selinux --no-xattrs --selinux --xattrs --force-local -M --multi-volume -B --read-full-records -i
     --ignore-zeros -a --auto-compress --no-auto-compress -j --bzip2 -J --xz --lzip --lzma --lzop -z --gzip --gunzip --ungzip
-    --zstd -Z --compress --uncompress --hard-dereference --one-file-system -l --check-links --full-time --index
-    --no-quote-chars -R --block-number --show-defaults --show-omitted-dirs --show-snapshot-field-ranges --show-transformed-names
+    --zstd -Z --compress --uncompress --hard-dereference --one-file-system -l --check-links --full-time
+    -R --block-number --show-defaults --show-omitted-dirs --show-snapshot-field-ranges --show-transformed-names
     --show-stored-names --utc -v --verbose -w --interactive --confirmation -o --old-archive --portability --posix --help
-    --restrict --usage --version -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --preserve`,
+    --restrict --usage --version --preserve`,
   values: `--hole-detection --level --sparse-version --exclude --exclude-ignore --exclude-ignore-recursive --exclude-tag
     --exclude-tag-all --exclude-tag-under --group --mode --owner --sort --xattrs-exclude --xattrs-include -b
     --blocking-factor --record-size -H --format --pax-option -V --label --strip-components --suffix --transform --xform
-    --quote-chars --quoting-style -L --tape-length --warning --set-mtime-format`,
+    --quote-chars --no-quote-chars --quoting-style -L --tape-length --warning --set-mtime-format`,
   optionalValues: '--occurrence --atime-preserve --backup --checkpoint --totals',
   rows: [
     { names: '-f --file', value: 'text' },

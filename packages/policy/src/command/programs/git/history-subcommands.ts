@@ -1,11 +1,12 @@
+import type { OptionSection } from '../../option-table.ts';
 import { files, names, revisions } from './operands.ts';
 import { losesWork, readsFile, runsProgram } from './rules.ts';
-import { diffOptions, gitTable, logOptions, mergeOptions, type Part, strategyRow } from './shared-options.ts';
+import { diffOptions, gitTable, logOptions, mergeOptions, strategyRow } from './shared-options.ts';
 import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
 
 /** Subcommands that change branches, tags and history. */
 
-const sequencer: Part = {
+const sequencer: OptionSection = {
   flags:
     '--quit --continue --abort --skip -n --no-commit -e --edit --signoff --rerere-autoupdate --ff --allow-empty --allow-empty-message --keep-redundant-commits --reference -x -r',
   values: '--cleanup -m --mainline -X --strategy-option --empty',
@@ -118,7 +119,7 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     rules: [losesWork, runsProgram],
   },
   replace: {
-    ...plain({ flags: '-l --list -d --delete -f --force --graft --edit', values: '--format' }),
+    ...plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
     rules: [losesWork],
   },
   'symbolic-ref': plain({ flags: '-d --delete --short --recurse', values: '-m' }),

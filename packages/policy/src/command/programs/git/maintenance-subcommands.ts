@@ -17,8 +17,7 @@ export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | Git
   repack: {
     options: gitTable({
       flags: '-a -A -d -f -F -l --local -b --write-bitmap-index --cruft -n -k -i -m',
-      values: '--window --depth --threads',
-      optionalValues: '-g --geometric',
+      values: '--window --depth --threads -g --geometric',
     }),
     operands: names,
   },

@@ -53,7 +53,7 @@ export function judgeRepository(text: string, judgement: Judgement): void {
 }
 
 /** `src/*.ts`, `:!docs`, `:(glob,icase)**\/x`, `:/x`: what is excluded is not read. */
-export function judgePathspec(text: string, use: PathUse, judgement: Judgement): void {
+function judgePathspec(text: string, use: PathUse, judgement: Judgement): void {
   let pattern = text;
   let isExcluded = false;
   let isFromTop = false;

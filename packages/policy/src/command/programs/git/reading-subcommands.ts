@@ -9,6 +9,20 @@ import type { GitFamily, GitSubcommand } from './subcommand.ts';
 const read = revisionsOrPaths('read');
 const log: GitSubcommand = { options: gitTable(diffOptions, logOptions), operands: read };
 
+const blame: GitSubcommand = {
+  options: gitTable(diffOptions, {
+    flags: `--incremental --root --show-stats --progress --score-debug -f --show-name -n --show-number -p --porcelain
+        --line-porcelain -e --show-email --color-lines --color-by-age -c -l -t -s -b`,
+    values: '--ignore-rev --date --since',
+    rows: [
+      lineRangeRow,
+      { names: '--ignore-revs-file --contents', value: 'read', rule: readsFile },
+      { names: '-S', value: 'read', rule: readsFile },
+    ],
+  }),
+  operands: read,
+};
+
 export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
   log,
   show: log,
@@ -55,20 +69,8 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     }),
     operands: read,
   },
-  blame: {
-    options: gitTable(diffOptions, {
-      flags: `--incremental --root --show-stats --progress --score-debug -f --show-name -n --show-number -p --porcelain
-        --line-porcelain -e --show-email --color-lines --color-by-age -c -l -t -s -b`,
-      values: '--ignore-rev --date --since',
-      rows: [
-        lineRangeRow,
-        { names: '--ignore-revs-file --contents', value: 'read', rule: readsFile },
-        { names: '-S', value: 'read', rule: readsFile },
-      ],
-    }),
-    operands: read,
-  },
-  annotate: { options: gitTable(diffOptions, { rows: [lineRangeRow] }), operands: read },
+  blame,
+  annotate: blame,
   describe: {
     options: gitTable({
       flags: '--contains --debug --all --tags --long --first-parent --exact-match --always',
@@ -195,8 +197,8 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
         --column --full-name -l --files-with-matches --name-only -L --files-without-match -z --null -o --only-matching -c
         --count --break --heading -p --show-function -W --function-context --and --or --not -H --all-match --ext-grep
         --invert-match ( )`,
-      values: '-m --max-count --max-depth -A --after-context -B --before-context --threads -e',
-      optionalValues: '--color -C --context',
+      values: '-m --max-count --max-depth -A --after-context -B --before-context -C --context --threads -e',
+      optionalValues: '--color',
       rows: [
         { names: '-f', value: 'read', rule: readsFile },
         { names: '-O --open-files-in-pager', value: 'text', optional: true, rule: runsProgram },

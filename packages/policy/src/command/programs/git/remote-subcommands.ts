@@ -15,7 +15,7 @@ import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
 export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
   fetch: { options: gitTable(fetchOptions, uploadPack), operands: repositoryAndRefs, rules: [reachesRemote] },
   pull: {
-    options: gitTable(mergeOptions, fetchOptions, uploadPack, { optionalValues: '-r --rebase' }),
+    options: gitTable(mergeOptions, fetchOptions, uploadPack, { optionalValues: '-r --rebase -j --jobs' }),
     operands: repositoryAndRefs,
     rules: [reachesRemote],
   },

@@ -1,26 +1,20 @@
 import type { Judgement } from '../../judgement.ts';
-import { type OptionRow, type OptionTable, type OptionTableSource, optionTable } from '../../option-table.ts';
+import { type OptionRow, type OptionSection, type OptionTable, optionTable } from '../../option-table.ts';
 import { readsFile, runsProgram, writesFile } from './rules.ts';
 
 /** Options that several subcommands share, as git's own documentation shares them. */
 
-export type Part = Pick<OptionTableSource, 'flags' | 'values' | 'optionalValues' | 'rows'>;
-
-/** One table from several parts; git abbreviates, negates with `--no-`, and lets options follow operands. */
-export function gitTable(...parts: readonly Part[]): OptionTable {
-  const join = (pick: (part: Part) => string | undefined): string =>
-    parts.map((part) => pick(part) ?? '').join(' ');
+/** One table from several sections; git abbreviates, negates with `--no-`, and lets options follow operands. */
+export function gitTable(...sections: readonly OptionSection[]): OptionTable {
   return optionTable({
-    flags: `-h --help -q --quiet -v --verbose ${join((part) => part.flags)}`,
-    values: join((part) => part.values),
-    optionalValues: join((part) => part.optionalValues),
-    rows: parts.flatMap((part) => part.rows ?? []),
+    flags: '-h --help -q --quiet -v --verbose',
+    sections,
     negatable: true,
     numbers: 'anywhere',
   });
 }
 
-export const diffOptions: Part = {
+export const diffOptions: OptionSection = {
   flags: `-p -u --patch -s --no-patch -W --function-context --raw --patch-with-raw --patch-with-stat --numstat --shortstat
     --cumulative --check --summary --name-only --name-status --compact-summary --binary --full-index --no-prefix
     --default-prefix --irreversible-delete -D --find-copies-harder --no-renames --rename-empty --follow --minimal -w
@@ -49,7 +43,7 @@ function lineRange(range: string, judgement: Judgement): void {
 }
 export const lineRangeRow: OptionRow = { names: '-L', value: lineRange };
 
-export const logOptions: Part = {
+export const logOptions: OptionSection = {
   flags: `--source --use-mailmap --mailmap --clear-decorations --no-decorate --all --branches --tags --remotes --reflog
     --alternate-refs --single-worktree --ignore-missing --bisect --stdin --cherry-mark --cherry-pick --cherry --left-only
     --right-only --left-right -g --walk-reflogs --merge --boundary --use-bitmap-index --simplify-by-decoration --show-pulls
@@ -68,12 +62,12 @@ export const logOptions: Part = {
   rows: [lineRangeRow],
 };
 
-export const pathspecFile: Part = {
+export const pathspecFile: OptionSection = {
   flags: '--pathspec-file-nul',
   rows: [{ names: '--pathspec-from-file', value: 'read', rule: readsFile }],
 };
 
-export const uploadPack: Part = {
+export const uploadPack: OptionSection = {
   rows: [
     { names: '--upload-pack', value: 'text', rule: runsProgram },
     { names: '--exec --receive-pack', value: 'text', rule: runsProgram },
@@ -86,7 +80,7 @@ function strategy(name: string, judgement: Judgement): void {
 }
 export const strategyRow: OptionRow = { names: '-s --strategy', value: strategy };
 
-export const mergeOptions: Part = {
+export const mergeOptions: OptionSection = {
   flags: `--stat --summary -n --squash --commit -e --edit --ff --ff-only --rerere-autoupdate --verify-signatures --abort --quit
     --continue --allow-unrelated-histories --progress --autostash --overwrite-ignore --signoff --no-verify --verify
     --compact-summary`,
@@ -95,12 +89,12 @@ export const mergeOptions: Part = {
   rows: [strategyRow],
 };
 
-export const fetchOptions: Part = {
-  flags: `--all -a --append --atomic -f --force --multiple -t --tags -n --no-tags --prefetch -p --prune -P --prune-tags --dry-run
+export const fetchOptions: OptionSection = {
+  flags: `--all -m -a --append --atomic -f --force --multiple -t --tags -n --no-tags --prefetch -p --prune -P --prune-tags --dry-run
     --write-fetch-head -k --keep -u --update-head-ok --progress --unshallow --refetch --update-shallow -4 --ipv4 -6 --ipv6
     --negotiate-only --auto-maintenance --auto-gc --show-forced-updates --write-commit-graph --stdin --set-upstream
     --porcelain --update-refs`,
   values: `--depth --shallow-since --shallow-exclude --deepen --refmap -o --server-option --negotiation-tip --filter
-    --submodule-prefix --recurse-submodules-default --bundle-uri`,
-  optionalValues: '--recurse-submodules -j --jobs',
+    --submodule-prefix --recurse-submodules-default --bundle-uri -j --jobs`,
+  optionalValues: '--recurse-submodules',
 };

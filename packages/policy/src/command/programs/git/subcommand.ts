@@ -1,9 +1,9 @@
 import type { CommandRule } from '../../command-rule.ts';
 import type { Judgement } from '../../judgement.ts';
-import type { OptionTable } from '../../option-table.ts';
+import type { OptionSection, OptionTable } from '../../option-table.ts';
 import type { Operand } from '../../program.ts';
 import { names, type OperandJudge } from './operands.ts';
-import { gitTable, type Part } from './shared-options.ts';
+import { gitTable } from './shared-options.ts';
 
 /** How one git subcommand is judged: its options, its operands, and what it always or sometimes does. */
 export interface GitSubcommand {
@@ -27,4 +27,7 @@ export interface GitFamily {
 export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;
 
 /** A subcommand whose operands are names, not paths. */
-export const plain = (part: Part = {}): GitSubcommand => ({ options: gitTable(part), operands: names });
+export const plain = (part: OptionSection = {}): GitSubcommand => ({
+  options: gitTable(part),
+  operands: names,
+});

@@ -1,11 +1,12 @@
+import type { OptionSection } from '../../option-table.ts';
 import { files, names, pathspecs, revisions, revisionsOrPaths } from './operands.ts';
 import { losesWork, readsFile, unsafePatch, writesFile } from './rules.ts';
-import { diffOptions, gitTable, logOptions, type Part, pathspecFile } from './shared-options.ts';
+import { diffOptions, gitTable, logOptions, pathspecFile } from './shared-options.ts';
 import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
 
 /** Subcommands that record or change the files of the work tree. */
 
-const checkoutOptions: Part = {
+const checkoutOptions: OptionSection = {
   flags: `--guess --overlay --recurse-submodules --progress -m --merge -d --detach --overwrite-ignore
     --ignore-other-worktrees -2 --ours -3 --theirs -p --patch --ignore-skip-worktree-bits -l`,
   values: '--conflict --orphan -b',
@@ -174,7 +175,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
   'update-index': {
     options: gitTable({
       flags:
-        '--add --replace --remove --unmerged --refresh --really-refresh --assume-unchanged --no-assume-unchanged --skip-worktree --no-skip-worktree --force-remove --again -g --ignore-missing',
+        '--add --replace --remove --unmerged --refresh --really-refresh --assume-unchanged --no-assume-unchanged --skip-worktree --no-skip-worktree --force-remove --again -g --ignore-missing -z',
       values: '--chmod',
     }),
     operands: files('read'),

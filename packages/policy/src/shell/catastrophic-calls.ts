@@ -1,0 +1,178 @@
+import { hasLong, readOptions } from './call-options.ts';
+import { findsEverything } from './find-call.ts';
+import { hasHole, hasPattern } from './marks.ts';
+import { isDevice, isStarOnly, protectionOf, resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
+
+/** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
+
+export function byName(names: readonly string[]): (call: ProgramCall) => string | undefined {
+  const set = new Set(names);
+  return ({ name }) => (set.has(name) ? name : undefined);
+}
+
+type Kind = ReturnType<typeof protectionOf>;
+
+/** The first word a call removes, with all below it, whose protection `counts`. */
+export function findRemoved(call: ProgramCall, counts: (kind: Kind) => boolean): string | undefined {
+  const { run, name, args } = call;
+  if (
+    name === 'rm' ||
+    name === 'srm' ||
+    name === 'grm' ||
+    name === 'rimraf' ||
+    name === 'trash' ||
+    name === 'del-cli'
+  ) {
+    const options = readOptions(args);
+    const recursive =
+      name !== 'rm' || options.flags.has('r') || options.flags.has('R') || hasLong(options, 'recursive', 1);
+    return options.operands.find((word) => {
+      const places = resolvePlaces(run, word);
+      if (places.some((place) => /^\/?\uFDD6/.test(place)))
+        run.tooComplex('what it removes has too many values');
+      return places.some(
+        (place) => (recursive || isStarOnly(lastPart(place))) && counts(protectionOf(run, place)),
+      );
+    });
+  }
+  if (name === 'find' || name === 'gfind' || name === 'fd') return findsEverything(call, counts);
+  if (name === 'rsync') {
+    const options = readOptions(args, {
+      valueLetters: 'efTBM',
+      valueNames: ['rsh', 'exclude', 'include', 'filter', 'files-from', 'exclude-from', 'include-from'],
+    });
+    const deletes = [...options.flags].some(
+      (flag) => flag.startsWith('del') || flag === 'remove-source-files',
+    );
+    const target = options.operands.at(-1) ?? '';
+    return deletes && resolvePlaces(run, target).some((place) => counts(protectionOf(run, place)))
+      ? target
+      : undefined;
+  }
+  if (name === 'shred' || name === 'truncate' || name === 'unlink') {
+    return readOptions(args, { valueLetters: 'ns' }).operands.find((word) =>
+      resolvePlaces(run, word).some((place) => hasPattern(place) && counts(protectionOf(run, place))),
+    );
+  }
+  return undefined;
+}
+
+const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** Programs that only look at a device they are given. */
+const DEVICE_READERS = new Set(
+  (
+    'cat head tail ls stat file lsblk blkid smartctl hexdump xxd od df mount umount test [ echo printf grep egrep rg strings readlink realpath ' +
+    'udevadm findmnt lsof fuser wc cmp diff sum md5sum sha1sum sha256sum cksum du find tree awk sed cut sort basename dirname which type man info help'
+  ).split(' '),
+);
+const WRITERS = new Set('tee dd cp mv install ln truncate sponge touch rsync'.split(' '));
+
+export function findDevice({ run, name, args }: ProgramCall): string | undefined {
+  if (DEVICE_READERS.has(name) || findFormat({ run, name, args })) return undefined;
+  return args.find((word, index) => {
+    if (name === 'dd' || name === 'dcfldd' || name === 'dc3dd') {
+      return word.startsWith('of=') && resolvePlaces(run, word.slice(3)).some(isDevice);
+    }
+    const isSource = (name === 'cp' || name === 'ln' || name === 'rsync') && index < args.length - 1;
+    if (isSource) return false;
+    const path = word.startsWith('-') ? word.slice(word.indexOf('=') + 1 || 2) : word;
+    if (!path.startsWith('/') && !path.includes('..')) return false;
+    return resolvePlaces(run, path).some(
+      (place) => isDevice(place) && (place.startsWith('/dev/') || WRITERS.has(name)),
+    );
+  });
+}
+
+export function findFormat({ name, args }: ProgramCall): string | undefined {
+  if (/^(mkfs(\..+)?|mke2fs|mkswap|newfs(_.+)?|mkdosfs|mkntfs|mkexfatfs|blkdiscard|mkudffs)$/.test(name))
+    return name;
+  const words = args.join(' ').slice(0, 1_000);
+  const sub: Readonly<Record<string, RegExp>> = {
+    cryptsetup: /\b(luksFormat|erase|luksErase|reencrypt)\b/,
+    zpool: /\b(destroy|create|labelclear)\b/,
+    zfs: /\bdestroy\b/,
+    nvme: /\b(format|sanitize|write-zeroes)\b/,
+    diskutil: /\b(erase\w*|partitionDisk|secureErase|reformat|zeroDisk)\b/i,
+    mdadm: /--(zero-superblock|create)\b|^-C/,
+    hdparm: /--(security-erase|security-erase-enhanced|write-sector|trim-sector-ranges|make-bad-sector)/,
+    sgdisk: /(^| )-[a-zA-Z]*[ZoGdn]|--(zap|zap-all|clear|delete|new)/,
+    parted: /\b(mklabel|mktable|mkpart|rm|resizepart)\b/,
+    tune2fs: /(^| )-[OU]/,
+  };
+  if (['lvremove', 'vgremove', 'pvremove', 'pvcreate', 'sfdisk', 'cfdisk', 'gdisk'].includes(name))
+    return args.includes('-l') ? undefined : name;
+  return Object.hasOwn(sub, name) && sub[name]?.test(words) ? `${name} ${words}` : undefined;
+}
+
+export function findSetuid({ name, args }: ProgramCall): string | undefined {
+  if (name === 'setcap') return name;
+  if (name === 'chmod' || name === 'install' || name === 'mkdir') {
+    const modes = name === 'chmod' ? args.slice(0, args.length - 1) : modeValues(args);
+    return modes.find(
+      (mode) =>
+        /^=?0*[4-7][0-7]{3}$/.test(mode) ||
+        (/(^|,)[ugoa]*([+=][rwxXt]*)+s/.test(mode) && !/^-/.test(mode) && !/^g[+=]/.test(mode)),
+    );
+  }
+  return undefined;
+}
+
+const modeValues = (args: readonly string[]): readonly string[] => {
+  const { values } = readOptions(args, { valueLetters: 'mgotS', valueNames: ['mode'] });
+  return [values.get('m') ?? '', values.get('mode') ?? ''];
+};
+
+export function findPower({ name, args }: ProgramCall): string | undefined {
+  if (/^(shutdown|reboot|halt|poweroff|telinit|killall5)$/.test(name)) return name;
+  if (name === 'init' && /^[0156sS]$/.test(args[0] ?? '')) return `init ${args[0]}`;
+  if (name === 'systemctl' || name === 'loginctl') {
+    return args.find((word) =>
+      /^(poweroff|reboot|halt|kexec|suspend|hibernate|hybrid-sleep|soft-reboot|rescue|emergency|isolate)$/.test(
+        word,
+      ),
+    );
+  }
+  if (name === 'kill') {
+    const targets = args.filter((word, index) => index > 0 && /^(-1|1)$/.test(word));
+    return targets[0];
+  }
+  return undefined;
+}
+
+export function findOwnership({ run, name, args }: ProgramCall): string | undefined {
+  if (!/^(chmod|chown|chgrp|setfacl|chattr|chflags)$/.test(name)) return undefined;
+  const options = readOptions(args);
+  if (!options.flags.has('R') && !hasLong(options, 'recursive', 3)) return undefined;
+  return options.operands.find((word) =>
+    resolvePlaces(run, word).some((place) => {
+      const kind = protectionOf(run, place);
+      return kind !== undefined && kind !== 'workspace';
+    }),
+  );
+}
+
+export function findMoved({ run, name, args }: ProgramCall): string | undefined {
+  if (name !== 'mv') return undefined;
+  const { operands, values } = readOptions(args, {
+    valueLetters: 'tS',
+    valueNames: ['target-directory', 'suffix'],
+  });
+  const sources = values.has('t') || values.has('target-directory') ? operands : operands.slice(0, -1);
+  return sources.find(
+    (word) =>
+      !hasHole(word) && resolvePlaces(run, word).some((place) => protectionOf(run, place) !== undefined),
+  );
+}
+
+export function findRemoteShell({ name, args }: ProgramCall): string | undefined {
+  if (/^(nc|ncat|netcat|nc\.\w+)$/.test(name)) {
+    const { flags } = readOptions(args, { valueLetters: 'epswxXqiOTIm' });
+    return flags.has('e') || flags.has('c') || flags.has('exec') || flags.has('sh-exec')
+      ? `${name} ${args.join(' ')}`
+      : undefined;
+  }
+  if (name === 'socat') return args.find((word) => /^(EXEC|SYSTEM|SHELL):/i.test(word));
+  return undefined;
+}

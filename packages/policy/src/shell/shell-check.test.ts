@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { PathValidator } from '../path-validator.ts';
+import { ShellValidator } from './shell-validator.ts';
+
+const root = '/home/ann/code/work/project';
+const validator = new ShellValidator({ paths: new PathValidator({ root }), home: '/home/ann' });
+const wordsOf = (line: string): unknown => validator.check(line).commands.map(({ words }) => words);
+const needsNetwork = (line: string): unknown => {
+  const { verdict } = validator.check(line);
+  return verdict.decision === 'REJECT' ? 'REJECT' : verdict.network;
+};
+
+describe('[RK-3] what was understood of a line', () => {
+  it('lists each simple command with its words, wrappers and nested shells opened', () => {
+    expect(wordsOf(`x=src; ls "$x" | env A=b sh -c 'cat a.txt; node b.js'`)).toEqual([
+      ['ls', 'src'],
+      ['env', 'A=b', 'sh', '-c', 'cat a.txt; node b.js'],
+      ['sh', '-c', 'cat a.txt; node b.js'],
+      ['cat', 'a.txt'],
+      ['node', 'b.js'],
+    ]);
+  });
+
+  it('leaves words open that only the run knows', () => {
+    expect(wordsOf('cp "$A" out/$(cat name)')).toEqual([
+      ['cat', 'name'],
+      ['cp', undefined, undefined],
+    ]);
+  });
+
+  it('keeps patterns and follows loops', () => {
+    expect(wordsOf('for f in *.md a; do wc -l "$f"; done')).toEqual([
+      ['wc', '-l', '*.md'],
+      ['wc', '-l', 'a'],
+    ]);
+  });
+
+  it('names the files of the workspace and what happens to them', () => {
+    expect(
+      validator.check('cd src && sh build.sh < in.txt > out.txt; ./tool.sh; node ../x.js').operands,
+    ).toEqual([
+      { path: 'src/in.txt', use: 'read' },
+      { path: 'src/out.txt', use: 'write' },
+      { path: 'src/in.txt', use: 'run' },
+      { path: 'src/build.sh', use: 'run' },
+      { path: 'src/tool.sh', use: 'run' },
+      { path: 'tool.sh', use: 'run' },
+      { path: 'x.js', use: 'run' },
+    ]);
+  });
+
+  it('starts where cwd says', () => {
+    expect(validator.check('cat a', 'src/lib').operands).toEqual([{ path: 'src/lib/a', use: 'read' }]);
+    expect(validator.check('rm -rf ../..', 'src/lib').verdict.decision).toBe('REJECT');
+    expect(validator.check('rm -rf ..', 'src/lib').verdict.decision).toBe('HIGH');
+  });
+
+  it('says nothing of operands when it refuses', () => {
+    expect(validator.check('cat a; rm -rf /')).toEqual({
+      verdict: {
+        decision: 'REJECT',
+        code: 'SHELL_CATASTROPHE',
+        message:
+          'Refused outright: it removes a whole system, a home directory, or everything in one (/). No approval can allow this.',
+        reasons: [
+          {
+            rule: 'SH-1',
+            why: 'it removes a whole system, a home directory, or everything in one',
+            operand: '/',
+          },
+        ],
+      },
+      commands: [{ words: ['cat', 'a'] }, { words: ['rm', '-rf', '/'] }],
+      operands: [],
+    });
+  });
+
+  it('[VA-3] tells when a place that executes later is written, also outside', () => {
+    const rules = (line: string): string[] => validator.check(line).verdict.reasons.map(({ rule }) => rule);
+    expect(rules('echo x > .git/hooks/pre-commit')).toContain('LATER-1');
+    expect(rules('tee .vscode/tasks.json < a')).toContain('LATER-4');
+    expect(rules('cp a ~/.bashrc')).toEqual(expect.arrayContaining(['LATER-6', 'SHW-7']));
+    expect(rules('cat .git/config')).not.toContain('LATER-1');
+  });
+
+  it.each([
+    'curl x',
+    'wget x',
+    'ssh h',
+    'git push',
+    'git fetch',
+    'npm ci',
+    'pip install x',
+    'echo > /dev/tcp/h/1',
+    'sh -c "curl x"',
+    'rsync a h:b',
+    'apt update',
+  ])('knows that it needs network: %s', (line) => {
+    expect(needsNetwork(line)).toBe(true);
+  });
+
+  it.each(['ls', 'npm test', 'git status', 'echo curl', 'rsync a b', '"$X" a', 'git commit -m "git push"'])(
+    'does not ask for network: %s',
+    (line) => {
+      expect(needsNetwork(line)).toBe(false);
+    },
+  );
+});
