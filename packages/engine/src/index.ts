@@ -1,3 +1,23 @@
+export {
+  AgentRuns,
+  type AgentRunsDeps,
+  type StartedRun,
+  type StartRun,
+} from './agent/agent-runs.ts';
+export { manualModel } from './agent/manual-model.ts';
+export {
+  type Model,
+  ModelError,
+  type ModelMessage,
+  type ModelPart,
+  type ModelRequest,
+  type Models,
+  type ModelToolCall,
+  UnparsableParams,
+} from './agent/model.ts';
+export { type OfferedTool, offeredTools } from './agent/offered-tools.ts';
+export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
+export type { AtPoint, RunPoint } from './agent/run-points.ts';
 export type { ApproveInput, PreviewInput, RejectInput } from './approval-input.ts';
 export { ApprovalManager } from './approval-manager.ts';
 export { auditGenesis, auditHash } from './audit-chain.ts';

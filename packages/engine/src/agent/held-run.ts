@@ -104,5 +104,4 @@ export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
   };
 }
 
-// biome-ignore lint/correctness/useYield: a unit without statements
 function* nothing(): Unit<void> {}

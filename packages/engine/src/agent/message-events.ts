@@ -1,5 +1,11 @@
-import { type CountersignEvent, type EventPayload, type Message, maxEventBytes } from '@countersign/protocol';
-import type { MessageRow, RunRow } from '../rows.ts';
+import {
+  type CountersignEvent,
+  type EventPayload,
+  type JsonValue,
+  type Message,
+  maxEventBytes,
+} from '@countersign/protocol';
+import type { MessageRow } from '../rows.ts';
 import { toolCallsOf } from './stored-tool-call.ts';
 
 export type AgentState = EventPayload<'agent.state'>['state'];
@@ -13,8 +19,8 @@ export interface RunPlace {
 
 const isoTime = (at: number): string => new Date(at).toISOString();
 
-/** A message as clients get it. `toolIds` names the execution of each call, by index, where it is known. */
-export function messageView(row: MessageRow, toolIds: readonly (string | null)[] = []): Message {
+/** A message as clients get it. */
+function messageView(row: MessageRow): Message {
   const calls = toolCallsOf(row);
   return {
     message_id: row.id,
@@ -23,15 +29,11 @@ export function messageView(row: MessageRow, toolIds: readonly (string | null)[]
     role: row.role,
     content: row.content,
     ...(calls.length > 0 && {
-      tool_calls: calls.map(({ tool_call_id, tool_name, tool_params, index }) => ({
+      tool_calls: calls.map(({ tool_call_id, tool_id, tool_name, tool_params }) => ({
         tool_call_id,
-        tool_id: toolIds[index] ?? null,
+        tool_id,
         tool_name,
-        tool_params: tool_params as Message['tool_calls'] extends (infer C)[] | undefined
-          ? C extends { tool_params: infer P }
-            ? P
-            : never
-          : never,
+        tool_params: tool_params as Record<string, JsonValue>,
       })),
     }),
     ...(row.tool_id !== null && { tool_id: row.tool_id }),
@@ -39,20 +41,6 @@ export function messageView(row: MessageRow, toolIds: readonly (string | null)[]
     created_at: isoTime(row.created_at),
   };
 }
-
-/** A run as clients get it. */
-export const runView = (row: RunRow) => ({
-  run_id: row.id,
-  session_id: row.session_id,
-  model: row.model,
-  status: row.status,
-  steps: row.step,
-  input_tokens: row.input_tokens,
-  output_tokens: row.output_tokens,
-  error: row.error,
-  created_at: isoTime(row.created_at),
-  ended_at: row.ended_at === null ? null : isoTime(row.ended_at),
-});
 
 export function messageCreatedEvent(row: MessageRow, projectId: string, now: number): CountersignEvent {
   const data: EventPayload<'message.created'> = {

@@ -3,6 +3,8 @@ import type { Json, JsonObject, MessageRow } from '../rows.ts';
 /** A tool call as an assistant message keeps it. */
 export interface StoredToolCall {
   readonly tool_call_id: string;
+  /** The execution, once the call has its result. */
+  readonly tool_id: string | null;
   readonly tool_name: string;
   readonly tool_params: JsonObject;
   readonly step: number;

@@ -1,0 +1,164 @@
+import type { Clock } from '../clock.ts';
+import { Refusal } from '../refusal.ts';
+import type { MessageRow, ProjectRow, RunRow } from '../rows.ts';
+import type { Reading, Unit } from '../store.ts';
+import { readConversation } from './conversation.ts';
+import { Draft } from './draft.ts';
+import { type HeldRun, RunLost } from './held-run.ts';
+import { addLateResults, findLateResults } from './late-results.ts';
+import { assistantMessageId, toolMessageId } from './message-ids.ts';
+import { ModelError, type ModelMessage, type Models } from './model.ts';
+import { callModel, type ModelAnswer } from './model-call.ts';
+import { offeredTools } from './offered-tools.ts';
+import { exceededBudget, type RunBudget } from './run-budget.ts';
+import { endRun } from './run-ending.ts';
+import { type StoredToolCall, toJson, toolCallsOf } from './stored-tool-call.ts';
+import { toStoredCalls } from './tool-call-ids.ts';
+import { ToolStep, type ToolStepDeps } from './tool-step.ts';
+
+export interface AgentLoopDeps extends ToolStepDeps {
+  readonly clock: Clock;
+  readonly models: Models;
+  readonly budget: RunBudget;
+  readonly stallMs: number;
+}
+
+/** A run on this node: what may end it, and what its model is writing. */
+export interface LiveRun {
+  readonly held: HeldRun;
+  readonly signal: AbortSignal;
+  draft: Draft | undefined;
+}
+
+/**
+ * Drives one run to its end: think → tool calls → results → … → answer (AG-1). It owns no state: each round reads
+ * where the run stands and does what comes next, so that a restart simply enters it again (AG-2).
+ */
+export async function driveRun(live: LiveRun, deps: AgentLoopDeps): Promise<void> {
+  const { held, signal } = live;
+  for (;;) {
+    signal.throwIfAborted();
+    const { run, project, step } = await deps.store.read((tx) => readRun(tx, held));
+    if (step && step.open.length > 0) {
+      await new ToolStep(deps, held, project, step.message, signal).finish(step.open);
+      continue;
+    }
+    const exceeded = exceededBudget(run, deps.budget, deps.store.now());
+    if (exceeded) return fail(held, exceeded);
+    const isOver = await think(live, run, deps);
+    if (isOver) return;
+  }
+}
+
+interface Standing {
+  readonly run: RunRow;
+  readonly project: ProjectRow;
+  /** The last answer of the model in this run, and its calls that have no result yet. */
+  readonly step: { readonly message: MessageRow; readonly open: readonly StoredToolCall[] } | undefined;
+}
+
+function* readRun(tx: Reading, { runId, epoch, projectId }: HeldRun): Unit<Standing> {
+  const run = yield* tx.get('runs', runId);
+  const project = yield* tx.get('projects', projectId);
+  if (run?.status !== 'running' || run.epoch !== epoch || !project) throw new RunLost();
+  if (run.step === 0) return { run, project, step: undefined };
+  const message = yield* tx.get('messages', assistantMessageId(runId, run.step - 1));
+  if (!message) return { run, project, step: undefined };
+  const open: StoredToolCall[] = [];
+  for (const call of toolCallsOf(message)) {
+    if (!(yield* tx.get('messages', toolMessageId(message.id, call.index)))) open.push(call);
+  }
+  return { run, project, step: { message, open } };
+}
+
+/** One model call, stored as a step. Answers whether the run is over. */
+async function think(live: LiveRun, run: RunRow, deps: AgentLoopDeps): Promise<boolean> {
+  const { held, signal } = live;
+  await giveLateResults(held, deps);
+  await held.announceState('thinking');
+  const messages = await deps.store.read((tx) => readConversation(tx, held.sessionId));
+  const tools = offeredTools(await deps.policies.policyFile(held.userId));
+  await deps.atPoint('model.before');
+  const draft = new Draft(held, assistantMessageId(run.id, run.step), deps);
+  live.draft = draft;
+  let answer: ModelAnswer;
+  try {
+    const model = deps.models.find(run.model);
+    answer = await callModel(model, { messages, tools, signal }, draft, deps);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof ModelError) {
+      await fail(held, { code: 'MODEL_FAILED', message: error.message }, draft);
+      return true;
+    }
+    if (error instanceof Refusal) {
+      await fail(held, error, draft);
+      return true;
+    }
+    throw error;
+  }
+  await deps.atPoint('model.answered');
+  signal.throwIfAborted();
+  const isOver = await storeStep(held, run.step, answer, messages);
+  live.draft = undefined;
+  await deps.atPoint('step.stored');
+  return isOver;
+}
+
+async function giveLateResults(held: HeldRun, { store }: AgentLoopDeps): Promise<void> {
+  const late = await store.read((tx) => findLateResults(tx, held));
+  if (late.length > 0) await held.write((unit) => addLateResults(unit, late), { state: 'thinking' });
+}
+
+/**
+ * The model's answer with its tool calls, the step and what it cost, in one unit: after this it is never asked for
+ * again. An answer without tool calls ends the run.
+ */
+async function storeStep(
+  held: HeldRun,
+  step: number,
+  answer: ModelAnswer,
+  conversation: readonly ModelMessage[],
+): Promise<boolean> {
+  const id = assistantMessageId(held.runId, step);
+  const calls = toStoredCalls(answer.toolCalls, step, conversation);
+  const isOver = calls.length === 0;
+  await held.write(
+    function* ({ tx, run, now, add, announce }) {
+      if (run.step !== step) throw new RunLost();
+      const content = { content: answer.text, tool_calls: toJson(calls), complete: true };
+      if (yield* tx.update('messages', id, content)) {
+        const stored = yield* tx.get('messages', id);
+        if (stored) announce(stored);
+      } else yield* add({ id, role: 'assistant', tool_id: null, ...content });
+      yield* tx.update('runs', held.runId, {
+        step: step + 1,
+        input_tokens: run.input_tokens + answer.inputTokens,
+        output_tokens: run.output_tokens + answer.outputTokens,
+        ...(isOver && { status: 'completed', ended_at: now, lease_owner: null, lease_until: null }),
+      });
+      if (isOver) {
+        const usage = {
+          steps: step + 1,
+          input_tokens: run.input_tokens + answer.inputTokens,
+          output_tokens: run.output_tokens + answer.outputTokens,
+        };
+        tx.announce(held.userId, {
+          audit: [{ action: 'run.completed', subject: held.runId, data: usage }],
+        });
+      }
+    },
+    { state: isOver ? 'idle' : 'tool_execution' },
+  );
+  return isOver;
+}
+
+async function fail(
+  held: HeldRun,
+  error: { readonly code: string; readonly message: string },
+  draft?: Draft,
+): Promise<void> {
+  await held.write(function* ({ tx, run, now }) {
+    yield* endRun(tx, run, { status: 'failed', error }, now, draft);
+  });
+}

@@ -1,0 +1,232 @@
+import type { Caller } from '../caller.ts';
+import type { Clock } from '../clock.ts';
+import type { Engine } from '../engine.ts';
+import { notFound, Refusal } from '../refusal.ts';
+import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
+import type { Bus, Store } from '../store.ts';
+import { type AgentLoopDeps, driveRun, type LiveRun } from './agent-loop.ts';
+import { HeldRun, RunLost } from './held-run.ts';
+import type { Models } from './model.ts';
+import { storeNewRun } from './new-run.ts';
+import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
+import { cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
+import { RENEW_MS, RunLeases } from './run-leases.ts';
+import type { AtPoint } from './run-points.ts';
+
+export interface AgentRunsDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'outcomes' | 'policies'>;
+  readonly models: Models;
+  /** Names this process among those that share the database. */
+  readonly node: string;
+  /** True where only this server can open the database: then every run of the past is an orphan at start. */
+  readonly isOnlyNode: boolean;
+  readonly budget?: Partial<RunBudget>;
+  /** A model that says nothing for so long is asked again. */
+  readonly stallMs?: number;
+  /** Called for what went wrong behind nobody's request. The run is resumed when its lease has ended. */
+  readonly onError: (error: unknown) => void;
+  readonly atPoint?: AtPoint;
+}
+
+/** A chat message that starts a run (AG-1). */
+export interface StartRun {
+  readonly caller: Pick<Caller, 'userId'>;
+  readonly project: Pick<ProjectRow, 'id'>;
+  readonly session: Pick<SessionRow, 'id'>;
+  readonly content: string;
+  /** `provider:model` or `manual`; the configured default when left out. */
+  readonly model?: string | undefined;
+}
+
+export interface StartedRun {
+  readonly run_id: string;
+  readonly message_id: string;
+  readonly session_id: string;
+}
+
+/** How often we look for runs that nobody holds. */
+const ORPHANS_EVERY_MS = 10_000;
+const ORPHANS_AT_ONCE = 50;
+const STALL_MS = 300_000;
+
+/**
+ * The agent's runs: started by a message, driven on one node at a time, resumed after a crash at the step they were
+ * in, stopped at any moment (AG-1 to AG-3).
+ */
+export class AgentRuns {
+  readonly #deps: AgentRunsDeps;
+  readonly #loop: AgentLoopDeps;
+  readonly #leases: RunLeases;
+  readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
+  #stopTick: (() => void) | undefined;
+  #closed = false;
+
+  constructor(deps: AgentRunsDeps) {
+    const { store, bus, clock, engine, models, onError, atPoint } = deps;
+    const { executor, dispatcher, outcomes, policies } = engine;
+    this.#deps = deps;
+    this.#leases = new RunLeases(store, deps.node);
+    this.#loop = {
+      store,
+      bus,
+      clock,
+      executor,
+      dispatcher,
+      outcomes,
+      policies,
+      models,
+      onError,
+      budget: { ...defaultBudget, ...deps.budget },
+      stallMs: deps.stallMs ?? STALL_MS,
+      atPoint: atPoint ?? (() => {}),
+    };
+  }
+
+  /** Takes up what a process before this one was doing. After the engine's own `resume`, before the first request. */
+  async resume(): Promise<number> {
+    const taken = await this.#takeOrphans({ all: this.#deps.isOnlyNode });
+    this.#scheduleTick();
+    return taken;
+  }
+
+  /** Stores the message and sets the run going; resolves once that is committed. */
+  async start({ caller, project, session, content, model }: StartRun): Promise<StartedRun> {
+    const { store, models } = this.#deps;
+    if (this.#closed) throw new Refusal('UNAVAILABLE', { problem: 'it is shutting down' });
+    // A model that cannot be had is said at once, before anything is stored.
+    const name = models.find(model ?? models.defaultName).name;
+    const lease = this.#leases.first(store.now());
+    const place = { userId: caller.userId, projectId: project.id, sessionId: session.id };
+    const { run, message } = await store.write((tx) =>
+      storeNewRun(tx, { ...place, content, model: name, lease, now: store.now() }),
+    );
+    this.#drive(new HeldRun(store, run, 'thinking'));
+    return { run_id: run.id, message_id: message.id, session_id: session.id };
+  }
+
+  /** Ends a run at any moment (AG-3). One that has ended stays as it is. */
+  async stop(caller: Caller, runId: string): Promise<RunRow> {
+    const run = await this.get(caller, runId);
+    if (run.status !== 'running') return run;
+    return this.#end(runId, { status: 'stopped', by: caller.tokenId });
+  }
+
+  async get(caller: Pick<Caller, 'userId'>, runId: string): Promise<RunRow> {
+    const run = await this.#deps.store.read((tx) => tx.get('runs', runId));
+    if (run?.user_id !== caller.userId) throw notFound('run');
+    return run;
+  }
+
+  /** Resolves when no run of this node is under way: for tests, and for a shutdown that waits. */
+  async whenIdle(): Promise<void> {
+    while (this.#live.size > 0) await Promise.all([...this.#live.values()].map(({ ended }) => ended));
+  }
+
+  /** Lets go of every run without ending any: another node, or the next start, goes on with them. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stopTick?.();
+    const held = [...this.#live.values()];
+    for (const { abort } of held) abort.abort(new RunLost('The server is shutting down.'));
+    await Promise.all(held.map(({ ended }) => ended));
+    await Promise.all(held.map(({ run }) => this.#leases.release(run.held.runId, run.held.epoch)));
+  }
+
+  async #end(runId: string, ending: RunEnding): Promise<RunRow> {
+    const { store, engine } = this.#deps;
+    const live = this.#live.get(runId);
+    const known = await store.read((tx) => tx.get('runs', runId));
+    if (!known) throw notFound('run');
+    const { run, isNews } = await store.write(function* (tx) {
+      const now = store.now();
+      yield* tx.get('sessions', known.session_id); // sessions are locked before runs
+      const seen = (yield* tx.get('runs', runId)) ?? known;
+      return seen.status === 'running'
+        ? { run: yield* endRun(tx, seen, ending, now, live?.run.draft), isNews: true }
+        : { run: seen, isNews: false };
+    });
+    live?.abort.abort(new RunLost('The run has ended.'));
+    if (isNews) {
+      const { message } = ending.status === 'stopped' ? new Refusal('RUN_STOPPED') : ending.error;
+      await cancelOpenCalls(run, message, { store, dispatcher: engine.dispatcher });
+    }
+    return run;
+  }
+
+  /** Sets a held run going, behind nobody's request. */
+  #drive(held: HeldRun): void {
+    const { clock } = this.#deps;
+    // Our own lease had ended while the process was stalled: the old loop stores nothing any more.
+    this.#live.get(held.runId)?.abort.abort(new RunLost());
+    const abort = new AbortController();
+    const run: LiveRun = { held, signal: abort.signal, draft: undefined };
+    const stopRenewing = this.#keepLease(held, abort);
+    const timeLeft = held.createdAt + this.#loop.budget.milliseconds - this.#deps.store.now();
+    const stopTimer = clock.after(Math.max(0, timeLeft), () => this.#outOfTime(held));
+    const ended = this.#run(run).finally(() => {
+      stopRenewing();
+      stopTimer();
+      if (this.#live.get(held.runId)?.run === run) this.#live.delete(held.runId);
+    });
+    this.#live.set(held.runId, { run, abort, ended });
+  }
+
+  async #run(live: LiveRun): Promise<void> {
+    try {
+      await this.#loop.atPoint('run.taken');
+      await driveRun(live, this.#loop);
+    } catch (error) {
+      // Not ours any more: whoever ended it, or has it now, takes care of everything.
+      if (!(error instanceof RunLost)) this.#deps.onError(error);
+    }
+  }
+
+  #outOfTime(held: HeldRun): void {
+    const { code, message } = timeExceeded(this.#loop.budget);
+    this.#end(held.runId, { status: 'failed', error: { code, message } }).catch(this.#deps.onError);
+  }
+
+  /** Renews the lease while the run is under way; when it is lost, so is the run. */
+  #keepLease(held: HeldRun, abort: AbortController): () => void {
+    const { clock, onError } = this.#deps;
+    let cancel = () => {};
+    const renew = () => {
+      if (abort.signal.aborted) return;
+      this.#leases
+        .renew(held.runId, held.epoch)
+        .then((isOurs) => {
+          if (!isOurs) abort.abort(new RunLost());
+        }, onError)
+        .finally(schedule);
+    };
+    let isOver = false;
+    const schedule = () => {
+      if (!isOver) cancel = clock.after(RENEW_MS, renew);
+    };
+    schedule();
+    return () => {
+      isOver = true;
+      cancel();
+    };
+  }
+
+  async #takeOrphans({ all }: { all: boolean }): Promise<number> {
+    // With `all`, those that were taken would be found again: they are taken in one go.
+    const limit = all ? Number.MAX_SAFE_INTEGER : ORPHANS_AT_ONCE;
+    const taken = await this.#leases.takeOrphans({ all, limit });
+    for (const run of taken) this.#drive(new HeldRun(this.#deps.store, run));
+    return taken.length;
+  }
+
+  #scheduleTick(): void {
+    if (this.#closed) return;
+    this.#stopTick = this.#deps.clock.after(ORPHANS_EVERY_MS, () => {
+      this.#takeOrphans({ all: false })
+        .catch(this.#deps.onError)
+        .finally(() => this.#scheduleTick());
+    });
+  }
+}

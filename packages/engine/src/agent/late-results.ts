@@ -1,0 +1,62 @@
+import type { ExecutionRow, Json } from '../rows.ts';
+import type { Reading, Unit } from '../store.ts';
+import type { HeldUnit } from './held-run.ts';
+import { lateNoteId } from './message-ids.ts';
+import { asData, resultText } from './model-visible-result.ts';
+
+/** So many of a session's latest calls are looked at. */
+const LATEST_CALLS = 200;
+
+/** A result that came after its call had ended, and that no step was given yet (EX-7). */
+export interface LateResult {
+  readonly execution: ExecutionRow;
+  readonly result: Json;
+}
+
+export function* findLateResults(
+  tx: Reading,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Unit<readonly LateResult[]> {
+  const late: LateResult[] = [];
+  const calls = yield* tx.history(userId, { sessionId, limit: LATEST_CALLS });
+  for (const execution of calls) {
+    // A report was accepted, and yet the call did not complete: it failed by itself, or the report came late.
+    if (execution.status === 'completed' || execution.result_digest === null) continue;
+    const payload = yield* tx.get('payloads', execution.id);
+    if (!payload || payload.late_result === null) continue;
+    if (yield* tx.get('messages', lateNoteId(execution.id))) continue;
+    late.push({ execution, result: payload.late_result });
+  }
+  return late.reverse();
+}
+
+/** Puts what came late at the end of the conversation, each once. */
+export function* addLateResults({ tx, add }: HeldUnit, late: readonly LateResult[]): Unit<void> {
+  for (const { execution, result } of late) {
+    const id = lateNoteId(execution.id);
+    if (yield* tx.get('messages', id)) continue;
+    yield* add({
+      id,
+      role: 'system',
+      content: noteOf(execution, result),
+      tool_calls: null,
+      tool_id: execution.id,
+      complete: true,
+    });
+  }
+}
+
+function noteOf(execution: ExecutionRow, result: Json): string {
+  const { id, tool_name, tool_call_id, error } = execution;
+  const data = resultText({
+    status: 'success',
+    tool_call_id,
+    result: result as never,
+    execution_time_ms: execution.execution_time_ms ?? 0,
+  });
+  return (
+    `The result of an earlier call of ${tool_name} (${tool_call_id}) came late. The call had ended as ` +
+    `${execution.status}${error === null ? '' : ` ("${error}")`}; this is what the runner reported afterwards:\n` +
+    asData(id, tool_name, data)
+  );
+}

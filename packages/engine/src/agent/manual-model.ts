@@ -1,0 +1,110 @@
+import { CountersignError, callFromLine } from '@countersign/protocol';
+import type { JsonObject } from '../rows.ts';
+import { summarise } from './manual-summary.ts';
+import type { Model, ModelMessage, ModelPart, ModelRequest } from './model.ts';
+import type { OfferedTool } from './offered-tools.ts';
+
+/**
+ * The model that needs no key (AG-1): the person types the tool calls, one on a line, and it tells how each went.
+ * Everything else (validation, approval, execution) is as with any other model.
+ */
+export const manualModel: Model = {
+  name: 'manual',
+  async *call(request: ModelRequest): AsyncGenerator<ModelPart> {
+    yield* answerTo(request);
+    yield { type: 'usage', inputTokens: 0, outputTokens: 0 };
+    yield { type: 'finish', reason: 'stop' };
+  },
+};
+
+function answerTo({ messages, tools }: ModelRequest): ModelPart[] {
+  const said = messages.filter(({ role }) => role !== 'note');
+  const last = said.at(-1);
+  if (last?.role === 'tool') return [text(summarise(lastStep(said)))];
+  const typed = last?.role === 'user' ? last.text.trim() : '';
+  if (!typed.startsWith('/')) return [text(explanation(tools))];
+  if (/^\/help\b/.test(typed)) return [text(helpOf(typed.slice(5).trim(), tools))];
+  return callsIn(typed, tools);
+}
+
+/** Every line that begins with a slash is a call; other lines continue the one before. All are made, or none. */
+function callsIn(typed: string, tools: readonly OfferedTool[]): ModelPart[] {
+  const calls: ModelPart[] = [];
+  for (const line of typed.split(/\n(?=\s*\/[a-z])/)) {
+    try {
+      const { tool, args } = callFromLine(line, {
+        help: '/help',
+        schemaOf: (name) => find(name, tools)?.inputSchema,
+      });
+      const problem = find(tool, tools) ? problemOf(args) : unknownTool(tool, tools);
+      if (problem !== undefined) return [text(`I made no call.\n\n${shorten(line)}\n${problem}`)];
+      calls.push({ type: 'tool_call', id: `call_${calls.length}`, name: tool, params: args as JsonObject });
+    } catch (error) {
+      if (!(error instanceof CountersignError)) throw error;
+      return [
+        text(`I made no call.\n\n${shorten(line)}\n${error.message.replace('Run /help', 'Type /help')}`),
+      ];
+    }
+  }
+  return calls;
+}
+
+const find = (name: string, tools: readonly OfferedTool[]): OfferedTool | undefined =>
+  tools.find((tool) => tool.name === name);
+
+const problemOf = (args: unknown): string | undefined =>
+  args !== null && typeof args === 'object' && !Array.isArray(args)
+    ? undefined
+    : 'The parameters are no JSON object.';
+
+function unknownTool(name: string, tools: readonly OfferedTool[]): string {
+  const words = name.split('_');
+  const near = tools.filter((tool) => tool.name.split('_').some((word) => words.includes(word)));
+  const names = (near.length > 0 ? near : tools).map((tool) => `/${tool.name}`).join('  ');
+  const lead = near.length > 0 ? 'Did you mean one of these?' : 'There are';
+  return `There is no tool "${shorten(name)}" that you can use here. ${lead}\n${names}`;
+}
+
+function explanation(tools: readonly OfferedTool[]): string {
+  return [
+    'No language model is configured, so I do exactly what you type. Each line is one tool call:',
+    '',
+    '  /read_file path=README.md',
+    '  /edit_file path=src/app.js old="Helo" new="Hello"',
+    '  /run npm test',
+    '  /search_files {"content": "TODO", "pattern": "*.ts"}',
+    '',
+    'Several lines are several calls at once. You are asked before anything that changes something.',
+    `Tools: ${tools.map(({ name }) => name).join(', ')}.`,
+    'Type /help TOOL for the parameters of one.',
+  ].join('\n');
+}
+
+function helpOf(name: string, tools: readonly OfferedTool[]): string {
+  if (name === '') return explanation(tools);
+  const wanted = name.replace(/^\//, '');
+  const tool = find(wanted === 'run' ? 'execute_command' : wanted, tools);
+  if (!tool) return unknownTool(wanted, tools);
+  const { properties = {}, required = [] } = tool.inputSchema as {
+    properties?: Record<string, { description?: string; type?: string; default?: unknown }>;
+    required?: string[];
+  };
+  const parameters = Object.entries(properties).map(([parameter, { type, description, default: value }]) => {
+    const need = required.includes(parameter)
+      ? ''
+      : value === undefined
+        ? ', optional'
+        : `, ${JSON.stringify(value)} if left out`;
+    return `  ${parameter} (${type ?? 'text'}${need})${description === undefined ? '' : `: ${description}`}`;
+  });
+  return [`/${tool.name}: ${tool.description}`, ...parameters].join('\n');
+}
+
+/** The calls of the last answer with their results. */
+function lastStep(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === 'assistant'));
+}
+
+const text = (said: string): ModelPart => ({ type: 'text', text: said });
+
+const shorten = (line: string): string => (line.length <= 200 ? line : `${line.slice(0, 199)}…`);

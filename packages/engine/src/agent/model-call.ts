@@ -1,0 +1,126 @@
+import type { Clock } from '../clock.ts';
+import { orAborted, pause } from './abortable.ts';
+import type { Draft } from './draft.ts';
+import { type Model, ModelError, type ModelPart, type ModelRequest } from './model.ts';
+
+/** A complete answer of a model. */
+export interface ModelAnswer {
+  readonly text: string;
+  readonly toolCalls: readonly Extract<ModelPart, { type: 'tool_call' }>[];
+  /** Of all attempts: a call that was cut off is paid for as well. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export interface ModelCallOptions {
+  readonly clock: Clock;
+  /** A model that says nothing for so long is asked again. */
+  readonly stallMs: number;
+}
+
+/** Before the first, second and third retry. */
+const RETRY_AFTER_MS = [500, 1000, 2000] as const;
+/** A provider may ask for more patience than that, up to this. */
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/**
+ * One model call, streamed into the draft. What may pass (an overloaded server, a connection cut in mid-stream) is
+ * tried again; anything else, and the fourth failure, is thrown as a `ModelError`.
+ */
+export async function callModel(
+  model: Model,
+  request: ModelRequest,
+  draft: Draft,
+  options: ModelCallOptions,
+): Promise<ModelAnswer> {
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const answer = await readAnswer(model, request, draft, options, usage);
+      return { ...answer, ...usage };
+    } catch (error) {
+      const delay = RETRY_AFTER_MS[attempt];
+      if (!(error instanceof ModelError) || !error.passing || delay === undefined) throw error;
+      const asked = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+      await pause(options.clock, Math.max(delay, asked), request.signal);
+      draft.startOver();
+    }
+  }
+}
+
+async function readAnswer(
+  model: Model,
+  request: ModelRequest,
+  draft: Draft,
+  options: ModelCallOptions,
+  usage: { inputTokens: number; outputTokens: number },
+): Promise<Pick<ModelAnswer, 'text' | 'toolCalls'>> {
+  const toolCalls: Extract<ModelPart, { type: 'tool_call' }>[] = [];
+  for await (const part of partsOf(model, request, options)) {
+    switch (part.type) {
+      case 'text':
+        await draft.add(part.text);
+        break;
+      case 'tool_call':
+        toolCalls.push(part);
+        break;
+      case 'usage':
+        usage.inputTokens += part.inputTokens;
+        usage.outputTokens += part.outputTokens;
+        break;
+      case 'finish':
+      case 'alive':
+        break;
+    }
+  }
+  if (draft.text === '' && toolCalls.length === 0) {
+    throw new ModelError('it gave an empty answer', { passing: true });
+  }
+  return { text: draft.text, toolCalls };
+}
+
+/**
+ * The parts of one answer. Ends with the signal's reason as soon as it is aborted, whether the model heeds it or not;
+ * a failure of the model, and only that, is thrown as a `ModelError`.
+ */
+async function* partsOf(
+  model: Model,
+  request: ModelRequest,
+  { clock, stallMs }: ModelCallOptions,
+): AsyncGenerator<ModelPart> {
+  const stall = new AbortController();
+  const signal = AbortSignal.any([request.signal, stall.signal]);
+  const parts = model.call({ ...request, signal })[Symbol.asyncIterator]();
+  let ended = false;
+  try {
+    for (;;) {
+      const stopTimer = clock.after(stallMs, () =>
+        stall.abort(new ModelError('it said nothing for too long', { passing: true })),
+      );
+      let next: IteratorResult<ModelPart>;
+      try {
+        next = await orAborted(parts.next(), signal);
+      } catch (error) {
+        ended = !signal.aborted;
+        throw request.signal.aborted ? request.signal.reason : asModelError(error);
+      } finally {
+        stopTimer();
+      }
+      if (next.done === true) {
+        ended = true;
+        return;
+      }
+      yield next.value;
+    }
+  } finally {
+    // Left early: the model is told, and nobody waits for it.
+    if (!ended) void Promise.resolve(parts.return?.()).catch(() => {});
+  }
+}
+
+/** A failure that the model itself could not name is mostly a connection that broke: worth another try. */
+function asModelError(error: unknown): ModelError {
+  if (error instanceof ModelError) return error;
+  const problem = error instanceof Error ? error.message : String(error);
+  return new ModelError(problem || 'the connection broke', { passing: true, cause: error });
+}

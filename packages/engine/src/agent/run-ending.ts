@@ -1,0 +1,89 @@
+import { isFinal } from '@countersign/protocol';
+import type { Dispatcher } from '../dispatcher.ts';
+import { Refusal } from '../refusal.ts';
+import type { RunRow } from '../rows.ts';
+import type { Store, Transaction, Unit } from '../store.ts';
+import { heldUnit } from './held-run.ts';
+import { stateEvent } from './message-events.ts';
+import { assistantMessageId, endNoteId } from './message-ids.ts';
+import { toolCallsOf } from './stored-tool-call.ts';
+import { agentOf } from './tool-step.ts';
+
+/** How a run ends without an answer: the person stopped it, or it could not go on. */
+export type RunEnding =
+  | { readonly status: 'stopped'; readonly by: string }
+  | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } };
+
+/**
+ * Inside a unit: ends a run that is running. What the model had written stays as it is (`draft` is newer than what was
+ * stored), the person is told why, and the agent is idle.
+ */
+export function* endRun(
+  tx: Transaction,
+  run: RunRow,
+  ending: RunEnding,
+  now: number,
+  draft?: { readonly messageId: string; readonly text: string },
+): Unit<RunRow> {
+  const held = heldUnit(tx, run, now);
+  const ended = {
+    status: ending.status,
+    error: ending.status === 'failed' ? ending.error.message : null,
+    ended_at: now,
+    lease_owner: null,
+    lease_until: null,
+  } as const;
+  yield* tx.update('runs', run.id, ended);
+  const unfinished = yield* tx.get('messages', assistantMessageId(run.id, run.step));
+  if (unfinished && !unfinished.complete) {
+    const content = draft?.messageId === unfinished.id ? draft.text : unfinished.content;
+    yield* tx.update('messages', unfinished.id, { content, complete: true });
+    held.announce({ ...unfinished, content, complete: true });
+  }
+  if (ending.status === 'failed') {
+    yield* held.add({
+      id: endNoteId(run.id),
+      role: 'system',
+      content: ending.error.message,
+      tool_calls: null,
+      tool_id: null,
+      complete: true,
+    });
+  }
+  const place = { runId: run.id, projectId: run.project_id, sessionId: run.session_id };
+  tx.announce(run.user_id, {
+    events: [{ projectId: run.project_id, event: stateEvent(place, 'idle', now) }],
+    audit: [
+      {
+        action: `run.${ending.status}`,
+        subject: run.id,
+        data: ending.status === 'failed' ? { code: ending.error.code } : { token: ending.by },
+      },
+    ],
+  });
+  return { ...run, ...ended };
+}
+
+/** After the commit: cancels the calls of the run's last step that have not ended (EX-8). */
+export async function cancelOpenCalls(
+  run: RunRow,
+  reason: string,
+  { store, dispatcher }: { store: Store; dispatcher: Dispatcher },
+): Promise<void> {
+  if (run.step === 0) return;
+  const step = run.step - 1;
+  const open = await store.read(function* (tx) {
+    const message = yield* tx.get('messages', assistantMessageId(run.id, step));
+    const ids: string[] = [];
+    for (const { index } of message ? toolCallsOf(message) : []) {
+      const execution = yield* tx.executionOfCall(run.id, step, index);
+      if (execution && !isFinal(execution.status)) ids.push(execution.id);
+    }
+    return ids;
+  });
+  for (const id of open) {
+    await dispatcher.cancel(agentOf(run.user_id, run.id), id, reason).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error; // it ended meanwhile
+    });
+  }
+}

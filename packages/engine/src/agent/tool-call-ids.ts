@@ -1,0 +1,30 @@
+import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts';
+import { type StoredToolCall, unparsableParameter } from './stored-tool-call.ts';
+
+/**
+ * A model's tool calls as they are stored. Some providers send `call_0` in every step, or no id at all: a call is
+ * (run, step, index) to us, and gets an id of its own in the conversation.
+ */
+export function toStoredCalls(
+  calls: readonly Extract<ModelPart, { type: 'tool_call' }>[],
+  step: number,
+  conversation: readonly ModelMessage[],
+): readonly StoredToolCall[] {
+  const used = new Set(
+    conversation.flatMap((message) =>
+      message.role === 'assistant' ? message.toolCalls.map(({ id }) => id) : [],
+    ),
+  );
+  return calls.map(({ id, name, params }, index) => {
+    const tool_call_id = unusedId(id === '' ? `call_${step}_${index}` : id, used);
+    used.add(tool_call_id);
+    const tool_params = params instanceof UnparsableParams ? { [unparsableParameter]: params.text } : params;
+    return { tool_call_id, tool_id: null, tool_name: name, tool_params, step, index };
+  });
+}
+
+function unusedId(wanted: string, used: ReadonlySet<string>): string {
+  let id = wanted;
+  for (let count = 2; used.has(id); count++) id = `${wanted}_${count}`;
+  return id;
+}

@@ -1,0 +1,197 @@
+import { describeError, findTool, type ToolOutcome, toModelResult } from '@countersign/protocol';
+import type { CallRequest } from '../call-request.ts';
+import type { Caller } from '../caller.ts';
+import type { Dispatcher } from '../dispatcher.ts';
+import type { Outcomes } from '../outcomes.ts';
+import type { PolicyBook } from '../policy-book.ts';
+import { Refusal } from '../refusal.ts';
+import type { MessageRow, ProjectRow } from '../rows.ts';
+import { orderOfStep } from '../step-order.ts';
+import type { Bus, Store } from '../store.ts';
+import type { ToolExecutor } from '../tool-executor.ts';
+import { orAborted } from './abortable.ts';
+import { type HeldRun, RunLost } from './held-run.ts';
+import { toolMessageId } from './message-ids.ts';
+import { resultText } from './model-visible-result.ts';
+import type { AtPoint } from './run-points.ts';
+import { Slots } from './slots.ts';
+import { StepState } from './step-state.ts';
+import { type StoredToolCall, toJson, toolCallsOf, unparsableParameter } from './stored-tool-call.ts';
+
+export interface ToolStepDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly executor: ToolExecutor;
+  readonly dispatcher: Dispatcher;
+  readonly outcomes: Outcomes;
+  readonly policies: PolicyBook;
+  readonly onError: (error: unknown) => void;
+  readonly atPoint: AtPoint;
+}
+
+/** So many calls of a step are under way at once: no more approvals may be pending in a session (AG-3). */
+const MAX_AT_ONCE = 10;
+
+/** The agent inside the server, as the dispatcher knows it: each run may cancel its own calls. */
+export const agentOf = (userId: string, runId: string): Caller => ({
+  userId,
+  tokenId: `run-${runId}`,
+  scope: 'agent',
+});
+
+/**
+ * The tool calls of one assistant message: each is made once, whoever asked for it before a crash, independent ones in
+ * parallel, the others in order (EX-4). Ends when each has its tool message.
+ */
+export class ToolStep {
+  readonly #deps: ToolStepDeps;
+  readonly #run: HeldRun;
+  readonly #project: ProjectRow;
+  readonly #message: MessageRow;
+  readonly #signal: AbortSignal;
+  readonly #state: StepState;
+  #unanswered = 0;
+
+  constructor(
+    deps: ToolStepDeps,
+    run: HeldRun,
+    project: ProjectRow,
+    message: MessageRow,
+    signal: AbortSignal,
+  ) {
+    this.#deps = deps;
+    this.#run = run;
+    this.#project = project;
+    this.#message = message;
+    this.#signal = signal;
+    this.#state = new StepState(run, deps);
+  }
+
+  /** `open` are the calls that have no tool message yet. */
+  async finish(open: readonly StoredToolCall[]): Promise<void> {
+    try {
+      await Promise.all(await this.#begin(open));
+    } finally {
+      await this.#state.close();
+    }
+  }
+
+  /** Sets every open call going, each after those it must wait for. */
+  async #begin(open: readonly StoredToolCall[]): Promise<readonly Promise<void>[]> {
+    const { policies } = this.#deps;
+    const calls = toolCallsOf(this.#message);
+    const policy = await policies.policyFor(this.#run.userId, this.#project.workspace);
+    const order = orderOfStep(calls.map((call) => policy.decide(call.tool_name, call.tool_params)));
+    const excerpt = await this.#excerpt();
+    const slots = new Slots(MAX_AT_ONCE);
+    const ended: Promise<void>[] = [];
+    this.#unanswered = open.length;
+    for (const [position, call] of calls.entries()) {
+      const before = (order[position] ?? []).map((index) => ended[index]);
+      const isOpen = open.some(({ index }) => index === call.index);
+      ended.push(
+        isOpen
+          ? Promise.all(before).then(() => slots.use(() => this.#answer(call, excerpt)))
+          : Promise.resolve(),
+      );
+    }
+    return ended;
+  }
+
+  async #answer(call: StoredToolCall, excerpt: string): Promise<void> {
+    const { atPoint } = this.#deps;
+    this.#signal.throwIfAborted();
+    await atPoint('tool.before');
+    const outcome = isReadable(call) ? await this.#execute(call, excerpt) : undefined;
+    await atPoint('tool.answered');
+    await this.#store(call, outcome);
+    await atPoint('tool.stored');
+  }
+
+  async #execute(call: StoredToolCall, excerpt: string): Promise<ToolOutcome> {
+    const { executor, outcomes, atPoint } = this.#deps;
+    const { execution } = await executor.submit(this.#requestFor(call, excerpt));
+    await atPoint('tool.recorded');
+    this.#state.begin(execution.id);
+    // Whoever ended the run has cancelled the calls that it found. One recorded after that is ours to cancel.
+    if (!(await this.#run.isOurs())) {
+      await this.#cancelUnlessEnded(execution.id);
+      throw new RunLost();
+    }
+    const outcome = await orAborted(outcomes.of(execution.id), this.#signal);
+    this.#state.end(execution.id);
+    return outcome;
+  }
+
+  #requestFor(call: StoredToolCall, excerpt: string): CallRequest {
+    const { runId, userId, sessionId } = this.#run;
+    return {
+      userId,
+      project: this.#project,
+      sessionId,
+      toolName: call.tool_name,
+      toolParams: call.tool_params,
+      toolCallId: call.tool_call_id,
+      agent: 'Agent',
+      requestedBy: agentOf(userId, runId).tokenId,
+      context: { message_id: this.#message.id, run_id: runId, step: call.step, excerpt },
+      run: { runId, step: call.step, index: call.index },
+    };
+  }
+
+  /** The last of a step's results also says that the model thinks again. */
+  async #store(call: StoredToolCall, outcome: ToolOutcome | undefined): Promise<void> {
+    this.#unanswered -= 1;
+    const isLast = this.#unanswered === 0;
+    if (isLast) await this.#state.close();
+    const answered = this.#message.id;
+    const id = toolMessageId(answered, call.index);
+    const content = resultText(outcome ? toModelResult(outcome) : unreadable(call));
+    const tool_id = outcome?.tool_id ?? null;
+    await this.#run.write(
+      function* ({ tx, add }) {
+        if (yield* tx.get('messages', id)) return;
+        yield* add({ id, role: 'tool', content, tool_calls: null, tool_id, complete: true });
+        const message = yield* tx.get('messages', answered);
+        if (!message) return;
+        const calls = toolCallsOf(message).map((other) =>
+          other.index === call.index ? { ...other, tool_id } : other,
+        );
+        yield* tx.update('messages', answered, { tool_calls: toJson(calls) });
+      },
+      isLast ? { state: 'thinking' } : {},
+    );
+  }
+
+  async #cancelUnlessEnded(toolId: string): Promise<void> {
+    const { userId, runId } = this.#run;
+    await this.#deps.dispatcher
+      .cancel(agentOf(userId, runId), toolId, 'The run has ended.')
+      .catch((error: unknown) => {
+        if (!(error instanceof Refusal)) throw error;
+      });
+  }
+
+  /** What the person reads beside an approval: why the agent says it wants this, or what it was asked. */
+  async #excerpt(): Promise<string> {
+    const { position, session_id, content } = this.#message;
+    if (content !== '') return shorten(content);
+    const before = await this.#deps.store.read((tx) =>
+      tx.messagesOf(session_id, { after: position - 101, limit: 100 }),
+    );
+    return shorten(before.findLast(({ role }) => role === 'user')?.content ?? '');
+  }
+}
+
+/** Parameters that were no JSON go to a built-in tool, which refuses them; a tool we do not know might take them. */
+const isReadable = (call: StoredToolCall): boolean =>
+  !Object.hasOwn(call.tool_params, unparsableParameter) || findTool(call.tool_name) !== undefined;
+
+const unreadable = (call: StoredToolCall) => ({
+  status: 'error' as const,
+  tool_call_id: call.tool_call_id,
+  error: describeError('INVALID_PARAMS', { tool: call.tool_name, problem: 'they are no JSON object' }),
+  execution_time_ms: 0,
+});
+
+const shorten = (text: string): string => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
