@@ -1,12 +1,12 @@
 export { realDisk } from '@countersign/tool-runner';
-
-
+export { AgentFixture, type AgentFixtureOptions, type AgentNode } from './agent-fixture.ts';
 export { EngineFixture, Listener, testProject } from './engine-fixture.ts';
 export { LocalBus } from './local-bus.ts';
 export { ManualClock, settle } from './manual-clock.ts';
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
-
-
+export { type MortalStore, mortalStore } from './mortal-store.ts';
+export { hangs, ScriptedModel, type ScriptedPart, type ScriptedTurn, toolCall } from './scripted-model.ts';
+export { type ScriptedDecision, ScriptedRunner, type ScriptedTool } from './scripted-runner.ts';
 export {
   meetsExpectation,
   type SecurityCase,
@@ -14,8 +14,6 @@ export {
   securityCases,
   securityFolder,
 } from './security-cases.ts';
-
-
 export {
   approvalRow,
   executionRow,
@@ -30,8 +28,6 @@ export {
   sessionRow,
   tokenRow,
 } from './stored-rows.ts';
-
-
 export { startSwapping } from './swapped-path.ts';
 export { type TemporaryPostgres, temporaryPostgres } from './temporary-postgres.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

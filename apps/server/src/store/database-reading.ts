@@ -381,17 +381,15 @@ export class DatabaseReading implements Reading {
     return row ?? { seq: 0, hash: auditGenesis };
   }
 
-  /** People with an audit log, in order: what `audit verify` walks through. */
-  *auditedUsers(after: string, limit: number): Unit<readonly string[]> {
-    const statement = this.statements.prepare('auditedUsers', {}, (db, slot) =>
-      db
-        .selectFrom('counters')
-        .select('user_id')
-        .where('user_id', '>', slot.text('after'))
-        .orderBy('user_id')
-        .limit(slot.integer('limit')),
-    );
-    return (yield* this.rows<{ user_id: string }>(statement, { after, limit })).map((row) => row.user_id);
+  /** The next person with an audit log, in the order of their ids. From both tables: either may have been cut. */
+  *nextAuditedUser(after: string): Unit<string | undefined> {
+    const statement = this.statements.prepare('nextAuditedUser', {}, (db, slot) => {
+      const query = sql`select min(user_id) as next from (
+        select min(user_id) as user_id from counters where user_id > ${slot.text('after')}
+        union all select min(user_id) as user_id from audit where user_id > ${slot.text('after')}) as both_tables`;
+      return { compile: () => query.compile(db) };
+    });
+    return (yield* this.rows<{ next: string | null }>(statement, { after }))[0]?.next ?? undefined;
   }
 
   *rows<Row>(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<readonly Row[]> {

@@ -1,3 +1,10 @@
+export {
+  type AuditFormat,
+  type AuditVerdict,
+  auditedUsers,
+  exportAudit,
+  verifyAudit,
+} from './audit-log.ts';
 export type { DatabaseStore } from './database-store.ts';
 export { InProcessBus } from './in-process-bus.ts';
 export { PostgresBus, type PostgresBusOptions } from './postgres-bus.ts';

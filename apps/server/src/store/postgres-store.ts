@@ -85,7 +85,7 @@ export class PostgresStore implements DatabaseStore {
   async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#tryReading(unit);
+        return await readOnPostgres(this.#open().reading, unit(this.#reading));
       } catch (error) {
         if (attempt === attempts || !isConnectionLoss(error)) throw error;
         await pause(attempt, 40);
@@ -107,14 +107,14 @@ export class PostgresStore implements DatabaseStore {
   async #tryWriting<T>(
     unit: (tx: Transaction) => Unit<T>,
   ): Promise<{ readonly value: T; readonly events: readonly StoredEvent[] }> {
-    const client = await this.#connect(this.#parts.writing);
-    const connection = new Conversation(client);
+    const client = await this.#open().writing.connect();
+    const conversation = new Conversation(client);
     try {
-      connection.send('begin');
+      conversation.send('begin');
       const tx = new DatabaseTransaction(this.#statements);
-      const value = await connection.drive(unit(tx));
-      const events = await connection.drive(tx.finish(this.now));
-      await connection.commit();
+      const value = await conversation.drive(unit(tx));
+      const events = await conversation.drive(tx.finish(this.now));
+      await conversation.commit();
       client.release();
       return { value, events };
     } catch (error) {
@@ -123,32 +123,33 @@ export class PostgresStore implements DatabaseStore {
     }
   }
 
-  async #tryReading<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
-    const client = await this.#connect(this.#parts.reading);
-    const connection = new Conversation(client);
-    try {
-      connection.send('begin isolation level repeatable read read only');
-      const value = await connection.drive(unit(this.#reading));
-      // Nothing hangs on the end of a reading: the answer need not wait for it.
-      void connection.commit().then(
-        () => client.release(),
-        () => client.release(true),
-      );
-      return value;
-    } catch (error) {
-      await leave(client, error);
-      throw error;
-    }
-  }
-
-  #connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  #open(): PostgresStoreParts {
     if (this.#closing !== undefined) throw new Error('The store is closed.');
-    return pool.connect();
+    return this.#parts;
   }
 
   #publish(events: readonly StoredEvent[]): void {
     const hint = this.#order.hintFor(events);
     if (hint !== undefined) this.#parts.bus.publish(hint);
+  }
+}
+
+/** Runs a unit of reading on one state of the database. */
+export async function readOnPostgres<T>(pool: pg.Pool, unit: Unit<T>): Promise<T> {
+  const client = await pool.connect();
+  const conversation = new Conversation(client);
+  try {
+    conversation.send('begin isolation level repeatable read read only');
+    const value = await conversation.drive(unit);
+    // Nothing hangs on the end of a reading: the answer need not wait for it.
+    void conversation.commit().then(
+      () => client.release(),
+      () => client.release(true),
+    );
+    return value;
+  } catch (error) {
+    await leave(client, error);
+    throw error;
   }
 }
 
@@ -192,18 +193,19 @@ class Conversation {
   }
 
   async commit(): Promise<void> {
-    const commit = this.#client.query('commit');
-    commit.catch(() => {});
-    await Promise.all(this.#unanswered);
-    let answer: pg.QueryResult;
-    try {
-      answer = await commit;
-    } catch (cause) {
-      if (!isConnectionLoss(cause)) throw cause;
-      throw new OutcomeUnknown('The connection broke during the commit; look before repeating.', { cause });
+    const answers = [...this.#unanswered, this.#client.query('commit')];
+    const settled = await Promise.allSettled(answers);
+    const failure = settled.find((answer) => answer.status === 'rejected')?.reason;
+    if (failure !== undefined) {
+      if (!isConnectionLoss(failure)) throw failure;
+      // The commit may have arrived although no answer came back, so the unit must not run again by itself.
+      throw new OutcomeUnknown('The connection broke during the commit; look before repeating.', {
+        cause: failure,
+      });
     }
+    const commit = settled.at(-1) as PromiseFulfilledResult<pg.QueryResult>;
     // A transaction in which something failed answers COMMIT with a rollback, and no error.
-    if (answer.command !== 'COMMIT') throw new Error('The database rolled the unit back.');
+    if (commit.value.command !== 'COMMIT') throw new Error('The database rolled the unit back.');
   }
 }
 

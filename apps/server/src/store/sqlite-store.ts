@@ -10,7 +10,8 @@ import { migrate } from './migrations.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
 import { kyselyOverSqlite } from './sqlite-kysely.ts';
 import { lockDatabase } from './sqlite-lock.ts';
-import { fromSqlite, type Statement, Statements, type Step, type StepResult } from './statements.ts';
+import { SqliteSteps } from './sqlite-steps.ts';
+import { Statements } from './statements.ts';
 import { steadyTime } from './steady-time.ts';
 
 export interface SqliteStoreOptions {
@@ -60,7 +61,7 @@ export class SqliteStore implements DatabaseStore {
   readonly #bus: Bus;
   readonly #unlock: () => void;
   readonly #statements: Statements;
-  readonly #prepared = new Map<Statement, Prepared>();
+  readonly #steps: SqliteSteps;
   readonly #control: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release', StatementSync>>;
   readonly #reading: DatabaseReading;
   #queue: QueuedUnit[] = [];
@@ -71,6 +72,7 @@ export class SqliteStore implements DatabaseStore {
     this.#bus = bus;
     this.#unlock = unlock;
     this.#statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
+    this.#steps = new SqliteSteps(database);
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
     this.#control = {
       begin: database.prepare('begin immediate'),
@@ -92,7 +94,7 @@ export class SqliteStore implements DatabaseStore {
   async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
     if (!this.#database.isOpen) throw closed();
     // Nothing is written while this runs, since a commit never leaves its call: the state is consistent.
-    return this.#drive(unit(this.#reading));
+    return this.#steps.drive(unit(this.#reading));
   }
 
   sweep(limits: RetentionLimits): Promise<Swept> {
@@ -137,8 +139,8 @@ export class SqliteStore implements DatabaseStore {
     this.#control.savepoint.run();
     try {
       const tx = new DatabaseTransaction(this.#statements);
-      const value = this.#drive(unit(tx));
-      const events = this.#drive(tx.finish(this.now));
+      const value = this.#steps.drive(unit(tx));
+      const events = this.#steps.drive(tx.finish(this.now));
       this.#control.release.run();
       return { ok: true, value, events };
     } catch (error) {
@@ -149,47 +151,11 @@ export class SqliteStore implements DatabaseStore {
     }
   }
 
-  /** Runs a unit to its end without leaving the call. */
-  #drive<T>(unit: Unit<T>): T {
-    let step = unit.next();
-    while (!step.done) {
-      let answer: StepResult;
-      try {
-        answer = this.#run(step.value as Step);
-      } catch (error) {
-        step = unit.throw(error);
-        continue;
-      }
-      step = unit.next(answer);
-    }
-    return step.value;
-  }
-
-  #run({ statement, values }: Step): StepResult {
-    let prepared = this.#prepared.get(statement);
-    if (prepared === undefined) {
-      const sqlite = this.#database.prepare(statement.sql);
-      prepared = { sqlite, reader: sqlite.columns().length > 0 };
-      this.#prepared.set(statement, prepared);
-    }
-    if (!prepared.reader) {
-      const { changes } = prepared.sqlite.run(...(values as never[]));
-      return { rows: [], changes: Number(changes) };
-    }
-    const rows = prepared.sqlite.all(...(values as never[]));
-    return { rows: rows.map((row) => fromSqlite(row, statement)), changes: 0 };
-  }
-
   #publish(events: readonly StoredEvent[]): void {
     const newest = events.at(-1);
     if (newest === undefined) return;
     this.#bus.publish({ kind: 'events', userId: newest.user_id, newest: newest.id, events });
   }
-}
-
-interface Prepared {
-  readonly sqlite: StatementSync;
-  readonly reader: boolean;
 }
 
 const closed = (): Error => new Error('The store is closed.');

@@ -1,0 +1,112 @@
+import { type AuditRow, auditGenesis, auditHash, type Store } from '@countersign/engine';
+import type { DatabaseReading } from './database-reading.ts';
+
+/** Anything that an audit log can be read from. */
+export type AuditSource = Pick<Store, 'read'>;
+
+export type AuditVerdict =
+  | { readonly user_id: string; readonly ok: true; readonly rows: number; readonly head: string }
+  | {
+      readonly user_id: string;
+      readonly ok: false;
+      /** The first row that is wrong or missing. */
+      readonly seq: number;
+      readonly problem: string;
+    };
+
+const rowsAtOnce = 500;
+
+/** Everybody who has an audit log, in the order of their ids. */
+export async function* auditedUsers(source: AuditSource): AsyncGenerator<string> {
+  let user: string | undefined = '';
+  for (;;) {
+    const after: string = user;
+    user = await source.read((tx) => (tx as DatabaseReading).nextAuditedUser(after));
+    if (user === undefined) return;
+    yield user;
+  }
+}
+
+/**
+ * Computes a person's chain again (DA-4). Finds rows that were changed, taken out, put in or cut off at the end. Who
+ * can write the whole database can also make a new chain; a witness, a head that a runner kept, shows that.
+ */
+export async function verifyAudit(
+  source: AuditSource,
+  userId: string,
+  witness?: string,
+): Promise<AuditVerdict> {
+  const broken = (seq: number, problem: string): AuditVerdict => ({
+    user_id: userId,
+    ok: false,
+    seq,
+    problem,
+  });
+  let seq = 0;
+  let hash = auditGenesis;
+  let witnessed = witness === undefined || witness === auditGenesis;
+  for (;;) {
+    const after = seq;
+    const { rows, head } = await source.read(function* (tx) {
+      return { rows: yield* tx.audit(userId, after, rowsAtOnce), head: yield* tx.auditHead(userId) };
+    });
+    for (const row of rows) {
+      if (row.seq !== seq + 1) return broken(seq + 1, 'The row is missing.');
+      if (row.previous_hash !== hash) return broken(row.seq, 'The row does not follow the one before it.');
+      if (row.hash !== auditHash(row)) return broken(row.seq, 'The row was changed.');
+      seq = row.seq;
+      hash = row.hash;
+      witnessed ||= hash === witness;
+    }
+    if (rows.length === rowsAtOnce) continue;
+    if (head.seq > seq) return broken(seq + 1, `The end was cut off: there were ${head.seq} rows.`);
+    if (head.seq < seq || head.hash !== hash) {
+      return broken(head.seq + 1, 'The end is not the one that the store wrote.');
+    }
+    if (!witnessed) return broken(seq + 1, 'The chain does not contain the head that the witness kept.');
+    return { user_id: userId, ok: true, rows: seq, head: hash };
+  }
+}
+
+/** A person's rows in order, from the first. */
+export async function* auditRows(source: AuditSource, userId: string): AsyncGenerator<AuditRow> {
+  let after = 0;
+  for (;;) {
+    const from = after;
+    const rows = await source.read((tx) => tx.audit(userId, from, rowsAtOnce));
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.seq;
+  }
+}
+
+export type AuditFormat = 'ndjson' | 'csv';
+
+const columns = ['user_id', 'seq', 'at', 'action', 'subject', 'data', 'previous_hash', 'hash'] as const;
+
+/** The lines of an export, each with its line end. Times are milliseconds since 1970, as they were hashed. */
+export async function* exportAudit(
+  source: AuditSource,
+  users: AsyncIterable<string> | Iterable<string>,
+  format: AuditFormat,
+): AsyncGenerator<string> {
+  if (format === 'csv') yield `${columns.join(',')}\r\n`;
+  for await (const user of users) {
+    for await (const row of auditRows(source, user)) {
+      yield format === 'csv' ? csvLine(row) : `${JSON.stringify(pick(row))}\n`;
+    }
+  }
+}
+
+const pick = (row: AuditRow): Record<string, unknown> =>
+  Object.fromEntries(columns.map((column) => [column, row[column]]));
+
+/** RFC 4180. */
+const csvLine = (row: AuditRow): string =>
+  `${columns
+    .map((column) => {
+      const text = column === 'data' ? JSON.stringify(row.data) : String(row[column]);
+      return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    })
+    .join(',')}\r\n`;

@@ -1,0 +1,260 @@
+import type { Hint } from '@countersign/engine';
+import { projectRow, runRow, type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
+import { storeContract } from '@countersign/testing/store-contract';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { InProcessBus } from './in-process-bus.ts';
+import { PostgresBus } from './postgres-bus.ts';
+import { OutcomeUnknown } from './postgres-failure.ts';
+import { openPostgresStore, type PostgresStore } from './postgres-store.ts';
+
+let server: TemporaryPostgres;
+beforeAll(async () => {
+  server = await temporaryPostgres();
+}, 60_000);
+afterAll(() => server.stop());
+
+storeContract('PostgreSQL', async (bus) => {
+  const url = await server.createDatabase();
+  let store = await openPostgresStore({ url, bus });
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await openPostgresStore({ url, bus });
+      return store;
+    },
+    remove: () => store.close(),
+  };
+});
+
+describe('PostgreSQL', () => {
+  let url: string;
+  let store: PostgresStore;
+  let admin: pg.Client;
+  beforeEach(async () => {
+    url = await server.createDatabase();
+    store = await openPostgresStore({ url, bus: new InProcessBus() });
+    admin = new pg.Client(url);
+    await admin.connect();
+  });
+  afterEach(async () => {
+    await store.close();
+    await admin.end();
+  });
+
+  /** Ends every connection of the store, as a restart of the database or a broken network would. */
+  const killConnections = () =>
+    admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+
+  it('[DA-2] lets several servers start on one database at once', async () => {
+    const fresh = await server.createDatabase();
+    const stores = await Promise.all(
+      [1, 2, 3].map(() => openPostgresStore({ url: fresh, bus: new InProcessBus() })),
+    );
+    await Promise.all(
+      stores.map((one, place) => one.write((tx) => tx.insert('projects', projectRow({ id: `p${place}` })))),
+    );
+    expect(await stores[0]?.read((tx) => tx.projectsOf('ada'))).toHaveLength(3);
+    await Promise.all(stores.map((one) => one.close()));
+  });
+
+  it('[EV-2] keeps the numbers of a person gapless with two servers', async () => {
+    const other = await openPostgresStore({ url, bus: new InProcessBus() });
+    await Promise.all(
+      Array.from({ length: 60 }, (_, place) =>
+        // biome-ignore lint/correctness/useYield: nothing but an announcement
+        (place % 2 === 0 ? store : other).write(function* (tx) {
+          tx.announce('ada', { events: [event(place)], audit: [{ action: 'a', subject: 's', data: place }] });
+        }),
+      ),
+    );
+    const events = await store.read((tx) => tx.events('ada', 0, 100));
+    expect(events.map(({ id }) => id)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
+    await other.close();
+  });
+
+  it.each(['40001', '40P01'])('runs a unit again that was in the way of another (%s)', async (code) => {
+    // What the database answers when it has to end one of two; a sequence counts also what is undone.
+    await admin.query(`
+      create sequence tries;
+      create function fail_once() returns trigger language plpgsql as
+        $$ begin if nextval('tries') = 1 then raise exception 'conflict' using errcode = '${code}'; end if;
+        return new; end $$;
+      create trigger fail_once before insert on projects for each row execute function fail_once()`);
+    let attempts = 0;
+    await store.write(function* (tx) {
+      attempts += 1;
+      yield* tx.insert('projects', projectRow());
+      tx.announce('ada', { events: [event(1)] });
+    });
+    expect(attempts).toBe(2);
+    expect(await store.read((tx) => tx.eventBounds('ada'))).toEqual({ oldest: 1, newest: 1 });
+  });
+
+  it('runs a unit again whose connection broke before the commit', async () => {
+    await store.write((tx) => tx.insert('projects', projectRow({ id: 'warm' })));
+    let attempts = 0;
+    const holder = new pg.Client(url);
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query("select * from projects where id = 'warm' for update");
+    const writing = store.write(function* (tx) {
+      attempts += 1;
+      yield* tx.insert('projects', projectRow({ id: 'new' }));
+      yield* tx.get('projects', 'warm'); // waits for the holder
+    });
+    // As soon as it waits for the lock, its connection is cut.
+    await expect
+      .poll(async () => {
+        const { rows } = await admin.query(
+          `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        );
+        for (const { pid } of rows) await admin.query('select pg_terminate_backend($1)', [pid]);
+        return rows.length;
+      })
+      .toBe(1);
+    await holder.query('rollback');
+    await holder.end();
+    await writing;
+    expect(attempts).toBe(2);
+    expect((await store.read((tx) => tx.projectsOf('ada'))).map(({ id }) => id)).toEqual(['new', 'warm']);
+  });
+
+  it('recovers when every connection was cut while nothing was going on', async () => {
+    await Promise.all(
+      [1, 2, 3].map((place) => store.write((tx) => tx.insert('projects', projectRow({ id: `${place}` })))),
+    );
+    await killConnections();
+    await store.write((tx) => tx.insert('projects', projectRow({ id: 'after' })));
+    expect(await store.read((tx) => tx.projectsOf('ada'))).toHaveLength(4);
+  });
+
+  it('does not run a unit again when nobody knows whether it was committed', async () => {
+    // The commit itself cuts the connection: a deferred trigger ends its own backend.
+    await admin.query(`
+      create function end_backend() returns trigger language plpgsql as
+        $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+      create constraint trigger cut after insert on projects deferrable initially deferred
+        for each row when (new.id = 'poison') execute function end_backend()`);
+    let attempts = 0;
+    const writing = store.write(function* (tx) {
+      attempts += 1;
+      yield* tx.insert('projects', projectRow({ id: 'poison' }));
+    });
+    await expect(writing).rejects.toBeInstanceOf(OutcomeUnknown);
+    expect(attempts).toBe(1);
+    await store.write((tx) => tx.insert('projects', projectRow({ id: 'after' })));
+  });
+
+  it('undoes a unit that swallowed a failure of the database', async () => {
+    const writing = store.write(function* (tx) {
+      yield* tx.insert('projects', projectRow());
+      try {
+        yield* tx.insert('projects', projectRow({ id: 'other', name: null as never }));
+      } catch {
+        // as a careless unit would
+      }
+    });
+    await expect(writing).rejects.toThrow('rolled the unit back');
+    expect(await store.read((tx) => tx.projectsOf('ada'))).toEqual([]);
+  });
+
+  it('gives two servers different orphaned runs', async () => {
+    await store.write(function* (tx) {
+      for (const id of ['a', 'b']) yield* tx.insert('runs', runRow({ id, lease_until: 1 }));
+    });
+    await admin.query('begin');
+    await admin.query("select * from runs where id = 'a' for update");
+    const taken = await store.write((tx) => tx.orphanedRuns(10, 10));
+    expect(taken.map(({ id }) => id)).toEqual(['b']);
+    await admin.query('rollback');
+  });
+
+  it('[AP-3] tells the time of the database', async () => {
+    const { rows } = await admin.query('select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms');
+    expect(Math.abs(store.now() - rows[0].ms)).toBeLessThan(500);
+  });
+});
+
+describe('hints over PostgreSQL', () => {
+  const open = async (url: string) => {
+    const bus = await PostgresBus.open({ url });
+    const heard: Hint[] = [];
+    bus.subscribe((hint) => void heard.push(hint));
+    return { bus, heard };
+  };
+
+  it('reach other nodes as ids, and this one with their events', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    const stored = { user_id: 'ada', id: 7, project_id: null, event: event(1).event, created_at: 1 };
+    here.bus.publish({ kind: 'events', userId: 'ada', newest: 7, events: [stored] });
+    here.bus.publish({ kind: 'settled', toolId: 't1' });
+    here.bus.publish({ kind: 'decided', approvalId: 'a1' });
+    expect(here.heard).toHaveLength(3);
+    await expect
+      .poll(() => there.heard)
+      .toEqual([
+        { kind: 'events', userId: 'ada', newest: 7 },
+        { kind: 'settled', toolId: 't1' },
+        { kind: 'decided', approvalId: 'a1' },
+      ]);
+    expect(here.heard).toHaveLength(3);
+    await Promise.all([here.bus.close(), there.bus.close()]);
+  });
+
+  it('are many in one message, the newest of a person only, however many there are', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    for (let newest = 1; newest <= 500; newest += 1)
+      here.bus.publish({ kind: 'events', userId: 'ada', newest });
+    for (let tool = 0; tool < 500; tool += 1) here.bus.publish({ kind: 'settled', toolId: `tool-${tool}` });
+    await expect.poll(() => there.heard.length).toBe(501);
+    expect(there.heard[0]).toEqual({ kind: 'events', userId: 'ada', newest: 500 });
+    await Promise.all([here.bus.close(), there.bus.close()]);
+  });
+
+  it('pass small passing events on and keep large ones here', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    const passing = (text: string): Hint => ({
+      kind: 'passing',
+      userId: 'ada',
+      projectId: null,
+      event: { event: 'message.delta', data: { text } } as never,
+    });
+    here.bus.publish(passing('x'.repeat(20_000)));
+    here.bus.publish(passing('small'));
+    await expect.poll(() => there.heard).toEqual([passing('small')]);
+    expect(here.heard).toHaveLength(2);
+    await Promise.all([here.bus.close(), there.bus.close()]);
+  });
+
+  it('are heard again after the connection was cut', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    const admin = new pg.Client(url);
+    await admin.connect();
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign hints'
+       and datname = current_database()`,
+    );
+    await expect
+      .poll(() => {
+        here.bus.publish({ kind: 'settled', toolId: 'again' });
+        return there.heard.length;
+      })
+      .toBeGreaterThan(0);
+    await admin.end();
+    await Promise.all([here.bus.close(), there.bus.close(), here.bus.close()]);
+  });
+});
+
+const event = (number: number) => ({
+  projectId: null,
+  event: { event: 'agent.state', data: { number } } as never,
+});

@@ -1,0 +1,48 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Unit } from '@countersign/engine';
+import { fromSqlite, type Statement, type Step, type StepResult } from './statements.ts';
+
+interface Prepared {
+  readonly sqlite: StatementSync;
+  readonly reader: boolean;
+}
+
+/** Runs units on SQLite, each to its end without leaving the call. Statements are prepared once. */
+export class SqliteSteps {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<Statement, Prepared>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  drive<T>(unit: Unit<T>): T {
+    let step = unit.next();
+    while (!step.done) {
+      let answer: StepResult;
+      try {
+        answer = this.run(step.value as Step);
+      } catch (error) {
+        step = unit.throw(error);
+        continue;
+      }
+      step = unit.next(answer);
+    }
+    return step.value;
+  }
+
+  run({ statement, values }: Step): StepResult {
+    let prepared = this.#prepared.get(statement);
+    if (prepared === undefined) {
+      const sqlite = this.#database.prepare(statement.sql);
+      prepared = { sqlite, reader: sqlite.columns().length > 0 };
+      this.#prepared.set(statement, prepared);
+    }
+    if (!prepared.reader) {
+      const { changes } = prepared.sqlite.run(...(values as never[]));
+      return { rows: [], changes: Number(changes) };
+    }
+    const rows = prepared.sqlite.all(...(values as never[]));
+    return { rows: rows.map((row) => fromSqlite(row, statement)), changes: 0 };
+  }
+}

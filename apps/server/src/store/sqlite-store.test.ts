@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Hint } from '@countersign/engine';
+import { executionRow, payloadRow, projectRow } from '@countersign/testing';
+import { storeContract } from '@countersign/testing/store-contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { InProcessBus } from './in-process-bus.ts';
+import { openSqliteStore, SqliteStore } from './sqlite-store.ts';
+
+storeContract('SQLite in a file', async (bus) => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-store-'));
+  const path = join(folder, 'countersign.db');
+  let store = await openSqliteStore({ path, bus });
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await openSqliteStore({ path, bus });
+      return store;
+    },
+    async remove() {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+});
+
+describe('SQLite', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'countersign-store-'));
+    path = join(folder, 'countersign.db');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('[DA-2] lets one server have the file, by whichever name', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    symlinkSync(path, join(folder, 'link.db'));
+    for (const name of [path, join(folder, 'link.db'), join(folder, '.', 'countersign.db')]) {
+      await expect(openSqliteStore({ path: name, bus: new InProcessBus() })).rejects.toThrow(
+        'is in use by another Countersign server',
+      );
+    }
+    await store.close();
+    await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
+  });
+
+  it('[DA-2] does not keep the lock of a file that it could not open', async () => {
+    const broken = new DatabaseSync(path);
+    broken.exec('create table projects (id text)');
+    broken.close();
+    await expect(openSqliteStore({ path, bus: new InProcessBus() })).rejects.toThrow('already exists');
+    await expect(openSqliteStore({ path, bus: new InProcessBus() })).rejects.toThrow('already exists');
+  });
+
+  /** A store on a connection that the test can reach, and what its bus heard. */
+  async function openWithin(prepare: (database: DatabaseSync) => void) {
+    await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
+    const database = new DatabaseSync(path);
+    prepare(database);
+    const bus = new InProcessBus();
+    const hints: Hint[] = [];
+    bus.subscribe((hint) => void hints.push(hint));
+    const store = new SqliteStore(database, bus, Date.now, () => {});
+    const write = (id: string, bytes = 10) =>
+      store.write(function* (tx) {
+        yield* tx.insert('payloads', payloadRow({ id, result: 'x'.repeat(bytes) }));
+        tx.announce('ada', {
+          events: [{ projectId: null, event: { event: 'agent.state', data: { id } } as never }],
+          audit: [{ action: 'a', subject: id, data: null }],
+        });
+      });
+    const written = () =>
+      store.read(function* (tx) {
+        const kept: string[] = [];
+        for (const { subject } of yield* tx.audit('ada', 0, 10)) {
+          if ((yield* tx.get('payloads', subject)) !== undefined) kept.push(subject);
+        }
+        return { kept, newest: (yield* tx.eventBounds('ada')).newest };
+      });
+    return { database, store, hints, write, written };
+  }
+
+  it('[PF-2] rejects every unit of a commit that failed, tells nobody, and goes on', async () => {
+    const { store, hints, write, written } = await openWithin((database) =>
+      // A deferred foreign key is looked at by COMMIT: the one failure that can be had without a broken disk.
+      database.exec(`
+        pragma foreign_keys = on;
+        create table nobody (id text primary key);
+        create table orphan (id text references nobody (id) deferrable initially deferred);
+        create trigger poison after insert on payloads when new.id = 'poison'
+          begin insert into orphan values ('x'); end`),
+    );
+    await write('before');
+    hints.length = 0;
+    const outcomes = await Promise.allSettled([write('one'), write('poison'), write('two')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(hints).toEqual([]);
+    await write('after');
+    expect(await written()).toEqual({ kept: ['before', 'after'], newest: 2 });
+    expect(hints).toHaveLength(1);
+    await store.close();
+  });
+
+  it('[PF-2] survives a full disk', async () => {
+    const { database, store, write, written } = await openWithin(() => {});
+    await write('before');
+    const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number };
+    database.exec(`pragma max_page_count = ${pages + 4}`);
+    await expect(write('large', 1_000_000)).rejects.toThrow('full');
+    database.exec('pragma max_page_count = 1000000');
+    await write('after', 1_000_000);
+    expect(await written()).toEqual({ kept: ['before', 'after'], newest: 2 });
+    await store.close();
+  });
+
+  it('writes what was queued before it closes', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    const written = store.write((tx) => tx.insert('projects', projectRow()));
+    await store.close();
+    await written;
+    const again = await openSqliteStore({ path, bus: new InProcessBus() });
+    expect(await again.read((tx) => tx.get('projects', 'project'))).toEqual(projectRow());
+    await again.close();
+  });
+
+  it('refuses a fraction where PostgreSQL would refuse it', async () => {
+    const store = await openSqliteStore({ path: ':memory:', bus: new InProcessBus() });
+    const write = store.write((tx) => tx.insert('tool_executions', executionRow({ created_at: 1.5 })));
+    await expect(write).rejects.toThrow('"created_at" is not an integer: 1.5');
+    await store.close();
+  });
+});

@@ -1,0 +1,188 @@
+import {
+  AgentRuns,
+  type AgentRunsDeps,
+  type Caller,
+  Engine,
+  type MessageRow,
+  type Model,
+  Refusal,
+  type RunRow,
+  type Store,
+} from '@countersign/engine';
+import { SecretMasker } from '@countersign/policy';
+import type { CountersignEvent, PolicyFile } from '@countersign/protocol';
+import { Listener, testProject } from './engine-fixture.ts';
+import { LocalBus } from './local-bus.ts';
+import { ManualClock, settle } from './manual-clock.ts';
+import { memoryStore } from './memory-store.ts';
+import { type MortalStore, mortalStore } from './mortal-store.ts';
+import { ScriptedRunner, type ScriptedTool } from './scripted-runner.ts';
+
+export interface AgentFixtureOptions {
+  readonly model: Model;
+  readonly tools?: Readonly<Record<string, ScriptedTool>>;
+  readonly budget?: AgentRunsDeps['budget'];
+  readonly stallMs?: number;
+  readonly policy?: PolicyFile;
+}
+
+/** One server process: it may die at any moment, and another one goes on with its store. */
+export interface AgentNode {
+  readonly name: string;
+  readonly store: MortalStore;
+  readonly engine: Engine;
+  readonly runs: AgentRuns;
+  readonly errors: unknown[];
+  /** As `kill -9`: nothing of it reaches the store or the runner from here on. */
+  die(): void;
+}
+
+/** An agent on a store in memory, with a scripted model, a scripted runner and time in the test's hands. */
+export class AgentFixture {
+  readonly clock = new ManualClock();
+  readonly store: Store;
+  readonly runner: ScriptedRunner;
+  readonly person: Caller = { userId: 'ada', tokenId: 'token-person', scope: 'person' };
+  readonly project = testProject;
+  readonly session = { id: 'session-1' };
+  readonly bus = new LocalBus();
+  readonly #options: AgentFixtureOptions;
+  #node: AgentNode | undefined;
+  #nodes = 0;
+
+  constructor(options: AgentFixtureOptions) {
+    this.#options = options;
+    this.store = memoryStore({ bus: this.bus, now: this.clock.now });
+    this.runner = new ScriptedRunner('ada', '/workspace', options.tools ?? {});
+  }
+
+  static async open(options: AgentFixtureOptions): Promise<AgentFixture> {
+    const fixture = new AgentFixture(options);
+    const { policy } = options;
+    await fixture.store.write(function* (tx) {
+      yield* tx.insert('projects', testProject);
+      yield* tx.insert('sessions', {
+        id: 'session-1',
+        user_id: 'ada',
+        project_id: testProject.id,
+        title: '',
+        created_at: 0,
+        last_message_at: null,
+      });
+      if (policy) yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, updated_at: 0 });
+    });
+    await fixture.startNode();
+    return fixture;
+  }
+
+  /** The server that the test talks to: the one started last. */
+  get node(): AgentNode {
+    if (!this.#node) throw new Error('No node was started.');
+    return this.#node;
+  }
+
+  /** Starts a server on the store. `prepare` may set faults before anything runs. */
+  async startNode(
+    more: Partial<AgentRunsDeps> & {
+      readonly prepare?: (node: AgentNode) => void;
+      readonly withRunner?: boolean;
+    } = {},
+  ): Promise<AgentNode> {
+    const { prepare, withRunner = true, ...deps } = more;
+    const name = `node-${++this.#nodes}`;
+    const store = mortalStore(this.store);
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => void errors.push(error);
+    const { bus, clock } = this;
+    const masker = new SecretMasker({ digest: (text) => `length ${text.length}` });
+    const engine = new Engine({ store, bus, clock, masker, onError });
+    const { model, budget, stallMs } = this.#options;
+    const find = (wanted: string) => {
+      if (wanted !== model.name)
+        throw new Refusal('MODEL_NOT_CONFIGURED', { model: wanted, setting: 'a key' });
+      return model;
+    };
+    const runs = new AgentRuns({
+      store,
+      bus,
+      clock,
+      engine,
+      models: { defaultName: model.name, find },
+      node: name,
+      isOnlyNode: false,
+      onError,
+      ...(budget && { budget }),
+      ...(stallMs !== undefined && { stallMs }),
+      ...deps,
+    });
+    let detach = () => {};
+    const node: AgentNode = {
+      name,
+      store,
+      engine,
+      runs,
+      errors,
+      die: () => {
+        store.kill();
+        detach();
+        engine.close();
+      },
+    };
+    prepare?.(node);
+    this.#node = node;
+    await engine.start();
+    if (withRunner) detach = await this.runner.attach(engine);
+    await runs.resume();
+    return node;
+  }
+
+  /** Sends a chat message and lets everything that is ready happen. */
+  async say(content: string): Promise<string> {
+    const { caller, project, session } = {
+      caller: this.person,
+      project: this.project,
+      session: this.session,
+    };
+    const { run_id } = await this.node.runs.start({ caller, project, session, content });
+    await settle();
+    return run_id;
+  }
+
+  async run(runId: string): Promise<RunRow> {
+    const row = await this.store.read((tx) => tx.get('runs', runId));
+    if (!row) throw new Error(`There is no run ${runId}.`);
+    return row;
+  }
+
+  async messages(): Promise<readonly MessageRow[]> {
+    return this.store.read((tx) => tx.messagesOf('session-1', { limit: 1000 }));
+  }
+
+  /** The conversation as `role: text`, results as their status. */
+  async transcript(): Promise<string[]> {
+    return (await this.messages()).map(({ role, content, complete }) => {
+      const text = role === 'tool' ? (JSON.parse(content) as { status: string }).status : content;
+      return `${role}: ${text}${complete ? '' : ' (incomplete)'}`;
+    });
+  }
+
+  /** Every stored event so far. */
+  async events(): Promise<readonly CountersignEvent[]> {
+    const stored = await this.store.read((tx) => tx.events('ada', 0, 10_000));
+    return stored.map(({ event }) => event);
+  }
+
+  async states(): Promise<string[]> {
+    return (await this.events()).flatMap((event) =>
+      event.event === 'agent.state' ? [event.data.state] : [],
+    );
+  }
+
+  /** A front end that collects what it gets. */
+  async listen(): Promise<Listener> {
+    const listener = new Listener();
+    const options = { userId: 'ada', projectId: undefined, runnerId: undefined, lastEventId: undefined };
+    listener.close = await this.node.engine.openStream(options, listener);
+    return listener;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Store } from '@countersign/engine';
+
+/** A store as a process that may die sees it: after `kill` nothing is written any more, and nothing is answered. */
+export interface MortalStore extends Store {
+  kill(): void;
+  readonly isDead: boolean;
+  /** How many units of writing were committed through it. */
+  readonly commits: number;
+  /** Called around each unit; calling `kill` in it is a crash just before or just after the commit. */
+  onWrite: ((moment: 'before' | 'after', commit: number) => void) | undefined;
+}
+
+export function mortalStore(store: Store): MortalStore {
+  let isDead = false;
+  let commits = 0;
+  const never = new Promise<never>(() => {});
+  const mortal: MortalStore = {
+    onWrite: undefined,
+    get isDead() {
+      return isDead;
+    },
+    get commits() {
+      return commits;
+    },
+    kill() {
+      isDead = true;
+    },
+    now: () => store.now(),
+    async write(unit) {
+      if (isDead) return never;
+      const value = await store
+        .write(function* (tx) {
+          const commit = commits + 1;
+          mortal.onWrite?.('before', commit);
+          if (isDead) throw new Error('died before the commit');
+          const done = yield* unit(tx);
+          commits = commit;
+          return done;
+        })
+        .catch((error: unknown) => (isDead ? never : Promise.reject(error)));
+      mortal.onWrite?.('after', commits);
+      return isDead ? never : value;
+    },
+    async read(unit) {
+      if (isDead) return never;
+      const value = await store.read(unit);
+      return isDead ? never : value;
+    },
+    async close() {},
+  };
+  return mortal;
+}

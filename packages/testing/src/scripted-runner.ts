@@ -1,0 +1,91 @@
+import { type Caller, type Engine, type JsonObject, Refusal, type ResultInput } from '@countersign/engine';
+import type { CountersignEvent, EventPayload } from '@countersign/protocol';
+
+/** What a tool does on the person's machine, in a test. */
+export type ScriptedTool = (params: JsonObject) => ResultInput | Promise<ResultInput>;
+/** What the person does with a request; undefined: nothing. */
+export type ScriptedDecision = (
+  request: EventPayload<'tool.approval_request'>,
+) => 'approve' | { readonly reject: { readonly reason?: string; readonly message?: string } } | undefined;
+
+/**
+ * A runner and a person in one, outside of any server: it survives every crash of one. As a real runner it journals
+ * what it did, answers a repeated signal from there, and sends its results again to the next server.
+ */
+export class ScriptedRunner {
+  readonly id = 'runner-1';
+  /** Everything that really ran, in order. */
+  readonly executed: { readonly toolId: string; readonly tool: string; readonly params: JsonObject }[] = [];
+  readonly cancelled: string[] = [];
+  decide: ScriptedDecision = () => 'approve';
+  readonly #journal = new Map<string, ResultInput | Promise<ResultInput>>();
+  readonly #tools: Readonly<Record<string, ScriptedTool>>;
+  readonly #userId: string;
+  readonly #workspace: string;
+
+  constructor(userId: string, workspace: string, tools: Readonly<Record<string, ScriptedTool>>) {
+    this.#userId = userId;
+    this.#workspace = workspace;
+    this.#tools = tools;
+  }
+
+  /** Connects to a server; what it has not acknowledged comes again with its snapshot. The answer disconnects. */
+  async attach(engine: Engine): Promise<() => void> {
+    const { id } = this;
+    const runner = { id, userId: this.#userId, workspace: this.#workspace, capabilities: [] };
+    const options = {
+      userId: this.#userId,
+      projectId: undefined,
+      runnerId: id,
+      lastEventId: undefined,
+      runner,
+    };
+    return engine.openStream(options, {
+      send: (event) => {
+        void this.#receive(engine, event).catch((error: unknown) => {
+          // Too late, or done before: what a real front end is told and shows.
+          if (!(error instanceof Refusal)) throw error;
+        });
+        return true;
+      },
+      end: () => {},
+    });
+  }
+
+  async #receive(engine: Engine, event: CountersignEvent): Promise<void> {
+    if (event.event === 'tool.approval_request') await this.#answer(engine, event.data);
+    if (event.event === 'tool.execution_signal') await this.#execute(engine, event.data);
+    if (event.event === 'tool.cancel') this.cancelled.push(event.data.tool_id);
+  }
+
+  async #answer(engine: Engine, request: EventPayload<'tool.approval_request'>): Promise<void> {
+    const person = this.#caller('person');
+    const decision = this.decide(request);
+    if (decision === 'approve') await engine.approvals.approveTool(person, request.approval_id, {});
+    else if (decision) await engine.approvals.rejectTool(person, request.approval_id, decision.reject);
+  }
+
+  async #execute(engine: Engine, signal: EventPayload<'tool.execution_signal'>): Promise<void> {
+    const { tool_id: toolId, tool_name: tool, attempt, digest } = signal;
+    const caller = this.#caller('runner');
+    if (!this.#journal.has(toolId)) {
+      if (signal.risk_level !== 'LOW') {
+        await engine.dispatcher.claim(caller, toolId, { digest, runner_id: this.id, attempt });
+      }
+      const params = signal.tool_params as JsonObject;
+      if (!this.#journal.has(toolId)) {
+        this.executed.push({ toolId, tool, params });
+        this.#journal.set(
+          toolId,
+          this.#tools[tool]?.(params) ?? { status: 'completed', result: { success: true } },
+        );
+      }
+    }
+    const result = (await this.#journal.get(toolId)) as ResultInput;
+    await engine.dispatcher.submitResult(caller, toolId, { ...result, attempt, runner_id: this.id });
+  }
+
+  #caller(scope: 'person' | 'runner'): Caller {
+    return { userId: this.#userId, tokenId: `token-${scope}`, scope };
+  }
+}
