@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Hint } from '@countersign/engine';
 import { executionRow, payloadRow, projectRow } from '@countersign/testing';
+import { databaseContract } from '@countersign/testing/database-contract';
 import { storeContract } from '@countersign/testing/store-contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
 import { InProcessBus } from './in-process-bus.ts';
 import { openSqliteStore, SqliteStore } from './sqlite-store.ts';
 
@@ -20,6 +22,31 @@ storeContract('SQLite in a file', async (bus) => {
       store = await openSqliteStore({ path, bus });
       return store;
     },
+    async remove() {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+});
+
+databaseContract('SQLite', async (bus, now) => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-store-'));
+  const path = join(folder, 'countersign.db');
+  const store = await openSqliteStore({ path, bus, now });
+  return {
+    store,
+    async execute(sql) {
+      const database = new DatabaseSync(path);
+      try {
+        database.exec(sql);
+      } finally {
+        database.close();
+      }
+    },
+    unprotectAudit: 'drop trigger audit_no_update; drop trigger audit_no_delete',
+    verify: (userId, witness) => verifyAudit(store, userId, witness),
+    exportLines: (format) => exportAudit(store, auditedUsers(store), format),
+    sweep: (limits) => store.sweep(limits),
     async remove() {
       await store.close();
       rmSync(folder, { recursive: true });

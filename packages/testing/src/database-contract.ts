@@ -1,0 +1,196 @@
+import type { Announcement, Bus } from '@countersign/engine';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OpenedStore } from './store-contract.ts';
+import { approvalRow, executionRow, payloadRow } from './stored-rows.ts';
+
+/** What a store in a database has besides: a log that shows tampering, and an end to what it keeps. */
+export interface OpenedDatabase extends OpenedStore {
+  /** Runs SQL behind the store's back. */
+  execute(sql: string): Promise<void>;
+  /** SQL that takes the protection of the audit log away, as its owner could. */
+  readonly unprotectAudit: string;
+  verify(
+    userId: string,
+    witness?: string,
+  ): Promise<
+    | { readonly ok: true; readonly rows: number; readonly head: string }
+    | { readonly ok: false; readonly seq: number; readonly problem: string }
+  >;
+  exportLines(format: 'ndjson' | 'csv'): AsyncIterable<string>;
+  sweep(limits: {
+    readonly now: number;
+    readonly rowsAtOnce?: number;
+    readonly unitsAtMost?: number;
+  }): Promise<unknown>;
+}
+
+const day = 24 * 60 * 60 * 1_000;
+
+/** Registers tests; `open` answers with an empty database whose clock is `now`. */
+export function databaseContract(
+  name: string,
+  open: (bus: Bus, now: () => number) => Promise<OpenedDatabase>,
+): void {
+  describe(`what a database promises besides: ${name}`, () => {
+    let database: OpenedDatabase;
+    let now: number;
+    beforeEach(async () => {
+      now = 1_800_000_000_000;
+      database = await open({ publish: () => {}, subscribe: () => () => {} }, () => now);
+    });
+    afterEach(() => database.remove());
+
+    const announce = (userId: string, announcement: Announcement): Promise<void> =>
+      // biome-ignore lint/correctness/useYield: nothing but an announcement
+      database.store.write(function* (tx) {
+        tx.announce(userId, announcement);
+      });
+
+    describe('the audit log', () => {
+      beforeEach(async () => {
+        for (const number of [1, 2, 3, 4]) {
+          const data = { device: 'phone, "mine"', number };
+          await announce('ada', { audit: [{ action: 'approval.approved', subject: `a${number}`, data }] });
+        }
+        await announce('grace', { audit: [{ action: 'token.made', subject: 't', data: null }] });
+      });
+
+      it('[DA-4] verifies as it was written', async () => {
+        const { hash } = await database.store.read((tx) => tx.auditHead('ada'));
+        expect(await database.verify('ada')).toEqual({ user_id: 'ada', ok: true, rows: 4, head: hash });
+        expect(await database.verify('nobody')).toMatchObject({ ok: true, rows: 0 });
+      });
+
+      it('[DA-4] cannot be changed by mistake', async () => {
+        for (const sql of ['update audit set action = action', 'delete from audit']) {
+          await expect(database.execute(sql)).rejects.toThrow('append-only');
+        }
+        expect(await database.verify('ada')).toMatchObject({ ok: true, rows: 4 });
+      });
+
+      const changes: readonly (readonly [string, string, number])[] = [
+        ['a changed action', `update audit set action = 'approval.rejected' where seq = 2`, 2],
+        ['changed data', `update audit set data = '{"device":"laptop"}' where seq = 3`, 3],
+        ['a changed time', `update audit set at = at + 1 where seq = 1`, 1],
+        ['a changed hash', `update audit set hash = previous_hash where seq = 2`, 2],
+        ['a row taken out', `delete from audit where seq = 2 and user_id = 'ada'`, 2],
+        ['a first row taken out', `delete from audit where seq = 1 and user_id = 'ada'`, 1],
+        ['a tail cut off', `delete from audit where seq > 2`, 3],
+        ['everything cut off', `delete from audit where user_id = 'ada'`, 1],
+        [
+          'a tail cut off with its counter put back',
+          `delete from audit where seq > 2; update counters set audit_seq = 2 where user_id = 'ada'`,
+          3,
+        ],
+        ['a counter taken away', `delete from counters where user_id = 'ada'`, 1],
+      ];
+      it.each(changes)('[DA-4] shows %s, and where', async (_, sql, seq) => {
+        await database.execute(`${database.unprotectAudit}; ${sql}`);
+        expect(await database.verify('ada')).toMatchObject({ ok: false, seq });
+      });
+
+      it('[DA-4] shows by a witness that the tail was cut and the counter made to fit', async () => {
+        const witness = (await database.store.read((tx) => tx.auditHead('ada'))).hash;
+        expect(await database.verify('ada', witness)).toMatchObject({ ok: true });
+        await database.execute(`${database.unprotectAudit}; delete from audit where seq > 2;
+          update counters set audit_seq = 2, audit_head =
+            (select hash from audit where seq = 2 and user_id = 'ada') where user_id = 'ada'`);
+        expect(await database.verify('ada')).toMatchObject({ ok: true, rows: 2 });
+        expect(await database.verify('ada', witness)).toMatchObject({ ok: false, seq: 3 });
+      });
+
+      it('[DA-4] is exported in lines of JSON and of commas', async () => {
+        const lines = await collect(database.exportLines('ndjson'));
+        expect(lines.map((line) => JSON.parse(line).subject)).toEqual(['a1', 'a2', 'a3', 'a4', 't']);
+        const rows = await database.store.read((tx) => tx.audit('ada', 0, 1));
+        expect(JSON.parse(lines[0] as string)).toEqual(rows[0]);
+
+        const csv = await collect(database.exportLines('csv'));
+        expect(csv).toHaveLength(6);
+        expect(csv[0]).toBe('user_id,seq,at,action,subject,data,previous_hash,hash\r\n');
+        expect(csv[1]).toContain(
+          `ada,1,${now},approval.approved,a1,"{""device"":""phone, \\""mine\\"""",""number"":1}",`,
+        );
+      });
+    });
+
+    describe('what is past its time', () => {
+      const event = { projectId: null, event: { event: 'agent.state', data: {} } as never };
+
+      it('[EV-2] removes events after 7 days, and says where those that are left begin', async () => {
+        await announce('ada', { events: [event, event], audit: [{ action: 'a', subject: 's', data: 1 }] });
+        now += 6 * day;
+        await announce('ada', { events: [event] });
+        now += 2 * day;
+        expect(await database.sweep({ now })).toEqual({ events: 2, payloads: 0, previews: 0 });
+        const bounds = () => database.store.read((tx) => tx.eventBounds('ada'));
+        expect(await bounds()).toEqual({ oldest: 3, newest: 3 });
+        now += 30 * day;
+        await database.sweep({ now });
+        expect(await bounds()).toEqual({ oldest: 4, newest: 3 });
+        await announce('ada', { events: [event] });
+        expect(await bounds()).toEqual({ oldest: 4, newest: 4 });
+        expect(await database.verify('ada')).toMatchObject({ ok: true, rows: 1 });
+      });
+
+      it('[DA-3] removes payloads and previews after 30 days, but not those of an open call', async () => {
+        const preview = { kind: 'directory', path: 'src' } as const;
+        await database.store.write(function* (tx) {
+          for (const [id, status] of [
+            ['done', 'completed'],
+            ['open', 'awaiting_approval'],
+          ] as const) {
+            yield* tx.insert('tool_executions', executionRow({ id, status, created_at: now }));
+            yield* tx.insert('payloads', payloadRow({ id, created_at: now }));
+          }
+          yield* tx.insert(
+            'approvals',
+            approvalRow({ id: 'done', status: 'approved', preview, created_at: now }),
+          );
+          yield* tx.insert('approvals', approvalRow({ id: 'open', preview, created_at: now }));
+        });
+        expect(await database.sweep({ now: now + 29 * day })).toEqual({
+          events: 0,
+          payloads: 0,
+          previews: 0,
+        });
+        expect(await database.sweep({ now: now + 31 * day })).toEqual({
+          events: 0,
+          payloads: 1,
+          previews: 1,
+        });
+        const left = await database.store.read(function* (tx) {
+          return {
+            record: (yield* tx.get('tool_executions', 'done'))?.status,
+            done: yield* tx.get('payloads', 'done'),
+            open: (yield* tx.get('payloads', 'open'))?.id,
+            previews: [
+              (yield* tx.get('approvals', 'done'))?.preview,
+              (yield* tx.get('approvals', 'open'))?.preview,
+            ],
+          };
+        });
+        expect(left).toEqual({
+          record: 'completed',
+          done: undefined,
+          open: 'open',
+          previews: [null, preview],
+        });
+      });
+
+      it('removes in bites, and leaves the rest for the next time', async () => {
+        await announce('ada', { events: Array.from({ length: 50 }, () => event) });
+        now += 8 * day;
+        const bites = { now, rowsAtOnce: 10, unitsAtMost: 3 };
+        expect(await database.sweep(bites)).toMatchObject({ events: 30 });
+        expect(await database.sweep(bites)).toMatchObject({ events: 20 });
+      });
+    });
+  });
+}
+
+async function collect(lines: AsyncIterable<string>): Promise<readonly string[]> {
+  const collected: string[] = [];
+  for await (const line of lines) collected.push(line);
+  return collected;
+}
