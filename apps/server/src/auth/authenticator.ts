@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto';
+import { type Caller, Refusal, type Store } from '@countersign/engine';
+import { type Rate, TokenBucket } from './token-bucket.ts';
+import type { TokenUse, TokenVerifier, VerifiedToken } from './token-verifier.ts';
+
+/** A caller whose token was checked, and what the HTTP layer keeps about it. */
+export interface AuthenticatedCaller extends Caller {
+  /** What the person called the token; shown as the device of a decision that names none (AP-9). */
+  readonly tokenName: string;
+  readonly use: TokenUse;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number | undefined;
+  readonly requests: TokenBucket;
+  readonly runnerRequests: TokenBucket;
+}
+
+export interface Rates {
+  readonly ordinary: Rate;
+  readonly runner: Rate;
+}
+
+interface Known {
+  readonly caller: AuthenticatedCaller;
+  /** Monotonic milliseconds of the last look at the tokens table. */
+  checkedAt: number;
+}
+
+const MAX_KNOWN = 10_000;
+/** Another node may have revoked a token: the table is looked at again after this. */
+const RECHECK_MS = 5_000;
+/** `last_used_at` is for people; it need not be exact. */
+const LAST_USED_EVERY_MS = 60_000;
+
+/**
+ * Who is calling, from the token alone (RE-5). A verified token is remembered by its hash until it expires or is
+ * revoked, so that a known one costs a hash and a look-up (PF-1).
+ */
+export class Authenticator {
+  readonly #store: Store;
+  readonly #verifier: TokenVerifier;
+  readonly #rates: Rates;
+  readonly #onError: (error: unknown) => void;
+  readonly #known = new Map<string, Known>();
+
+  constructor(store: Store, verifier: TokenVerifier, rates: Rates, onError: (error: unknown) => void) {
+    this.#store = store;
+    this.#verifier = verifier;
+    this.#rates = rates;
+    this.#onError = onError;
+  }
+
+  /** Synchronously for a token that is known, which nearly all are. Throws UNAUTHENTICATED. */
+  authenticate(token: string, use: TokenUse): AuthenticatedCaller | Promise<AuthenticatedCaller> {
+    const key = use + hash('sha256', token, 'base64url');
+    const known = this.#known.get(key);
+    if (!known) return this.#verify(key, token, use);
+    if (isPast(known.caller.expiresAt)) {
+      this.#known.delete(key);
+      throw new Refusal('UNAUTHENTICATED', { problem: 'it has expired' });
+    }
+    if (performance.now() - known.checkedAt > RECHECK_MS) return this.#recheck(key, known);
+    return known.caller;
+  }
+
+  /** Whether a stream that was opened with this token may go on. */
+  async isStillValid({ tokenId, userId, expiresAt }: AuthenticatedCaller): Promise<boolean> {
+    if (isPast(expiresAt)) return false;
+    const row = await this.#store.read((tx) => tx.get('tokens', tokenId));
+    return !row || (row.user_id === userId && row.revoked_at === null);
+  }
+
+  /** The token was revoked here: nobody gets in by it any more. */
+  forget(tokenId: string): void {
+    for (const [key, { caller }] of this.#known) if (caller.tokenId === tokenId) this.#known.delete(key);
+  }
+
+  async #verify(key: string, token: string, use: TokenUse): Promise<AuthenticatedCaller> {
+    const verified = await this.#verifier.verify(token, use);
+    const tokenId = verified.tokenId ?? `sha256-${key.slice(use.length)}`;
+    const { scope, name } = await this.#lookUp(tokenId, verified);
+    const now = performance.now();
+    const caller: AuthenticatedCaller = {
+      userId: verified.userId,
+      tokenId,
+      scope,
+      tokenName: name,
+      use,
+      expiresAt: verified.expiresAt,
+      requests: new TokenBucket(this.#rates.ordinary, now),
+      runnerRequests: new TokenBucket(this.#rates.runner, now),
+    };
+    this.#remember(key, { caller, checkedAt: now });
+    return caller;
+  }
+
+  async #recheck(key: string, known: Known): Promise<AuthenticatedCaller> {
+    try {
+      await this.#lookUp(known.caller.tokenId, known.caller);
+    } catch (error) {
+      this.#known.delete(key);
+      throw error;
+    }
+    known.checkedAt = performance.now();
+    this.#remember(key, known);
+    return known.caller;
+  }
+
+  /** A token that we made is in the table; one of an issuer is there only if it was revoked. */
+  async #lookUp(
+    tokenId: string,
+    { userId, scope }: Pick<VerifiedToken, 'userId' | 'scope'>,
+  ): Promise<{ scope: Caller['scope']; name: string }> {
+    const row = await this.#store.read((tx) => tx.get('tokens', tokenId));
+    if (!row) return { scope, name: scope.replace('_', ' ') };
+    if (row.user_id !== userId || row.scope !== scope)
+      throw new Refusal('UNAUTHENTICATED', { problem: 'it is not one of ours' });
+    if (row.revoked_at !== null) throw new Refusal('UNAUTHENTICATED', { problem: 'it was revoked' });
+    const now = this.#store.now();
+    if (now - (row.last_used_at ?? 0) > LAST_USED_EVERY_MS) {
+      this.#store
+        .write(function* (tx) {
+          yield* tx.update('tokens', tokenId, { last_used_at: now });
+        })
+        .catch(this.#onError);
+    }
+    return { scope: row.scope, name: row.name };
+  }
+
+  /** The one that was not checked for the longest time goes first. */
+  #remember(key: string, known: Known): void {
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    if (this.#known.size <= MAX_KNOWN) return;
+    for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest);
+      break;
+    }
+  }
+}
+
+const isPast = (expiresAt: number | undefined): boolean => expiresAt !== undefined && expiresAt <= Date.now();

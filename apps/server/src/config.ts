@@ -1,0 +1,253 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { CountersignError, describeIssues, timing } from '@countersign/protocol';
+import { z } from 'zod';
+
+const MiB = 1024 * 1024;
+
+/** In the environment a list is written with commas. */
+const list = <T extends z.ZodType>(item: T) =>
+  z.preprocess((value) => (typeof value === 'string' ? splitList(value) : value), z.array(item));
+const splitList = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+const flag = z.preprocess(
+  (value) => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value),
+  z.boolean(),
+);
+const number = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const origin = z
+  .url({ protocol: /^https?$/ })
+  .refine(
+    (text) => new URL(text).origin === text.replace(/\/$/, ''),
+    'must be an origin, such as https://host:port',
+  )
+  .transform((text) => new URL(text).origin);
+
+/**
+ * Every setting with its default and the reason for it. The environment has them as COUNTERSIGN_ and the name in
+ * capitals (`publicOrigins` is COUNTERSIGN_PUBLIC_ORIGINS), a JSON file by their names. `countersign serve --help`
+ * and docs/configuration.md are made from this.
+ */
+export const settings = {
+  host: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe('Address to listen on. Loopback, so that nobody else can reach it unless you say so.'),
+  port: number(0, 65_535).default(4180).describe('Port to listen on; 0 lets the system choose.'),
+  publicOrigins: list(origin)
+    .default([])
+    .describe(
+      'Addresses that people type, such as https://countersign.example.org. Requests for any other host are refused. A loopback address needs none.',
+    ),
+  database: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A file for SQLite, or a postgres:// URL. Default: countersign.db in your data folder.'),
+  user: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,200}$/)
+    .default('local')
+    .describe('Who the printed sign-in link signs in.'),
+
+  authSecret: z
+    .string()
+    .min(32)
+    .optional()
+    .describe(
+      'Signs and checks HS256 tokens; at least 32 characters. On loopback one is made and kept beside the database.',
+    ),
+  authIssuer: z.url().optional().describe('Accept tokens of this issuer too (the iss claim).'),
+  authJwksUrl: z
+    .url()
+    .optional()
+    .describe("Where the issuer's public keys are. Default: the issuer's /.well-known/jwks.json."),
+  authAudience: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'The aud claim that tokens of the issuer must have. Needed with authIssuer: a token for another service must not work here.',
+    ),
+  signInHours: number(1, 24 * 366)
+    .default(24 * 30)
+    .describe('How long a browser that used the sign-in link stays signed in.'),
+  corsOrigins: list(origin)
+    .default([])
+    .describe(
+      'Pages of other origins that may call the API with a bearer token. None, because the web page comes from here.',
+    ),
+  trustProxy: flag
+    .default(false)
+    .describe('Take the client address from X-Forwarded-For. Only behind a proxy that sets it.'),
+
+  bodyBytes: number(1024, 1024 * MiB)
+    .default(MiB)
+    .describe('Largest request body.'),
+  resultBodyBytes: number(1024, 1024 * MiB)
+    .default(8 * MiB)
+    .describe('The same for results, progress, previews and messages: two output streams of 1 MiB, escaped.'),
+  callBodyBytes: number(1024, 1024 * MiB)
+    .default(128 * MiB)
+    .describe('The same for tool calls and edited approvals: a file of 100 MiB.'),
+  headersTimeoutSeconds: number(1, 600).default(10).describe('A request whose head takes longer is ended.'),
+  requestTimeoutSeconds: number(1, 3600).default(60).describe('A request whose body takes longer is ended.'),
+  requestsPerSecond: number(1, 1_000_000)
+    .default(200)
+    .describe('Of one token, in the long run; five times as many at once.'),
+  runnerRequestsPerSecond: number(1, 1_000_000)
+    .default(20_000)
+    .describe('The same for results, progress and claims, which tools cause and not people.'),
+  anonymousRequestsPerSecond: number(1, 1_000_000)
+    .default(5)
+    .describe('Of one address without a valid token; ten times as many at once.'),
+  executeWaitMs: number(0, 30_000)
+    .default(250)
+    .describe('How long POST /my/tools/execute waits for a result before it answers with the state.'),
+
+  maxStreams: number(1, 1_000_000).default(10_000).describe('Event streams at once.'),
+  streamBufferBytes: number(1024, 1024 * MiB)
+    .default(MiB)
+    .describe('A listener that has so much unread is cut off; it resumes by id.'),
+  streamHeartbeatSeconds: number(1, 600)
+    .default(timing.streamHeartbeatSeconds)
+    .describe('A sign of life on every stream. Clients expect it at least each 15 s.'),
+  shutdownSeconds: number(0, 600)
+    .default(10)
+    .describe('How long running requests may take when the server stops.'),
+
+  logLevel: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .default('info')
+    .describe('debug adds arguments (masked), results and times, and every request.'),
+  metricsToken: z
+    .string()
+    .min(16)
+    .optional()
+    .describe(
+      'GET /metrics needs it as bearer. Without it /metrics is open on loopback and closed elsewhere.',
+    ),
+  payloadDays: number(1, 3650)
+    .default(30)
+    .describe('How long full parameters, previews and results are kept; the masked record stays.'),
+  model: z
+    .string()
+    .min(1)
+    .default('manual')
+    .describe('provider:model of the agent; manual takes tool calls that you type and needs no key.'),
+  modelUrl: z.url().optional().describe('An OpenAI-compatible server, for models named openai-compatible:…'),
+  modelKey: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The provider's key, where its own variable (ANTHROPIC_API_KEY, OPENAI_API_KEY) is not used."),
+} as const;
+
+type Settings = typeof settings;
+export type SettingName = keyof Settings;
+export const settingNames = Object.keys(settings) as readonly SettingName[];
+export const secretSettings: ReadonlySet<SettingName> = new Set(['authSecret', 'metricsToken', 'modelKey']);
+
+/** The whole configuration, valid as a whole. */
+export type ServerConfig = {
+  readonly [Name in SettingName]: z.output<Settings[Name]>;
+} & { readonly database: string };
+
+export const environmentName = (name: SettingName): string =>
+  `COUNTERSIGN_${name.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase()}`;
+
+export interface ConfigSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** A JSON file with settings by name. */
+  readonly file?: string | undefined;
+  /** From the command line: these win over the environment, and the environment over the file. */
+  readonly flags?: Readonly<Partial<Record<SettingName, unknown>>>;
+}
+
+/** Reads the configuration, or says everything that is wrong with it at once. */
+export function loadConfig({ env, file, flags = {} }: ConfigSources): ServerConfig {
+  const problems: string[] = [];
+  const fromFile = file === undefined ? {} : readConfigFile(file, problems);
+  const values: Record<string, unknown> = {};
+  for (const name of settingNames) {
+    const variable = environmentName(name);
+    const fromEnv = env[variable] === '' ? undefined : env[variable];
+    const given = flags[name] ?? fromEnv ?? fromFile[name];
+    const parsed = settings[name].safeParse(given);
+    const place = flags[name] !== undefined ? `--${name}` : fromEnv !== undefined ? variable : name;
+    if (parsed.success) values[name] = parsed.data;
+    else problems.push(`${place}: ${describeIssues(parsed.error)}`);
+  }
+  values.database ??= join(dataFolder(env), 'countersign.db');
+  const config = values as ServerConfig;
+  problems.push(...problemsTogether(config));
+  if (problems.length > 0) {
+    const problem = `The configuration is not valid: ${problems.join('; ')}`;
+    throw new CountersignError('USAGE', { problem, help: 'countersign serve --help' });
+  }
+  return config;
+}
+
+/** Settings that are fine one by one and not together. */
+function problemsTogether(config: Partial<ServerConfig>): string[] {
+  const problems: string[] = [];
+  const { host, authSecret, authIssuer, authAudience, authJwksUrl, publicOrigins = [] } = config;
+  if (host !== undefined && !isLoopback(host)) {
+    if (authSecret === undefined && authIssuer === undefined) {
+      problems.push(`host: ${host} can be reached by others; set authSecret or authIssuer first`);
+    }
+    if (publicOrigins.length === 0) {
+      problems.push(`host: ${host} can be reached by others; name the address they use in publicOrigins`);
+    }
+  }
+  if (authIssuer !== undefined && authAudience === undefined) {
+    problems.push('authAudience: is needed with authIssuer, or a token for another service would work here');
+  }
+  if (authIssuer === undefined && (authJwksUrl !== undefined || authAudience !== undefined)) {
+    problems.push('authIssuer: is needed with authJwksUrl and authAudience');
+  }
+  return problems;
+}
+
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+
+export const dataFolder = (env: ConfigSources['env']): string =>
+  join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'countersign');
+
+function readConfigFile(path: string, problems: string[]): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    problems.push(`${path}: ${error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'}`);
+    return {};
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    problems.push(`${path}: must hold a JSON object`);
+    return {};
+  }
+  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(settings, name));
+  if (unknown.length > 0) problems.push(`${path}: there is no setting ${unknown.join(', ')}`);
+  return value as Record<string, unknown>;
+}
+
+/** The configuration as it may be printed. */
+export function maskedConfig(config: ServerConfig): Record<string, unknown> {
+  return Object.fromEntries(
+    settingNames.map((name) => {
+      const value = config[name];
+      if (value === undefined) return [name, null];
+      if (secretSettings.has(name)) return [name, '[masked]'];
+      return [name, name === 'database' ? withoutPassword(String(value)) : value];
+    }),
+  );
+}
+
+const withoutPassword = (database: string): string =>
+  database.replace(/^(postgres(?:ql)?:\/\/[^:@/]*:)[^@]*@/, '$1[masked]@');

@@ -1,0 +1,140 @@
+import {
+  type ApprovalRow,
+  type ExecutionRow,
+  type PayloadRow,
+  Refusal,
+  type Store,
+} from '@countersign/engine';
+import {
+  type CompiledRule,
+  compileRule,
+  isRefused,
+  type LoadedPolicy,
+  readPolicyFile,
+  ToolCallPolicy,
+} from '@countersign/policy';
+import { makeVisible, type PolicyFile, type PolicyRule } from '@countersign/protocol';
+
+export interface Backtest {
+  considered: number;
+  matched: number;
+  would_change: number;
+  approved_before: number;
+  rejected_before: number;
+  examples: { tool_id: string; description: string; before: string; after: string }[];
+}
+
+/** How far back a rule is tried: enough to judge it, without reading for minutes. */
+const MAX_CALLS = 5_000;
+const PAGE = 100;
+const MAX_EXAMPLES = 20;
+
+/**
+ * What a new rule would have decided on the recorded history, before it is saved (RK-5). Calls whose full parameters
+ * are no longer kept cannot be judged and are not counted. The loop gives way after every page.
+ */
+export async function backtest(
+  store: Store,
+  about: { userId: string; file: PolicyFile; rule: PolicyRule; since: number | undefined },
+): Promise<Backtest> {
+  const { userId, file, rule, since } = about;
+  const trial = new Trial(file, rule);
+  let cursor: { createdAt: number; id: string } | undefined;
+  for (let seen = 0; seen < MAX_CALLS; seen += PAGE) {
+    const page = { limit: PAGE, ...(since !== undefined && { since }), ...(cursor && { before: cursor }) };
+    const rows = await store.read((tx) => tx.history(userId, page));
+    for (const row of rows) trial.consider(await recordOf(store, row));
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE) break;
+    cursor = { createdAt: last.created_at, id: last.id };
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return trial.found;
+}
+
+interface CallRecord {
+  readonly row: ExecutionRow;
+  readonly payload: PayloadRow | undefined;
+  readonly approval: ApprovalRow | undefined;
+  readonly workspace: string | null;
+}
+
+const recordOf = (store: Store, row: ExecutionRow): Promise<CallRecord> =>
+  store.read(function* (tx) {
+    return {
+      row,
+      payload: yield* tx.get('payloads', row.id),
+      approval: row.approval_id === null ? undefined : yield* tx.get('approvals', row.approval_id),
+      workspace: (yield* tx.get('projects', row.project_id))?.workspace ?? null,
+    };
+  });
+
+/** The policy as it is and as it would be, side by side. */
+class Trial {
+  readonly found: Backtest = {
+    considered: 0,
+    matched: 0,
+    would_change: 0,
+    approved_before: 0,
+    rejected_before: 0,
+    examples: [],
+  };
+  readonly #rule: CompiledRule;
+  readonly #before: LoadedPolicy;
+  readonly #after: LoadedPolicy;
+  readonly #byRoot = new Map<string, { before: ToolCallPolicy; after: ToolCallPolicy }>();
+
+  constructor(file: PolicyFile, rule: PolicyRule) {
+    const compiled = compileRule(rule, 'person');
+    if (typeof compiled === 'string') throw new Refusal('POLICY_INVALID', { problem: compiled });
+    this.#rule = compiled;
+    this.#before = load(file);
+    // A rule of the same id is replaced, as it would be when it is saved.
+    this.#after = load({ ...file, rules: [...file.rules.filter(({ id }) => id !== rule.id), rule] });
+  }
+
+  consider({ row, payload, approval, workspace }: CallRecord): void {
+    if (!payload) return;
+    this.found.considered += 1;
+    const policies = this.#policiesIn(workspace ?? '/workspace');
+    const decision = policies.after.decide(row.tool_name, payload.params);
+    const { call, details } = decision;
+    if (!call || !details || !this.#rule.matches(call, details)) return;
+    this.found.matched += 1;
+    if (row.status === 'rejected') this.found.rejected_before += 1;
+    else if (row.approved_by === 'user') this.found.approved_before += 1;
+    const before = word(policies.before.decide(row.tool_name, payload.params));
+    const after = word(decision);
+    if (before === after) return;
+    this.found.would_change += 1;
+    if (this.found.examples.length === MAX_EXAMPLES) return;
+    this.found.examples.push({ tool_id: row.id, description: describe(row, approval), before, after });
+  }
+
+  #policiesIn(root: string): { before: ToolCallPolicy; after: ToolCallPolicy } {
+    const known = this.#byRoot.get(root);
+    if (known) return known;
+    const made = {
+      before: new ToolCallPolicy({ root, policies: [this.#before] }),
+      after: new ToolCallPolicy({ root, policies: [this.#after] }),
+    };
+    this.#byRoot.set(root, made);
+    return made;
+  }
+}
+
+function load(file: PolicyFile): LoadedPolicy {
+  const reading = readPolicyFile(JSON.stringify(file), 'person');
+  if (!reading.ok) throw new Refusal('POLICY_INVALID', { problem: reading.problem });
+  return reading.policy;
+}
+
+/** What happens to a call, in a word that a person reads beside another. */
+function word({ verdict, allowedBy }: ReturnType<ToolCallPolicy['decide']>): string {
+  if (isRefused(verdict)) return 'denied';
+  if (allowedBy || verdict.decision === 'LOW') return 'runs without asking';
+  return `asks (${verdict.decision})`;
+}
+
+const describe = (row: ExecutionRow, approval: ApprovalRow | undefined): string =>
+  approval?.description ?? makeVisible(`${row.tool_name} ${JSON.stringify(row.tool_params)}`.slice(0, 200));

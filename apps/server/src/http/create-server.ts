@@ -1,0 +1,171 @@
+import { type Engine, Refusal, type Store } from '@countersign/engine';
+import { describeError } from '@countersign/protocol';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { Authenticator } from '../auth/authenticator.ts';
+import { SignInCodes } from '../auth/sign-in-codes.ts';
+import { AddressLimiter } from '../auth/token-bucket.ts';
+import { TokenIssuer } from '../auth/token-issuer.ts';
+import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
+import type { ServerConfig } from '../config.ts';
+import { answerBrokenRequest } from './broken-requests.ts';
+import { handlersOf } from './handlers.ts';
+import { drainBeforeClosing } from './large-bodies.ts';
+import { answer, noteBodyLimit, sendAnswer, toAnswer } from './refusals.ts';
+import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
+import { registerRoutes } from './routing.ts';
+import type { Runs } from './runs.ts';
+import type { OpenConnection, ServerParts } from './server-parts.ts';
+import { registerWatching, type Watching } from './watching.ts';
+
+export interface ServerOptions {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly config: ServerConfig;
+  /** Signs our own tokens and checks HS256 ones. */
+  readonly secret: Uint8Array;
+  readonly logger: FastifyBaseLogger;
+  readonly runs?: Runs | undefined;
+  readonly signInCodes?: SignInCodes;
+  readonly watching?: Watching;
+  /** Further routes: the web page, MCP. They pass the same checks of host and origin. */
+  readonly extend?: (app: FastifyInstance) => void | Promise<void>;
+}
+
+/** The server over HTTP; it listens when it is told to. Closing it ends the streams first (clients reconnect). */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { engine, store, config, logger, runs } = options;
+  const app = newFastify(config, logger);
+  const onError = (error: unknown) =>
+    logger.error({ err: error }, 'something failed behind nobody’s request');
+  const openStreams = new Set<OpenConnection>();
+  const issuer = issuerOf(config);
+  const parts: ServerParts = {
+    engine,
+    store,
+    config,
+    runs,
+    openStreams,
+    authenticator: new Authenticator(
+      store,
+      new TokenVerifier(options.secret, issuer),
+      {
+        ordinary: { perSecond: config.requestsPerSecond, burst: config.requestsPerSecond * 5 },
+        runner: { perSecond: config.runnerRequestsPerSecond, burst: config.runnerRequestsPerSecond * 5 },
+      },
+      onError,
+    ),
+    tokens: new TokenIssuer(store, options.secret),
+    signInCodes: options.signInCodes ?? new SignInCodes(),
+  };
+  const anonymous = new AddressLimiter({
+    perSecond: config.anonymousRequestsPerSecond,
+    burst: config.anonymousRequestsPerSecond * 10,
+  });
+
+  guardEveryRequest(app, config);
+  answerErrors(app);
+  registerRoutes(app, { handlers: handlersOf(parts), parts, anonymous });
+  registerWatching(app, options);
+  app.addHook('preClose', async () => {
+    for (const stream of openStreams) stream.end();
+  });
+  await options.extend?.(app);
+  await app.ready();
+  return app;
+}
+
+function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyInstance {
+  let requests = 0;
+  const prefix = Date.now().toString(36);
+  const app = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    genReqId: () => `${prefix}-${(++requests).toString(36)}`,
+    bodyLimit: config.bodyBytes,
+    trustProxy: config.trustProxy,
+    requestTimeout: config.requestTimeoutSeconds * 1000,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false, // our own answer has our own shape
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 200, caseSensitive: true },
+    http: {
+      headersTimeout: config.headersTimeoutSeconds * 1000,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 16 * 1024,
+    },
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => void sendAnswer(reply, toAnswer(error, request.id)),
+  });
+  app.removeAllContentTypeParsers();
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    // An empty body is one that was left out; the schema says whether it may be.
+    if (body === '') done(null, undefined);
+    else parseJson(request, body as string, done);
+  });
+  return app as unknown as FastifyInstance;
+}
+
+/** Before anything else, for every address: the headers, whether we still serve, and whether we are meant. */
+function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
+  const cors = new Set(config.corsOrigins);
+  let origins = originsOf(config.publicOrigins, undefined);
+  let isClosing = false;
+  app.addHook('onListen', async () => {
+    const address = app.addresses().find((found) => typeof found !== 'string');
+    origins = originsOf(config.publicOrigins, address && { host: config.host, port: address.port });
+  });
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(securityHeaders);
+    if (isClosing) {
+      reply.header('connection', 'close');
+      return done(new Refusal('UNAVAILABLE', { problem: 'it is stopping' }));
+    }
+    // Probes ask by address, and learn nothing but that we are here.
+    const { url } = request;
+    if (url === '/healthz' || url === '/readyz') return done();
+    try {
+      checkOrigin(request, origins, cors);
+    } catch (error) {
+      return done(error as Error);
+    }
+    const { origin } = request.headers;
+    if (origin !== undefined && cors.has(origin)) {
+      reply.headers({ 'access-control-allow-origin': origin, vary: 'Origin' });
+      if (request.method === 'OPTIONS') {
+        reply.headers({
+          'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+          'access-control-allow-headers': 'authorization, content-type, last-event-id',
+          'access-control-max-age': '600',
+        });
+        reply.code(204).send();
+        return;
+      }
+    }
+    done();
+  });
+}
+
+function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => {
+    noteBodyLimit(error, request);
+    const told = toAnswer(error, request.id);
+    if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'a request failed');
+    if (told.status === 413) return drainBeforeClosing(request, reply, told);
+    return sendAnswer(reply, told);
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    sendAnswer(reply, answer('NOT_FOUND', describeError('NOT_FOUND', { what: 'address' }).message)),
+  );
+}
+
+function issuerOf({ authIssuer, authAudience, authJwksUrl }: ServerConfig): TrustedIssuer | undefined {
+  if (authIssuer === undefined || authAudience === undefined) return undefined;
+  const jwksUrl = authJwksUrl ?? `${authIssuer.replace(/\/$/, '')}/.well-known/jwks.json`;
+  return { issuer: authIssuer, audience: authAudience, jwksUrl };
+}

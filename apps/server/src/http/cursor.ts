@@ -1,0 +1,32 @@
+import { Refusal } from '@countersign/engine';
+
+/** A cursor is opaque to clients: where the next page starts. One that we did not make is refused. */
+export const encodeCursor = (parts: readonly (string | number)[]): string =>
+  Buffer.from(JSON.stringify(parts)).toString('base64url');
+
+/** The place in the history before which the next page lies. */
+export function readHistoryCursor(text: string): { createdAt: number; id: string } {
+  const [createdAt, id, ...rest] = parse(text);
+  if (typeof createdAt !== 'number' || typeof id !== 'string' || rest.length > 0) throw unknownCursor();
+  return { createdAt, id };
+}
+
+/** The position after which the next page of messages starts. */
+export function readMessageCursor(text: string): number {
+  const [position, ...rest] = parse(text);
+  if (typeof position !== 'number' || !Number.isSafeInteger(position) || rest.length > 0)
+    throw unknownCursor();
+  return position;
+}
+
+function parse(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (Array.isArray(value)) return value;
+  } catch {
+    // Not ours, like any other text.
+  }
+  throw unknownCursor();
+}
+
+const unknownCursor = (): Refusal => new Refusal('INVALID_QUERY', { problem: 'cursor: not one of ours' });

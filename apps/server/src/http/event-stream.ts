@@ -1,0 +1,88 @@
+import type { ServerResponse } from 'node:http';
+import type { StreamSink } from '@countersign/engine';
+import type { CountersignEvent } from '@countersign/protocol';
+
+/** After a cut, a client comes back this soon. */
+const RETRY_MS = 1_000;
+
+export const eventStreamHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  // Proxies must pass events on at once.
+  'x-accel-buffering': 'no',
+};
+
+/** Frames are made once, however many clients get the event. */
+const frames = new WeakMap<CountersignEvent, { id: number | undefined; frame: string }>();
+
+/**
+ * One event on the wire. JSON stands on one line: it escapes CR and LF, and the parser knows no other line ends, so
+ * nothing in a payload can end a field or an event (EV-4).
+ */
+export function encodeEvent(event: CountersignEvent, id: number | undefined): string {
+  const known = frames.get(event);
+  if (known && known.id === id) return known.frame;
+  const data = JSON.stringify(event.data);
+  const frame =
+    id === undefined
+      ? `event: ${event.event}\ndata: ${data}\n\n`
+      : `id: ${id}\nevent: ${event.event}\ndata: ${data}\n\n`;
+  frames.set(event, { id, frame });
+  return frame;
+}
+
+/**
+ * The response of one listening client. Frames of one turn go out together. Whoever does not read is cut off at a
+ * bounded buffer and resumes by id.
+ */
+export class EventStream implements StreamSink {
+  readonly #response: ServerResponse;
+  readonly #maxBufferedBytes: number;
+  #waiting = '';
+  #ended = false;
+
+  constructor(response: ServerResponse, maxBufferedBytes: number) {
+    this.#response = response;
+    this.#maxBufferedBytes = maxBufferedBytes;
+  }
+
+  /** Heads and the first line, so that the client knows that it is connected. */
+  open(headers: Readonly<Record<string, string>>): void {
+    this.#response.writeHead(200, { ...headers, ...eventStreamHeaders });
+    this.#response.write(`retry: ${RETRY_MS}\n\n`);
+  }
+
+  send(event: CountersignEvent, id: number | undefined): boolean {
+    return this.#push(encodeEvent(event, id));
+  }
+
+  /** Comments are for whoever watches the wire, and keep a connection alive. */
+  comment(text: 'heartbeat' | 'listening'): boolean {
+    return this.#push(`: ${text}\n\n`);
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#flush();
+    this.#ended = true;
+    // What a slow client has not read it gets again by id; waiting for it would hold the memory.
+    if (this.#response.writableLength > 0) this.#response.destroy();
+    else this.#response.end();
+  }
+
+  #push(frame: string): boolean {
+    if (this.#ended || this.#response.destroyed) return false;
+    if (this.#response.writableLength + this.#waiting.length + frame.length > this.#maxBufferedBytes)
+      return false;
+    if (this.#waiting === '') process.nextTick(() => this.#flush());
+    this.#waiting += frame;
+    return true;
+  }
+
+  #flush(): void {
+    if (this.#waiting === '' || this.#ended) return;
+    const text = this.#waiting;
+    this.#waiting = '';
+    this.#response.write(text);
+  }
+}

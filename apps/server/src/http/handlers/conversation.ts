@@ -1,0 +1,152 @@
+import { newId, notFound, type ProjectRow, Refusal, type SessionRow, type Store } from '@countersign/engine';
+import { encodeCursor, readMessageCursor } from '../cursor.ts';
+import { ownProject, ownRun, ownSession } from '../own-rows.ts';
+import type { Handlers } from '../route-types.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { isoTime, messageView, projectView, runView, sessionView } from '../views.ts';
+
+/** Projects, sessions, messages, runs and runners. */
+export function conversationHandlers({
+  store,
+  engine,
+  runs,
+}: ServerParts): Pick<
+  Handlers,
+  | 'sendMessage'
+  | 'listMessages'
+  | 'listProjects'
+  | 'createProject'
+  | 'listSessions'
+  | 'createSession'
+  | 'getRun'
+  | 'stopRun'
+  | 'listRunners'
+> {
+  return {
+    async sendMessage({ caller, params, body }) {
+      const project = await ownProject(store, caller, params.project_id);
+      if (!runs)
+        throw new Refusal('MODEL_NOT_CONFIGURED', {
+          model: body.model ?? 'of this server',
+          setting: 'an agent',
+        });
+      const session =
+        body.session_id === undefined
+          ? await latestSession(store, project)
+          : await sessionIn(store, caller, body.session_id, project.id);
+      const { content, model } = body;
+      return { success: true, ...(await runs.start({ caller, project, session, content, model })) };
+    },
+
+    async listMessages({ caller, params, query }) {
+      const project = await ownProject(store, caller, params.project_id);
+      const session =
+        query.session_id === undefined
+          ? (await store.read((tx) => tx.sessionsOf(caller.userId, project.id)))[0]
+          : await sessionIn(store, caller, query.session_id, project.id);
+      if (!session) return { success: true, messages: [], next_cursor: null };
+      const after = query.cursor === undefined ? undefined : readMessageCursor(query.cursor);
+      const page = { limit: query.limit + 1, ...(after !== undefined && { after }) };
+      const rows = await store.read((tx) => tx.messagesOf(session.id, page));
+      const shown = rows.slice(0, query.limit);
+      const last = shown.at(-1);
+      const hasMore = rows.length > shown.length && last !== undefined;
+      return {
+        success: true,
+        messages: shown.map(messageView),
+        next_cursor: hasMore ? encodeCursor([last.position]) : null,
+      };
+    },
+
+    async listProjects({ caller }) {
+      const rows = await store.read((tx) => tx.projectsOf(caller.userId));
+      return { success: true, projects: rows.map(projectView) };
+    },
+
+    async createProject({ caller, body }) {
+      const now = store.now();
+      const { name, workspace = null } = body;
+      const row: ProjectRow = { id: newId(), user_id: caller.userId, name, workspace, created_at: now };
+      await store.write(function* (tx) {
+        yield* tx.insert('projects', row);
+        tx.announce(caller.userId, {
+          audit: [{ action: 'project.made', subject: row.id, data: { name, workspace } }],
+        });
+      });
+      return { success: true, project: projectView(row) };
+    },
+
+    async listSessions({ caller, params }) {
+      await ownProject(store, caller, params.project_id);
+      const rows = await store.read((tx) => tx.sessionsOf(caller.userId, params.project_id));
+      return { success: true, sessions: rows.map(sessionView) };
+    },
+
+    async createSession({ caller, params, body }) {
+      const project = await ownProject(store, caller, params.project_id);
+      return { success: true, session: sessionView(await newSession(store, project, body.title)) };
+    },
+
+    async getRun({ caller, params }) {
+      const run = runs ? await runs.get(caller, params.run_id) : await ownRun(store, caller, params.run_id);
+      return { success: true, run: runView(run) };
+    },
+
+    async stopRun({ caller, params }) {
+      const run = runs ? await runs.stop(caller, params.run_id) : await ownRun(store, caller, params.run_id);
+      return { success: true, run: runView(run) };
+    },
+
+    async listRunners({ caller }) {
+      const { projects, rows } = await store.read(function* (tx) {
+        return { projects: yield* tx.projectsOf(caller.userId), rows: yield* tx.runnersOf(caller.userId) };
+      });
+      const runners = rows.flatMap((row) =>
+        projects
+          .filter(({ workspace }) => workspace === row.workspace)
+          .map((project) => ({
+            runner_id: row.id,
+            project_id: project.id,
+            workspace: row.workspace,
+            capabilities: [...row.capabilities],
+            connected: engine.runners.find(caller.userId, row.id) !== undefined,
+            last_seen_at: isoTime(row.last_seen_at),
+          })),
+      );
+      return { success: true, runners };
+    },
+  };
+}
+
+/** The session that a call or a message without one belongs to. */
+export async function newSession(store: Store, project: ProjectRow, title: string): Promise<SessionRow> {
+  const { user_id, id: project_id } = project;
+  const row: SessionRow = {
+    id: newId(),
+    user_id,
+    project_id,
+    title,
+    created_at: store.now(),
+    last_message_at: null,
+  };
+  await store.write(function* (tx) {
+    yield* tx.insert('sessions', row);
+  });
+  return row;
+}
+
+async function latestSession(store: Store, project: ProjectRow): Promise<SessionRow> {
+  const [latest] = await store.read((tx) => tx.sessionsOf(project.user_id, project.id));
+  return latest ?? newSession(store, project, '');
+}
+
+async function sessionIn(
+  store: Store,
+  caller: { userId: string; tokenId: string; scope: 'person' | 'front_end' | 'runner' | 'agent' },
+  sessionId: string,
+  projectId: string,
+): Promise<SessionRow> {
+  const session = await ownSession(store, caller, sessionId);
+  if (session.project_id !== projectId) throw notFound('session');
+  return session;
+}

@@ -1,0 +1,187 @@
+import { errorOf, newId, notFound, type ProjectRow, Refusal, type SessionRow } from '@countersign/engine';
+import type { JsonValue, ToolOutcome } from '@countersign/protocol';
+import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
+import { availableTools } from '../available-tools.ts';
+import { encodeCursor, readHistoryCursor } from '../cursor.ts';
+import { ownCall, ownProject, ownSession } from '../own-rows.ts';
+import { RefusedCall } from '../refusals.ts';
+import type { Handlers } from '../route-types.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { requestUndo } from '../undo.ts';
+import { executionView, isoTime } from '../views.ts';
+import { newSession } from './conversation.ts';
+
+/** Metrics reach back this far unless the caller says otherwise. */
+const METRICS_DAYS = 30;
+
+/** Tool calls: made, looked at, cancelled, undone (RE-2). */
+export function executionHandlers(
+  parts: ServerParts,
+): Pick<
+  Handlers,
+  | 'availableTools'
+  | 'executeTool'
+  | 'getExecution'
+  | 'cancelExecution'
+  | 'undoExecution'
+  | 'history'
+  | 'metrics'
+> {
+  const { engine, store, config } = parts;
+
+  return {
+    async availableTools({ caller, params }) {
+      await ownProject(store, caller, params.project_id);
+      const tools = availableTools(await engine.policies.policyFile(caller.userId));
+      return { success: true, tools: [...tools], total_count: tools.length };
+    },
+
+    async executeTool({ caller, body }) {
+      const { project, session } = await placeOf(caller, body.session_id);
+      const { execution, approval } = await engine.executor.submit({
+        userId: caller.userId,
+        project,
+        sessionId: session.id,
+        toolName: body.tool_name,
+        toolParams: body.tool_params,
+        toolCallId: newId(),
+        agent: caller.scope === 'agent' ? caller.tokenName : 'Agent',
+        requestedBy: caller.tokenId,
+        context: { message_id: null, run_id: null, step: null, excerpt: '' },
+      });
+      const error = errorOf(execution);
+      if (error) throw new RefusedCall(execution.id, error);
+      const taken = { success: true as const, tool_id: execution.id, session_id: session.id };
+      // A person does not decide within the short wait.
+      const outcome = approval
+        ? undefined
+        : await within(config.executeWaitMs, engine.outcomes.of(execution.id));
+      if (!outcome) {
+        return {
+          ...taken,
+          approval_id: approval?.id ?? null,
+          status: execution.status,
+          result: null,
+          error: null,
+        };
+      }
+      const { approval_id, status } = outcome;
+      return { ...taken, approval_id, status, result: resultOf(outcome), error: outcome.error };
+    },
+
+    async getExecution({ caller, params }) {
+      const call = await ownCall(store, caller, params.tool_id);
+      const isOthers =
+        (caller.scope === 'agent' && call.requested_by !== caller.tokenId) ||
+        (caller.scope === 'runner' && call.runner_id === null && call.status !== 'awaiting_approval');
+      if (isOthers) throw notFound('tool call');
+      const { payload, approval } = await store.read(function* (tx) {
+        const payload = yield* tx.get('payloads', call.id);
+        const approval = call.approval_id === null ? undefined : yield* tx.get('approvals', call.approval_id);
+        return { payload, approval };
+      });
+      const execution = executionView(call, payload?.params);
+      const late = payload?.late_result ?? null;
+      return {
+        success: true,
+        execution,
+        result: (payload?.result ?? null) as JsonValue | null,
+        ...(late !== null && { late_result: late as JsonValue }),
+        requested_params: (payload?.requested_params ??
+          execution.tool_params) as typeof execution.tool_params,
+        preview: approval?.preview ?? null,
+        decision:
+          !approval || approval.status === 'pending'
+            ? null
+            : {
+                status: approval.status,
+                by:
+                  approval.decided_token === null
+                    ? null
+                    : { device: approval.decided_device ?? '', token_id: approval.decided_token },
+                reason: approval.reason,
+                message: approval.message,
+              },
+        ...(!payload && { omitted: ['tool_params' as const, 'result' as const] }),
+      };
+    },
+
+    async cancelExecution({ caller, params, body }) {
+      const { id, status } = await engine.dispatcher.cancel(caller, params.tool_id, body.reason);
+      return { success: true, tool_id: id, status };
+    },
+
+    async undoExecution({ caller, params, body }) {
+      const call = await ownCall(store, caller, params.tool_id);
+      return { success: true, tool_id: call.id, undo_id: await requestUndo(parts, caller, call, body.force) };
+    },
+
+    async history({ caller, query }) {
+      const time = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text));
+      const filter = defined({
+        projectId: query.project_id,
+        sessionId: query.session_id,
+        runId: query.run_id,
+        toolName: query.tool_name,
+        status: query.status,
+        riskLevel: query.risk_level,
+        since: time(query.since),
+        until: time(query.until),
+        before: query.cursor === undefined ? undefined : readHistoryCursor(query.cursor),
+      });
+      const rows = await store.read((tx) => tx.history(caller.userId, { ...filter, limit: query.limit + 1 }));
+      const shown = rows.slice(0, query.limit);
+      const last = shown.at(-1);
+      return {
+        success: true,
+        executions: shown.map((row) => executionView(row)),
+        next_cursor: rows.length > shown.length && last ? encodeCursor([last.created_at, last.id]) : null,
+      };
+    },
+
+    async metrics({ caller, query }) {
+      if (query.project_id !== undefined) await ownProject(store, caller, query.project_id);
+      const since =
+        query.since === undefined ? store.now() - METRICS_DAYS * 24 * 3600 * 1000 : Date.parse(query.since);
+      const rows = await store.read((tx) => tx.metrics(caller.userId, since));
+      const tools = rows.map((row) => ({ p50_approval_wait_ms: null, ...row }));
+      return { success: true, tools, since: isoTime(since) };
+    },
+  };
+
+  /** The session that was named, or a new one in the person's only project. */
+  async function placeOf(
+    caller: AuthenticatedCaller,
+    sessionId: string | undefined,
+  ): Promise<{ project: ProjectRow; session: SessionRow }> {
+    if (sessionId !== undefined) {
+      const session = await ownSession(store, caller, sessionId);
+      return { session, project: await ownProject(store, caller, session.project_id) };
+    }
+    const projects = await store.read((tx) => tx.projectsOf(caller.userId));
+    const [project] = projects;
+    if (!project || projects.length > 1) throw new Refusal('PROJECT_REQUIRED', { count: projects.length });
+    return { project, session: await newSession(store, project, '') };
+  }
+}
+
+const resultOf = (outcome: ToolOutcome): JsonValue | null =>
+  ('result' in outcome ? outcome.result : null) as JsonValue | null;
+
+/** The outcome, or undefined when it does not come in time. */
+async function within(ms: number, outcome: Promise<ToolOutcome>): Promise<ToolOutcome | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([outcome, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Leaves out what was not given: an absent filter and one that is undefined differ to the types. */
+function defined<T extends object>(filter: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as never;
+}

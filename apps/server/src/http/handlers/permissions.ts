@@ -1,0 +1,105 @@
+import { notFound, Refusal } from '@countersign/engine';
+import { setStreamCookie } from '../../auth/stream-cookie.ts';
+import { backtest } from '../backtest.ts';
+import type { Handlers } from '../route-types.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { grantView, isoTime, tokenView } from '../views.ts';
+
+/** Grants, the person's policy, tokens and signing in. */
+export function permissionHandlers({
+  store,
+  engine,
+  config,
+  tokens,
+  authenticator,
+  signInCodes,
+  openStreams,
+}: ServerParts): Pick<
+  Handlers,
+  | 'listGrants'
+  | 'revokeGrant'
+  | 'getPolicy'
+  | 'putPolicy'
+  | 'backtestPolicy'
+  | 'listTokens'
+  | 'createToken'
+  | 'revokeToken'
+  | 'signIn'
+> {
+  return {
+    async listGrants({ caller }) {
+      const rows = await store.read((tx) => tx.grantsOf(caller.userId));
+      return { success: true, grants: rows.map(grantView) };
+    },
+
+    async revokeGrant({ caller, params }) {
+      const now = store.now();
+      const row = await store.write(function* (tx) {
+        const grant = yield* tx.get('grants', params.grant_id);
+        if (grant?.user_id !== caller.userId) throw notFound('grant');
+        if (grant.revoked_at !== null) return grant;
+        yield* tx.update('grants', grant.id, { revoked_at: now });
+        tx.announce(caller.userId, {
+          audit: [{ action: 'grant.revoked', subject: grant.id, data: { token: caller.tokenId } }],
+        });
+        return { ...grant, revoked_at: now };
+      });
+      return { success: true, grant: grantView(row) };
+    },
+
+    async getPolicy({ caller }) {
+      return { success: true, policy: await engine.policies.policyFile(caller.userId) };
+    },
+
+    async putPolicy({ caller, body }) {
+      return { success: true, policy: await engine.policies.replace(caller.userId, body) };
+    },
+
+    async backtestPolicy({ caller, body }) {
+      const file = await engine.policies.policyFile(caller.userId);
+      const since = body.since === undefined ? undefined : Date.parse(body.since);
+      return {
+        success: true,
+        ...(await backtest(store, { userId: caller.userId, file, rule: body.rule, since })),
+      };
+    },
+
+    async listTokens({ caller }) {
+      return { success: true, tokens: (await tokens.list(caller.userId)).map(tokenView) };
+    },
+
+    async createToken({ caller, body }) {
+      const { name, scope, expires_in_seconds: expiresInSeconds } = body;
+      const { token, row } = await tokens.create(caller.userId, { name, scope, expiresInSeconds });
+      return { success: true, token, details: tokenView(row) };
+    },
+
+    async revokeToken({ caller, params }) {
+      await tokens.revoke(caller.userId, params.token_id);
+      authenticator.forget(params.token_id);
+      for (const stream of openStreams) if (stream.caller.tokenId === params.token_id) stream.end();
+      return { success: true };
+    },
+
+    async signIn({ body, request, reply }) {
+      const userId = signInCodes.redeem(body.code);
+      if (userId === undefined) {
+        throw new Refusal('UNAUTHENTICATED', {
+          problem: 'the sign-in code is unknown, used or older than 60 s',
+        });
+      }
+      const expiresInSeconds = config.signInHours * 3600;
+      const { token, row } = await tokens.create(userId, {
+        name: 'browser',
+        scope: 'person',
+        expiresInSeconds,
+      });
+      const cookie = setStreamCookie(await tokens.sign(row, 'stream'), {
+        secure: request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true,
+        maxAgeSeconds: expiresInSeconds,
+      });
+      reply.header('set-cookie', cookie);
+      return { success: true, token, expires_at: isoTime(row.expires_at ?? row.created_at) };
+    },
+  };
+}

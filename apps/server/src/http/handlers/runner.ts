@@ -1,0 +1,57 @@
+import { notFound, type Store } from '@countersign/engine';
+import { ownCall, ownProject } from '../own-rows.ts';
+import type { Handlers } from '../route-types.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { settleUndo } from '../undo.ts';
+
+/** What runners report: claim, progress, result, heartbeat (EX-4 to EX-7). */
+export function runnerHandlers({
+  engine,
+  store,
+}: ServerParts): Pick<Handlers, 'submitResult' | 'submitProgress' | 'startExecution' | 'heartbeat'> {
+  const { dispatcher } = engine;
+  return {
+    async submitResult({ caller, params, body }) {
+      const { tool_id } = params;
+      const call = await ownCall(store, caller, tool_id, params.project_id);
+      if (body.undo_id !== undefined) {
+        const message = await settleUndo(store, call, body.undo_id, body);
+        return { success: true, tool_id, status: call.status, message };
+      }
+      const { execution, message } = await dispatcher.submitResult(caller, tool_id, body);
+      const audit_head = await auditHead(store, caller.userId);
+      return { success: true, tool_id, status: execution.status, message, audit_head };
+    },
+
+    async submitProgress({ caller, params, body }) {
+      await ownCall(store, caller, params.tool_id, params.project_id);
+      await dispatcher.progress(caller, params.tool_id, body);
+      return { success: true };
+    },
+
+    async startExecution({ caller, params, body }) {
+      await ownCall(store, caller, params.tool_id, params.project_id);
+      const { id, attempt } = await dispatcher.claim(caller, params.tool_id, body);
+      return { success: true, tool_id: id, status: 'executing', attempt };
+    },
+
+    async heartbeat({ caller, params, body }) {
+      await ownProject(store, caller, params.project_id);
+      const known = await store.read((tx) => tx.get('runners', params.runner_id));
+      if (known?.user_id !== caller.userId) throw notFound('runner');
+      const named = new Set([...body.queued, ...body.executing, ...body.unacknowledged]);
+      const calls = await dispatcher.heartbeat(caller, params.runner_id, [...named]);
+      const now = store.now();
+      await store.write(function* (tx) {
+        yield* tx.update('runners', params.runner_id, { last_seen_at: now });
+      });
+      return { success: true, calls, audit_head: await auditHead(store, caller.userId) };
+    },
+  };
+}
+
+/** The head of the person's audit chain, which runners keep as witnesses (DA-4). */
+async function auditHead(store: Store, userId: string): Promise<string> {
+  const { seq, hash } = await store.read((tx) => tx.auditHead(userId));
+  return `${seq}:${hash}`;
+}

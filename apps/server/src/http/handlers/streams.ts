@@ -1,0 +1,114 @@
+import { notFound, Refusal } from '@countersign/engine';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
+import { EventStream } from '../event-stream.ts';
+import { ownProject } from '../own-rows.ts';
+import { securityHeaders } from '../request-guard.ts';
+import type { Handlers } from '../route-types.ts';
+import type { ServerParts } from '../server-parts.ts';
+
+interface StreamQuery {
+  readonly runner?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly capabilities?: string | undefined;
+  readonly last_event_id?: string | undefined;
+}
+
+/** Event streams (EV-1 to EV-4). */
+export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStream' | 'personStream'> {
+  const { store, engine, config, authenticator, openStreams } = parts;
+
+  return {
+    async projectStream({ caller, params, query, request, reply }) {
+      await ownProject(store, caller, params.project_id);
+      return listen(caller, params.project_id, query, request, reply);
+    },
+    personStream: ({ caller, query, request, reply }) => listen(caller, undefined, query, request, reply),
+  };
+
+  async function listen(
+    caller: AuthenticatedCaller,
+    projectId: string | undefined,
+    query: StreamQuery,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<undefined> {
+    const runner =
+      query.runner === undefined ? undefined : await runnerOf(caller, projectId, query.runner, query);
+    if (openStreams.size >= config.maxStreams) {
+      throw new Refusal('UNAVAILABLE', { problem: 'too many streams are open' });
+    }
+    const lastEventId = readEventId(request.headers['last-event-id'] ?? query.last_event_id);
+    reply.hijack();
+    const stream = new EventStream(reply.raw, config.streamBufferBytes);
+    const connection = { caller, end: () => stream.end() };
+    openStreams.add(connection);
+    stream.open(corsOf(reply));
+    let close: (() => void) | undefined;
+    let isGone = false;
+    const beat = setInterval(() => void keepAlive(), config.streamHeartbeatSeconds * 1000);
+    reply.raw.once('close', () => {
+      isGone = true;
+      clearInterval(beat);
+      openStreams.delete(connection);
+      close?.();
+    });
+    const keepAlive = async (): Promise<void> => {
+      if (!stream.comment('heartbeat') || !(await authenticator.isStillValid(caller).catch(() => true)))
+        stream.end();
+    };
+    try {
+      const { userId } = caller;
+      const options = { userId, projectId, runnerId: runner?.id, lastEventId, ...(runner && { runner }) };
+      close = await engine.openStream(options, stream);
+      if (isGone) close();
+      else stream.comment('listening');
+    } catch (error) {
+      request.log.error({ err: error }, 'a stream could not be opened');
+      stream.end();
+    }
+    return undefined;
+  }
+
+  /** The runner that this client says it is: its own id, for a workspace. */
+  async function runnerOf(
+    caller: AuthenticatedCaller,
+    projectId: string | undefined,
+    id: string,
+    { workspace: named, capabilities = '' }: StreamQuery,
+  ) {
+    // A cookie reads; a runner takes calls and is spoken to as one.
+    const mayRun = caller.use === 'bearer' && (caller.scope === 'runner' || caller.scope === 'person');
+    if (!mayRun) throw new Refusal('FORBIDDEN', { scope: 'runner' });
+    const known = await store.read((tx) => tx.get('runners', id));
+    if (known && known.user_id !== caller.userId) throw notFound('runner');
+    const project = projectId === undefined ? undefined : await ownProject(store, caller, projectId);
+    const workspace = named ?? project?.workspace ?? undefined;
+    if (workspace === undefined) {
+      throw new Refusal('INVALID_QUERY', { problem: 'workspace: a runner names the root that it serves' });
+    }
+    if (project && project.workspace === null) {
+      await store.write(function* (tx) {
+        yield* tx.update('projects', project.id, { workspace });
+      });
+    }
+    const list = capabilities.split(',').filter((word) => word !== '');
+    return { id, userId: caller.userId, workspace, capabilities: list };
+  }
+}
+
+/** An id that is none of ours is unknown, which the client is told by `stream.reset`. */
+function readEventId(value: string | string[] | undefined): number | undefined {
+  if (value === undefined || value === '') return undefined;
+  const text = String(value);
+  return /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER;
+}
+
+/** What the hooks have put on the reply goes along: a hijacked one sends its own head. */
+function corsOf(reply: FastifyReply): Record<string, string> {
+  const origin = reply.getHeader('access-control-allow-origin');
+  return {
+    ...securityHeaders,
+    ...(origin !== undefined && { 'access-control-allow-origin': String(origin), vary: 'Origin' }),
+  };
+}

@@ -1,0 +1,66 @@
+import {
+  type ApprovalRow,
+  type Caller,
+  type ExecutionRow,
+  notFound,
+  type ProjectRow,
+  type RunRow,
+  type SessionRow,
+  type Store,
+} from '@countersign/engine';
+
+/** The caller's own rows. Another person's, and one that does not exist, are the same NOT_FOUND (RE-3). */
+
+export async function ownProject(store: Store, { userId }: Caller, projectId: string): Promise<ProjectRow> {
+  const row = await store.read((tx) => tx.get('projects', projectId));
+  if (row?.user_id !== userId) throw notFound('project');
+  return row;
+}
+
+export async function ownSession(store: Store, { userId }: Caller, sessionId: string): Promise<SessionRow> {
+  const row = await store.read((tx) => tx.get('sessions', sessionId));
+  if (row?.user_id !== userId) throw notFound('session');
+  return row;
+}
+
+export async function ownRun(store: Store, { userId }: Caller, runId: string): Promise<RunRow> {
+  const row = await store.read((tx) => tx.get('runs', runId));
+  if (row?.user_id !== userId) throw notFound('run');
+  return row;
+}
+
+/** A call of this project. The path must be true: an id of another project is not found under this one. */
+export async function ownCall(
+  store: Store,
+  { userId }: Caller,
+  toolId: string,
+  projectId?: string,
+): Promise<ExecutionRow> {
+  const row = await store.read((tx) => tx.get('tool_executions', toolId));
+  if (row?.user_id !== userId) throw notFound('tool call');
+  if (projectId !== undefined && row.project_id !== projectId) throw notFound('tool call');
+  return row;
+}
+
+export async function ownApproval(
+  store: Store,
+  { userId }: Caller,
+  approvalId: string,
+  projectId?: string,
+): Promise<ApprovalRow> {
+  const row = await store.read((tx) => tx.get('approvals', approvalId));
+  if (row?.user_id !== userId) throw notFound('approval');
+  if (projectId !== undefined && row.project_id !== projectId) throw notFound('approval');
+  return row;
+}
+
+/** Everything that a path names is the caller's own. */
+export async function requireNamed(
+  store: Store,
+  caller: Caller,
+  { project_id, tool_id, approval_id }: { project_id?: string; tool_id?: string; approval_id?: string },
+): Promise<void> {
+  if (project_id !== undefined) await ownProject(store, caller, project_id);
+  if (tool_id !== undefined) await ownCall(store, caller, tool_id, project_id);
+  if (approval_id !== undefined) await ownApproval(store, caller, approval_id, project_id);
+}

@@ -1,0 +1,110 @@
+import { Refusal } from '@countersign/engine';
+import {
+  CountersignError,
+  describeError,
+  type ErrorCode,
+  type errorBodySchema,
+  errorCodes,
+} from '@countersign/protocol';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+
+export type ErrorBody = z.infer<typeof errorBodySchema>;
+
+/** A call that was refused is recorded: the answer carries its id beside the error (EX-1). */
+export class RefusedCall extends Error {
+  override readonly name = 'RefusedCall';
+  readonly code: ErrorCode;
+  readonly toolId: string;
+
+  constructor(toolId: string, { code, message }: { code: ErrorCode; message: string }) {
+    super(message);
+    this.code = code;
+    this.toolId = toolId;
+  }
+}
+
+/** Too many requests, and when to come again. */
+export class RateLimited extends Refusal {
+  readonly seconds: number;
+
+  constructor(seconds: number) {
+    super('RATE_LIMITED', { seconds });
+    this.seconds = seconds;
+  }
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: ErrorBody;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Not an answer we expect: it belongs in the log. */
+  readonly unexpected?: boolean;
+}
+
+/** Every error becomes `{success: false, error, code, …}` with the status of its code (RE-3). */
+export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
+  if (error instanceof RateLimited) {
+    return { ...answer(error.code, error.message), headers: { 'retry-after': String(error.seconds) } };
+  }
+  if (error instanceof Refusal) {
+    const { standing } = error;
+    const more = standing && { standing: standing as NonNullable<ErrorBody['standing']> };
+    const headers = error.code === 'UNAUTHENTICATED' ? { 'www-authenticate': 'Bearer' } : undefined;
+    return { ...answer(error.code, error.message, more), ...(headers && { headers }) };
+  }
+  if (error instanceof RefusedCall) return answer(error.code, error.message, { tool_id: error.toolId });
+  if (error instanceof CountersignError) {
+    const told = answer(error.code, error.message, { request_id: requestId });
+    return { ...told, unexpected: told.status >= 500 };
+  }
+  return fromFramework(error as Partial<FastifyError>) ?? internal(requestId);
+}
+
+export function sendAnswer(reply: FastifyReply, { status, body, headers }: ErrorAnswer): FastifyReply {
+  if (headers) reply.headers(headers);
+  return reply.code(status).send(body);
+}
+
+export function answer(code: ErrorCode, message: string, more: Partial<ErrorBody> = {}): ErrorAnswer {
+  return { status: errorCodes[code].status, body: { success: false, error: message, code, ...more } };
+}
+
+const refuse = (code: ErrorCode, values: Record<string, string | number> = {}): ErrorAnswer =>
+  answer(code, describeError(code, values).message);
+
+/** What Fastify refuses before a handler is reached. */
+function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return refuse('BODY_TOO_LARGE', { limit: bodyLimitOf(error) });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return refuse('UNSUPPORTED_MEDIA_TYPE');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return refuse('INVALID_BODY', { problem: 'it is not as long as its Content-Length says' });
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return refuse('INVALID_JSON', { problem: 'it does not parse' });
+    case 'FST_ERR_BAD_URL':
+      return refuse('NOT_FOUND', { what: 'address' });
+    default:
+      // JSON.parse and the check for prototype keys, through the content type parser.
+      return error instanceof SyntaxError && (error as Partial<FastifyError>).statusCode === 400
+        ? refuse('INVALID_JSON', { problem: 'it does not parse, or has a key that is not accepted' })
+        : undefined;
+  }
+}
+
+const limits = new WeakMap<object, number>();
+const bodyLimitOf = (error: object): number => limits.get(error) ?? 0;
+/** Fastify's error does not say the limit; the route knows it. */
+export function noteBodyLimit(error: unknown, request: FastifyRequest): void {
+  if (typeof error === 'object' && error !== null) limits.set(error, request.routeOptions.bodyLimit);
+}
+
+const internal = (requestId: string): ErrorAnswer => ({
+  ...answer('INTERNAL', describeError('INTERNAL', { request_id: requestId }).message, {
+    request_id: requestId,
+  }),
+  unexpected: true,
+});

@@ -1,0 +1,28 @@
+import type { Route, RouteName, routes } from '@countersign/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
+
+type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never;
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type Part<R, Name extends string> = R extends { readonly [K in Name]: infer Schema } ? Schema : undefined;
+
+/** What a handler gets: everything parsed, once, at the edge. */
+export interface Input<R extends Route> {
+  readonly caller: R['scopes'] extends 'public' ? undefined : AuthenticatedCaller;
+  readonly params: { readonly [Name in ParamNames<R['path']>]: string };
+  readonly query: Parsed<Part<R, 'query'>>;
+  readonly body: Parsed<Part<R, 'body'>>;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** A stream's handler takes over the reply; the others answer with the body of a 200. */
+export type Answer<R extends Route> = R['response'] extends z.ZodType ? z.input<R['response']> : undefined;
+
+export type Handler<R extends Route> = (input: Input<R>) => Promise<Answer<R>>;
+
+/** One handler for each route of the table: a route without one does not compile. */
+export type Handlers = { readonly [Name in RouteName]: Handler<(typeof routes)[Name]> };

@@ -1,0 +1,25 @@
+import type { Engine, Store } from '@countersign/engine';
+import type { AuthenticatedCaller, Authenticator } from '../auth/authenticator.ts';
+import type { SignInCodes } from '../auth/sign-in-codes.ts';
+import type { TokenIssuer } from '../auth/token-issuer.ts';
+import type { ServerConfig } from '../config.ts';
+import type { Runs } from './runs.ts';
+
+/** What the handlers work with. */
+export interface ServerParts {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly config: ServerConfig;
+  readonly authenticator: Authenticator;
+  readonly tokens: TokenIssuer;
+  readonly signInCodes: SignInCodes;
+  /** Undefined: no agent is configured. */
+  readonly runs: Runs | undefined;
+  readonly openStreams: Set<OpenConnection>;
+}
+
+/** A stream that somebody listens to, so that it can be ended when its token or the server goes. */
+export interface OpenConnection {
+  readonly caller: AuthenticatedCaller;
+  readonly end: () => void;
+}

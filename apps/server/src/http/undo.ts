@@ -1,0 +1,116 @@
+import {
+  type Engine,
+  type ExecutionRow,
+  newId,
+  Refusal,
+  type ResultInput,
+  type Store,
+} from '@countersign/engine';
+import { describeError, type ErrorCode, errorCodes } from '@countersign/protocol';
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
+import { isoTime } from './views.ts';
+
+/** Asks the runner that has the undo copy to restore what a call changed; its outcome comes as a result (RN-3). */
+export async function requestUndo(
+  { engine, store }: { engine: Engine; store: Store },
+  caller: AuthenticatedCaller,
+  call: ExecutionRow,
+  force: boolean,
+): Promise<string> {
+  const problem = whyNotUndoable(call);
+  if (problem !== undefined) throw new Refusal('NOT_UNDOABLE', { problem });
+  const project = await store.read((tx) => tx.get('projects', call.project_id));
+  const workspace = project?.workspace ?? '';
+  const runner = engine.runners.pick(caller.userId, workspace, call.runner_id);
+  if (!runner) throw new Refusal('NO_RUNNER', { workspace });
+  const undoId = newId();
+  const now = store.now();
+  await store.write(function* (tx) {
+    const current = yield* tx.get('tool_executions', call.id);
+    const changed = current && whyNotUndoable(current);
+    if (changed !== undefined) throw new Refusal('NOT_UNDOABLE', { problem: changed });
+    const data = {
+      tool_id: call.id,
+      project_id: call.project_id,
+      session_id: call.session_id,
+      undo_id: undoId,
+      runner_id: runner.id,
+      force,
+      timestamp: isoTime(now),
+    };
+    tx.announce(caller.userId, {
+      events: [{ projectId: call.project_id, event: { event: 'tool.undo', data } }],
+      audit: [
+        {
+          action: 'call.undo_requested',
+          subject: call.id,
+          data: { undo_id: undoId, token: caller.tokenId, force },
+        },
+      ],
+    });
+  });
+  return undoId;
+}
+
+function whyNotUndoable(call: ExecutionRow): string | undefined {
+  if (call.undone_at !== null) return 'it was undone already';
+  if (call.status !== 'completed') return `it is ${call.status}`;
+  if (!call.undoable) return 'it changed no file';
+  return undefined;
+}
+
+/** The runner's report of an undo: the call keeps its status, and is marked as undone where that succeeded. */
+export async function settleUndo(
+  store: Store,
+  call: ExecutionRow,
+  undoId: string,
+  input: ResultInput,
+): Promise<string> {
+  const now = store.now();
+  const isDone = input.status === 'completed';
+  return store.write(function* (tx) {
+    const current = yield* tx.get('tool_executions', call.id);
+    if (!current?.undoable) throw new Refusal('NOT_UNDOABLE', { problem: 'it changed no file' });
+    if (isDone && current.undone_at !== null) return 'The undo was known already';
+    if (isDone) yield* tx.update('tool_executions', call.id, { undone_at: now });
+    tx.announce(call.user_id, {
+      events: [
+        {
+          projectId: call.project_id,
+          event: {
+            event: 'tool.result',
+            data: {
+              tool_id: call.id,
+              project_id: call.project_id,
+              session_id: call.session_id,
+              tool_call_id: call.tool_call_id,
+              tool_name: call.tool_name,
+              status: input.status,
+              result: null,
+              error: isDone ? null : undoError(input),
+              execution_time_ms: input.execution_time_ms ?? null,
+              late: false,
+              undo_id: undoId,
+              timestamp: isoTime(now),
+            },
+          },
+        },
+      ],
+      audit: [
+        { action: isDone ? 'call.undone' : 'call.undo_failed', subject: call.id, data: { undo_id: undoId } },
+      ],
+    });
+    return isDone ? 'The undo is recorded' : 'The undo failed, and the person is told';
+  });
+}
+
+function undoError({ error }: ResultInput) {
+  if (error === undefined || typeof error === 'string') {
+    const told = describeError('EXECUTION_FAILED', { problem: error ?? 'the undo was cancelled' });
+    return told;
+  }
+  const code: ErrorCode = Object.hasOwn(errorCodes, error.code)
+    ? (error.code as ErrorCode)
+    : 'EXECUTION_FAILED';
+  return { ...describeError(code), message: error.message };
+}

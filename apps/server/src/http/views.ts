@@ -1,0 +1,126 @@
+import {
+  type ExecutionRow,
+  errorOf,
+  type GrantRow,
+  type JsonObject,
+  type MessageRow,
+  type ProjectRow,
+  predicateOf,
+  type RunRow,
+  type SessionRow,
+  type TokenRow,
+} from '@countersign/engine';
+import type { Execution, Message } from '@countersign/protocol';
+
+/** Rows as the wire shows them. */
+
+export const isoTime = (at: number): string => new Date(at).toISOString();
+export const isoTimeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
+
+export const projectView = ({ id, name, workspace, created_at }: ProjectRow) => ({
+  project_id: id,
+  name,
+  workspace,
+  created_at: isoTime(created_at),
+});
+
+export const sessionView = (row: SessionRow) => ({
+  session_id: row.id,
+  project_id: row.project_id,
+  title: row.title,
+  created_at: isoTime(row.created_at),
+  last_message_at: isoTimeOrNull(row.last_message_at),
+});
+
+export const runView = (row: RunRow) => ({
+  run_id: row.id,
+  session_id: row.session_id,
+  model: row.model,
+  status: row.status,
+  steps: row.step,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  error: row.error,
+  created_at: isoTime(row.created_at),
+  ended_at: isoTimeOrNull(row.ended_at),
+});
+
+export const tokenView = (row: TokenRow) => ({
+  token_id: row.id,
+  name: row.name,
+  scope: row.scope,
+  created_at: isoTime(row.created_at),
+  expires_at: isoTimeOrNull(row.expires_at),
+  last_used_at: isoTimeOrNull(row.last_used_at),
+  revoked_at: isoTimeOrNull(row.revoked_at),
+});
+
+export const grantView = (row: GrantRow) => ({
+  ...predicateOf(row),
+  grant_id: row.id,
+  project_id: row.project_id,
+  scope: row.scope,
+  uses: row.uses,
+  created_at: isoTime(row.created_at),
+  revoked_at: isoTimeOrNull(row.revoked_at),
+});
+
+/** `params` are the full ones where the owner sees them; the row's own are masked (DA-3). */
+export function executionView(row: ExecutionRow, params?: JsonObject): Execution {
+  return {
+    tool_id: row.id,
+    project_id: row.project_id,
+    session_id: row.session_id,
+    run_id: row.run_id,
+    tool_call_id: row.tool_call_id,
+    tool_name: row.tool_name,
+    tool_params: (params ?? row.tool_params ?? {}) as Execution['tool_params'],
+    status: row.status,
+    risk_level: row.risk_level,
+    reasons: [...row.reasons],
+    requires_approval: row.requires_approval,
+    approval_id: row.approval_id,
+    approved_by: row.approved_by,
+    grant_id: row.grant_id,
+    runner_id: row.runner_id,
+    digest: row.digest,
+    attempt: row.attempt,
+    error: errorOf(row),
+    execution_time_ms: row.execution_time_ms,
+    undoable: row.undoable && row.undone_at === null,
+    created_at: isoTime(row.created_at),
+    approved_at: isoTimeOrNull(row.approved_at),
+    completed_at: isoTimeOrNull(row.completed_at),
+    undone_at: isoTimeOrNull(row.undone_at),
+  };
+}
+
+/** A tool call as a message row holds it. */
+interface StoredToolCall {
+  readonly tool_call_id: string;
+  readonly tool_id?: string | null;
+  readonly tool_name: string;
+  readonly tool_params: JsonObject;
+}
+
+export function messageView(row: MessageRow): Message {
+  const calls = Array.isArray(row.tool_calls) ? (row.tool_calls as unknown as StoredToolCall[]) : [];
+  return {
+    message_id: row.id,
+    session_id: row.session_id,
+    run_id: row.run_id,
+    role: row.role,
+    content: row.content,
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ tool_call_id, tool_id, tool_name, tool_params }) => ({
+        tool_call_id,
+        tool_id: tool_id ?? null,
+        tool_name,
+        tool_params: tool_params as Execution['tool_params'],
+      })),
+    }),
+    ...(row.tool_id !== null && { tool_id: row.tool_id }),
+    complete: row.complete,
+    created_at: isoTime(row.created_at),
+  };
+}

@@ -1,0 +1,105 @@
+import type { Engine, Store } from '@countersign/engine';
+import { findTool, isCustomToolName } from '@countersign/protocol';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Watching } from '../http/watching.ts';
+import { type CallObserver, Open } from './call-watcher.ts';
+
+const executionBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300];
+const waitBuckets = [1, 5, 15, 30, 60, 120, 300, 600];
+
+/** Counts and times for Prometheus (OB-1). */
+export class Metrics implements Watching, CallObserver {
+  readonly #registry = new Registry();
+  readonly #calls: Counter<'tool'>;
+  readonly #ended: Counter<'tool' | 'status'>;
+  readonly #duration: Histogram<'tool'>;
+  readonly #wait: Histogram<'tool' | 'status'>;
+  readonly #asked = new Open<{ at: number; tool: string }>();
+  #engine: Engine | undefined;
+  #store: Store | undefined;
+
+  constructor() {
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    this.#calls = new Counter({
+      name: 'countersign_tool_calls_total',
+      help: 'Tool calls that were recorded.',
+      labelNames: ['tool'],
+      registers,
+    });
+    this.#ended = new Counter({
+      name: 'countersign_tool_calls_ended_total',
+      help: 'Tool calls that ended, by final status.',
+      labelNames: ['tool', 'status'],
+      registers,
+    });
+    this.#duration = new Histogram({
+      name: 'countersign_tool_execution_seconds',
+      help: 'What the runner says a tool took.',
+      labelNames: ['tool'],
+      buckets: executionBuckets,
+      registers,
+    });
+    this.#wait = new Histogram({
+      name: 'countersign_approval_wait_seconds',
+      help: 'From the request to its decision.',
+      labelNames: ['tool', 'status'],
+      buckets: waitBuckets,
+      registers,
+    });
+    const metrics = this;
+    new Gauge({
+      name: 'countersign_streams',
+      help: 'Event streams that are open here.',
+      registers,
+      collect() {
+        this.set(metrics.#engine?.streams.size ?? 0);
+      },
+    });
+    new Gauge({
+      name: 'countersign_pending_approvals',
+      help: 'Approvals that wait for a decision.',
+      registers,
+      async collect() {
+        this.set((await metrics.#store?.read((tx) => tx.soonestDeadlines(100_000)))?.length ?? 0);
+      },
+    });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** Once there is an engine whose state can be read. */
+  watch(engine: Engine, store: Store): void {
+    this.#engine = engine;
+    this.#store = store;
+  }
+
+  metrics(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  called({ tool_name }: Parameters<NonNullable<CallObserver['called']>>[0]): void {
+    this.#calls.inc({ tool: labelOf(tool_name) });
+  }
+
+  asked({ approval_id, tool_name }: Parameters<NonNullable<CallObserver['asked']>>[0]): void {
+    this.#asked.begin(approval_id, { at: performance.now(), tool: labelOf(tool_name) });
+  }
+
+  decided({ approval_id, status }: Parameters<NonNullable<CallObserver['decided']>>[0]): void {
+    const asked = this.#asked.end(approval_id);
+    if (asked) this.#wait.observe({ tool: asked.tool, status }, (performance.now() - asked.at) / 1000);
+  }
+
+  ended({ tool_name, status, execution_time_ms }: Parameters<NonNullable<CallObserver['ended']>>[0]): void {
+    const tool = labelOf(tool_name);
+    this.#ended.inc({ tool, status });
+    if (execution_time_ms !== null) this.#duration.observe({ tool }, execution_time_ms / 1000);
+  }
+}
+
+/** A name that somebody made up must not become a time series of its own. */
+const labelOf = (tool: string): string =>
+  findTool(tool) !== undefined ? tool : isCustomToolName(tool) ? 'custom' : 'unknown';

@@ -1,0 +1,192 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Bus, Engine, type Store, systemClock } from '@countersign/engine';
+import { SecretMasker } from '@countersign/policy';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { SignInCodes } from './auth/sign-in-codes.ts';
+import { dataFolder, isLoopback, type ServerConfig } from './config.ts';
+import { createServer } from './http/create-server.ts';
+import type { Runs } from './http/runs.ts';
+import { CallLog } from './observability/call-log.ts';
+import { watchCalls } from './observability/call-watcher.ts';
+import { createLogger } from './observability/logger.ts';
+import { Metrics } from './observability/metrics.ts';
+import { Spans } from './observability/spans.ts';
+import {
+  type DatabaseStore,
+  InProcessBus,
+  openPostgresStore,
+  openSqliteStore,
+  PostgresBus,
+} from './store/index.ts';
+
+/** What the agent is made from. */
+export interface AgentParts {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly config: ServerConfig;
+  readonly logger: Logger;
+}
+
+export interface ServeOptions {
+  readonly logger?: Logger;
+  /** Makes the agent; `close` is awaited before the engine is closed. Without it messages are refused. */
+  readonly agent?: (parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>;
+  /** Further routes: the web page, MCP. */
+  readonly extend?: (app: FastifyInstance, parts: AgentParts) => void | Promise<void>;
+}
+
+export interface RunningServer {
+  /** `http://127.0.0.1:4180` */
+  readonly address: string;
+  readonly app: FastifyInstance;
+  readonly engine: Engine;
+  readonly store: Store;
+  /** A link that signs the local person in: once, within 60 s. Only where the server is on loopback. */
+  signInLink(): string | undefined;
+  /** Stops accepting, ends the streams, lets requests finish, and settles nothing that is not settled. */
+  close(): Promise<void>;
+}
+
+/** Opens the store, starts the engine and listens. */
+export async function serve(config: ServerConfig, options: ServeOptions = {}): Promise<RunningServer> {
+  const logger = options.logger ?? createLogger(config.logLevel);
+  const onError = (error: unknown) =>
+    logger.error({ err: error }, 'something failed behind nobody’s request');
+  const secret = secretOf(config);
+  const masker = new SecretMasker({
+    known: [config.authSecret, config.metricsToken, config.modelKey].filter((known) => known !== undefined),
+    digest: keyedDigest(secret),
+  });
+  const metrics = new Metrics();
+  const observers = [metrics, new Spans(), new CallLog(logger, masker)];
+  const opened = await openStore(config, (plain) => watchCalls(plain, observers, onError), onError);
+  const { store, bus } = opened;
+  const engine = new Engine({ store, bus, clock: systemClock, masker, onError });
+  metrics.watch(engine, store);
+  const parts: AgentParts = { engine, store, bus, config, logger };
+  let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;
+  let app: FastifyInstance | undefined;
+  let stopSweeping: (() => void) | undefined;
+
+  const close = async (): Promise<void> => {
+    await closeServer(app, config.shutdownSeconds * 1000);
+    await agent?.close();
+    engine.close();
+    stopSweeping?.();
+    await opened.close();
+  };
+  try {
+    await engine.start();
+    stopSweeping = sweepRegularly(store, config, onError);
+    agent = await options.agent?.(parts);
+    const signInCodes = new SignInCodes();
+    app = await createServer({
+      engine,
+      store,
+      config,
+      secret,
+      logger,
+      signInCodes,
+      watching: metrics,
+      runs: agent?.runs,
+      extend: (made) => options.extend?.(made, parts),
+    });
+    const address = await app.listen({ host: config.host, port: config.port });
+    logger.info({ address }, 'listening');
+    let closing: Promise<void> | undefined;
+    return {
+      address,
+      app,
+      engine,
+      store,
+      signInLink: () =>
+        isLoopback(config.host) ? `${address}/#sign-in=${signInCodes.create(config.user)}` : undefined,
+      close: () => (closing ??= close()),
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Requests that run may finish, for a while; then their connections are ended. */
+async function closeServer(app: FastifyInstance | undefined, patienceMs: number): Promise<void> {
+  if (!app) return;
+  const timer = setTimeout(() => app.server.closeAllConnections(), patienceMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface OpenedStore {
+  readonly store: DatabaseStore;
+  readonly bus: Bus;
+  close(): Promise<void>;
+}
+
+async function openStore(
+  { database }: ServerConfig,
+  watch: (bus: Bus) => Bus,
+  onTrouble: (error: unknown) => void,
+): Promise<OpenedStore> {
+  if (!isPostgres(database)) {
+    if (database !== ':memory:') mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
+    const bus = watch(new InProcessBus());
+    const store = await openSqliteStore({ path: database, bus });
+    return { store, bus, close: () => store.close() };
+  }
+  const others = await PostgresBus.open({ url: database, onTrouble });
+  const bus = watch(others);
+  try {
+    const store = await openPostgresStore({ url: database, bus });
+    return { store, bus, close: () => store.close().finally(() => others.close()) };
+  } catch (error) {
+    await others.close();
+    throw error;
+  }
+}
+
+const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
+
+/** What is past its time goes, at the start and then every hour (DA-3, EV-2). The answer stops it. */
+function sweepRegularly(
+  store: DatabaseStore,
+  config: ServerConfig,
+  onError: (error: unknown) => void,
+): () => void {
+  const payloadsMs = config.payloadDays * 24 * 3600 * 1000;
+  const sweep = () => void store.sweep({ now: store.now(), payloadsMs }).catch(onError);
+  sweep();
+  const timer = setInterval(sweep, 3600 * 1000);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** The configured secret; else one of our own, kept beside the database for its owner only. */
+function secretOf({ authSecret, database }: ServerConfig): Uint8Array {
+  if (authSecret !== undefined) return new TextEncoder().encode(authSecret);
+  if (database === ':memory:') return randomBytes(32);
+  const path = join(isPostgres(database) ? dataFolder(process.env) : dirname(database), 'auth-secret');
+  try {
+    return Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const made = randomBytes(32);
+  // `wx`: should another server have made one meanwhile, we fail rather than have two.
+  writeFileSync(path, `${made.toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  chmodSync(path, 0o600);
+  return made;
+}
+
+function keyedDigest(secret: Uint8Array): (text: string) => string {
+  const key = createHmac('sha256', secret).update('digests of masked contents').digest();
+  return (text) => createHmac('sha256', key).update(text).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,102 @@
+import { request } from 'node:http';
+import type { EventPayload } from '@countersign/protocol';
+import { listenTo, type TestStream } from './test-stream.ts';
+
+type Signal = EventPayload<'tool.execution_signal'>;
+type ApprovalRequest = EventPayload<'tool.approval_request'>;
+
+export interface ScriptedRunnerOptions {
+  readonly address: string;
+  readonly token: string;
+  readonly projectId: string;
+  readonly runnerId?: string;
+  readonly workspace?: string;
+  /** What a call comes to; the body of `POST …/result`. Undefined: nothing is reported. */
+  readonly execute?: (signal: Signal) => object | undefined | Promise<object | undefined>;
+  /** The digest of what is shown; undefined: no preview is made. */
+  readonly preview?: (request: ApprovalRequest) => object | undefined;
+}
+
+/** A runner without a disk: real HTTP and a real stream, answers by script. It counts what it was made to execute. */
+export class ScriptedRunner {
+  readonly executed: Signal[] = [];
+  readonly previewed: string[] = [];
+  readonly #options: ScriptedRunnerOptions;
+  readonly #stream: TestStream;
+  readonly #work: Promise<void>[] = [];
+
+  private constructor(options: ScriptedRunnerOptions, stream: TestStream) {
+    this.#options = options;
+    this.#stream = stream;
+    stream.onEvent(({ event, data }) => {
+      if (event === 'tool.execution_signal') this.#work.push(this.#execute(data as Signal));
+      if (event === 'tool.approval_request' || event === 'approval.updated') {
+        this.#work.push(this.#preview(data as ApprovalRequest));
+      }
+    });
+  }
+
+  static async connect(options: ScriptedRunnerOptions): Promise<ScriptedRunner> {
+    const { address, token, projectId, runnerId = 'runner-1', workspace = '/workspace' } = options;
+    const query = new URLSearchParams({ runner: runnerId, workspace });
+    const stream = await listenTo(`${address}/my/projects/${projectId}/chat/stream?${query}`, { token });
+    const runner = new ScriptedRunner(options, stream);
+    await stream.untilListening();
+    return runner;
+  }
+
+  get stream(): TestStream {
+    return this.#stream;
+  }
+
+  close(): void {
+    this.#stream.close();
+  }
+
+  async #execute(signal: Signal): Promise<void> {
+    const { tool_id, attempt, risk_level, digest, project_id } = signal;
+    const runner_id = this.#options.runnerId ?? 'runner-1';
+    const path = `/my/projects/${project_id}/tools/${tool_id}`;
+    if (risk_level !== 'LOW') {
+      const claim = await this.post(`${path}/start`, { digest, runner_id, attempt });
+      if (claim.status !== 200) return;
+    }
+    this.executed.push(signal);
+    const result = (await this.#options.execute?.(signal)) ?? undefined;
+    if (result !== undefined) await this.post(`${path}/result`, { ...result, runner_id, attempt });
+  }
+
+  async #preview(about: ApprovalRequest): Promise<void> {
+    const body = about.preview === null ? this.#options.preview?.(about) : undefined;
+    if (body === undefined) return;
+    const runner_id = this.#options.runnerId ?? 'runner-1';
+    const { project_id, approval_id, revision, risk_level, network } = about;
+    const answer = await this.post(`/my/projects/${project_id}/approvals/${approval_id}/preview`, {
+      runner_id,
+      revision,
+      reasons: [],
+      risk_level,
+      network,
+      ...body,
+    });
+    if (answer.status === 200) this.previewed.push(approval_id);
+  }
+
+  post(path: string, body: object): Promise<{ status: number; body: unknown }> {
+    const { address, token } = this.#options;
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        address + path,
+        { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } },
+        (response) => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (part) => {
+            text += part;
+          });
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }));
+        },
+      );
+      sent.on('error', reject).end(JSON.stringify(body));
+    });
+  }
+}
