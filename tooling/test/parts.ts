@@ -23,12 +23,29 @@ export interface Part {
 
 const git: Need = { program: 'git', debianPackage: 'git' };
 
+/** How the files end whose tests start a database server. */
+const postgresTests = 'postgres.test.ts';
+
 /** In the order in which they run: what answers soonest comes first. */
 export const parts: readonly Part[] = [
   {
     name: 'unit', // everything beside its source: packages, apps, tooling
     needs: [git],
-    run: ({ args, whole }) => runVitest({ name: 'unit', args, coverage: whole }),
+    // Coverage is counted in one run, so the whole suite has PostgreSQL's tests in it.
+    run: ({ args, whole }) =>
+      runVitest({
+        name: 'unit',
+        args: whole ? args : ['--exclude', `**/*.${postgresTests}`, ...args],
+        coverage: whole,
+      }),
+  },
+  {
+    name: 'postgres', // the stories that need a PostgreSQL server, which comes with a package
+    needs: [],
+    run: async ({ args, whole }) =>
+      whole
+        ? { passed: 0, failed: 0 } // counted in `unit`
+        : runVitest({ name: 'postgres', args: [postgresTests, ...args], coverage: false }),
   },
   {
     name: 'check', // types, lint, format, unused code and dependencies

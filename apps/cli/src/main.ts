@@ -1,5 +1,7 @@
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
+import { auditCommand } from './audit-command.ts';
 import { policyCommand } from './policy-command.ts';
+import { serveCommand } from './serve-command.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
 const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
@@ -7,6 +9,11 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
   countersign policy explain TOOL …   what would be decided about one call, and why
   countersign policy check            the same for many calls, as JSON Lines
   countersign policy try              type calls and see the decisions; nothing is executed
+
+  countersign audit verify            whether the log of decisions is whole
+  countersign audit export            the log, as JSON Lines or CSV
+
+  countersign serve                   the server alone; runners and front ends connect to it
 
   countersign COMMAND --help          more about one of them
 `;
@@ -16,8 +23,12 @@ export async function main(argv: readonly string[], terminal: Terminal = process
   try {
     const [command, ...rest] = argv;
     switch (command) {
+      case 'audit':
+        return await auditCommand(rest, terminal);
       case 'policy':
         return await policyCommand(rest, terminal);
+      case 'serve':
+        return await serveCommand(rest);
       case undefined:
       case 'help':
       case '--help':

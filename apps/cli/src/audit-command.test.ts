@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { main } from './main.ts';
+import type { Terminal } from './terminal.ts';
+
+let folder: string;
+let database: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-audit-'));
+  database = join(folder, 'countersign.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** The tables and the hash are written out: an auditor's own program relies on both. */
+function writeLog(rows: readonly { user: string; action: string; data: string }[]): string {
+  const sqlite = new DatabaseSync(database);
+  sqlite.exec(`
+    create table counters (user_id text, event_id integer, audit_seq integer, audit_head text);
+    create table audit (user_id text, seq integer, at integer, action text, subject text, data text,
+      previous_hash text, hash text)`);
+  let previous = '0'.repeat(64);
+  rows.forEach(({ user, action, data }, index) => {
+    const text = `["${previous}","${user}",${index + 1},1700000000000,"${action}","approval-1",${data}]`;
+    const hash = createHash('sha256').update(text).digest('hex');
+    sqlite
+      .prepare('insert into audit values (?, ?, 1700000000000, ?, ?, ?, ?, ?)')
+      .run(user, index + 1, action, 'approval-1', data, previous, hash);
+    previous = hash;
+  });
+  sqlite.prepare('insert into counters values (?, 0, ?, ?)').run(rows[0]?.user ?? '', rows.length, previous);
+  sqlite.close();
+  return previous;
+}
+
+const decisions = [
+  { user: 'ada', action: 'approval.approved', data: '{"device":"phone"}' },
+  { user: 'ada', action: 'approval.rejected', data: '{"a":1,"b":[null,true]}' },
+];
+
+async function run(...argv: readonly string[]): Promise<{ status: number; out: string; error: string }> {
+  let out = '';
+  let error = '';
+  const terminal: Terminal = {
+    stdin: (async function* () {})(),
+    write: async (text) => {
+      out += text;
+    },
+    writeError: (text) => {
+      error += text;
+    },
+    color: false,
+    interactive: false,
+    async *typed() {},
+  };
+  const status = await main(['audit', ...argv], terminal);
+  return { status, out, error };
+}
+
+it('[DA-4] says that a log is whole, and knows its head as a witness', async () => {
+  const head = writeLog(decisions);
+  const verified = { status: 0, out: `ok      ada: 2 rows, head ${head}\n`, error: '' };
+  expect(await run('verify', '--database', database)).toEqual(verified);
+  expect(await run('verify', '--database', database, '--user', 'ada', '--witness', head)).toEqual(verified);
+});
+
+it('[DA-4] names the first row that is not as it was written', async () => {
+  writeLog(decisions);
+  const sqlite = new DatabaseSync(database);
+  sqlite.exec(`update audit set action = 'approval.approved' where seq = 2`);
+  sqlite.close();
+  expect(await run('verify', '--database', database)).toEqual({
+    status: 1,
+    out: 'BROKEN  ada: row 2. The row was changed.\n',
+    error: '',
+  });
+  const { out } = await run('verify', '--database', database, '--json');
+  expect(JSON.parse(out)).toEqual({ user_id: 'ada', ok: false, seq: 2, problem: 'The row was changed.' });
+});
+
+it('[DA-4] exports NDJSON and CSV', async () => {
+  const head = writeLog(decisions);
+  const { out } = await run('export', '--database', database);
+  expect(
+    out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).hash),
+  ).toEqual([expect.any(String), head]);
+  const csv = await run('export', '--database', database, '--format', 'csv', '--user', 'ada');
+  expect(csv.out.split('\r\n')[1]).toMatch(
+    /^ada,1,1700000000000,approval.approved,approval-1,"\{""device"":""phone""\}",0{64},[0-9a-f]{64}$/,
+  );
+});
+
+it.each([
+  [['verify'], 'Which database?'],
+  [['verify', '--database', '/no/such/file.db'], 'There is no database "/no/such/file.db"'],
+  [['export', '--database', '/dev/null', '--format', 'xml'], 'There is no format "xml"'],
+  [['verify', '--database', '/dev/null', '--witness', 'aa'], 'A witness speaks for one person'],
+  [['shred'], 'There is no "audit shred"'],
+])('says what is wrong with %j', async (argv, problem) => {
+  const { status, error } = await run(...argv);
+  expect(status).toBe(2);
+  expect(error).toContain(problem);
+});
+
+it('says so when the file is no database', async () => {
+  const { status, error } = await run('verify', '--database', import.meta.filename);
+  expect(status).toBe(1);
+  expect(error).toContain('file is not a database');
+});
+
+it('explains itself', async () => {
+  expect((await run('--help')).out).toContain('countersign audit verify');
+});

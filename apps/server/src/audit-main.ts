@@ -1,0 +1,21 @@
+/**
+ * The process behind `countersign audit`, which starts it: an app is not imported by another (STYLE.md). The request
+ * comes by the environment, since a database's URL may hold a password and arguments are visible to everybody.
+ */
+import { makeVisible } from '@countersign/protocol';
+import { type AuditRequest, reportAudit } from './store/audit-report.ts';
+
+const request = JSON.parse(process.env.COUNTERSIGN_AUDIT_REQUEST ?? '{}') as AuditRequest;
+const write = (text: string) =>
+  new Promise<void>((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+// The reader went away (`| head`): nothing is wrong.
+process.stdout.on('error', () => process.exit(0));
+
+try {
+  process.exitCode = await reportAudit(request, write);
+} catch (error) {
+  process.stderr.write(`${makeVisible(error instanceof Error ? error.message : String(error))}\n`);
+  process.exitCode = 3;
+}

@@ -1,0 +1,48 @@
+import { makeVisible } from '@countersign/protocol';
+import { type AuditFormat, type AuditVerdict, auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
+import { openAuditSource } from './audit-source.ts';
+
+export interface AuditRequest {
+  readonly action: 'verify' | 'export';
+  /** A SQLite file or a PostgreSQL URL. */
+  readonly database: string;
+  /** One person; everybody when it is missing. */
+  readonly user?: string | undefined;
+  readonly format: AuditFormat;
+  /** A head that a runner kept: the person's chain must contain it. */
+  readonly witness?: string | undefined;
+  readonly json: boolean;
+}
+
+/** `countersign audit`: answers with the exit status, 0 for a log that is whole and 1 for one that is not. */
+export async function reportAudit(
+  request: AuditRequest,
+  write: (text: string) => Promise<void>,
+): Promise<number> {
+  const source = openAuditSource(request.database);
+  try {
+    const users = request.user === undefined ? auditedUsers(source) : [request.user];
+    if (request.action === 'export') {
+      for await (const line of exportAudit(source, users, request.format)) await write(line);
+      return 0;
+    }
+    let broken = 0;
+    let checked = 0;
+    for await (const user of users) {
+      const verdict = await verifyAudit(source, user, request.witness);
+      await write(request.json ? `${JSON.stringify(verdict)}\n` : describe(verdict));
+      checked += 1;
+      if (!verdict.ok) broken += 1;
+    }
+    if (checked === 0 && !request.json) await write('The audit log is empty.\n');
+    return broken === 0 ? 0 : 1;
+  } finally {
+    await source.close();
+  }
+}
+
+function describe(verdict: AuditVerdict): string {
+  const user = makeVisible(verdict.user_id);
+  if (!verdict.ok) return `BROKEN  ${user}: row ${verdict.seq}. ${verdict.problem}\n`;
+  return `ok      ${user}: ${verdict.rows} rows, head ${verdict.head}\n`;
+}
