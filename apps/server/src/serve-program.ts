@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util';
+import { CountersignError } from '@countersign/protocol';
+import { loadConfig, maskedConfig } from './config.ts';
+import { type ServeOptions, serve } from './serve.ts';
+import { serveHelp } from './serve-help.ts';
+
+export interface ProgramIo {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  write(text: string): void;
+  /** Resolves when the program is asked to stop. */
+  stopped(): Promise<void>;
+}
+
+/** `countersign serve`: reads the configuration, serves until it is asked to stop, and stops gracefully. */
+export async function serveProgram(
+  argv: readonly string[],
+  io: ProgramIo,
+  options: ServeOptions = {},
+): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      host: { type: 'string' },
+      port: { type: 'string' },
+      database: { type: 'string' },
+      config: { type: 'string' },
+      'print-config': { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    io.write(serveHelp());
+    return;
+  }
+  if (positionals.length > 0) {
+    throw new CountersignError('USAGE', {
+      problem: `"${positionals[0]}" is not expected here`,
+      help: 'countersign serve --help',
+    });
+  }
+  const { host, port, database } = values;
+  const flags = { ...(host && { host }), ...(port && { port }), ...(database && { database }) };
+  const config = loadConfig({ env: io.env, file: values.config ?? io.env.COUNTERSIGN_CONFIG, flags });
+  if (values['print-config']) {
+    io.write(`${JSON.stringify(maskedConfig(config), null, 2)}\n`);
+    return;
+  }
+  const server = await serve(config, options);
+  const link = server.signInLink();
+  io.write(`Countersign listens on ${server.address}\n`);
+  if (link !== undefined) io.write(`Open this to sign in (once, within 60 s): ${link}\n`);
+  await io.stopped();
+  await server.close();
+}
