@@ -131,7 +131,7 @@ export class AgentFixture {
     prepare?.(node);
     this.#node = node;
     await engine.start();
-    if (withRunner) detach = await this.runner.attach(engine);
+    if (withRunner) detach = await this.runner.attach(engine, clock);
     await runs.resume();
     return node;
   }

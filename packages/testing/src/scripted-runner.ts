@@ -1,5 +1,12 @@
-import { type Caller, type Engine, type JsonObject, Refusal, type ResultInput } from '@countersign/engine';
-import type { CountersignEvent, EventPayload } from '@countersign/protocol';
+import {
+  type Caller,
+  type Clock,
+  type Engine,
+  type JsonObject,
+  Refusal,
+  type ResultInput,
+} from '@countersign/engine';
+import { type CountersignEvent, type EventPayload, timing } from '@countersign/protocol';
 
 /** What a tool does on the person's machine, in a test. */
 export type ScriptedTool = (params: JsonObject) => ResultInput | Promise<ResultInput>;
@@ -30,7 +37,7 @@ export class ScriptedRunner {
   }
 
   /** Connects to a server; what it has not acknowledged comes again with its snapshot. The answer disconnects. */
-  async attach(engine: Engine): Promise<() => void> {
+  async attach(engine: Engine, clock: Clock): Promise<() => void> {
     const { id } = this;
     const runner = { id, userId: this.#userId, workspace: this.#workspace, capabilities: [] };
     const options = {
@@ -40,7 +47,7 @@ export class ScriptedRunner {
       lastEventId: undefined,
       runner,
     };
-    return engine.openStream(options, {
+    const disconnect = await engine.openStream(options, {
       send: (event) => {
         void this.#receive(engine, event).catch((error: unknown) => {
           // Too late, or done before: what a real front end is told and shows.
@@ -50,6 +57,18 @@ export class ScriptedRunner {
       },
       end: () => {},
     });
+    let stopBeating = () => {};
+    const beat = () => {
+      stopBeating = clock.after(timing.runnerHeartbeatSeconds * 1000, () => {
+        void engine.dispatcher.heartbeat(this.#caller('runner'), id, []);
+        beat();
+      });
+    };
+    beat();
+    return () => {
+      stopBeating();
+      disconnect();
+    };
   }
 
   async #receive(engine: Engine, event: CountersignEvent): Promise<void> {
