@@ -2,7 +2,6 @@ import { CountersignError, describeError, makeVisible } from '@countersign/proto
 import { auditCommand } from './audit-command.ts';
 import { policyCommand } from './policy-command.ts';
 import { serveCommand } from './serve-command.ts';
-import { serveCommand } from './serve-command.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
 const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
@@ -13,8 +12,6 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
 
   countersign audit verify            whether the log of decisions is whole
   countersign audit export            the log, as JSON Lines or CSV
-
-  countersign serve                   the server alone; runners and front ends connect to it
 
   countersign serve                   the server alone; runners and front ends connect to it
 
@@ -30,8 +27,6 @@ export async function main(argv: readonly string[], terminal: Terminal = process
         return await auditCommand(rest, terminal);
       case 'policy':
         return await policyCommand(rest, terminal);
-      case 'serve':
-        return await serveCommand(rest);
       case 'serve':
         return await serveCommand(rest);
       case undefined:
