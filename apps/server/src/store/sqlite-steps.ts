@@ -17,18 +17,36 @@ export class SqliteSteps {
   }
 
   drive<T>(unit: Unit<T>): T {
-    let step = unit.next();
+    let step = this.driveUntilLong(unit);
     while (!step.done) {
-      let answer: StepResult;
-      try {
-        answer = this.run(step.value as Step);
-      } catch (error) {
-        step = unit.throw(error);
-        continue;
-      }
-      step = unit.next(answer);
+      const { value } = step;
+      step = this.driveUntilLong(unit, () => this.#next(unit, value));
     }
     return step.value;
+  }
+
+  /** Goes on to the unit's end or to a statement that may take long, which is left to the caller. */
+  driveUntilLong<T>(
+    unit: Unit<T>,
+    start: () => IteratorResult<unknown, T> = () => unit.next(),
+  ): IteratorYieldResult<Step> | IteratorReturnResult<T> {
+    let step = start();
+    while (!step.done) {
+      const value = step.value as Step;
+      if (value.statement.long) return { done: false, value };
+      step = this.#next(unit, value);
+    }
+    return step;
+  }
+
+  #next<T>(unit: Unit<T>, step: Step): IteratorResult<unknown, T> {
+    let answer: StepResult;
+    try {
+      answer = this.run(step);
+    } catch (error) {
+      return unit.throw(error);
+    }
+    return unit.next(answer);
   }
 
   run({ statement, values }: Step): StepResult {

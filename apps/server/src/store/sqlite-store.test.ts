@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,6 +75,40 @@ describe('SQLite', () => {
     }
     await store.close();
     await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
+  });
+
+  it('[DA-2] loses nothing that was acknowledged, nor the file, when the server is killed', async () => {
+    const program = `
+      import { openSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.ts', import.meta.url).href)};
+      const bus = { publish() {}, subscribe: () => () => {} };
+      const store = await openSqliteStore({ path: ${JSON.stringify(path)}, bus });
+      await store.write((tx) => tx.insert('projects', ${JSON.stringify(projectRow())}));
+      process.stdout.write('written');
+      setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    await expect(openSqliteStore({ path, bus: new InProcessBus() })).rejects.toThrow('is in use');
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    expect(await store.read((tx) => tx.get('projects', 'project'))).toEqual(projectRow());
+    await store.close();
+  });
+
+  it('[PF-2] goes on with others while something long is read', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    const order: string[] = [];
+    await Promise.all([
+      store.read((tx) => tx.metrics('ada', 0)).then(() => order.push('metrics')),
+      store.write((tx) => tx.insert('projects', projectRow())).then(() => order.push('write')),
+    ]);
+    expect(order).toEqual(['write', 'metrics']);
+    const interrupted = store.read((tx) => tx.metrics('ada', 0));
+    interrupted.catch(() => {});
+    await store.close();
+    await Promise.allSettled([interrupted]); // answered or refused, but not left waiting
   });
 
   it('[DA-2] does not keep the lock of a file that it could not open', async () => {

@@ -10,8 +10,9 @@ import { migrate } from './migrations.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
 import { kyselyOverSqlite } from './sqlite-kysely.ts';
 import { lockDatabase } from './sqlite-lock.ts';
+import { SqliteLongReads } from './sqlite-long-reads.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
-import { Statements } from './statements.ts';
+import { Statements, type StepResult } from './statements.ts';
 import { steadyTime } from './steady-time.ts';
 
 export interface SqliteStoreOptions {
@@ -64,7 +65,9 @@ export class SqliteStore implements DatabaseStore {
   readonly #steps: SqliteSteps;
   readonly #control: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release', StatementSync>>;
   readonly #reading: DatabaseReading;
+  readonly #longReads: SqliteLongReads | undefined;
   #queue: QueuedUnit[] = [];
+  #closed = false;
 
   constructor(database: DatabaseSync, bus: Bus, now: () => number, unlock: () => void) {
     this.now = now;
@@ -74,6 +77,9 @@ export class SqliteStore implements DatabaseStore {
     this.#statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
     this.#steps = new SqliteSteps(database);
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
+    // A database in memory belongs to its connection.
+    const path = database.location();
+    this.#longReads = path === null ? undefined : new SqliteLongReads(path);
     this.#control = {
       begin: database.prepare('begin immediate'),
       commit: database.prepare('commit'),
@@ -84,7 +90,7 @@ export class SqliteStore implements DatabaseStore {
 
   write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (!this.#database.isOpen) return reject(closed());
+      if (this.#closed) return reject(closed());
       // After the sockets that are readable now have been served: what they ask for goes into the same commit.
       if (this.#queue.length === 0) setImmediate(() => this.#commitQueued());
       this.#queue.push({ unit, resolve: resolve as (value: unknown) => void, reject });
@@ -92,9 +98,22 @@ export class SqliteStore implements DatabaseStore {
   }
 
   async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
-    if (!this.#database.isOpen) throw closed();
-    // Nothing is written while this runs, since a commit never leaves its call: the state is consistent.
-    return this.#steps.drive(unit(this.#reading));
+    if (this.#closed) throw closed();
+    // Nothing is written while this runs, since a commit never leaves its call: the state is consistent. Only a
+    // statement that may take long sees the state of its own moment.
+    const reading = unit(this.#reading);
+    let step = this.#steps.driveUntilLong(reading);
+    while (!step.done) {
+      let answer: StepResult;
+      try {
+        answer = await (this.#longReads ?? this.#steps).run(step.value);
+      } catch (error) {
+        step = this.#steps.driveUntilLong(reading, () => reading.throw(error));
+        continue;
+      }
+      step = this.#steps.driveUntilLong(reading, () => reading.next(answer));
+    }
+    return step.value;
   }
 
   sweep(limits: RetentionLimits): Promise<Swept> {
@@ -102,8 +121,10 @@ export class SqliteStore implements DatabaseStore {
   }
 
   async close(): Promise<void> {
-    if (!this.#database.isOpen) return;
+    if (this.#closed) return;
+    this.#closed = true;
     this.#commitQueued();
+    await this.#longReads?.close();
     this.#database.close();
     this.#unlock();
   }

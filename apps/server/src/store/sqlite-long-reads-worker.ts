@@ -1,0 +1,26 @@
+/** The thread behind `SqliteLongReads`: takes statements, answers with rows. */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+
+interface Question {
+  readonly id: number;
+  readonly sql: string;
+  readonly values: readonly (null | string | number)[];
+}
+
+const database = new DatabaseSync((workerData as { path: string }).path, { readOnly: true, timeout: 5_000 });
+const prepared = new Map<string, StatementSync>();
+
+parentPort?.on('message', ({ id, sql, values }: Question) => {
+  try {
+    let statement = prepared.get(sql);
+    if (statement === undefined) {
+      statement = database.prepare(sql);
+      prepared.set(sql, statement);
+    }
+    // Rows have a null prototype, which a message does not keep anyway.
+    parentPort?.postMessage({ id, rows: statement.all(...values).map((row) => ({ ...row })) });
+  } catch (error) {
+    parentPort?.postMessage({ id, problem: error instanceof Error ? error.message : String(error) });
+  }
+});

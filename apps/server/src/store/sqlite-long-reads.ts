@@ -1,0 +1,69 @@
+import { Worker } from 'node:worker_threads';
+import { fromSqlite, type Step, type StepResult } from './statements.ts';
+
+type Answer =
+  | { readonly id: number; readonly rows: readonly Record<string, unknown>[] }
+  | { readonly id: number; readonly problem: string };
+
+interface Waiting {
+  readonly step: Step;
+  readonly resolve: (result: StepResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Runs statements that may take long in a thread with a connection of its own, so that nobody waits for them (PF-2). */
+export class SqliteLongReads {
+  readonly #path: string;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | undefined;
+  #asked = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  run(step: Step): Promise<StepResult> {
+    const worker = this.#start();
+    return new Promise((resolve, reject) => {
+      this.#asked += 1;
+      this.#waiting.set(this.#asked, { step, resolve, reject });
+      worker.ref();
+      worker.postMessage({ id: this.#asked, sql: step.statement.sql, values: step.values });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  /** Started when it is first needed: most servers never ask for anything long. */
+  #start(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const program = new URL('./sqlite-long-reads-worker.ts', import.meta.url);
+    const worker = new Worker(program, { workerData: { path: this.#path } });
+    worker.on('message', (answer: Answer) => this.#take(worker, answer));
+    worker.once('error', (error) => this.#lost(error));
+    worker.once('exit', () => this.#lost(new Error('The store is closed.')));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #take(worker: Worker, answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if (this.#waiting.size === 0) worker.unref(); // alone, it does not keep the process alive
+    if (waiting === undefined) return;
+    if ('problem' in answer) {
+      waiting.reject(new Error(answer.problem));
+      return;
+    }
+    const { statement } = waiting.step;
+    waiting.resolve({ rows: answer.rows.map((row) => fromSqlite(row, statement)), changes: 0 });
+  }
+
+  #lost(error: Error): void {
+    this.#worker = undefined;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}
