@@ -5,6 +5,13 @@ export { LocalBus } from './local-bus.ts';
 export { ManualClock, settle } from './manual-clock.ts';
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
 export { type MortalStore, mortalStore } from './mortal-store.ts';
+export {
+  type OpenAiCompatibleServer,
+  openAiCompatibleServer,
+  type WireRequest,
+  type WireStep,
+  type WireTurn,
+} from './openai-compatible-server.ts';
 export { hangs, ScriptedModel, type ScriptedPart, type ScriptedTurn, toolCall } from './scripted-model.ts';
 export { type ScriptedDecision, ScriptedRunner, type ScriptedTool } from './scripted-runner.ts';
 export {

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createModels } from './model-registry.ts';
+
+// The SDK would take a key from the environment by itself: ours comes from the configuration only.
+const saved = { ...process.env };
+beforeEach(() => {
+  process.env.ANTHROPIC_API_KEY = 'from-the-environment';
+  process.env.OPENAI_API_KEY = 'from-the-environment';
+});
+afterEach(() => {
+  process.env = { ...saved };
+});
+
+const problem = (settings: Parameters<typeof createModels>[0], name: string): string => {
+  try {
+    createModels(settings).find(name);
+    return 'none';
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+describe('models by name', () => {
+  it('[AG-1] has the manual model without any setting', () => {
+    const models = createModels({ model: 'manual' });
+    expect(models.find(models.defaultName).name).toBe('manual');
+  });
+
+  it('[AG-1] makes each provider’s models once', () => {
+    const models = createModels({
+      model: 'anthropic:claude-sonnet-5',
+      modelKey: 'a',
+      modelUrl: 'http://localhost:11434/v1',
+      providerKeys: { openai: 'o' },
+    });
+    for (const name of ['anthropic:claude-sonnet-5', 'openai:gpt-6', 'openai-compatible:llama3:8b']) {
+      expect(models.find(name).name).toBe(name);
+      expect(models.find(name)).toBe(models.find(name));
+    }
+  });
+
+  it.each([
+    [
+      'anthropic:claude',
+      'The model anthropic:claude needs an Anthropic key (modelKey, or ANTHROPIC_API_KEY). Set it, or use the built-in manual model.',
+    ],
+    [
+      'openai:gpt',
+      'The model openai:gpt needs an OpenAI key (modelKey, or OPENAI_API_KEY). Set it, or use the built-in manual model.',
+    ],
+    [
+      'openai-compatible:llama',
+      'The model openai-compatible:llama needs the address of its server (modelUrl). Set it, or use the built-in manual model.',
+    ],
+    [
+      'mistral:large',
+      'The model mistral:large needs a provider before the colon: anthropic, openai or openai-compatible. Set it, or use the built-in manual model.',
+    ],
+    [
+      'gpt',
+      'The model gpt needs a provider before the colon: anthropic, openai or openai-compatible. Set it, or use the built-in manual model.',
+    ],
+    [
+      'openai:',
+      'The model openai: needs the name of a model after the colon. Set it, or use the built-in manual model.',
+    ],
+  ])('[AG-1] says what %s needs', (name, message) => {
+    expect(problem({ model: 'manual' }, name)).toBe(message);
+  });
+
+  it('[AP-9] gives a key to the provider it belongs to, and to nobody else', () => {
+    const url = 'http://localhost:11434/v1';
+    expect(problem({ model: 'anthropic:claude', modelKey: 'k' }, 'openai:gpt')).toMatch(
+      /needs an OpenAI key/,
+    );
+    expect(problem({ model: 'manual', modelKey: 'k', modelUrl: url }, 'anthropic:claude')).toMatch(
+      /needs an Anthropic key/,
+    );
+    expect(problem({ model: 'openai:gpt', modelKey: 'k' }, 'openai:gpt')).toBe('none');
+    expect(problem({ model: 'manual', modelKey: 'k', modelUrl: url }, 'openai-compatible:x')).toBe('none');
+  });
+});

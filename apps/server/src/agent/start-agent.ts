@@ -1,0 +1,41 @@
+import {
+  AgentRuns,
+  type Bus,
+  type Engine,
+  newId,
+  type RunBudget,
+  type Store,
+  systemClock,
+} from '@countersign/engine';
+import { createModels, type ModelSettings } from './model-registry.ts';
+
+export interface AgentOptions {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly settings: ModelSettings;
+  /** True on SQLite, where no other server can have the database open. */
+  readonly isOnlyNode: boolean;
+  readonly budget?: Partial<RunBudget>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Makes the agent and takes up the runs of the process before. After `engine.start()`. */
+export async function startAgent(
+  options: AgentOptions,
+): Promise<{ readonly runs: AgentRuns; close(): Promise<void> }> {
+  const { engine, store, bus, settings, isOnlyNode, budget, onError } = options;
+  const runs = new AgentRuns({
+    engine,
+    store,
+    bus,
+    clock: systemClock,
+    models: createModels(settings),
+    node: newId(),
+    isOnlyNode,
+    onError,
+    ...(budget && { budget }),
+  });
+  await runs.resume();
+  return { runs, close: () => runs.close() };
+}
