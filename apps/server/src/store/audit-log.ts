@@ -69,7 +69,7 @@ export async function verifyAudit(
 }
 
 /** A person's rows in order, from the first. */
-export async function* auditRows(source: AuditSource, userId: string): AsyncGenerator<AuditRow> {
+async function* auditRows(source: AuditSource, userId: string): AsyncGenerator<AuditRow> {
   let after = 0;
   for (;;) {
     const from = after;

@@ -18,7 +18,7 @@ export function openAuditSource(database: string): OpenAuditSource {
   return isPostgresUrl(database) ? overPostgres(database) : overSqlite(database);
 }
 
-export const isPostgresUrl = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
+const isPostgresUrl = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
 
 function overSqlite(path: string): OpenAuditSource {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

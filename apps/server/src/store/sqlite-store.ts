@@ -46,6 +46,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
 }
 
+/** Units of one commit: more would keep the loop from everything else for too long, and save no flush worth having. */
+const unitsAtOnce = 128;
+
 interface QueuedUnit {
   readonly unit: (tx: Transaction) => Unit<unknown>;
   readonly resolve: (value: unknown) => void;
@@ -66,7 +69,7 @@ export class SqliteStore implements DatabaseStore {
   readonly #control: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release', StatementSync>>;
   readonly #reading: DatabaseReading;
   readonly #longReads: SqliteLongReads | undefined;
-  #queue: QueuedUnit[] = [];
+  readonly #queue: QueuedUnit[] = [];
   #closed = false;
 
   constructor(database: DatabaseSync, bus: Bus, now: () => number, unlock: () => void) {
@@ -123,16 +126,16 @@ export class SqliteStore implements DatabaseStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#commitQueued();
+    while (this.#queue.length > 0) this.#commitQueued();
     await this.#longReads?.close();
     this.#database.close();
     this.#unlock();
   }
 
   #commitQueued(): void {
-    const group = this.#queue;
+    const group = this.#queue.splice(0, unitsAtOnce);
     if (group.length === 0) return;
-    this.#queue = [];
+    if (this.#queue.length > 0) setImmediate(() => this.#commitQueued());
     const done: { queued: QueuedUnit; value: unknown; events: readonly StoredEvent[] }[] = [];
     try {
       this.#control.begin.run();

@@ -1,4 +1,4 @@
-import { uptime } from 'node:os';
+import os from 'node:os';
 
 /** How far the system's uptime, which has hundredths of a second, may differ from the monotonic clock by itself. */
 const toleranceMs = 1_000;
@@ -10,7 +10,7 @@ const toleranceMs = 1_000;
  */
 export function steadyTime(): () => number {
   const origin = Date.now() - performance.now();
-  const awake = uptime() * 1_000 - performance.now();
+  const awake = os.uptime() * 1_000 - performance.now();
   let slept = 0;
   let nextLook = 0;
   let last = 0;
@@ -18,7 +18,7 @@ export function steadyTime(): () => number {
     const elapsed = performance.now();
     if (elapsed >= nextLook) {
       nextLook = elapsed + toleranceMs;
-      const asleep = uptime() * 1_000 - elapsed - awake;
+      const asleep = os.uptime() * 1_000 - elapsed - awake;
       if (asleep - slept > toleranceMs) slept = asleep;
     }
     last = Math.max(last, Math.floor(origin + elapsed + slept));
