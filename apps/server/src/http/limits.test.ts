@@ -1,0 +1,127 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sendRaw } from '../testing/raw-request.ts';
+import { type Person, TestServer } from '../testing/test-server.ts';
+
+describe('[RE-4] the size of a body', () => {
+  let server: TestServer;
+  let ada: Person;
+  beforeAll(async () => {
+    server = await TestServer.start({ bodyBytes: 2_000, resultBodyBytes: 10_000, callBodyBytes: 20_000 });
+    ada = await server.person('ada');
+  });
+  afterAll(() => server.close());
+
+  const send = (path: string, bytes: number) =>
+    server.send('POST', path, { token: ada.tokens.person, body: { padding: 'x'.repeat(bytes) } });
+
+  it.each([
+    ['/my/projects', 1_500, 400],
+    ['/my/projects', 2_500, 413],
+    ['/my/projects/PROJECT/chat/messages', 9_000, 400],
+    ['/my/projects/PROJECT/chat/messages', 11_000, 413],
+    ['/my/projects/PROJECT/tools/x/result', 11_000, 413],
+    ['/my/tools/execute', 15_000, 400],
+    ['/my/tools/execute', 25_000, 413],
+    ['/my/approvals/x/confirm', 25_000, 413],
+  ])('%s with %i bytes gets %i', async (path, bytes, status) => {
+    const answered = await send(path.replace('PROJECT', ada.projectId), bytes);
+    expect(answered.status).toBe(status);
+    if (status === 413) expect(answered.body.code).toBe('BODY_TOO_LARGE');
+  });
+
+  it('is counted while it comes when nobody says it beforehand', async () => {
+    const chunk = 'x'.repeat(1_000);
+    const parts = function* () {
+      for (let i = 0; i < 5; i++) yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
+    };
+    const answered = await sendRaw(server.address, {
+      method: 'POST',
+      path: '/my/projects',
+      headers: {
+        Authorization: `Bearer ${ada.tokens.person}`,
+        'Content-Type': 'application/json',
+        'Transfer-Encoding': 'chunked',
+      },
+      body: parts(),
+    });
+    expect(answered.status).toBe(413);
+  });
+
+  it('is not read at all without a token', async () => {
+    const answered = await sendRaw(server.address, {
+      method: 'POST',
+      path: '/my/projects',
+      headers: { 'Content-Type': 'application/json' },
+      contentLength: 1_000_000_000, // and then nothing comes
+    });
+    expect(answered.status).toBe(401);
+  });
+});
+
+describe('[RE-4] slow requests', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start({ headersTimeoutSeconds: 1, requestTimeoutSeconds: 2 });
+  });
+  afterAll(() => server.close());
+
+  it.each([
+    ['head', 'POST /sign-in HTTP/1.1\r\nHost: HOST\r\nContent-'],
+    [
+      'body',
+      'POST /sign-in HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"co',
+    ],
+  ])('are ended when their %s does not come', async (_part, text) => {
+    const { port, host } = new URL(server.address);
+    const received = await new Promise<string>((resolve) => {
+      let answer = '';
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(text.replace('HOST', host)));
+      socket.on('data', (part) => {
+        answer += part;
+      });
+      socket.on('error', () => {}).on('close', () => resolve(answer));
+    });
+    expect(received === '' || received.startsWith('HTTP/1.1 408')).toBe(true);
+    if (received !== '')
+      expect(JSON.parse(received.split('\r\n\r\n')[1] as string).code).toBe('REQUEST_TIMEOUT');
+  });
+});
+
+describe('how often', () => {
+  it('[RE-3] a token may call: 429 says when to come again, and runners are not held up by it', async () => {
+    const server = await TestServer.start({ requestsPerSecond: 1 });
+    const ada = await server.person('ada');
+    const statuses: number[] = [];
+    let last = await server.send('GET', '/my/projects', { token: ada.tokens.person });
+    for (let i = 0; i < 50 && last.status === 200; i++) {
+      statuses.push(last.status);
+      last = await server.send('GET', '/my/projects', { token: ada.tokens.person });
+    }
+    expect(statuses.length).toBeGreaterThanOrEqual(5); // five times as many at once
+    expect([last.status, last.body.code, last.headers.get('retry-after')]).toEqual([
+      429,
+      'RATE_LIMITED',
+      '1',
+    ]);
+    const path = `/my/projects/${ada.projectId}/tools/x/result`;
+    const report = { token: ada.tokens.person, body: { status: 'completed', result: 1 } };
+    expect((await server.send('POST', path, report)).status).toBe(404);
+    expect((await server.send('GET', '/my/projects', { token: ada.tokens.front_end })).status).toBe(200);
+    await server.close();
+  });
+
+  it('an address may come without a valid token', async () => {
+    const server = await TestServer.start({ anonymousRequestsPerSecond: 1 });
+    const ada = await server.person('ada');
+    const statuses: number[] = [];
+    for (let i = 0; i < 11; i++)
+      statuses.push((await server.send('GET', '/my/projects', { token: 'wrong' })).status);
+    expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401));
+    expect(statuses[10]).toBe(429);
+    expect((await server.send('POST', '/sign-in', { body: { code: 'x'.repeat(20) } })).status).toBe(429);
+    // Somebody else behind the same address, with a token, is not held up.
+    expect((await server.send('GET', '/my/projects', { token: ada.tokens.person })).status).toBe(200);
+    await server.close();
+  });
+});

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sendRaw } from '../testing/raw-request.ts';
+import { type Person, TestServer } from '../testing/test-server.ts';
+
+let server: TestServer;
+let ada: Person;
+let port: string;
+
+beforeAll(async () => {
+  server = await TestServer.start({
+    publicOrigins: ['https://countersign.example.org'],
+    corsOrigins: ['https://dashboard.example.org'],
+  });
+  ada = await server.person('ada');
+  port = new URL(server.address).port;
+});
+afterAll(() => server.close());
+
+const fill = (text: string) => text.replace('PORT', port);
+
+/** A POST that would work, but for the headers in question. */
+async function post(headers: Record<string, string>): Promise<number | 'close'> {
+  const body = '{"title":"x"}';
+  const answered = await sendRaw(server.address, {
+    method: 'POST',
+    path: `/my/projects/${ada.projectId}/sessions`,
+    headers: { Authorization: `Bearer ${ada.tokens.person}`, 'Content-Type': 'application/json', ...headers },
+    body: [body],
+    contentLength: body.length,
+  });
+  return answered.status;
+}
+
+describe('[RE-5] the Host of a request', () => {
+  it.each([
+    ['127.0.0.1:PORT', 200],
+    ['localhost:PORT', 200],
+    ['LOCALHOST:PORT', 200],
+    ['[::1]:PORT', 200],
+    ['countersign.example.org', 200],
+    ['countersign.example.org:443', 403],
+    ['countersign.example.org:PORT', 403],
+    ['127.0.0.1', 403],
+    ['127.0.0.1:1', 403],
+    ['localhost', 403],
+    ['rebound.example:PORT', 403],
+    ['127.0.0.1.rebound.example:PORT', 403],
+    ['dashboard.example.org', 403],
+    ['evil@127.0.0.1:PORT', 403],
+  ])('%s gets %i', async (host, status) => {
+    expect(await post({ Host: fill(host) })).toBe(status);
+  });
+
+  it('is checked for reading as well, with or without a token', async () => {
+    const ask = (path: string, headers: Record<string, string>) =>
+      sendRaw(server.address, { method: 'GET', path, headers: { Host: 'rebound.example', ...headers } });
+    const authorization = { Authorization: `Bearer ${ada.tokens.person}` };
+    expect((await ask('/my/projects', authorization)).status).toBe(403);
+    expect((await ask('/openapi.json', {})).status).toBe(403);
+    expect((await ask('/metrics', {})).status).toBe(403);
+    expect((await ask('/healthz', {})).status).toBe(200); // a probe asks by address
+  });
+});
+
+describe('[RE-5] the Origin of a request', () => {
+  it.each([
+    ['http://127.0.0.1:PORT', 200],
+    ['http://localhost:PORT', 200],
+    ['https://countersign.example.org', 200],
+    ['https://dashboard.example.org', 200],
+    ['https://127.0.0.1:PORT', 403],
+    ['http://127.0.0.1:3000', 403],
+    ['http://127.0.0.1', 403],
+    ['http://countersign.example.org', 403],
+    ['https://countersign.example.org:8443', 403],
+    ['https://countersign.example.org.evil.example', 403],
+    ['null', 403],
+    ['', 403],
+  ])('%s gets %i', async (origin, status) => {
+    expect(await post({ Origin: fill(origin) })).toBe(status);
+  });
+});
+
+describe('[RE-5] the content type of a body', () => {
+  it.each([
+    ['application/json', 200],
+    ['application/json; charset=utf-8', 200],
+    ['APPLICATION/JSON', 200],
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['multipart/form-data; boundary=x', 415],
+    ['application/jsonp', 415],
+    ['text/plain; application/json', 415],
+    ['', 415],
+  ])('%s gets %i', async (type, status) => {
+    expect(await post({ 'Content-Type': type })).toBe(status);
+  });
+});
+
+describe('[RE-5] other origins in a browser', () => {
+  const preflight = (origin: string) =>
+    server.send('OPTIONS', '/my/projects', { headers: { origin, 'access-control-request-method': 'POST' } });
+
+  it('get nothing unless they are configured', async () => {
+    const answered = await preflight('https://other.example');
+    expect([answered.status, answered.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+  });
+
+  it('may call with a bearer when they are, and never with a cookie', async () => {
+    const { status, headers } = await preflight('https://dashboard.example.org');
+    expect(status).toBe(204);
+    expect(headers.get('access-control-allow-origin')).toBe('https://dashboard.example.org');
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+  });
+});
+
+describe('[RE-5] the cookie', () => {
+  async function signIn() {
+    const code = new URL(server.running.signInLink() as string).hash.slice('#sign-in='.length);
+    const answered = await server.send('POST', '/sign-in', { body: { code } });
+    return {
+      code,
+      token: answered.body.token as string,
+      cookie: answered.headers.get('set-cookie') as string,
+    };
+  }
+
+  it('is for this site, not for scripts, and not for the whole site', async () => {
+    const { cookie } = await signIn();
+    expect(cookie).toMatch(/^countersign_stream=[\w.-]+; Path=\/my; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+  });
+
+  it('comes for a code that works once', async () => {
+    const { code } = await signIn();
+    const again = await server.send('POST', '/sign-in', { body: { code } });
+    expect([again.status, again.body.code]).toEqual([401, 'UNAUTHENTICATED']);
+  });
+
+  it('reads the streams and nothing else', async () => {
+    const { cookie } = await signIn();
+    const headers = { cookie: cookie.split(';')[0] as string };
+    expect((await server.listen('/my/stream', { headers })).status).toBe(200);
+    expect((await server.send('GET', '/my/projects', { headers })).status).toBe(401);
+    expect((await server.send('GET', '/my/approvals', { headers })).status).toBe(401);
+    expect((await server.send('POST', '/my/projects', { headers, body: { name: 'x' } })).status).toBe(401);
+  });
+
+  it('makes nobody a runner', async () => {
+    const { cookie } = await signIn();
+    const headers = { cookie: cookie.split(';')[0] as string };
+    expect((await server.listen('/my/stream?runner=r&workspace=/w', { headers })).status).toBe(403);
+  });
+
+  it.each(['cross-site', 'same-site'])('is not taken from a page that is %s', async (site) => {
+    const { cookie } = await signIn();
+    const headers = { cookie: cookie.split(';')[0] as string, 'sec-fetch-site': site };
+    expect((await server.listen('/my/stream', { headers })).status).toBe(403);
+  });
+
+  it('is no bearer token, and a bearer token is no cookie', async () => {
+    const { cookie, token } = await signIn();
+    const value = /=([^;]+)/.exec(cookie)?.[1] as string;
+    expect((await server.send('GET', '/my/projects', { token: value })).status).toBe(401);
+    expect(
+      (await server.listen('/my/stream', { headers: { cookie: `countersign_stream=${token}` } })).status,
+    ).toBe(401);
+    expect((await server.send('GET', '/my/projects', { token })).status).toBe(200);
+  });
+});
+
+it('tells browsers to trust nothing in an answer', async () => {
+  for (const path of ['/my/projects', '/nowhere', '/openapi.json']) {
+    const { headers } = await server.send('GET', path);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+    });
+  }
+});
+
+it('[RE-5] takes no token from the address', async () => {
+  const { person } = ada.tokens;
+  expect((await server.send('GET', `/my/projects?token=${person}&access_token=${person}`)).status).toBe(401);
+});
