@@ -33,8 +33,13 @@ export async function temporaryPostgres(): Promise<TemporaryPostgres> {
     onLog: () => {},
     onError: () => {},
   });
-  await server.initialise();
-  await server.start();
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
   let databases = 0;
   return {
     async createDatabase() {

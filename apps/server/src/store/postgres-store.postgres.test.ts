@@ -5,6 +5,7 @@ import { storeContract } from '@countersign/testing/store-contract';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
+import { reportAudit } from './audit-report.ts';
 import { columnsOf } from './columns.ts';
 import { InProcessBus } from './in-process-bus.ts';
 import { PostgresBus } from './postgres-bus.ts';
@@ -213,6 +214,22 @@ describe('PostgreSQL', () => {
     const taken = await store.write((tx) => tx.orphanedRuns(10, 10));
     expect(taken.map(({ id }) => id)).toEqual(['b']);
     await admin.query('rollback');
+  });
+
+  it('[DA-4] is verified by `countersign audit` beside the server', async () => {
+    // biome-ignore lint/correctness/useYield: nothing but an announcement
+    await store.write(function* (tx) {
+      tx.announce('ada', { audit: [{ action: 'a', subject: 's', data: { b: 1, a: 2 } }] });
+    });
+    let out = '';
+    const request = { action: 'verify', database: url, format: 'ndjson', json: false } as const;
+    const status = await reportAudit(request, async (text) => {
+      out += text;
+    });
+    expect({ status, out }).toEqual({
+      status: 0,
+      out: expect.stringMatching(/^ok {6}ada: 1 rows, head [0-9a-f]{64}\n$/),
+    });
   });
 
   it('[AP-3] tells the time of the database', async () => {
