@@ -1,6 +1,7 @@
 import {
   AgentRuns,
   type AgentRunsDeps,
+  type Bus,
   type Caller,
   Engine,
   type MessageRow,
@@ -24,6 +25,8 @@ export interface AgentFixtureOptions {
   readonly budget?: AgentRunsDeps['budget'];
   readonly stallMs?: number;
   readonly policy?: PolicyFile;
+  /** A database instead of the store in memory. */
+  readonly openStore?: (options: { readonly bus: Bus; readonly now: () => number }) => Promise<Store>;
 }
 
 /** One server process: it may die at any moment, and another one goes on with its store. */
@@ -39,26 +42,34 @@ export interface AgentNode {
 
 /** An agent on a store in memory, with a scripted model, a scripted runner and time in the test's hands. */
 export class AgentFixture {
-  readonly clock = new ManualClock();
+  readonly clock: ManualClock;
   readonly store: Store;
   readonly runner: ScriptedRunner;
   readonly person: Caller = { userId: 'ada', tokenId: 'token-person', scope: 'person' };
   readonly project = testProject;
   readonly session = { id: 'session-1' };
-  readonly bus = new LocalBus();
+  readonly bus: LocalBus;
   readonly #options: AgentFixtureOptions;
   #node: AgentNode | undefined;
   #nodes = 0;
 
-  constructor(options: AgentFixtureOptions) {
+  private constructor(
+    options: AgentFixtureOptions,
+    edges: { readonly store: Store; readonly bus: LocalBus; readonly clock: ManualClock },
+  ) {
     this.#options = options;
-    this.store = memoryStore({ bus: this.bus, now: this.clock.now });
+    this.clock = edges.clock;
+    this.bus = edges.bus;
+    this.store = edges.store;
     this.runner = new ScriptedRunner('ada', '/workspace', options.tools ?? {});
   }
 
   static async open(options: AgentFixtureOptions): Promise<AgentFixture> {
-    const fixture = new AgentFixture(options);
-    const { policy } = options;
+    const clock = new ManualClock();
+    const bus = new LocalBus();
+    const { policy, openStore = async (edges) => memoryStore(edges) } = options;
+    const store = await openStore({ bus, now: clock.now });
+    const fixture = new AgentFixture(options, { store, bus, clock });
     await fixture.store.write(function* (tx) {
       yield* tx.insert('projects', testProject);
       yield* tx.insert('sessions', {

@@ -3,6 +3,8 @@ import type { Store } from '@countersign/engine';
 /** A store as a process that may die sees it: after `kill` nothing is written any more, and nothing is answered. */
 export interface MortalStore extends Store {
   kill(): void;
+  /** Resolves when no unit is on its way to the database any more: it gives back what a dead process had locked. */
+  quiet(): Promise<void>;
   readonly isDead: boolean;
   /** How many units of writing were committed through it. */
   readonly commits: number;
@@ -13,6 +15,7 @@ export interface MortalStore extends Store {
 export function mortalStore(store: Store): MortalStore {
   let isDead = false;
   let commits = 0;
+  const underway = new Set<Promise<unknown>>();
   const never = new Promise<never>(() => {});
   const mortal: MortalStore = {
     onWrite: undefined,
@@ -25,19 +28,24 @@ export function mortalStore(store: Store): MortalStore {
     kill() {
       isDead = true;
     },
+    async quiet() {
+      await Promise.allSettled(underway);
+    },
     now: () => store.now(),
     async write(unit) {
       if (isDead) return never;
-      const value = await store
-        .write(function* (tx) {
-          const commit = commits + 1;
-          mortal.onWrite?.('before', commit);
-          if (isDead) throw new Error('died before the commit');
-          const done = yield* unit(tx);
-          commits = commit;
-          return done;
-        })
-        .catch((error: unknown) => (isDead ? never : Promise.reject(error)));
+      const written = store.write(function* (tx) {
+        const commit = commits + 1;
+        mortal.onWrite?.('before', commit);
+        if (isDead) throw new Error('died before the commit');
+        const done = yield* unit(tx);
+        commits = commit;
+        return done;
+      });
+      underway.add(written);
+      const value = await written
+        .catch((error: unknown) => (isDead ? never : Promise.reject(error)))
+        .finally(() => underway.delete(written));
       mortal.onWrite?.('after', commits);
       return isDead ? never : value;
     },

@@ -6,6 +6,8 @@ const saved = { ...process.env };
 beforeEach(() => {
   process.env.ANTHROPIC_API_KEY = 'from-the-environment';
   process.env.OPENAI_API_KEY = 'from-the-environment';
+  process.env.ANTHROPIC_BASE_URL = 'http://elsewhere.example/v1';
+  process.env.OPENAI_BASE_URL = 'http://elsewhere.example/v1';
 });
 afterEach(() => {
   process.env = { ...saved };
@@ -78,5 +80,32 @@ describe('models by name', () => {
     );
     expect(problem({ model: 'openai:gpt', modelKey: 'k' }, 'openai:gpt')).toBe('none');
     expect(problem({ model: 'manual', modelKey: 'k', modelUrl: url }, 'openai-compatible:x')).toBe('none');
+  });
+
+  it('[AG-1] sends the key to the provider itself, and asks OpenAI to keep nothing', async () => {
+    const sent: { url: string; headers: Headers; body: { model: string; store?: boolean } }[] = [];
+    const fetch: typeof globalThis.fetch = async (url, init) => {
+      sent.push({
+        url: String(url),
+        headers: new Headers(init?.headers),
+        body: JSON.parse(String(init?.body)),
+      });
+      return new Response('{}', { status: 401, headers: { 'content-type': 'application/json' } });
+    };
+    const models = createModels(
+      { model: 'manual', providerKeys: { anthropic: 'key-a', openai: 'key-o' } },
+      { fetch },
+    );
+    for (const name of ['anthropic:claude-x', 'openai:gpt-x']) {
+      const { signal } = new AbortController();
+      const answer = models.find(name).call({ messages: [{ role: 'user', text: 'x' }], tools: [], signal });
+      await expect(Array.fromAsync(answer)).rejects.toMatchObject({ passing: false });
+    }
+    expect(sent.map(({ url, body }) => [url, body.model, body.store])).toEqual([
+      ['https://api.anthropic.com/v1/messages', 'claude-x', undefined],
+      ['https://api.openai.com/v1/responses', 'gpt-x', false],
+    ]);
+    expect(sent[0]?.headers.get('x-api-key')).toBe('key-a');
+    expect(sent[1]?.headers.get('authorization')).toBe('Bearer key-o');
   });
 });

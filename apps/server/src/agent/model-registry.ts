@@ -15,10 +15,13 @@ export interface ModelSettings {
   readonly providerKeys?: { readonly anthropic?: string | undefined; readonly openai?: string | undefined };
 }
 
+/** Given, because the SDK would take another address, and send the key there, if the environment names one. */
+const addresses = { anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.openai.com/v1' };
+
 type Provider = 'anthropic' | 'openai' | 'openai-compatible';
 
 /** Finds models by `provider:model` (AG-1): Anthropic, OpenAI, any OpenAI-compatible URL, and `manual`. */
-export function createModels(settings: ModelSettings): Models {
+export function createModels(settings: ModelSettings, edges: { readonly fetch?: typeof fetch } = {}): Models {
   // It would print its warnings to the console.
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
   const made = new Map<string, Model>();
@@ -28,14 +31,14 @@ export function createModels(settings: ModelSettings): Models {
       if (name === manualModel.name) return manualModel;
       const known = made.get(name);
       if (known) return known;
-      const model = makeModel(name, settings);
+      const model = makeModel(name, settings, edges);
       made.set(name, model);
       return model;
     },
   };
 }
 
-function makeModel(name: string, settings: ModelSettings): Model {
+function makeModel(name: string, settings: ModelSettings, edges: { readonly fetch?: typeof fetch }): Model {
   const colon = name.indexOf(':');
   const provider = name.slice(0, Math.max(0, colon));
   const id = name.slice(colon + 1);
@@ -44,13 +47,20 @@ function makeModel(name: string, settings: ModelSettings): Model {
     case 'anthropic': {
       const apiKey = keyFor('anthropic', settings);
       if (apiKey === undefined) throw needs(name, 'an Anthropic key (modelKey, or ANTHROPIC_API_KEY)');
-      return new SdkModel(name, createAnthropic({ apiKey }).languageModel(id));
+      return new SdkModel(
+        name,
+        createAnthropic({ apiKey, baseURL: addresses.anthropic, ...edges }).languageModel(id),
+      );
     }
     case 'openai': {
       const apiKey = keyFor('openai', settings);
       if (apiKey === undefined) throw needs(name, 'an OpenAI key (modelKey, or OPENAI_API_KEY)');
       // Nothing of the conversation is kept there.
-      return new SdkModel(name, createOpenAI({ apiKey }).languageModel(id), { openai: { store: false } });
+      return new SdkModel(
+        name,
+        createOpenAI({ apiKey, baseURL: addresses.openai, ...edges }).languageModel(id),
+        { openai: { store: false } },
+      );
     }
     case 'openai-compatible': {
       const { modelUrl: baseURL } = settings;
@@ -61,6 +71,7 @@ function makeModel(name: string, settings: ModelSettings): Model {
         baseURL,
         includeUsage: true,
         ...(apiKey !== undefined && { apiKey }),
+        ...edges,
       });
       return new SdkModel(name, compatible.languageModel(id));
     }

@@ -1,5 +1,6 @@
 import { AgentFixture, type AgentNode, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
+import { DuplicateRow } from '../store.ts';
 import type { RunPoint } from './run-points.ts';
 
 /** Two calls in parallel, then one with an approval, then the answer: every kind of step. */
@@ -234,6 +235,28 @@ describe('leases', () => {
     await settle();
     expect(await agent.transcript()).toEqual(['user: Go.', 'assistant: The answer of the second.']);
     expect(await agent.run(runId)).toMatchObject({ status: 'completed', epoch: 2, step: 1 });
+  });
+
+  it('[AG-2] a call that a node thought dead records at the same moment is made once', async () => {
+    const model = script();
+    const agent = await AgentFixture.open({ model });
+    agent.node.die();
+    await agent.startNode({
+      prepare: ({ store }) => {
+        const { write } = store;
+        let collisions = 1;
+        // The first unit that records a call finds that another has done so just before its commit.
+        store.write = async (unit) => {
+          const value = await write.call(store, unit);
+          const isRecord =
+            typeof value === 'object' && value !== null && 'payload' in value && 'approval' in value;
+          if (isRecord && collisions-- > 0) throw new DuplicateRow('tool_executions');
+          return value as never;
+        };
+      },
+    });
+    const runId = await agent.say('Go.');
+    await expectWholeStory(agent, runId, model);
   });
 
   it('[AG-2] a run is renewed while it lasts, however long the person thinks', async () => {

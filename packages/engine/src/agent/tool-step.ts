@@ -7,7 +7,7 @@ import type { PolicyBook } from '../policy-book.ts';
 import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow } from '../rows.ts';
 import { orderOfStep } from '../step-order.ts';
-import type { Bus, Store } from '../store.ts';
+import { type Bus, DuplicateRow, type Store } from '../store.ts';
 import type { ToolExecutor } from '../tool-executor.ts';
 import { orAborted } from './abortable.ts';
 import { type HeldRun, RunLost } from './held-run.ts';
@@ -110,7 +110,12 @@ export class ToolStep {
 
   async #execute(call: StoredToolCall, excerpt: string): Promise<ToolOutcome> {
     const { executor, outcomes, atPoint } = this.#deps;
-    const { execution } = await executor.submit(this.#requestFor(call, excerpt));
+    const request = this.#requestFor(call, excerpt);
+    const { execution } = await executor.submit(request).catch((error: unknown) => {
+      // A node that was thought dead recorded the very same call at this moment: it is found now.
+      if (error instanceof DuplicateRow) return executor.submit(request);
+      throw error;
+    });
     await atPoint('tool.recorded');
     this.#state.begin(execution.id);
     // Whoever ended the run has cancelled the calls that it found. One recorded after that is ours to cancel.

@@ -1,0 +1,155 @@
+import type { Bus, Store } from '@countersign/engine';
+import {
+  AgentFixture,
+  ScriptedModel,
+  type TemporaryPostgres,
+  temporaryPostgres,
+  toolCall,
+} from '@countersign/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openPostgresStore, openSqliteStore } from '../store/index.ts';
+
+let postgres: TemporaryPostgres;
+beforeAll(async () => {
+  postgres = await temporaryPostgres();
+}, 60_000);
+afterAll(() => postgres.stop());
+
+const opened: AgentFixture[] = [];
+afterEach(closeAll);
+
+async function closeAll(): Promise<void> {
+  for (const agent of opened.splice(0)) {
+    await agent.node.runs.close();
+    agent.node.die();
+    await agent.node.store.quiet();
+    await agent.store.close();
+  }
+}
+
+type Edges = { readonly bus: Bus; readonly now: () => number };
+const databases: readonly [string, (edges: Edges) => Promise<Store>][] = [
+  ['SQLite', ({ bus, now }) => openSqliteStore({ path: ':memory:', bus, now })],
+  [
+    'PostgreSQL',
+    async ({ bus, now }) => openPostgresStore({ url: await postgres.createDatabase(), bus, now }),
+  ],
+];
+
+const script = () =>
+  new ScriptedModel([
+    // Eight at once: their results come at the same time, and each is one message with a place of its own.
+    [
+      'I look.',
+      ...Array.from({ length: 8 }, (_, i) => toolCall('read_file', { path: `${i}.md` }, `call_${i}`)),
+    ],
+    [toolCall('write_file', { path: 'c.md', content: 'x' })],
+    ['It is ', 'done.', { type: 'usage', inputTokens: 7, outputTokens: 2 }],
+  ]);
+
+describe.each(databases)('the agent on %s', (_, openStore) => {
+  async function open(model: ScriptedModel): Promise<AgentFixture> {
+    const agent = await AgentFixture.open({ model, openStore });
+    opened.push(agent);
+    return agent;
+  }
+
+  const wholeStory = [
+    'user: Go.',
+    'assistant: I look.',
+    ...Array.from({ length: 8 }, () => 'tool: success'),
+    'assistant: ',
+    'tool: success',
+    'assistant: It is done.',
+  ];
+
+  it('[AG-1] tells the whole story', async () => {
+    const agent = await open(script());
+    const runId = await agent.say('Go.');
+    await agent.node.runs.whenIdle();
+    expect(await agent.transcript()).toEqual(wholeStory);
+    expect(await agent.run(runId)).toMatchObject({ status: 'completed', step: 3, input_tokens: 7 });
+    expect(agent.node.errors).toEqual([]);
+    const stored = (await agent.messages())[1];
+    expect(stored?.tool_calls).toMatchObject(
+      Array.from({ length: 8 }, () => ({ tool_id: expect.any(String) })),
+    );
+  });
+
+  it('[AG-3] of several messages at once, one starts a run', async () => {
+    const agent = await open(script());
+    const { person: caller, project, session } = agent;
+    const started = await Promise.allSettled(
+      Array.from({ length: 8 }, () => agent.node.runs.start({ caller, project, session, content: 'Go.' })),
+    );
+    const refused = started.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
+    expect(refused).toEqual(Array.from({ length: 7 }, () => 'RUN_ACTIVE'));
+    await agent.node.runs.whenIdle();
+    expect(await agent.transcript()).toEqual(wholeStory);
+  });
+
+  it('[AG-2] survives a crash before or after any commit', { timeout: 120_000 }, async () => {
+    for (let at = 2; at <= 30; at += 1) {
+      await closeAll();
+      const model = script();
+      const agent = await open(model);
+      const { node } = agent;
+      const moment = at % 2 === 0 ? 'before' : 'after';
+      const died = new Promise<void>((resolve) => {
+        node.store.onWrite = (when, commit) => {
+          if (when !== moment || commit !== at || node.store.isDead) return;
+          node.die();
+          resolve();
+        };
+      });
+      const { person: caller, project, session } = agent;
+      const going = node.runs
+        .start({ caller, project, session, content: 'Go.' })
+        .then(() => node.runs.whenIdle());
+      await Promise.race([died, going]);
+      await node.store.quiet();
+      await agent.startNode({ isOnlyNode: true });
+      if ((await agent.messages()).length === 0) continue; // the message itself was not stored
+      await agent.node.runs.whenIdle();
+      expect(agent.node.errors, `died ${moment} commit ${at}`).toEqual([]);
+      expect(await agent.transcript(), `died ${moment} commit ${at}`).toEqual(wholeStory);
+      const executed = agent.runner.executed.map(({ toolId }) => toolId);
+      expect(new Set(executed).size, 'no call was made twice').toBe(9);
+      expect(executed).toHaveLength(9);
+      expect(agent.node.errors).toEqual([]);
+    }
+  });
+
+  it('[AG-2] of several nodes that look for orphans at once, one has each', async () => {
+    const agent = await open(script());
+    const runs = await agent.store.write(function* (tx) {
+      const ids: string[] = [];
+      for (let i = 0; i < 12; i++) {
+        const id = `run-${i}`;
+        ids.push(id);
+        yield* tx.insert('runs', {
+          id,
+          user_id: 'ada',
+          project_id: 'project-1',
+          session_id: 'session-1',
+          model: 'gone',
+          status: 'running',
+          step: 0,
+          epoch: 1,
+          lease_owner: 'dead',
+          lease_until: 1,
+          input_tokens: 0,
+          output_tokens: 0,
+          error: null,
+          created_at: agent.clock.now(),
+          ended_at: null,
+        });
+      }
+      return ids;
+    });
+    const nodes = await Promise.all(Array.from({ length: 4 }, () => agent.startNode({ withRunner: false })));
+    await Promise.all(nodes.map(({ runs: held }) => held.whenIdle()));
+    for (const id of runs) expect(await agent.run(id)).toMatchObject({ epoch: 2, status: 'failed' });
+    for (const node of nodes) expect(node.errors).toEqual([]);
+  });
+});
