@@ -145,13 +145,27 @@ export const settings = {
     .string()
     .min(1)
     .optional()
-    .describe("The provider's key, where its own variable (ANTHROPIC_API_KEY, OPENAI_API_KEY) is not used."),
+    .describe('A key for the provider of model, or for modelUrl; it is sent nowhere else.'),
+  anthropicKey: z.string().min(1).optional().describe('For models named anthropic:…'),
+  openaiKey: z.string().min(1).optional().describe('For models named openai:…'),
 } as const;
+
+/** Variables that other programs have the names of. */
+const usualNames: Partial<Record<string, string>> = {
+  anthropicKey: 'ANTHROPIC_API_KEY',
+  openaiKey: 'OPENAI_API_KEY',
+};
 
 type Settings = typeof settings;
 export type SettingName = keyof Settings;
 export const settingNames = Object.keys(settings) as readonly SettingName[];
-export const secretSettings: ReadonlySet<SettingName> = new Set(['authSecret', 'metricsToken', 'modelKey']);
+export const secretSettings: ReadonlySet<SettingName> = new Set([
+  'authSecret',
+  'metricsToken',
+  'modelKey',
+  'anthropicKey',
+  'openaiKey',
+]);
 
 /** The whole configuration, valid as a whole. */
 export type ServerConfig = {
@@ -159,7 +173,7 @@ export type ServerConfig = {
 } & { readonly database: string };
 
 export const environmentName = (name: SettingName): string =>
-  `COUNTERSIGN_${name.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase()}`;
+  usualNames[name] ?? `COUNTERSIGN_${name.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase()}`;
 
 export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;

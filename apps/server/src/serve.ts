@@ -5,8 +5,9 @@ import { type Bus, Engine, type Store, systemClock } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { startAgent } from './agent/index.ts';
 import { SignInCodes } from './auth/sign-in-codes.ts';
-import { dataFolder, isLoopback, type ServerConfig } from './config.ts';
+import { dataFolder, isLoopback, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
 import type { Runs } from './http/runs.ts';
 import { CallLog } from './observability/call-log.ts';
@@ -33,7 +34,7 @@ export interface AgentParts {
 
 export interface ServeOptions {
   readonly logger?: Logger;
-  /** Makes the agent; `close` is awaited before the engine is closed. Without it messages are refused. */
+  /** Makes another agent than the configured one; `close` is awaited before the engine is closed. */
   readonly agent?: (parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>;
   /** Further routes: the web page, MCP. */
   readonly extend?: (app: FastifyInstance, parts: AgentParts) => void | Promise<void>;
@@ -58,7 +59,9 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     logger.error({ err: error }, 'something failed behind nobody’s request');
   const secret = secretOf(config);
   const masker = new SecretMasker({
-    known: [config.authSecret, config.metricsToken, config.modelKey].filter((known) => known !== undefined),
+    known: [...secretSettings]
+      .map((name) => config[name] as string | undefined)
+      .filter((known) => known !== undefined),
     digest: keyedDigest(secret),
   });
   const metrics = new Metrics();
@@ -82,7 +85,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   try {
     await engine.start();
     stopSweeping = sweepRegularly(store, config, onError);
-    agent = await options.agent?.(parts);
+    agent = await (options.agent ?? configuredAgent)(parts);
     const signInCodes = new SignInCodes();
     app = await createServer({
       engine,
@@ -111,6 +114,19 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     await close();
     throw error;
   }
+}
+
+/** The agent with the model of the configuration (AG-1). It takes up the runs that were under way. */
+function configuredAgent({ engine, store, bus, config, logger }: AgentParts) {
+  const { model, modelUrl, modelKey, anthropicKey, openaiKey } = config;
+  return startAgent({
+    engine,
+    store,
+    bus,
+    settings: { model, modelUrl, modelKey, providerKeys: { anthropic: anthropicKey, openai: openaiKey } },
+    isOnlyNode: !isPostgres(config.database),
+    onError: (error) => logger.error({ err: error }, 'the agent failed'),
+  });
 }
 
 /** Requests that run may finish, for a while; then their connections are ended. */

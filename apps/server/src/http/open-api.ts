@@ -18,7 +18,8 @@ type Json = Record<string, unknown>;
 export function openApiDocument(): Json {
   const schemas: Record<string, Json> = { Error: schemaOf(errorBodySchema, 'output') };
   for (const name of eventNames) schemas[`event.${name}`] = schemaOf(eventSchemas[name], 'output');
-  for (const [name, tool] of Object.entries(catalogue)) {
+  for (const tool of catalogue) {
+    const { name } = tool;
     schemas[`tool.${name}.parameters`] = parametersJsonSchema(tool);
     schemas[`tool.${name}.result`] = schemaOf(resultSchemaOf(tool), 'output');
   }

@@ -23,15 +23,14 @@ export class ScriptedRunner {
   readonly previewed: string[] = [];
   readonly #options: ScriptedRunnerOptions;
   readonly #stream: TestStream;
-  readonly #work: Promise<void>[] = [];
 
   private constructor(options: ScriptedRunnerOptions, stream: TestStream) {
     this.#options = options;
     this.#stream = stream;
     stream.onEvent(({ event, data }) => {
-      if (event === 'tool.execution_signal') this.#work.push(this.#execute(data as Signal));
+      if (event === 'tool.execution_signal') void this.#execute(data as Signal);
       if (event === 'tool.approval_request' || event === 'approval.updated') {
-        this.#work.push(this.#preview(data as ApprovalRequest));
+        void this.#preview(data as ApprovalRequest);
       }
     });
   }
@@ -47,6 +46,16 @@ export class ScriptedRunner {
 
   get stream(): TestStream {
     return this.#stream;
+  }
+
+  /** The signal that `act` brings about. */
+  async nextSignal(act: () => Promise<unknown>): Promise<Signal> {
+    const known = new Set(this.#stream.events);
+    await act();
+    const found = await this.#stream.until(
+      (event) => event.event === 'tool.execution_signal' && !known.has(event),
+    );
+    return found.data as Signal;
   }
 
   close(): void {
@@ -82,9 +91,10 @@ export class ScriptedRunner {
     if (answer.status === 200) this.previewed.push(approval_id);
   }
 
+  /** Resolves with status 0 when the server has gone away meanwhile. */
   post(path: string, body: object): Promise<{ status: number; body: unknown }> {
     const { address, token } = this.#options;
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const sent = request(
         address + path,
         { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } },
@@ -96,7 +106,7 @@ export class ScriptedRunner {
           response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }));
         },
       );
-      sent.on('error', reject).end(JSON.stringify(body));
+      sent.on('error', () => resolve({ status: 0, body: undefined })).end(JSON.stringify(body));
     });
   }
 }

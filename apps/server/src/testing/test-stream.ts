@@ -66,6 +66,15 @@ export class TestStream {
     }
   }
 
+  /** Stops reading; the sender's buffers fill up. */
+  pause(): void {
+    this.#response.pause();
+  }
+
+  resume(): void {
+    this.#response.resume();
+  }
+
   close(): void {
     this.#response.destroy();
   }
