@@ -45,7 +45,8 @@ export class DatabaseReading implements Reading {
         .where('id', '=', slot.text('id'));
       return locking ? query.forUpdate() : query;
     });
-    return (yield* this.rows<Tables[K]>(statement, { id }))[0];
+    const { rows } = (yield this.statements.step(statement, { id })) as StepResult;
+    return rows[0] as Tables[K] | undefined;
   }
 
   *peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined> {

@@ -12,7 +12,7 @@ import {
 } from '@countersign/engine';
 import { type CounterRow, columnsOf } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
-import type { Statements } from './statements.ts';
+import type { Statements, StepResult } from './statements.ts';
 
 /** Rows that one statement inserts at most: each number of rows is a statement of its own. */
 const rowsAtOnce = 16;
@@ -37,7 +37,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .values(values as never)
         .onConflict((conflict) => conflict.doNothing());
     });
-    const changes = yield* this.changes(statement, row as never);
+    const { changes } = (yield this.statements.step(statement, row as never)) as StepResult;
     if (changes === 0) throw new DuplicateRow(`${table} has a row with the key of ${row.id} already`);
   }
 
@@ -51,7 +51,8 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .set(values as never)
         .where('id', '=', slot.text('which'));
     });
-    return (yield* this.changes(statement, { ...patch, which: id })) > 0;
+    const { changes } = (yield this.statements.step(statement, { ...patch, which: id })) as StepResult;
+    return changes > 0;
   }
 
   *countGrantUse(grantId: string): Unit<void> {
@@ -125,24 +126,13 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
 
   *#append(table: 'events' | 'audit', rows: readonly (StoredEvent | AuditRow)[]): Unit<void> {
     for (let start = 0; start < rows.length; start += rowsAtOnce) {
-      const some = rows.slice(start, start + rowsAtOnce);
-      const columns = Object.keys(columnsOf[table]);
-      const statement = this.statements.prepare(`append:${table}:${some.length}`, {}, (db, slot) =>
-        db
-          .insertInto(table as 'events')
-          .values(
-            some.map((_, place) =>
-              Object.fromEntries(
-                columns.map((column) => [column, slot.column(table, column, `${column}${place}`)]),
-              ),
-            ) as never,
-          ),
-      );
-      const values: Record<string, unknown> = {};
-      some.forEach((row, place) => {
-        for (const column of columns) values[`${column}${place}`] = row[column as keyof typeof row];
+      const some = rows.length <= rowsAtOnce ? rows : rows.slice(start, start + rowsAtOnce);
+      const statement = this.statements.prepare(`append:${table}:${some.length}`, {}, (db, slot) => {
+        const columns = Object.keys(columnsOf[table]);
+        const row = Object.fromEntries(columns.map((column) => [column, slot.column(table, column)]));
+        return db.insertInto(table as 'events').values(some.map(() => row) as never);
       });
-      yield* this.blindly(statement, values);
+      yield { ...this.statements.stepOfRows(statement, some as never), blind: true };
     }
   }
 

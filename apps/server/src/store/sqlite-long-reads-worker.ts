@@ -16,10 +16,11 @@ parentPort?.on('message', ({ id, sql, values }: Question) => {
     let statement = prepared.get(sql);
     if (statement === undefined) {
       statement = database.prepare(sql);
+      statement.setReturnArrays(true);
       prepared.set(sql, statement);
     }
-    // Rows have a null prototype, which a message does not keep anyway.
-    parentPort?.postMessage({ id, rows: statement.all(...values).map((row) => ({ ...row })) });
+    const columns = statement.columns().map(({ name }) => name);
+    parentPort?.postMessage({ id, columns, rows: statement.all(...values) });
   } catch (error) {
     parentPort?.postMessage({ id, problem: error instanceof Error ? error.message : String(error) });
   }

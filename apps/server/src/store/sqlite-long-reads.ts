@@ -1,8 +1,9 @@
 import { Worker } from 'node:worker_threads';
-import { fromSqlite, type Step, type StepResult } from './statements.ts';
+import { SqliteRows } from './sqlite-rows.ts';
+import type { Step, StepResult } from './statements.ts';
 
 type Answer =
-  | { readonly id: number; readonly rows: readonly Record<string, unknown>[] }
+  | { readonly id: number; readonly columns: readonly string[]; readonly rows: readonly (readonly unknown[])[] }
   | { readonly id: number; readonly problem: string };
 
 interface Waiting {
@@ -57,8 +58,8 @@ export class SqliteLongReads {
       waiting.reject(new Error(answer.problem));
       return;
     }
-    const { statement } = waiting.step;
-    waiting.resolve({ rows: answer.rows.map((row) => fromSqlite(row, statement)), changes: 0 });
+    const rows = new SqliteRows(answer.columns, waiting.step.statement);
+    waiting.resolve({ rows: answer.rows.map((cells) => rows.read(cells)), changes: 0 });
   }
 
   #lost(error: Error): void {

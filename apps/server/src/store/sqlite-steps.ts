@@ -1,11 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Unit } from '@countersign/engine';
-import { fromSqlite, type Statement, type Step, type StepResult } from './statements.ts';
+import { SqliteRows } from './sqlite-rows.ts';
+import type { Statement, Step, StepResult } from './statements.ts';
 
 interface Prepared {
   readonly sqlite: StatementSync;
-  readonly reader: boolean;
+  /** Undefined for a statement that answers with no rows. */
+  readonly rows: SqliteRows | undefined;
 }
+
+const noRows: StepResult['rows'] = [];
 
 /** Runs units on SQLite, each to its end without leaving the call. Statements are prepared once. */
 export class SqliteSteps {
@@ -50,17 +54,22 @@ export class SqliteSteps {
   }
 
   run({ statement, values }: Step): StepResult {
-    let prepared = this.#prepared.get(statement);
-    if (prepared === undefined) {
-      const sqlite = this.#database.prepare(statement.sql);
-      prepared = { sqlite, reader: sqlite.columns().length > 0 };
-      this.#prepared.set(statement, prepared);
+    const { sqlite, rows } = this.#prepared.get(statement) ?? this.#prepare(statement);
+    if (rows === undefined) {
+      const { changes } = sqlite.run(...(values as never[]));
+      return { rows: noRows, changes: Number(changes) };
     }
-    if (!prepared.reader) {
-      const { changes } = prepared.sqlite.run(...(values as never[]));
-      return { rows: [], changes: Number(changes) };
-    }
-    const rows = prepared.sqlite.all(...(values as never[]));
-    return { rows: rows.map((row) => fromSqlite(row, statement)), changes: 0 };
+    const found = sqlite.all(...(values as never[])) as unknown as readonly (readonly unknown[])[];
+    return { rows: found.map((cells) => rows.read(cells)), changes: 0 };
+  }
+
+  #prepare(statement: Statement): Prepared {
+    const sqlite = this.#database.prepare(statement.sql);
+    const columns = sqlite.columns().map(({ name }) => name);
+    sqlite.setReturnArrays(true);
+    const rows = columns.length === 0 ? undefined : new SqliteRows(columns, statement);
+    const prepared = { sqlite, rows };
+    this.#prepared.set(statement, prepared);
+    return prepared;
   }
 }

@@ -94,12 +94,26 @@ export class Statements {
   }
 
   step(statement: Statement, values: Readonly<Record<string, unknown>>): Step {
-    return {
-      statement,
-      values: statement.slots.map((slot) =>
-        slot instanceof Slot ? toStored(values[slot.name], slot, this.dialect) : (slot as Stored),
-      ),
-    };
+    const { slots } = statement;
+    const bound = new Array<Stored>(slots.length);
+    for (let place = 0; place < slots.length; place += 1) {
+      const slot = slots[place];
+      bound[place] =
+        slot instanceof Slot ? toStored(values[slot.name], slot, this.dialect) : (slot as Stored);
+    }
+    return { statement, values: bound };
+  }
+
+  /** The same for several rows, where a statement has a slot for each column of each row, in that order. */
+  stepOfRows(statement: Statement, rows: readonly Readonly<Record<string, unknown>>[]): Step {
+    const slots = statement.slots as readonly Slot[];
+    const columns = slots.length / rows.length;
+    const bound = new Array<Stored>(slots.length);
+    for (let place = 0; place < slots.length; place += 1) {
+      const slot = slots[place] as Slot;
+      bound[place] = toStored(rows[Math.floor(place / columns)]?.[slot.name], slot, this.dialect);
+    }
+    return { statement, values: bound };
   }
 }
 
@@ -129,16 +143,4 @@ function toStored(value: unknown, slot: Slot, dialect: Dialect): Stored {
       // PostgreSQL cannot keep a NUL in a text; its picture says that there was one.
       return (value as string).includes('\0') ? (value as string).replaceAll('\0', '␀') : (value as string);
   }
-}
-
-/** A row as the engine knows it, from what SQLite gives. */
-export function fromSqlite(row: Record<string, unknown>, { parsed }: Statement): Record<string, unknown> {
-  // Rows have a null prototype; spreading makes them ordinary objects, which compare equal to others.
-  const value = { ...row };
-  for (const [column, kind] of parsed) {
-    const stored = value[column];
-    if (stored === null || stored === undefined) continue;
-    value[column] = kind === 'boolean' ? stored === 1 : JSON.parse(stored as string);
-  }
-  return value;
 }
