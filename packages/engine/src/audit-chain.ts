@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from './digests.ts';
 import type { AuditRow } from './rows.ts';
 
@@ -8,7 +8,5 @@ export const auditGenesis = '0'.repeat(64);
 /** The hash of an audit row: over its content and the hash of the row before it (DA-4). */
 export function auditHash(row: Omit<AuditRow, 'hash'>): string {
   const { previous_hash, user_id, seq, at, action, subject, data } = row;
-  return createHash('sha256')
-    .update(canonicalJson([previous_hash, user_id, seq, at, action, subject, data]))
-    .digest('hex');
+  return hash('sha256', canonicalJson([previous_hash, user_id, seq, at, action, subject, data]));
 }

@@ -12,7 +12,12 @@ import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject } from './ro
 
 type Omittable = 'tool_params' | 'preview' | 'result';
 
-const isoTime = (at: number): string => new Date(at).toISOString();
+/** The same moment is written into several events. */
+let lastTime = { at: Number.NaN, text: '' };
+function isoTime(at: number): string {
+  if (lastTime.at !== at) lastTime = { at, text: new Date(at).toISOString() };
+  return lastTime.text;
+}
 const placeOf = (row: { project_id: string; session_id: string }) => ({
   project_id: row.project_id,
   session_id: row.session_id,
@@ -258,6 +263,7 @@ const isEnded = (status: ExecutionStatus): boolean =>
 /** Leaves out the largest parts until the event fits, and says which. */
 function fit(event: CountersignEvent): CountersignEvent {
   const data = event.data as Record<string, unknown>;
+  if (atMost(data, surelySmall) > 0) return event;
   const omitted: Omittable[] = [];
   for (const part of ['result', 'preview', 'tool_params'] as const) {
     if (byteLength(data) <= maxEventBytes - 512) break;
@@ -270,3 +276,18 @@ function fit(event: CountersignEvent): CountersignEvent {
 }
 
 const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** A UTF-16 unit becomes at most six bytes of JSON. */
+const surelySmall = (maxEventBytes - 512) / 6;
+
+/** What is left of so many characters after a value's JSON, at least; nothing or less when it may not fit. */
+function atMost(value: unknown, characters: number): number {
+  if (typeof value === 'string') return characters - value.length - 2;
+  if (typeof value !== 'object' || value === null) return characters - 25;
+  let left = characters - 2;
+  for (const key in value) {
+    left = atMost((value as Record<string, unknown>)[key], left - key.length - 4);
+    if (left <= 0) break;
+  }
+  return left;
+}

@@ -19,9 +19,14 @@ export class Outcomes {
     });
   }
 
-  /** Resolves when the call is in a final state, also when it was before or another node settles it. */
+  /** Resolves when the call ends from here on, here or on another node. */
   wait(toolId: string): Promise<ToolOutcome> {
     return this.#waiting.wait(toolId);
+  }
+
+  /** Nobody waits for this call any more. */
+  forget(toolId: string): void {
+    this.#waiting.forget(toolId);
   }
 
   /** The same for a call that may have ended before we began to wait. */

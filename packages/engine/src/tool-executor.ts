@@ -40,20 +40,31 @@ export class ToolExecutor {
 
   /** Resolves with the final state, whenever that is: the rows, not this promise, carry the call. */
   async executeTool(request: CallRequest): Promise<ToolOutcome> {
-    const { execution, payload } = await this.submit(request);
-    if (isFinal(execution.status))
-      return outcomeOf(execution, payload.result, undefined, payload) as ToolOutcome;
-    return this.#deps.outcomes.of(execution.id);
+    const { outcomes, store } = this.#deps;
+    // Who waits before the commit need not look afterwards whether the call has ended meanwhile.
+    const id = newId(store.now());
+    const outcome = outcomes.wait(id);
+    let waits = false;
+    try {
+      const { execution, payload } = await this.submit(request, id);
+      if (isFinal(execution.status))
+        return outcomeOf(execution, payload.result, undefined, payload) as ToolOutcome;
+      waits = execution.id === id;
+      return await (waits ? outcome : outcomes.of(execution.id));
+    } finally {
+      if (!waits) outcomes.forget(id);
+    }
   }
 
-  /** Records the call and sets it going; resolves once that is committed. */
+  /** Records the call and sets it going; resolves once that is committed. `id` is for a call that is new. */
   async submit(
     request: CallRequest,
+    id: string = newId(this.#deps.store.now()),
   ): Promise<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
     const { store, policies, approvals, dispatcher } = this.#deps;
     const policy = await policies.policyFor(request.userId, request.project.workspace);
     const decision = policy.decide(request.toolName, request.toolParams);
-    const recorded = await store.write((tx) => this.#record(tx, request, decision));
+    const recorded = await store.write((tx) => this.#record(tx, request, decision, id));
     if (recorded.approval) approvals.watch(recorded.approval);
     else dispatcher.signalled(recorded.execution);
     return recorded;
@@ -63,6 +74,7 @@ export class ToolExecutor {
     tx: Transaction,
     request: CallRequest,
     decision: Decision,
+    id: string,
   ): Unit<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
     const known =
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
@@ -72,7 +84,7 @@ export class ToolExecutor {
     }
     const now = this.#deps.store.now();
     const fate = yield* this.#decideFate(tx, request, decision, now);
-    const execution = this.#newExecution(request, decision, fate, now);
+    const execution = this.#newExecution(id, request, decision, fate, now);
     // The parameters that run are those that were decided on: with the defaults of the tool's schema.
     const params = (decision.call?.params ?? request.toolParams) as JsonObject;
     const payload: PayloadRow = {
@@ -161,6 +173,7 @@ export class ToolExecutor {
   }
 
   #newExecution(
+    id: string,
     request: CallRequest,
     { assessed, verdict }: Decision,
     fate: Fate,
@@ -173,7 +186,7 @@ export class ToolExecutor {
         ? this.#deps.dispatcher.runnerFor(request.userId, workspace, null)
         : undefined;
     return {
-      id: newId(now),
+      id,
       user_id: request.userId,
       project_id: request.project.id,
       session_id: request.sessionId,

@@ -21,6 +21,11 @@ export class Waiters<T> {
     for (const resolve of waiting) resolve(value);
   }
 
+  /** Those who wait for this key are not answered. */
+  forget(key: string): void {
+    this.#waiting.delete(key);
+  }
+
   has(key: string): boolean {
     return this.#waiting.has(key);
   }
