@@ -237,6 +237,41 @@ describe('leases', () => {
     expect(await agent.run(runId)).toMatchObject({ status: 'completed', epoch: 2, step: 1 });
   });
 
+  it('[AG-2] a stale epoch stores nothing, also while the run is still going on elsewhere', async () => {
+    let wakeUp = () => {};
+    const sleep = new Promise<void>((resolve) => {
+      wakeUp = resolve;
+    });
+    const model = new ScriptedModel([
+      {
+        attempts: [
+          [() => sleep, 'Of the first.'],
+          ['Of the', hangs],
+        ],
+      },
+    ]);
+    const agent = await AgentFixture.open({ model });
+    const runId = await agent.say('Go.');
+    const { store } = agent.node;
+    const { write } = store;
+    store.write = () => Promise.reject(new Error('the network is down'));
+    await agent.startNode();
+    await waitForTakeover(agent);
+    store.write = write;
+    wakeUp();
+    await settle();
+    expect(await agent.run(runId)).toMatchObject({
+      status: 'running',
+      epoch: 2,
+      step: 0,
+      lease_owner: 'node-2',
+    });
+    expect((await agent.messages()).map(({ content, complete }) => [content, complete])).toEqual([
+      ['Go.', true],
+      ['', false],
+    ]);
+  });
+
   it('[AG-2] a call that a node thought dead records at the same moment is made once', async () => {
     const model = script();
     const agent = await AgentFixture.open({ model });

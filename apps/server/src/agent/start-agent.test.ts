@@ -1,0 +1,37 @@
+import { Engine, systemClock } from '@countersign/engine';
+import { SecretMasker } from '@countersign/policy';
+import { LocalBus, memoryStore, projectRow, sessionRow } from '@countersign/testing';
+import { expect, it } from 'vitest';
+import { startAgent } from './start-agent.ts';
+
+it('[AG-1] without any setting, the manual model answers', async () => {
+  const bus = new LocalBus();
+  const store = memoryStore({ bus });
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const masker = new SecretMasker({ digest: () => 'x' });
+  const engine = new Engine({ store, bus, clock: systemClock, masker, onError });
+  const project = projectRow();
+  const session = sessionRow();
+  await store.write(function* (tx) {
+    yield* tx.insert('projects', project);
+    yield* tx.insert('sessions', session);
+  });
+  await engine.start();
+  const { runs, close } = await startAgent({
+    engine,
+    store,
+    bus,
+    settings: { model: 'manual' },
+    isOnlyNode: true,
+    budget: { steps: 3 },
+    onError,
+  });
+  const caller = { userId: project.user_id };
+  const { run_id } = await runs.start({ caller, project, session, content: 'Hello' });
+  await runs.whenIdle();
+  expect(await runs.get(caller, run_id)).toMatchObject({ status: 'completed', model: 'manual', step: 1 });
+  await close();
+  engine.close();
+  expect(errors).toEqual([]);
+});
