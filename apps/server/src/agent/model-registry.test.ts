@@ -99,7 +99,10 @@ describe('models by name', () => {
     for (const name of ['anthropic:claude-x', 'openai:gpt-x']) {
       const { signal } = new AbortController();
       const answer = models.find(name).call({ messages: [{ role: 'user', text: 'x' }], tools: [], signal });
-      await expect(Array.fromAsync(answer)).rejects.toMatchObject({ passing: false });
+      const reading = (async () => {
+        for await (const _ of answer);
+      })();
+      await expect(reading).rejects.toMatchObject({ passing: false });
     }
     expect(sent.map(({ url, body }) => [url, body.model, body.store])).toEqual([
       ['https://api.anthropic.com/v1/messages', 'claude-x', undefined],
