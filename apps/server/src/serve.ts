@@ -46,6 +46,7 @@ export interface RunningServer {
   readonly app: FastifyInstance;
   readonly engine: Engine;
   readonly store: Store;
+  readonly bus: Bus;
   /** A link that signs the local person in: once, within 60 s. Only where the server is on loopback. */
   signInLink(): string | undefined;
   /** Stops accepting, ends the streams, lets requests finish, and settles nothing that is not settled. */
@@ -106,6 +107,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       app,
       engine,
       store,
+      bus,
       signInLink: () =>
         isLoopback(config.host) ? `${address}/#sign-in=${signInCodes.create(config.user)}` : undefined,
       close: () => (closing ??= close()),

@@ -35,6 +35,7 @@ export class TestServer {
   readonly running: RunningServer;
   readonly #folder: string;
   readonly #open: { close(): void }[] = [];
+  readonly #runners: ScriptedRunner[] = [];
 
   private constructor(running: RunningServer, folder: string) {
     this.running = running;
@@ -129,6 +130,13 @@ export class TestServer {
     return stream;
   }
 
+  /** Resolves once a scripted runner has begun with a call. */
+  async untilExecuting(): Promise<void> {
+    await Promise.all(
+      this.#runners.map((runner) => runner.stream.until(({ event }) => event === 'tool.execution_signal')),
+    );
+  }
+
   async runner(person: Person, script: Partial<ScriptedRunnerOptions> = {}): Promise<ScriptedRunner> {
     const { projectId, tokens } = person;
     const runner = await ScriptedRunner.connect({
@@ -140,6 +148,7 @@ export class TestServer {
       ...script,
     });
     this.#open.push(runner);
+    this.#runners.push(runner);
     return runner;
   }
 }

@@ -1,0 +1,442 @@
+import { newId } from '@countersign/engine';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ScriptedRunner } from '../testing/scripted-runner.ts';
+import { type Person, someDigest, TestServer } from '../testing/test-server.ts';
+
+let server: TestServer;
+let runner: ScriptedRunner;
+let ada: Person;
+let report: (params: Record<string, unknown>) => object;
+
+beforeAll(async () => {
+  server = await TestServer.start({ executeWaitMs: 5_000 });
+  ada = await server.person('ada');
+  runner = await server.runner(ada, { execute: ({ tool_params }) => report(tool_params) });
+});
+afterAll(() => server.close());
+
+const as = (token = ada.tokens.person) => ({
+  get: async (path: string) => (await server.send('GET', path, { token })).body,
+  post: (path: string, body: object = {}) => server.send('POST', path, { token, body }),
+  put: (path: string, body: object) => server.send('PUT', path, { token, body }),
+  delete: (path: string) => server.send('DELETE', path, { token }),
+});
+const execute = (tool_name: string, tool_params: object, session_id: string | undefined = ada.sessionId) =>
+  as().post('/my/tools/execute', { tool_name, tool_params, ...(session_id !== undefined && { session_id }) });
+const endOf = (toolId: string) =>
+  runner.stream.until(
+    ({ event, data }) => event === 'tool.result' && (data as { tool_id: string }).tool_id === toolId,
+  );
+const completed = () => ({ status: 'completed', result: { success: true }, execution_time_ms: 7 });
+const changed = (path: string) => ({
+  status: 'completed',
+  result: { success: true, path, size: 1, changed_files: [{ path, operation: 'modified' }] },
+});
+
+describe('[RE-2] executing', () => {
+  it('answers with the result when it comes soon', async () => {
+    report = () => ({
+      status: 'completed',
+      result: { success: true, content: 'hello' },
+      execution_time_ms: 4,
+    });
+    const { body } = await execute('read_file', { path: 'a.md' });
+    expect(body).toEqual({
+      success: true,
+      tool_id: expect.any(String),
+      session_id: ada.sessionId,
+      approval_id: null,
+      status: 'completed',
+      result: { success: true, content: 'hello' },
+      error: null,
+    });
+  });
+
+  it('answers with what went wrong in the tool, as a call that was taken', async () => {
+    report = () => ({ status: 'failed', error: { code: 'FILE_NOT_FOUND', message: 'no such file' } });
+    const { status, body } = await execute('read_file', { path: 'a.md' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: 'failed',
+      error: { code: 'FILE_NOT_FOUND', message: 'no such file' },
+    });
+  });
+
+  it.each([
+    ['su', { command: 'su', args: [] }, 403, 'COMMAND_NOT_ALLOWED'],
+    ['a bad parameter', { command: 'ls', args: 'x' }, 400, 'INVALID_PARAMS'],
+  ])('[EX-1] records %s that is refused, and names the record', async (_what, params, status, code) => {
+    const answered = await execute('execute_command', params);
+    expect([answered.status, answered.body.code]).toEqual([status, code]);
+    const { execution } = await as().get(`/my/tools/${answered.body.tool_id}`);
+    expect(execution).toMatchObject({ status: 'failed', approval_id: null, error: { code } });
+  });
+
+  it('needs a session where there is more than one project', async () => {
+    report = completed;
+    const two = await server.person('two');
+    const token = two.tokens.person;
+    const call = { tool_name: 'read_file', tool_params: { path: 'a.md' } };
+    const alone = await as(token).post('/my/tools/execute', call);
+    expect(alone.body.session_id).not.toBe(two.sessionId);
+    await as(token).post('/my/projects', { name: 'second' });
+    const refused = await as(token).post('/my/tools/execute', call);
+    expect([refused.status, refused.body.code]).toEqual([400, 'PROJECT_REQUIRED']);
+  });
+
+  it("[RE-3] does not take another person's session", async () => {
+    const other = await server.person(`other-${newId()}`);
+    expect((await execute('read_file', { path: 'a.md' }, other.sessionId)).status).toBe(404);
+  });
+});
+
+describe('[AP-2] deciding', () => {
+  const ask = async (path: string) => (await execute('write_file', { path, content: 'x' })).body;
+
+  it('is done once; a later one learns the standing decision and its device', async () => {
+    report = () => changed('a.md');
+    const { approval_id, tool_id } = await ask('a.md');
+    const path = `/my/projects/${ada.projectId}/approvals/${approval_id}`;
+    expect((await as().post(`${path}/approve`, { device: 'phone' })).body).toEqual({
+      success: true,
+      approval_id,
+      status: 'approved',
+    });
+    const late = await as().post(`${path}/reject`, { reason: 'no' });
+    expect([late.status, late.body]).toEqual([
+      409,
+      {
+        success: false,
+        error: expect.any(String),
+        code: 'ALREADY_DECIDED',
+        standing: { status: 'approved', device: 'phone' },
+      },
+    ]);
+    await endOf(tool_id);
+    const { decision } = await as().get(`/my/tools/${tool_id}`);
+    expect(decision).toMatchObject({
+      status: 'approved',
+      by: { device: 'phone', token_id: expect.any(String) },
+    });
+  });
+
+  it('20 at once make one decision and one execution', async () => {
+    report = () => changed('b.md');
+    const { approval_id, tool_id } = await ask('b.md');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => as().post(`/my/approvals/${approval_id}/confirm`)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)]);
+    await endOf(tool_id);
+    expect(runner.executed.filter((signal) => signal.tool_id === tool_id).length).toBe(1);
+  });
+
+  it('[AP-9] names the token where no device was said', async () => {
+    const { approval_id, tool_id } = await ask('c.md');
+    const made = await as().post('/my/tokens', { name: 'my laptop', scope: 'front_end' });
+    await as(made.body.token).post(`/my/projects/${ada.projectId}/approvals/${approval_id}/reject`, {
+      message: 'later',
+    });
+    const { decision } = await as().get(`/my/tools/${tool_id}`);
+    expect(decision).toEqual({
+      status: 'rejected',
+      by: { device: 'my laptop', token_id: made.body.details.token_id },
+      reason: null,
+      message: 'later',
+    });
+  });
+
+  it('is not found under another project of the same person', async () => {
+    const { approval_id, tool_id } = await ask('d.md');
+    const { body } = await as().post('/my/projects', { name: 'elsewhere' });
+    const elsewhere = `/my/projects/${body.project.project_id}`;
+    expect((await as().post(`${elsewhere}/approvals/${approval_id}/approve`)).status).toBe(404);
+    expect((await as().post(`${elsewhere}/tools/${tool_id}/result`, completed())).status).toBe(404);
+    expect((await as().get(`/my/approvals/${approval_id}`)).approval.status).toBe('pending');
+    await as().post(`/my/tools/${tool_id}/cancel`);
+  });
+
+  it('[AP-4] makes a grant that is seen, counted and revoked', async () => {
+    report = () => changed('src/a.ts');
+    const first = await ask('src/a.ts');
+    const made = await as().post(`/my/approvals/${first.approval_id}/confirm`, {
+      scope: 'class',
+      pattern: 'src/**',
+    });
+    expect(made.body).toMatchObject({ status: 'approved', grant_id: expect.any(String) });
+    await endOf(first.tool_id);
+    const second = await execute('write_file', { path: 'src/b.ts', content: 'x' });
+    expect(second.body).toMatchObject({ status: 'completed', approval_id: null });
+    const { grants } = await as().get('/my/grants');
+    expect(grants).toMatchObject([
+      { grant_id: made.body.grant_id, pattern: 'src/**', uses: 1, revoked_at: null },
+    ]);
+    await as().delete(`/my/grants/${made.body.grant_id}`);
+    const third = await execute('write_file', { path: 'src/c.ts', content: 'x' });
+    expect(third.body.status).toBe('awaiting_approval');
+    await as().post(`/my/tools/${third.body.tool_id}/cancel`);
+  });
+});
+
+describe('undoing', () => {
+  async function written(path: string): Promise<string> {
+    report = () => changed(path);
+    const { approval_id, tool_id } = (await execute('write_file', { path, content: 'x' })).body;
+    await as().post(`/my/approvals/${approval_id}/confirm`);
+    await endOf(tool_id);
+    return tool_id;
+  }
+
+  it('asks the runner, which reports, and is done once', async () => {
+    const toolId = await written('u.md');
+    const asked = await as().post(`/my/tools/${toolId}/undo`);
+    const { undo_id } = asked.body;
+    const event = await runner.stream.until((one) => one.event === 'tool.undo');
+    expect(event.data).toMatchObject({ tool_id: toolId, undo_id, runner_id: 'runner-1', force: false });
+    const path = `/my/projects/${ada.projectId}/tools/${toolId}/result`;
+    const done = await as(ada.tokens.runner).post(path, { status: 'completed', result: null, undo_id });
+    expect(done.body).toMatchObject({ success: true, status: 'completed' });
+    const { execution } = await as().get(`/my/tools/${toolId}`);
+    expect(execution).toMatchObject({ status: 'completed', undoable: false, undone_at: expect.any(String) });
+    const again = await as().post(`/my/tools/${toolId}/undo`);
+    expect([again.status, again.body.code]).toEqual([409, 'NOT_UNDOABLE']);
+  });
+
+  it('tells the person when the runner could not', async () => {
+    const toolId = await written('v.md');
+    const { undo_id } = (await as().post(`/my/tools/${toolId}/undo`, { force: true })).body;
+    await as(ada.tokens.runner).post(`/my/projects/${ada.projectId}/tools/${toolId}/result`, {
+      status: 'failed',
+      error: { code: 'UNDO_CONFLICT', message: 'v.md was changed' },
+      undo_id,
+    });
+    const told = await runner.stream.until(
+      (one) => (one.data as { undo_id?: string }).undo_id === undo_id && one.event === 'tool.result',
+    );
+    expect(told.data).toMatchObject({
+      status: 'failed',
+      error: { code: 'UNDO_CONFLICT', message: 'v.md was changed' },
+    });
+    expect((await as().get(`/my/tools/${toolId}`)).execution.undone_at).toBeNull();
+  });
+
+  it('is refused for what changed nothing', async () => {
+    report = completed;
+    const { tool_id } = (await execute('read_file', { path: 'a.md' })).body;
+    expect((await as().post(`/my/tools/${tool_id}/undo`)).body.code).toBe('NOT_UNDOABLE');
+  });
+
+  it('needs a runner of that workspace', async () => {
+    const toolId = await written('w.md');
+    const lonely = await TestServer.start();
+    await lonely.close();
+    await server.store.write(function* (tx) {
+      yield* tx.update('projects', ada.projectId, { workspace: '/elsewhere' });
+      yield* tx.update('tool_executions', toolId, { runner_id: 'gone' });
+    });
+    const refused = await as().post(`/my/tools/${toolId}/undo`);
+    expect([refused.status, refused.body.code]).toEqual([503, 'NO_RUNNER']);
+    await server.store.write(function* (tx) {
+      yield* tx.update('projects', ada.projectId, { workspace: '/workspace' });
+    });
+  });
+});
+
+describe('[RE-2] the history', () => {
+  it('comes in pages, newest first, without gaps or repetitions', async () => {
+    report = completed;
+    const person = await server.person(`history-${newId()}`, '/h');
+    await server.runner(person, { runnerId: newId(), workspace: '/h' });
+    const token = person.tokens.person;
+    for (let i = 0; i < 7; i++) {
+      await as(token).post('/my/tools/execute', { tool_name: 'read_file', tool_params: { path: `${i}.md` } });
+    }
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const page = await as(token).get(`/my/tools/history?limit=3${cursor}`);
+      seen.push(...page.executions.map((one: { tool_params: { path: string } }) => one.tool_params.path));
+      cursor = page.next_cursor === null ? '' : `&cursor=${page.next_cursor}`;
+    } while (cursor !== '');
+    expect(seen).toEqual(['6.md', '5.md', '4.md', '3.md', '2.md', '1.md', '0.md']);
+  });
+
+  it('is filtered', async () => {
+    const { executions } = await as().get('/my/tools/history?tool_name=write_file&status=cancelled');
+    expect(executions.length).toBeGreaterThan(0);
+    for (const one of executions) expect(one).toMatchObject({ tool_name: 'write_file', status: 'cancelled' });
+  });
+
+  it('[DA-3] is masked, and the detail is in full for its owner', async () => {
+    report = completed;
+    const secret = 'token=ghp_abcdefghijklmnopqrstuvwxyz';
+    const { tool_id } = (await execute('search_files', { content: secret })).body;
+    const { executions } = await as().get('/my/tools/history?limit=1');
+    expect(JSON.stringify(executions)).not.toContain('ghp_abc');
+    expect((await as().get(`/my/tools/${tool_id}`)).execution.tool_params.content).toBe(secret);
+  });
+
+  it.each(['x', 'e30', 'WzFd', encodeURIComponent('[1,2]')])('refuses the cursor %s', async (cursor) => {
+    const answered = await server.send('GET', `/my/tools/history?cursor=${cursor}`, {
+      token: ada.tokens.person,
+    });
+    expect([answered.status, answered.body.code]).toEqual([400, 'INVALID_QUERY']);
+  });
+});
+
+describe('[RK-5] the policy', () => {
+  it('[AG-4] takes tools away that it denies whatever the arguments', async () => {
+    const names = async (): Promise<string[]> =>
+      (await as().get(`/my/projects/${ada.projectId}/tools/available`)).tools.map(
+        (tool: { name: string }) => tool.name,
+      );
+    const before = await names();
+    const rules = [
+      { id: 'no-shell', effect: 'deny', tool: 'shell_*' },
+      { id: 'no-deploy', effect: 'deny', tool: 'write_file', path: 'deploy/**' },
+      { id: 'ask', effect: 'ask', tool: 'read_file' },
+    ];
+    expect((await as().put('/my/policy', { version: 1, rules })).body.policy.rules).toEqual(rules);
+    expect(before.filter((name) => !name.startsWith('shell_'))).toEqual(await names());
+    expect(before).toContain('shell_exec');
+    await as().put('/my/policy', { version: 1, rules: [] });
+  });
+
+  it('is refused whole when a rule is wrong', async () => {
+    const rule = {
+      id: 'r',
+      effect: 'deny',
+      tool: 'read_file',
+      matches: [{ tool: 'write_file', args: { path: 'a', content: '' } }],
+    };
+    const refused = await as().put('/my/policy', { version: 1, rules: [rule] });
+    expect([refused.status, refused.body.code]).toEqual([400, 'POLICY_INVALID']);
+    expect((await as().get('/my/policy')).policy.rules).toEqual([]);
+    expect((await as().post('/my/policy/backtest', { rule })).body.code).toBe('POLICY_INVALID');
+  });
+
+  it('says what a rule would have decided', async () => {
+    const person = await server.person(`backtest-${newId()}`, '/b');
+    const own = await server.runner(person, {
+      runnerId: newId(),
+      workspace: '/b',
+      execute: () => completed(),
+      preview: () => ({ preview: { kind: 'summary', summary: 's' }, digest: someDigest }),
+    });
+    const { post } = as(person.tokens.person);
+    const call = async (tool_name: string, tool_params: object) =>
+      (await post('/my/tools/execute', { tool_name, tool_params })).body;
+    await call('read_file', { path: 'a.md' });
+    const approved = await call('write_file', { path: 'docs/a.md', content: 'x' });
+    await post(`/my/approvals/${approved.approval_id}/confirm`);
+    await own.stream.until(
+      ({ event, data }) =>
+        event === 'tool.result' && (data as { tool_id: string }).tool_id === approved.tool_id,
+    );
+    const rejected = await call('write_file', { path: 'docs/b.md', content: 'x' });
+    await post(`/my/projects/${person.projectId}/approvals/${rejected.approval_id}/reject`);
+    const other = await call('write_file', { path: 'src/b.ts', content: 'x' });
+    await post(`/my/tools/${other.tool_id}/cancel`);
+
+    const rule = { id: 'docs', effect: 'allow', tool: 'write_file', path: 'docs/**' };
+    const { body } = await post('/my/policy/backtest', { rule });
+    expect(body).toEqual({
+      success: true,
+      considered: 4,
+      matched: 2,
+      would_change: 2,
+      approved_before: 1,
+      rejected_before: 1,
+      examples: [rejected, approved].map(({ tool_id }) => ({
+        tool_id,
+        description: expect.stringContaining('docs/'),
+        before: 'asks (MEDIUM)',
+        after: 'runs without asking',
+      })),
+    });
+    const deny = { id: 'no-reading', effect: 'deny', tool: 'read_file' };
+    expect((await post('/my/policy/backtest', { rule: deny })).body).toMatchObject({
+      matched: 1,
+      examples: [{ before: 'runs without asking', after: 'denied' }],
+    });
+    const since = new Date(Date.now() + 60_000).toISOString();
+    expect((await post('/my/policy/backtest', { rule, since })).body.considered).toBe(0);
+  });
+});
+
+describe('a runner', () => {
+  it('[EX-7] hears what to do with each call, and keeps the head of the audit chain', async () => {
+    report = completed;
+    const { tool_id } = (await execute('read_file', { path: 'a.md' })).body;
+    const { body } = await as(ada.tokens.runner).post(
+      `/my/projects/${ada.projectId}/runners/runner-1/heartbeat`,
+      {
+        queued: [],
+        executing: ['nobody-knows-it'],
+        unacknowledged: [tool_id],
+      },
+    );
+    expect(body).toEqual({
+      success: true,
+      calls: { 'nobody-knows-it': 'cancel', [tool_id]: 'acknowledged' },
+      audit_head: expect.stringMatching(/^\d+:[0-9a-f]{64}$/),
+    });
+    const { runners } = await as().get('/my/runners');
+    expect(runners).toMatchObject([{ runner_id: 'runner-1', connected: true, workspace: '/workspace' }]);
+  });
+
+  it('must have a stream before it has a heartbeat', async () => {
+    const answered = await as(ada.tokens.runner).post(
+      `/my/projects/${ada.projectId}/runners/stranger/heartbeat`,
+      {
+        queued: [],
+        executing: [],
+        unacknowledged: [],
+      },
+    );
+    expect(answered.status).toBe(404);
+  });
+});
+
+describe('messages', () => {
+  it('come in pages, oldest first', async () => {
+    const person = await server.person(`talker-${newId()}`);
+    const { get, post } = as(person.tokens.person);
+    const path = `/my/projects/${person.projectId}/chat/messages`;
+    for (const content of ['one', 'two', 'three'])
+      await post(path, { content, session_id: person.sessionId });
+    const first = await get(`${path}?limit=2`);
+    const second = await get(`${path}?limit=2&cursor=${first.next_cursor}`);
+    const texts = [...first.messages, ...second.messages].map(({ content }: { content: string }) => content);
+    expect(texts).toEqual(['one', 'two', 'three']);
+    expect(second.next_cursor).toBeNull();
+    expect((await server.send('GET', `${path}?cursor=zzz`, { token: person.tokens.person })).status).toBe(
+      400,
+    );
+  });
+
+  it('start a session where there is none', async () => {
+    const { body } = await as().post('/my/projects', { name: 'empty' });
+    const path = `/my/projects/${body.project.project_id}/chat/messages`;
+    expect(await as().get(path)).toEqual({ success: true, messages: [], next_cursor: null });
+    expect((await as().post(path, { content: 'hi' })).status).toBe(200);
+    expect((await as().get(path)).messages).toMatchObject([{ content: 'hi', role: 'user' }]);
+  });
+
+  it('stay in their project', async () => {
+    const { body } = await as().post('/my/projects', { name: 'another' });
+    const path = `/my/projects/${body.project.project_id}/chat/messages`;
+    expect((await as().post(path, { content: 'hi', session_id: ada.sessionId })).status).toBe(404);
+  });
+});
+
+it('[OB-1] counts per tool', async () => {
+  const { tools } = await as().get('/my/tools/metrics');
+  const { total_calls, success_count, avg_execution_time_ms } = tools.find(
+    ({ tool_name }: { tool_name: string }) => tool_name === 'read_file',
+  );
+  expect(total_calls).toBeGreaterThanOrEqual(success_count);
+  expect(avg_execution_time_ms).toBeGreaterThan(0);
+  const since = new Date(Date.now() + 60_000).toISOString();
+  expect((await as().get(`/my/tools/metrics?since=${since}`)).tools).toEqual([]);
+});
