@@ -99,4 +99,13 @@ describe('MessageText', () => {
       ),
     );
   });
+
+  it('starts over when the model was asked again after its stream was cut', () => {
+    const message = new MessageText({ content: '', complete: false });
+    message.add({ offset: 0, text: 'The answer' });
+    message.add({ offset: 10, text: ' is' });
+    message.add({ offset: 0, text: 'Another' });
+    message.add({ offset: 7, text: ' one' });
+    expect([message.text, message.needsRefetch]).toEqual(['Another one', false]);
+  });
 });

@@ -34,6 +34,11 @@ export class MessageText {
   /** Answers whether the text has grown. */
   add({ offset, text }: Delta): boolean {
     if (this.#complete) return false;
+    // Deltas are never replayed: one that begins at 0 again is a second try of the model, after its stream was cut.
+    if (offset === 0 && this.#text !== '' && !this.#text.startsWith(text)) {
+      this.#text = '';
+      this.#held = [];
+    }
     this.#held.push({ offset, text });
     this.#held.sort((a, b) => a.offset - b.offset);
     return this.#appendHeld();

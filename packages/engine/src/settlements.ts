@@ -134,7 +134,7 @@ export class Settlements {
       return { execution, payload, message: 'Tool result was known already' };
     if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
     yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest });
-    yield* tx.update('payloads', execution.id, { late_result: (input.result ?? null) as Json });
+    yield* tx.update('payloads', execution.id, { late_result: lateResultOf(input) });
     tx.announce(execution.user_id, {
       events: [
         {
@@ -189,6 +189,12 @@ export class Settlements {
       return undefined;
     return errorCodes[code].remedy === 'repeat' ? RETRY_AFTER_MS[execution.attempt - 1] : undefined;
   }
+}
+
+/** What came late, with what it was: a failure without a result is news too. */
+function lateResultOf(input: ResultInput): Json {
+  if (input.status === 'completed') return input.result ?? null;
+  return { status: input.status, error: (input.error ?? null) as Json, result: input.result ?? null };
 }
 
 const isStale = (input: ResultInput): boolean =>

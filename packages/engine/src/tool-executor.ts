@@ -8,11 +8,11 @@ import type { Dispatcher } from './dispatcher.ts';
 import { failure } from './execution-record.ts';
 import { grantCovers, offeredScopes } from './grant-book.ts';
 import { newId } from './ids.ts';
-import { type Outcomes, outcomeOf } from './outcomes.ts';
+import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
-import type { Store, Transaction, Unit } from './store.ts';
+import { DuplicateRow, type Store, type Transaction, type Unit } from './store.ts';
 
 export interface ToolExecutorDeps {
   readonly store: Store;
@@ -46,10 +46,8 @@ export class ToolExecutor {
     const outcome = outcomes.wait(id);
     let waits = false;
     try {
-      const { execution, payload } = await this.submit(request, id);
-      if (isFinal(execution.status))
-        return outcomeOf(execution, payload.result, undefined, payload) as ToolOutcome;
-      waits = execution.id === id;
+      const { execution } = await this.submit(request, id);
+      waits = execution.id === id && !isFinal(execution.status);
       return await (waits ? outcome : outcomes.of(execution.id));
     } finally {
       if (!waits) outcomes.forget(id);
@@ -57,25 +55,28 @@ export class ToolExecutor {
   }
 
   /** Records the call and sets it going; resolves once that is committed. `id` is for a call that is new. */
-  async submit(
-    request: CallRequest,
-    id: string = newId(this.#deps.store.now()),
-  ): Promise<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
-    const { store, policies, approvals, dispatcher } = this.#deps;
+  async submit(request: CallRequest, id: string = newId(this.#deps.store.now())): Promise<Recorded> {
+    const { policies, approvals, dispatcher } = this.#deps;
     const policy = await policies.policyFor(request.userId, request.project.workspace);
     const decision = policy.decide(request.toolName, request.toolParams);
-    const recorded = await store.write((tx) => this.#record(tx, request, decision, id));
+    const recorded = await this.#recordOnce(request, decision, id);
     if (recorded.approval) approvals.watch(recorded.approval);
     else dispatcher.signalled(recorded.execution);
     return recorded;
   }
 
-  *#record(
-    tx: Transaction,
-    request: CallRequest,
-    decision: Decision,
-    id: string,
-  ): Unit<{ execution: ExecutionRow; payload: PayloadRow; approval: ApprovalRow | undefined }> {
+  /** Two nodes may take up the same run at once: the call is the one that was recorded first (AG-2). */
+  async #recordOnce(request: CallRequest, decision: Decision, id: string): Promise<Recorded> {
+    const { store } = this.#deps;
+    try {
+      return await store.write((tx) => this.#record(tx, request, decision, id));
+    } catch (error) {
+      if (!(error instanceof DuplicateRow) || !request.run) throw error;
+      return store.write((tx) => this.#record(tx, request, decision, id));
+    }
+  }
+
+  *#record(tx: Transaction, request: CallRequest, decision: Decision, id: string): Unit<Recorded> {
     const known =
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
     if (known) {
@@ -222,6 +223,12 @@ export class ToolExecutor {
       ...(fate.kind === 'refused' && failure(fate.code, fate.message, now)),
     };
   }
+}
+
+interface Recorded {
+  readonly execution: ExecutionRow;
+  readonly payload: PayloadRow;
+  readonly approval: ApprovalRow | undefined;
 }
 
 type Fate =
