@@ -127,7 +127,7 @@ export const settings = {
     .describe('debug adds arguments (masked), results and times, and every request.'),
   metricsToken: z
     .string()
-    .min(16)
+    .regex(/^[A-Za-z0-9._~+/=-]{16,}$/, 'must be at least 16 letters, digits or ._~+/=-')
     .optional()
     .describe(
       'GET /metrics needs it as bearer. Without it /metrics is open on loopback and closed elsewhere.',

@@ -134,11 +134,14 @@ function configuredAgent({ engine, store, bus, config, logger }: AgentParts) {
 /** Requests that run may finish, for a while; then their connections are ended. */
 async function closeServer(app: FastifyInstance | undefined, patienceMs: number): Promise<void> {
   if (!app) return;
-  const timer = setTimeout(() => app.server.closeAllConnections(), patienceMs);
+  // A connection that was busy when we began is kept open by its client once it is idle: that is looked for again.
+  const idle = setInterval(() => app.server.closeIdleConnections(), 20);
+  const late = setTimeout(() => app.server.closeAllConnections(), patienceMs);
   try {
     await app.close();
   } finally {
-    clearTimeout(timer);
+    clearInterval(idle);
+    clearTimeout(late);
   }
 }
 

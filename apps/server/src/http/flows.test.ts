@@ -74,7 +74,8 @@ describe('[RE-2] executing', () => {
 
   it('needs a session where there is more than one project', async () => {
     report = completed;
-    const two = await server.person('two');
+    const two = await server.person('two', '/two');
+    await server.runner(two, { runnerId: 'twos', workspace: '/two' });
     const token = two.tokens.person;
     const call = { tool_name: 'read_file', tool_params: { path: 'a.md' } };
     const alone = await as(token).post('/my/tools/execute', call);
@@ -228,8 +229,6 @@ describe('undoing', () => {
 
   it('needs a runner of that workspace', async () => {
     const toolId = await written('w.md');
-    const lonely = await TestServer.start();
-    await lonely.close();
     await server.store.write(function* (tx) {
       yield* tx.update('projects', ada.projectId, { workspace: '/elsewhere' });
       yield* tx.update('tool_executions', toolId, { runner_id: 'gone' });
