@@ -3,6 +3,7 @@ import { CountersignError } from '@countersign/protocol';
 import { loadConfig, maskedConfig } from './config.ts';
 import { type ServeOptions, serve } from './serve.ts';
 import { serveHelp } from './serve-help.ts';
+import { readKillPoint } from './test-kill.ts';
 
 export interface ProgramIo {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -46,7 +47,7 @@ export async function serveProgram(
     io.write(`${JSON.stringify(maskedConfig(config), null, 2)}\n`);
     return;
   }
-  const server = await serve(config, options);
+  const server = await serve(config, { reached: readKillPoint(io.env), ...options });
   const link = server.signInLink();
   io.write(`Countersign listens on ${server.address}\n`);
   if (link !== undefined) io.write(`Open this to sign in (once, within 60 s): ${link}\n`);

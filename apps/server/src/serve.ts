@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Bus, Engine, type Store, systemClock } from '@countersign/engine';
+import { type Bus, Engine, type FaultPoints, type Store, systemClock } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -22,9 +22,10 @@ import {
   openSqliteStore,
   PostgresBus,
 } from './store/index.ts';
+import { killableBus } from './test-kill.ts';
 
 /** What the agent is made from. */
-export interface AgentParts {
+export interface AgentParts extends FaultPoints {
   readonly engine: Engine;
   readonly store: Store;
   readonly bus: Bus;
@@ -32,7 +33,7 @@ export interface AgentParts {
   readonly logger: Logger;
 }
 
-export interface ServeOptions {
+export interface ServeOptions extends FaultPoints {
   readonly logger?: Logger;
   /** Makes another agent than the configured one; `close` is awaited before the engine is closed. */
   readonly agent?: (parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>;
@@ -55,7 +56,7 @@ export interface RunningServer {
 
 /** Opens the store, starts the engine and listens. */
 export async function serve(config: ServerConfig, options: ServeOptions = {}): Promise<RunningServer> {
-  const logger = options.logger ?? createLogger(config.logLevel);
+  const { logger = createLogger(config.logLevel), reached } = options;
   const onError = (error: unknown) =>
     logger.error({ err: error }, 'something failed behind nobody’s request');
   const secret = secretOf(config);
@@ -67,11 +68,15 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   });
   const metrics = new Metrics();
   const observers = [metrics, new Spans(), new CallLog(logger, masker)];
-  const opened = await openStore(config, (plain) => watchCalls(plain, observers, onError), onError);
+  const opened = await openStore(
+    config,
+    (plain) => killableBus(watchCalls(plain, observers, onError), reached),
+    onError,
+  );
   const { store, bus } = opened;
-  const engine = new Engine({ store, bus, clock: systemClock, masker, onError });
+  const engine = new Engine({ store, bus, clock: systemClock, masker, onError, reached });
   metrics.watch(engine, store);
-  const parts: AgentParts = { engine, store, bus, config, logger };
+  const parts: AgentParts = { engine, store, bus, config, logger, reached };
   let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;
   let app: FastifyInstance | undefined;
   let stopSweeping: (() => void) | undefined;
@@ -119,7 +124,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 }
 
 /** The agent with the model of the configuration (AG-1). It takes up the runs that were under way. */
-function configuredAgent({ engine, store, bus, config, logger }: AgentParts) {
+function configuredAgent({ engine, store, bus, config, logger, reached }: AgentParts) {
   const { model, modelUrl, modelKey, anthropicKey, openaiKey } = config;
   return startAgent({
     engine,
@@ -128,6 +133,7 @@ function configuredAgent({ engine, store, bus, config, logger }: AgentParts) {
     settings: { model, modelUrl, modelKey, providerKeys: { anthropic: anthropicKey, openai: openaiKey } },
     isOnlyNode: !isPostgres(config.database),
     onError: (error) => logger.error({ err: error }, 'the agent failed'),
+    reached,
   });
 }
 

@@ -8,6 +8,7 @@ import type { Caller } from './caller.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { notFound, type Refusal } from './refusal.ts';
@@ -15,7 +16,7 @@ import type { ApprovalRow, ExecutionRow, JsonObject, PayloadRow } from './rows.t
 import type { Store, Transaction, Unit } from './store.ts';
 import { Waiters } from './waiters.ts';
 
-export interface ApprovalManagerDeps {
+export interface ApprovalManagerDeps extends FaultPoints {
   readonly store: Store;
   readonly clock: Clock;
   readonly policies: PolicyBook;
@@ -92,9 +93,9 @@ export class ApprovalManager {
 
   /** The person approves what was displayed. Everything that follows from it is in the same transaction. */
   async approveTool(caller: Caller, approvalId: string, input: ApproveInput): Promise<DecisionAnswer> {
-    const { store, dispatcher } = this.#deps;
+    const { dispatcher } = this.#deps;
     const { policy, workspace } = await this.#policyOfApproval(caller, approvalId);
-    const outcome = await store.write((tx) =>
+    const outcome = await commit(this.#deps, 'approve', (tx) =>
       this.#decisions.approve(tx, caller, approvalId, input, policy, workspace),
     );
     if ('refusal' in outcome) throw this.#notDecided(outcome);
@@ -106,9 +107,10 @@ export class ApprovalManager {
 
   /** The person rejects; the agent gets the reason and the message, and goes on without the tool (AP-5). */
   async rejectTool(caller: Caller, approvalId: string, input: RejectInput): Promise<DecisionAnswer> {
-    const { store } = this.#deps;
     await this.#ownApproval(caller, approvalId);
-    const outcome = await store.write((tx) => this.#decisions.reject(tx, caller, approvalId, input));
+    const outcome = await commit(this.#deps, 'reject', (tx) =>
+      this.#decisions.reject(tx, caller, approvalId, input),
+    );
     if ('refusal' in outcome) throw this.#notDecided(outcome);
     this.#decided(outcome.approval);
     this.#deps.outcomes.settled(outcome.execution, null, outcome.approval);
@@ -118,7 +120,7 @@ export class ApprovalManager {
   /** The runner's preview and verdict, which can only be stricter (AP-7, VA-8). */
   async submitPreview(caller: Caller, approvalId: string, input: PreviewInput): Promise<void> {
     const { policy } = await this.#policyOfApproval(caller, approvalId);
-    const changed = await this.#deps.store.write((tx) =>
+    const changed = await commit(this.#deps, 'preview', (tx) =>
       this.#requests.preview(tx, caller, approvalId, input, policy),
     );
     if ('execution' in changed) {
@@ -216,8 +218,7 @@ export class ApprovalManager {
   }
 
   async #expire(approvalId: string): Promise<void> {
-    const { store } = this.#deps;
-    const ended = await store.write((tx) => this.#decisions.expireIfDue(tx, approvalId));
+    const ended = await commit(this.#deps, 'expire', (tx) => this.#decisions.expireIfDue(tx, approvalId));
     if (ended === undefined) return;
     if (typeof ended === 'number') {
       this.#deadlines.set(approvalId, ended);

@@ -6,6 +6,7 @@ import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 import { failure, transition } from './execution-record.ts';
 import { executionRows } from './execution-rows.ts';
+import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, JsonObject } from './rows.ts';
@@ -13,7 +14,7 @@ import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import { type ResultInput, Settlements } from './settlements.ts';
 import type { Bus, Store, Transaction, Unit } from './store.ts';
 
-export interface DispatcherDeps {
+export interface DispatcherDeps extends FaultPoints {
   readonly store: Store;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -91,7 +92,7 @@ export class Dispatcher {
   /** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
   async claim(caller: Caller, toolId: string, input: ClaimInput): Promise<ExecutionRow> {
     if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const claimed = await this.#deps.store.write((tx) => this.#claim(tx, caller, toolId, input));
+    const claimed = await commit(this.#deps, 'claim', (tx) => this.#claim(tx, caller, toolId, input));
     if ('refusal' in claimed) {
       if (claimed.asked) this.#approvals?.watch(claimed.asked);
       if (claimed.ended) this.#deps.outcomes.settled(claimed.ended, null, undefined);
@@ -177,7 +178,9 @@ export class Dispatcher {
     input: ResultInput,
   ): Promise<{ execution: ExecutionRow; message: string }> {
     if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const done = await this.#deps.store.write((tx) => this.#settlements.settle(tx, caller, toolId, input));
+    const done = await commit(this.#deps, 'result', (tx) =>
+      this.#settlements.settle(tx, caller, toolId, input),
+    );
     if (done.asked) this.#approvals?.watch(done.asked);
     if (done.withdrawn) this.#approvals?.withdrawn(done.withdrawn);
     if (done.retryAfterMs !== undefined) this.#retries.set(toolId, done.retryAfterMs);
@@ -210,8 +213,10 @@ export class Dispatcher {
 
   /** EX-8: at once where nothing runs; while executing it is a request, and the runner's report decides. */
   async cancel(caller: Caller, toolId: string, reason: string): Promise<ExecutionRow> {
-    const { store, outcomes } = this.#deps;
-    const { execution, withdrawn } = await store.write((tx) => this.#cancel(tx, caller, toolId, reason));
+    const { outcomes } = this.#deps;
+    const { execution, withdrawn } = await commit(this.#deps, 'cancel', (tx) =>
+      this.#cancel(tx, caller, toolId, reason),
+    );
     if (withdrawn) this.#approvals?.withdrawn(withdrawn);
     if (isFinal(execution.status)) {
       this.#runnerless.clear(toolId);
@@ -282,7 +287,7 @@ export class Dispatcher {
     const { store } = this.#deps;
     const waiting = await store.read((tx) => tx.unassignedExecutions(runner.userId));
     for (const { id } of waiting) {
-      const given = await store.write((tx) => this.#give(tx, id, runner));
+      const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
       if (given) this.#runnerless.clear(id);
     }
   }
@@ -303,7 +308,7 @@ export class Dispatcher {
   async runnerLost(runner: ConnectedRunner): Promise<void> {
     const { store, outcomes } = this.#deps;
     for (const { id } of await store.read((tx) => tx.openExecutionsOf(runner.id))) {
-      const changed = await store.write((tx) => this.#takeFrom(tx, id, runner));
+      const changed = await commit(this.#deps, 'lease', (tx) => this.#takeFrom(tx, id, runner));
       if (!changed) continue;
       if (isFinal(changed.status)) outcomes.settled(changed, null, undefined);
       else this.signalled(changed);
@@ -350,7 +355,7 @@ export class Dispatcher {
   }
 
   async #signalAgain(toolId: string): Promise<void> {
-    const changed = await this.#deps.store.write((tx) => this.#resignal(tx, toolId));
+    const changed = await commit(this.#deps, 'retry', (tx) => this.#resignal(tx, toolId));
     if (changed) this.signalled(changed);
   }
 
@@ -362,7 +367,7 @@ export class Dispatcher {
   }
 
   async #failWithoutRunner(toolId: string): Promise<void> {
-    const ended = await this.#deps.store.write((tx) => this.#noRunner(tx, toolId));
+    const ended = await commit(this.#deps, 'no_runner', (tx) => this.#noRunner(tx, toolId));
     if (ended) this.#deps.outcomes.settled(ended, null, undefined);
   }
 

@@ -4,6 +4,7 @@ import { ApprovalManager } from './approval-manager.ts';
 import { approvalRequestEvent, signalEvent } from './call-events.ts';
 import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { commit, type FaultPoints } from './fault-points.ts';
 import { Outcomes } from './outcomes.ts';
 import { PolicyBook } from './policy-book.ts';
 import { type ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
@@ -11,7 +12,7 @@ import type { Bus, Store } from './store.ts';
 import { StreamManager, type StreamOptions, type StreamSink } from './stream-manager.ts';
 import { ToolExecutor } from './tool-executor.ts';
 
-export interface EngineDeps {
+export interface EngineDeps extends FaultPoints {
   readonly store: Store;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -37,7 +38,7 @@ export class Engine {
   #closed = false;
 
   constructor(deps: EngineDeps) {
-    const { store, bus, clock, masker } = deps;
+    const { store, bus, clock, masker, reached } = deps;
     this.#deps = deps;
     this.policies = new PolicyBook(store, masker);
     this.outcomes = new Outcomes(store, bus);
@@ -50,6 +51,7 @@ export class Engine {
       runners: this.runners,
       outcomes: this.outcomes,
       hasPlainListener: (userId) => this.streams.hasPlainListener(userId),
+      reached,
     });
     this.approvals = new ApprovalManager({
       store,
@@ -57,6 +59,7 @@ export class Engine {
       policies: this.policies,
       dispatcher: this.dispatcher,
       outcomes: this.outcomes,
+      reached,
     });
     this.dispatcher.useApprovals(this.approvals);
     this.executor = new ToolExecutor({
@@ -65,6 +68,7 @@ export class Engine {
       approvals: this.approvals,
       dispatcher: this.dispatcher,
       outcomes: this.outcomes,
+      reached,
     });
   }
 
@@ -141,7 +145,7 @@ export class Engine {
   async #rememberRunner(runner: ConnectedRunner, state: 'connected' | 'disconnected'): Promise<void> {
     const { store } = this.#deps;
     const now = store.now();
-    await store.write(function* (tx) {
+    await commit(this.#deps, 'runner', function* (tx) {
       const row = {
         workspace: runner.workspace,
         capabilities: runner.capabilities,

@@ -17,7 +17,7 @@ export {
 } from './agent/model.ts';
 export { type OfferedTool, offeredTools } from './agent/offered-tools.ts';
 export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
-export type { AtPoint, RunPoint } from './agent/run-points.ts';
+export { type AtPoint, type RunPoint, runPoints } from './agent/run-points.ts';
 export type { ApproveInput, PreviewInput, RejectInput } from './approval-input.ts';
 export { ApprovalManager } from './approval-manager.ts';
 export { auditGenesis, auditHash } from './audit-chain.ts';
@@ -28,6 +28,12 @@ export { type Clock, systemClock } from './clock.ts';
 export { canonicalJson, digestOf } from './digests.ts';
 export { type ClaimInput, Dispatcher } from './dispatcher.ts';
 export { Engine, type EngineDeps } from './engine.ts';
+export {
+  commitMoments,
+  type FaultPoint,
+  type FaultPoints,
+  labelledCommits,
+} from './fault-points.ts';
 export { newId } from './ids.ts';
 export { outcomeOf } from './outcomes.ts';
 export { PolicyBook } from './policy-book.ts';

@@ -6,6 +6,7 @@ import type { CallRequest } from './call-request.ts';
 import { digestOf } from './digests.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { failure } from './execution-record.ts';
+import { commit, type FaultPoints } from './fault-points.ts';
 import { grantCovers, offeredScopes } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -14,7 +15,7 @@ import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
 import { DuplicateRow, type Store, type Transaction, type Unit } from './store.ts';
 
-export interface ToolExecutorDeps {
+export interface ToolExecutorDeps extends FaultPoints {
   readonly store: Store;
   readonly policies: PolicyBook;
   readonly approvals: ApprovalManager;
@@ -67,12 +68,11 @@ export class ToolExecutor {
 
   /** Two nodes may take up the same run at once: the call is the one that was recorded first (AG-2). */
   async #recordOnce(request: CallRequest, decision: Decision, id: string): Promise<Recorded> {
-    const { store } = this.#deps;
     try {
-      return await store.write((tx) => this.#record(tx, request, decision, id));
+      return await commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, id));
     } catch (error) {
       if (!(error instanceof DuplicateRow) || !request.run) throw error;
-      return store.write((tx) => this.#record(tx, request, decision, id));
+      return commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, id));
     }
   }
 

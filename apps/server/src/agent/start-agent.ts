@@ -2,6 +2,7 @@ import {
   AgentRuns,
   type Bus,
   type Engine,
+  type FaultPoints,
   newId,
   type RunBudget,
   type Store,
@@ -9,7 +10,7 @@ import {
 } from '@countersign/engine';
 import { createModels, type ModelSettings } from './model-registry.ts';
 
-export interface AgentOptions {
+export interface AgentOptions extends FaultPoints {
   readonly engine: Engine;
   readonly store: Store;
   readonly bus: Bus;
@@ -24,7 +25,7 @@ export interface AgentOptions {
 export async function startAgent(
   options: AgentOptions,
 ): Promise<{ readonly runs: AgentRuns; close(): Promise<void> }> {
-  const { engine, store, bus, settings, isOnlyNode, budget, onError } = options;
+  const { engine, store, bus, settings, isOnlyNode, budget, onError, reached } = options;
   const runs = new AgentRuns({
     engine,
     store,
@@ -35,6 +36,7 @@ export async function startAgent(
     isOnlyNode,
     onError,
     ...(budget && { budget }),
+    ...(reached && { atPoint: (point) => void reached(point) }),
   });
   await runs.resume();
   return { runs, close: () => runs.close() };

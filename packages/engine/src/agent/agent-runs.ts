@@ -1,6 +1,7 @@
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import { commit, type FaultPoints } from '../fault-points.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
 import type { Bus, Store } from '../store.ts';
@@ -61,6 +62,7 @@ export class AgentRuns {
   readonly #loop: AgentLoopDeps;
   readonly #leases: RunLeases;
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
+  readonly #faults: FaultPoints & { readonly store: Store };
   #stopTick: (() => void) | undefined;
   #closed = false;
 
@@ -68,6 +70,7 @@ export class AgentRuns {
     const { store, bus, clock, engine, models, onError, atPoint } = deps;
     const { executor, dispatcher, outcomes, policies } = engine;
     this.#deps = deps;
+    this.#faults = { store, reached: atPoint };
     this.#leases = new RunLeases(store, deps.node);
     this.#loop = {
       store,
@@ -100,7 +103,7 @@ export class AgentRuns {
     const name = models.find(model ?? models.defaultName).name;
     const lease = this.#leases.first(store.now());
     const place = { userId: caller.userId, projectId: project.id, sessionId: session.id };
-    const { run, message } = await store.write((tx) =>
+    const { run, message } = await commit(this.#faults, 'run', (tx) =>
       storeNewRun(tx, { ...place, content, model: name, lease, now: store.now() }),
     );
     this.#drive(new HeldRun(store, run, 'thinking'));
@@ -140,7 +143,7 @@ export class AgentRuns {
     const live = this.#live.get(runId);
     const known = await store.read((tx) => tx.get('runs', runId));
     if (!known) throw notFound('run');
-    const { run, isNews } = await store.write(function* (tx) {
+    const { run, isNews } = await commit(this.#faults, 'stop', function* (tx) {
       const now = store.now();
       yield* tx.get('sessions', known.session_id); // sessions are locked before runs
       const seen = (yield* tx.get('runs', runId)) ?? known;
