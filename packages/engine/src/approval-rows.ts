@@ -1,5 +1,5 @@
 import type { ToolCallPolicy } from '@countersign/policy';
-import type { Caller } from './caller.ts';
+import { type Caller, isOf } from './caller.ts';
 import { type OfferedScope, offeredScopes } from './grant-book.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, JsonObject, PayloadRow } from './rows.ts';
@@ -19,7 +19,7 @@ export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): 
   const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
   const approval = yield* tx.get('approvals', approvalId);
   const payload = toolId === undefined ? undefined : yield* tx.get('payloads', toolId);
-  if (!approval || !execution || !payload || approval.user_id !== caller.userId) throw notFound('approval');
+  if (!approval || !execution || !payload || !isOf(caller, approval)) throw notFound('approval');
   return { approval, execution, payload };
 }
 

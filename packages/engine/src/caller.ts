@@ -5,4 +5,12 @@ export interface Caller {
   readonly userId: string;
   readonly tokenId: string;
   readonly scope: TokenScope;
+  /** The project that the request names: a call or an approval of another one is not found under it. */
+  readonly projectId?: string;
 }
+
+/** Whether a row is this caller's, and of the project that the request names. */
+export const isOf = (
+  { userId, projectId }: Caller,
+  row: { readonly user_id: string; readonly project_id: string },
+): boolean => row.user_id === userId && (projectId === undefined || row.project_id === projectId);

@@ -1,4 +1,4 @@
-import type { Caller } from './caller.ts';
+import { type Caller, isOf } from './caller.ts';
 import { notFound } from './refusal.ts';
 import type { ExecutionRow, PayloadRow } from './rows.ts';
 import type { Reading, Unit } from './store.ts';
@@ -10,7 +10,7 @@ export function* executionRows(
   toolId: string,
 ): Unit<{ execution: ExecutionRow; payload: PayloadRow }> {
   const execution = yield* tx.get('tool_executions', toolId);
-  if (!execution || execution.user_id !== caller.userId) throw notFound('tool call');
+  if (!execution || !isOf(caller, execution)) throw notFound('tool call');
   const payload = yield* tx.get('payloads', toolId);
   if (!payload) throw notFound('tool call');
   return { execution, payload };

@@ -29,6 +29,12 @@ export async function ownRun(store: Store, { userId }: Caller, runId: string): P
   return row;
 }
 
+/** The caller, where the path names a project: the engine finds nothing of another one for them. */
+export const inProject = <C extends Caller>(caller: C, { project_id }: { project_id: string }): C => ({
+  ...caller,
+  projectId: project_id,
+});
+
 /** A call of this project. The path must be true: an id of another project is not found under this one. */
 export async function ownCall(
   store: Store,

@@ -1,7 +1,7 @@
 import { notFound } from '@countersign/engine';
 import type { Approval, routes } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
-import { ownApproval } from '../own-rows.ts';
+import { inProject } from '../own-rows.ts';
 import type { Handlers, Input } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 
@@ -10,7 +10,6 @@ type ApproveBody = Input<(typeof routes)['approve']>['body'];
 /** Approvals: listed, decided, previewed (AP). */
 export function decisionHandlers({
   engine,
-  store,
 }: ServerParts): Pick<
   Handlers,
   'approve' | 'confirm' | 'reject' | 'submitPreview' | 'listApprovals' | 'getApproval'
@@ -35,16 +34,14 @@ export function decisionHandlers({
 
   return {
     async approve({ caller, params, body }) {
-      await ownApproval(store, caller, params.approval_id, params.project_id);
-      return decide(caller, params.approval_id, body);
+      return decide(inProject(caller, params), params.approval_id, body);
     },
 
     confirm: ({ caller, params, body }) => decide(caller, params.approval_id, body),
 
     async reject({ caller, params, body }) {
-      await ownApproval(store, caller, params.approval_id, params.project_id);
       const { reason, message } = body;
-      const { status } = await approvals.rejectTool(caller, params.approval_id, {
+      const { status } = await approvals.rejectTool(inProject(caller, params), params.approval_id, {
         reason,
         message,
         device: body.device ?? caller.tokenName,
@@ -53,8 +50,7 @@ export function decisionHandlers({
     },
 
     async submitPreview({ caller, params, body }) {
-      await ownApproval(store, caller, params.approval_id, params.project_id);
-      await approvals.submitPreview(caller, params.approval_id, body);
+      await approvals.submitPreview(inProject(caller, params), params.approval_id, body);
       return { success: true };
     },
 

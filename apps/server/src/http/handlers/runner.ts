@@ -1,5 +1,5 @@
 import { notFound, type Store } from '@countersign/engine';
-import { ownCall, ownProject } from '../own-rows.ts';
+import { inProject, ownCall, ownProject } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { settleUndo } from '../undo.ts';
@@ -13,25 +13,23 @@ export function runnerHandlers({
   return {
     async submitResult({ caller, params, body }) {
       const { tool_id } = params;
-      const call = await ownCall(store, caller, tool_id, params.project_id);
       if (body.undo_id !== undefined) {
+        const call = await ownCall(store, caller, tool_id, params.project_id);
         const message = await settleUndo(store, call, body.undo_id, body);
         return { success: true, tool_id, status: call.status, message };
       }
-      const { execution, message } = await dispatcher.submitResult(caller, tool_id, body);
+      const { execution, message } = await dispatcher.submitResult(inProject(caller, params), tool_id, body);
       const audit_head = await auditHead(store, caller.userId);
       return { success: true, tool_id, status: execution.status, message, audit_head };
     },
 
     async submitProgress({ caller, params, body }) {
-      await ownCall(store, caller, params.tool_id, params.project_id);
-      await dispatcher.progress(caller, params.tool_id, body);
+      await dispatcher.progress(inProject(caller, params), params.tool_id, body);
       return { success: true };
     },
 
     async startExecution({ caller, params, body }) {
-      await ownCall(store, caller, params.tool_id, params.project_id);
-      const { id, attempt } = await dispatcher.claim(caller, params.tool_id, body);
+      const { id, attempt } = await dispatcher.claim(inProject(caller, params), params.tool_id, body);
       return { success: true, tool_id: id, status: 'executing', attempt };
     },
 
