@@ -111,7 +111,7 @@ export class Authenticator {
     { userId, scope }: Pick<VerifiedToken, 'userId' | 'scope'>,
   ): Promise<{ scope: Caller['scope']; name: string }> {
     const row = await this.#store.read((tx) => tx.get('tokens', tokenId));
-    if (!row) return { scope, name: scope.replace('_', ' ') };
+    if (!row) return { scope, name: nameOf[scope] };
     if (row.user_id !== userId || row.scope !== scope)
       throw new Refusal('UNAUTHENTICATED', { problem: 'it is not one of ours' });
     if (row.revoked_at !== null) throw new Refusal('UNAUTHENTICATED', { problem: 'it was revoked' });
@@ -137,5 +137,8 @@ export class Authenticator {
     }
   }
 }
+
+/** Of a token that we did not make: it has no name of its own. */
+const nameOf = { person: 'Person', front_end: 'Front end', runner: 'Runner', agent: 'Agent' } as const;
 
 const isPast = (expiresAt: number | undefined): boolean => expiresAt !== undefined && expiresAt <= Date.now();

@@ -64,6 +64,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   guardEveryRequest(app, config);
   answerErrors(app);
+  logRequests(app);
   registerRoutes(app, { handlers: handlersOf(parts), parts, anonymous });
   registerWatching(app, options);
   app.addHook('preClose', async () => {
@@ -162,6 +163,25 @@ function answerErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((_request, reply) =>
     sendAnswer(reply, answer('NOT_FOUND', describeError('NOT_FOUND', { what: 'address' }).message)),
   );
+}
+
+/** Every request, at debug only: at info the log has the steps of calls, and what failed (OB-2). */
+function logRequests(app: FastifyInstance): void {
+  if (!(app.log as { isLevelEnabled?: (level: string) => boolean }).isLevelEnabled?.('debug')) return;
+  app.addHook('onResponse', (request, reply, done) => {
+    const { tool_id: call, approval_id: approval } = (request.params ?? {}) as Record<
+      string,
+      string | undefined
+    >;
+    const { method, caller, id: request_id, routeOptions } = request;
+    const route = routeOptions.config.route ?? routeOptions.url;
+    const ms = Math.round(reply.elapsedTime);
+    request.log.debug(
+      { request_id, method, route, status: reply.statusCode, ms, by: caller?.tokenId, call, approval },
+      'request',
+    );
+    done();
+  });
 }
 
 function issuerOf({ authIssuer, authAudience, authJwksUrl }: ServerConfig): TrustedIssuer | undefined {

@@ -141,13 +141,28 @@ describe('[OB-1] spans', () => {
 describe('[OB-2] the log', () => {
   it('follows a call by one id', () => {
     const asked = lines.find(({ msg }) => msg === 'tool approval request') as { call: string };
-    expect(lines.filter(({ call }) => call === asked.call).map(({ msg }) => msg)).toEqual([
+    const steps = lines.filter(({ call, msg }) => call === asked.call && msg !== 'request');
+    expect(steps.map(({ msg }) => msg)).toEqual([
       'tool call',
       'tool approval request',
       'tool approval decided',
       'tool execution signal',
       'tool call ended',
     ]);
+  });
+
+  it('has every request at debug, with its id and the call it is about', () => {
+    const requests = lines.filter(({ msg }) => msg === 'request');
+    expect(requests).toContainEqual(
+      expect.objectContaining({
+        method: 'POST',
+        route: 'submitResult',
+        status: 200,
+        call: expect.any(String),
+      }),
+    );
+    for (const one of requests)
+      expect(one).toMatchObject({ request_id: expect.any(String), ms: expect.any(Number) });
   });
 
   it('masks arguments, and has no token in it', () => {

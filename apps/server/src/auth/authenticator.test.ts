@@ -1,0 +1,120 @@
+import { memoryStore, tokenRow } from '@countersign/testing';
+import { SignJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Authenticator } from './authenticator.ts';
+import { TokenIssuer } from './token-issuer.ts';
+import { TokenVerifier } from './token-verifier.ts';
+
+const secret = new TextEncoder().encode('a secret for tests only, long enough');
+const rate = { perSecond: 1, burst: 1 };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function open() {
+  const store = memoryStore();
+  const verifier = new TokenVerifier(secret, undefined);
+  const verify = vi.spyOn(verifier, 'verify');
+  const errors: unknown[] = [];
+  const authenticator = new Authenticator(store, verifier, { ordinary: rate, runner: rate }, (error) =>
+    errors.push(error),
+  );
+  return { store, authenticator, tokens: new TokenIssuer(store, secret), verify, errors };
+}
+const about = { name: 'phone', scope: 'front_end', expiresInSeconds: 3600 } as const;
+
+describe('[PF-1] a token', () => {
+  it('is verified once, and known from then on without waiting', async () => {
+    const { authenticator, tokens, verify } = open();
+    const { token, row } = await tokens.create('ada', about);
+    const first = await authenticator.authenticate(token, 'bearer');
+    expect(first).toMatchObject({ userId: 'ada', tokenId: row.id, scope: 'front_end', tokenName: 'phone' });
+    expect(authenticator.authenticate(token, 'bearer')).toBe(first); // no promise
+    expect(verify).toHaveBeenCalledTimes(1);
+  });
+
+  it('is known until it expires', async () => {
+    const { authenticator, tokens } = open();
+    const { token } = await tokens.create('ada', about);
+    await authenticator.authenticate(token, 'bearer');
+    vi.advanceTimersByTime(3600_000);
+    expect(() => authenticator.authenticate(token, 'bearer')).toThrow(/expired/);
+  });
+
+  it('is forgotten when it is revoked here', async () => {
+    const { authenticator, tokens } = open();
+    const { token, row } = await tokens.create('ada', about);
+    const caller = await authenticator.authenticate(token, 'bearer');
+    await tokens.revoke('ada', row.id);
+    authenticator.forget(row.id);
+    await expect(async () => authenticator.authenticate(token, 'bearer')).rejects.toThrow(/revoked/);
+    expect(await authenticator.isStillValid(caller)).toBe(false);
+  });
+
+  it('is found out within seconds when it was revoked on another node', async () => {
+    const { authenticator, tokens, verify } = open();
+    const { token, row } = await tokens.create('ada', about);
+    await authenticator.authenticate(token, 'bearer');
+    vi.advanceTimersByTime(6_000);
+    await authenticator.authenticate(token, 'bearer');
+    await tokens.revoke('ada', row.id);
+    vi.advanceTimersByTime(6_000);
+    await expect(async () => authenticator.authenticate(token, 'bearer')).rejects.toThrow(/revoked/);
+    expect(verify).toHaveBeenCalledTimes(1); // looking at the table is enough
+  });
+
+  it('is refused when the table says something else about its id', async () => {
+    const { authenticator, store } = open();
+    await store.write(function* (tx) {
+      yield* tx.insert(
+        'tokens',
+        tokenRow({ id: 'token-1', user_id: 'ada', scope: 'agent', revoked_at: null }),
+      );
+    });
+    const sign = (claims: object) =>
+      new SignJWT({ jti: 'token-1', ...claims }).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+    const forged = [
+      { sub: 'ada', scope: 'person' },
+      { sub: 'bob', scope: 'agent' },
+    ];
+    for (const claims of forged) {
+      const token = await sign(claims);
+      await expect(async () => authenticator.authenticate(token, 'bearer')).rejects.toThrow(
+        /not one of ours/,
+      );
+    }
+  });
+
+  it('without an id has one made from it', async () => {
+    const { authenticator } = open();
+    const token = await new SignJWT({ sub: 'ada' }).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+    const caller = await authenticator.authenticate(token, 'bearer');
+    expect(caller.tokenId).toMatch(/^sha256-[\w-]{43}$/);
+    expect([caller.scope, caller.tokenName]).toEqual(['person', 'Person']);
+    expect(await authenticator.isStillValid(caller)).toBe(true);
+  });
+
+  it('says when it was last used, about', async () => {
+    const { authenticator, tokens } = open();
+    const { token } = await tokens.create('ada', about);
+    await authenticator.authenticate(token, 'bearer');
+    await vi.waitFor(async () => expect((await tokens.list('ada'))[0]?.last_used_at).not.toBeNull());
+  });
+
+  it('is one of many that are known, not of all that ever were', async () => {
+    const { authenticator, verify } = open();
+    const tokens: string[] = [];
+    for (let i = 0; i <= 10_000; i += 1) {
+      tokens.push(await new SignJWT({ sub: `user-${i}` }).setProtectedHeader({ alg: 'HS256' }).sign(secret));
+    }
+    for (const token of tokens) await authenticator.authenticate(token, 'bearer');
+    verify.mockClear();
+    expect(authenticator.authenticate(tokens.at(-1) as string, 'bearer')).not.toBeInstanceOf(Promise);
+    await authenticator.authenticate(tokens[0] as string, 'bearer');
+    expect(verify).toHaveBeenCalledTimes(1);
+  });
+});
