@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { allowedPrograms } from './allowed-programs.ts';
-import { spellings } from './command-spellings.ts';
+import { spellings } from './command-spellings.test-data.ts';
 import { CommandValidator } from './command-validator.ts';
 import { splitExample } from './split-example.ts';
 
@@ -285,6 +285,8 @@ describe('[VA-9] for any input', () => {
         ([command, ...args], extra) => {
           const before = validator.check(command, args).verdict.decision;
           const after = validator.check(command, [...args, extra]).verdict.decision;
+          // With -v, unzip lists an executable that it was going to write.
+          fc.pre(!(command === 'unzip' && extra.startsWith('-v')));
           // Code that was going to come from standard input now comes from a file that the person sees.
           fc.pre(
             !(

@@ -2,6 +2,7 @@ import type { CommandRule } from '../command-rule.ts';
 import type { Judgement } from '../judgement.ts';
 import { judgeOption, type Operand, type Program } from '../program.ts';
 import { judgeScriptArguments } from '../script-arguments.ts';
+import { resolveCommand } from './npm-commands.ts';
 import { changesWhatRuns, npmOptions, otherSource, parseNpm, wholeMachine } from './npm-options.ts';
 
 const usesNpm: CommandRule = {
@@ -67,6 +68,7 @@ const changesSettings: CommandRule = {
   id: 'CMD-NPM-8',
   risk: 'HIGH',
   why: 'changes settings that decide what runs later',
+  needsPerson: true,
   matches: [
     'npm config set node-options --require=./x.js',
     'npm set script-shell ./x',
@@ -87,76 +89,6 @@ const unknownCommand: CommandRule = {
   matches: ['npm frobnicate', 'npm st'],
   doesNotMatch: ['npm', 'npm help', 'npm run frobnicate'],
 };
-
-const commands: ReadonlySet<string> = new Set(
-  `access adduser approve-scripts audit bugs cache ci completion config dedupe deny-scripts deprecate diff dist-tag docs
-  doctor edit exec explain explore find-dupes fund get help help-search hook init install install-ci-test install-scripts
-  install-test link ll login logout ls org outdated owner pack ping pkg prefix profile prune publish query rebuild repo
-  restart root run sbom search set shrinkwrap stage star stars start stop team test token trust undeprecate uninstall
-  unpublish unstar update version view whoami`.split(/\s+/),
-);
-
-const aliases: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    author: 'owner',
-    home: 'docs',
-    issues: 'bugs',
-    info: 'view',
-    show: 'view',
-    find: 'search',
-    add: 'install',
-    unlink: 'uninstall',
-    remove: 'uninstall',
-    rm: 'uninstall',
-    r: 'uninstall',
-    un: 'uninstall',
-    rb: 'rebuild',
-    list: 'ls',
-    ln: 'link',
-    create: 'init',
-    i: 'install',
-    it: 'install-test',
-    cit: 'install-ci-test',
-    u: 'update',
-    up: 'update',
-    c: 'config',
-    s: 'search',
-    se: 'search',
-    tst: 'test',
-    t: 'test',
-    ddp: 'dedupe',
-    v: 'view',
-    'run-script': 'run',
-    'clean-install': 'ci',
-    'clean-install-test': 'install-ci-test',
-    x: 'exec',
-    why: 'explain',
-    la: 'll',
-    verison: 'version',
-    ic: 'ci',
-    innit: 'init',
-    in: 'install',
-    ins: 'install',
-    inst: 'install',
-    insta: 'install',
-    instal: 'install',
-    isnt: 'install',
-    isnta: 'install',
-    isntal: 'install',
-    isntall: 'install',
-    'install-clean': 'ci',
-    'isntall-clean': 'ci',
-    hlep: 'help',
-    'dist-tags': 'dist-tag',
-    upgrade: 'update',
-    udpate: 'update',
-    rum: 'run',
-    sit: 'install-ci-test',
-    urn: 'run',
-    ogr: 'org',
-    'add-user': 'adduser',
-  }),
-); // prettier-ignore
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 const running = words('run test start stop restart');
@@ -240,18 +172,6 @@ function judgeCommand(
   } else if (/^(install|update|install-test|pack|diff|view)$/.test(command)) {
     for (const text of texts) judgePackage(text, judgement);
   }
-}
-
-/** The command that npm would start: by name, alias or clear abbreviation; camelCase counts as kebab-case. */
-function resolveCommand(spelled: string): string | undefined {
-  const name = spelled.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  if (commands.has(name)) return name;
-  const alias = aliases.get(name);
-  if (alias) return alias;
-  const found = new Set<string>();
-  for (const full of commands) if (full.startsWith(name)) found.add(full);
-  for (const [full, target] of aliases) if (full.startsWith(name)) found.add(target);
-  return found.size === 1 ? [...found][0] : undefined;
 }
 
 /** A package to install: from the registry, from a path, or from anywhere else. */

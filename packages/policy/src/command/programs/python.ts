@@ -22,6 +22,7 @@ const inlineCode: CommandRule = {
   id: 'CMD-PYTHON-2',
   risk: 'HIGH',
   why: 'runs code that is written in the command itself or comes from standard input',
+  needsPerson: true,
   matches: [
     "python3 -c 'print(1)'",
     'python3 -Ec 1',

@@ -23,6 +23,7 @@ export const runsProgram: CommandRule = {
   id: 'CMD-GIT-2',
   risk: 'HIGH',
   why: 'makes git start a program of its choice',
+  needsPerson: true,
   matches: [
     'git pull --upload-pack=id origin',
     'git rebase --exec id HEAD~3',
@@ -69,6 +70,7 @@ export const setsConfiguration: CommandRule = {
   id: 'CMD-GIT-3',
   risk: 'HIGH',
   why: 'sets git configuration, which can make git start programs',
+  needsPerson: true,
   matches: [
     'git -c core.editor=id commit',
     'git -ccore.pager=id log',
@@ -194,6 +196,7 @@ export const otherRepository: CommandRule = {
   id: 'CMD-GIT-8',
   risk: 'HIGH',
   why: 'uses another repository, whose configuration decides what runs',
+  needsPerson: true,
   matches: [
     'git --git-dir=docs/.git log',
     'git --work-tree docs status',
@@ -248,6 +251,7 @@ export const machineSettings: CommandRule = {
   id: 'CMD-GIT-12',
   risk: 'HIGH',
   why: 'reads or changes git settings of the person or the machine, outside the workspace',
+  needsPerson: true,
   matches: ['git config --global --list', 'git config --system -l', 'git config --glob user.name'],
   doesNotMatch: ['git config --local --list', 'git config --list'],
 };
@@ -256,6 +260,7 @@ export const unknownSubcommand: CommandRule = {
   id: 'CMD-GIT-13',
   risk: 'HIGH',
   why: 'is a git command or alias that Countersign does not know',
+  needsPerson: true,
   matches: ['git frobnicate', 'git st', 'git flow init'],
   doesNotMatch: ['git status', 'git help st', 'git commit -m st'],
 };
@@ -274,4 +279,4 @@ export const gitRules: readonly CommandRule[] = [
   unsafePatch,
   machineSettings,
   unknownSubcommand,
-]; // prettier-ignore
+];

@@ -543,7 +543,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     gcc -x c - -o x
     gcc -MMD -MF x.d main.c
     gcc -E main.c
-    gcc -shared -fPIC -o libx.so main.c
     gcc -Wl,--gc-sections main.c
     tar tf bundle.tar
     tar xf bundle.tar
@@ -940,6 +939,24 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     gcc ../x.c
     gcc -o ../x main.c
     gcc -o/x main.c
+    gcc -shared -fPIC -o libx.so main.c
+    gcc -olibx.so main.c
+    gcc --output=x.exe main.c
+    gcc -Wl,-o,x.exe main.c
+    gcc -Wl,-o -Wl,x.dll main.c
+    gcc -Xlinker -o -Xlinker x.exe main.c
+    gcc -Wl,--output=x.bin main.c
+    zip x.exe README.md
+    zip -O x.sys x.zip README.md
+    tar -cf x.so docs
+    tar cf x.SO docs
+    tar xf bundle.tar lib.so
+    unzip archive.zip x.exe
+    git archive -o a.dll HEAD
+    git diff --output=x.dylib
+    git bundle create x.bin HEAD
+    find . -fprint x.so
+    node --redirect-warnings=x.so src/app.js
     gcc -I../x main.c
     gcc -I /x main.c
     gcc -L../x main.c
