@@ -286,7 +286,7 @@ describe('[VA-9] for any input', () => {
           const before = validator.check(command, args).verdict.decision;
           const after = validator.check(command, [...args, extra]).verdict.decision;
           // With -v, unzip lists an executable that it was going to write.
-          fc.pre(!(command === 'unzip' && extra.startsWith('-v')));
+          fc.pre(!(command === 'unzip' && extra === '-v'));
           // Code that was going to come from standard input now comes from a file that the person sees.
           fc.pre(
             !(

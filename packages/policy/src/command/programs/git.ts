@@ -1,6 +1,7 @@
 import type { Judgement } from '../judgement.ts';
 import { parseOptions, type Word } from '../option-parser.ts';
 import { judgeOption, type Operand, type Program } from '../program.ts';
+import { judgeUnknownWords } from '../script-arguments.ts';
 import { config } from './git/config-subcommand.ts';
 import { globalOptions } from './git/global-options.ts';
 import { historySubcommands, reflogDestroyers } from './git/history-subcommands.ts';
@@ -44,6 +45,7 @@ export const git: Program = {
     const entry = subcommands.get(name);
     if (entry === undefined) {
       judgement.raise(unknownSubcommand, name);
+      judgeUnknownWords(rest, judgement);
       return;
     }
     if (isFamily(entry)) judgeFamily(name, entry, rest, judgement);
@@ -76,8 +78,10 @@ function judgeFamily(name: string, family: GitFamily, args: readonly string[], j
     return;
   }
   // `git stash -- x` and `git stash -m x` are the fallback; `git stash x` is an error, or a newer git.
-  if (first && !first.afterDashes && !family.isOpen)
+  if (first && !first.afterDashes && !family.isOpen) {
     judgement.raise(unknownSubcommand, `${name} ${first.text}`);
+    judgeUnknownWords(args, judgement);
+  }
   judgeSubcommand(family.fallback, args, name, judgement);
 }
 

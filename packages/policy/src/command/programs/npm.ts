@@ -26,8 +26,25 @@ const runsScripts: CommandRule = {
   id: 'CMD-NPM-5',
   risk: 'MEDIUM',
   why: 'runs scripts that package.json defines',
-  matches: ['npm run start', 'npm test', 'npm start', 'npm ci', 'npm t', 'npm rum build'],
-  doesNotMatch: ['npm ls', 'npm view x'],
+  matches: ['npm run start', 'npm test', 'npm start', 'npm ci', 'npm install', 'npm t', 'npm rum build'],
+  doesNotMatch: ['npm ls', 'npm view x', 'npm install express'],
+};
+
+const installsCode: CommandRule = {
+  id: 'CMD-NPM-10',
+  risk: 'MEDIUM',
+  why: 'downloads packages and runs the code of third parties: their install scripts now, the rest when it is used',
+  network: true,
+  matches: [
+    'npm install express',
+    'npm i -D vitest',
+    'npm ci',
+    'npm install',
+    'npm update',
+    'npm add x',
+    'npm it',
+  ],
+  doesNotMatch: ['npm test', 'npm run install', 'npm rebuild', 'npm view express', 'npm uninstall x'],
 };
 
 const runsPackage: CommandRule = {
@@ -92,7 +109,7 @@ const unknownCommand: CommandRule = {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 const running = words('run test start stop restart');
-const installing = words('install ci update install-test install-ci-test dedupe rebuild');
+const installing = words('install ci update install-test install-ci-test dedupe');
 const reaching = words(
   'audit outdated view search ping doctor diff whoami stars fund install update ci dedupe install-test install-ci-test pack sbom',
 );
@@ -109,6 +126,7 @@ export const npm: Program = {
     otherSource,
     wholeMachine,
     runsScripts,
+    installsCode,
     runsPackage,
     publishes,
     changesSettings,
@@ -144,8 +162,10 @@ function judgeCommand(
     return;
   }
   if (reaching.has(command)) judgement.needNetwork();
-  if (running.has(command) || installing.has(command) || command === 'pack' || command === 'version') {
-    judgement.raise(runsScripts, spelled);
+  if (installing.has(command)) judgement.raise(installsCode, texts[0] ?? spelled);
+  if (running.has(command) || installing.has(command) || /^(pack|version|rebuild)$/.test(command)) {
+    // Named packages are installed without the scripts of the workspace's own package.json.
+    if (command !== 'install' || texts.length === 0) judgement.raise(runsScripts, spelled);
     judgement.path(manifest, 'run');
   }
   if (running.has(command)) judgeScriptArguments(command === 'run' ? texts.slice(1) : texts, judgement);

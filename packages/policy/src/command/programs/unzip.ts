@@ -37,7 +37,8 @@ export const unzip: Program = {
     let isExcluding = false;
     const targets: string[] = [];
     const members: string[] = [];
-    let writes = true;
+    let isReading = false;
+    let isNegating = false;
     for (let at = 0; at < args.length; at++) {
       const arg = args[at] as string;
       if (arg.startsWith('-') && arg !== '-') {
@@ -45,7 +46,8 @@ export const unzip: Program = {
         const bundle = judgeBundle(arg, args[at + 1], judgement);
         if (bundle.takesNext) at++;
         if (bundle.excludes) isExcluding = true;
-        if (bundle.onlyReads) writes = false;
+        if (bundle.onlyReads) isReading = true;
+        if (arg.includes('-', 1)) isNegating = true;
         if (bundle.target !== undefined) targets.push(bundle.target);
       } else if (!isArchiveNamed) {
         isArchiveNamed = true;
@@ -56,7 +58,8 @@ export const unzip: Program = {
         members.push(arg);
       }
     }
-    if (writes) {
+    // A second dash takes options back: `-l --l` unpacks.
+    if (!isReading || isNegating) {
       for (const member of members) judgement.refuseBinary(member);
       // One version of unzip takes the last -d, another the first: each must be inside.
       for (const target of targets) judgeUnpacking(target, judgement);

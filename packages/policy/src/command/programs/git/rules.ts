@@ -113,6 +113,11 @@ export const losesWork: CommandRule = {
     'git checkout -f',
     'git checkout -- README.md',
     'git checkout .',
+    'git checkout HEAD README.md',
+    'git checkout main src/app.ts',
+    "git checkout '*.ts'",
+    'git checkout ./README.md',
+    'git checkout src/',
     'git restore README.md',
     'git switch --discard-changes main',
     'git switch -C x',
@@ -134,7 +139,10 @@ export const losesWork: CommandRule = {
     'git reset --soft HEAD~1',
     'git branch -d x',
     'git checkout main',
+    'git checkout -',
     'git checkout -b x',
+    'git checkout -b x origin/main',
+    'git checkout --track origin/main',
     'git restore --staged README.md',
     'git stash',
     'git stash pop',
@@ -265,6 +273,19 @@ export const unknownSubcommand: CommandRule = {
   doesNotMatch: ['git status', 'git help st', 'git commit -m st'],
 };
 
+export const changesRemote: CommandRule = {
+  id: 'CMD-GIT-14',
+  risk: 'MEDIUM',
+  why: 'changes the git configuration: where this repository fetches from and pushes to',
+  needsPerson: true,
+  matches: [
+    'git remote add origin https://example.com/x.git',
+    'git remote set-url --push origin https://example.com/x.git',
+    'git remote rename origin old',
+  ],
+  doesNotMatch: ['git remote -v', 'git remote get-url origin', 'git fetch origin', 'git remote update'],
+};
+
 export const gitRules: readonly CommandRule[] = [
   usesGit,
   runsProgram,
@@ -279,4 +300,5 @@ export const gitRules: readonly CommandRule[] = [
   unsafePatch,
   machineSettings,
   unknownSubcommand,
+  changesRemote,
 ];
