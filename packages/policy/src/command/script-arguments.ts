@@ -47,7 +47,8 @@ function gluedPaths(word: string): ReadonlySet<string> {
   const found = new Set<string>();
   const add = (text: string): void => {
     const plain = text.replace(/^@/, '').replace(/^file:(\/\/)?/i, '');
-    for (const path of [text, plain]) if (path !== '' && !path.startsWith('-')) found.add(path);
+    for (const path of [text, plain])
+      if (path !== '' && (path === '-' || !path.startsWith('-'))) found.add(path);
   };
   add(word);
   let from = word.indexOf('=');

@@ -123,8 +123,8 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       rows: [{ names: '-f --force', rule: losesWork }],
     }),
     operands(operands, judgement) {
-      files('remove')(operands.slice(0, -1), judgement);
-      files('write')(operands.slice(-1), judgement);
+      files('remove')(operands.slice(0, 1), judgement);
+      files('write')(operands.slice(1), judgement);
     },
   },
   clean: {
