@@ -7,6 +7,7 @@ import { checkFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
+import { warnings } from './warnings.ts';
 
 /** `system(…)`, a pipe or `getline` with something else than a text in quotes: the input decides what runs. */
 const AWK_RUNS_INPUT =
@@ -30,6 +31,7 @@ export function judgeAwk(call: ProgramCall): readonly string[] {
         run,
         script.replace(/\||getline/g, (word) => `${word} system `),
       );
+    if (/\bsystem\s*\(/.test(script) || AWK_RUNS_INPUT.test(script)) run.findings.warn(warnings.inlineCode);
     if (AWK_RUNS_INPUT.test(script)) for (const text of inputsOf(call)) executeInput(run, text);
     for (const target of script.matchAll(/>>?\s*"([^"]{1,200})"/g)) checkFile(run, target[1] ?? '', 'write');
     printed.push(...printedLiterals(script));

@@ -3,7 +3,7 @@ import { changesGit } from './git-call.ts';
 import type { ProgramCall } from './program-call.ts';
 
 /** Something the person should know before approving. A test runs every example. */
-interface Warning {
+export interface Warning {
   readonly id: string;
   readonly why: string;
   /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
