@@ -1,4 +1,5 @@
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
+import manifest from '../package.json' with { type: 'json' };
 import { auditCommand } from './audit-command.ts';
 import { policyCommand } from './policy-command.ts';
 import { serveCommand } from './serve-command.ts';
@@ -34,6 +35,9 @@ export async function main(argv: readonly string[], terminal: Terminal = process
       case '--help':
       case '-h':
         await terminal.write(help);
+        return 0;
+      case '--version':
+        await terminal.write(`${manifest.version}\n`);
         return 0;
       default:
         throw new CountersignError('USAGE', {

@@ -1,5 +1,5 @@
 import { type Decision, isRefused, type ToolCallPolicy } from '@countersign/policy';
-import { describeError } from '@countersign/protocol';
+import { describeError, makeVisible } from '@countersign/protocol';
 import type { Terminal } from './terminal.ts';
 
 /** One line of the answer (RK-4). */
@@ -28,7 +28,7 @@ export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal): Pr
     if ('problem' in call) {
       wrong++;
       const { code, message } = describeError('INVALID_JSON', { problem: call.problem });
-      terminal.writeError(`line ${number}: ${message} [${code}]\n`);
+      terminal.writeError(`line ${number}: ${makeVisible(message)} [${code}]\n`);
       output += `${JSON.stringify({ id: null, decision: 'REJECT', code, reasons: [{ rule: 'PARAM-1', why: message }] })}\n`;
     } else {
       output += `${JSON.stringify(toCheckLine(call.id, policy.decide(call.tool, call.args)))}\n`;
@@ -67,6 +67,9 @@ function readCall(line: string): Call {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return { problem: 'it is not an object' };
   const { id = null, tool, args } = value as Record<string, unknown>;
+  if (id !== null && typeof id !== 'string' && typeof id !== 'number')
+    return { problem: 'its id is no text or number' };
+  if (typeof tool !== 'string') return { problem: 'it names no tool' };
   return { id, tool, args };
 }
 

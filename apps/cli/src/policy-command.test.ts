@@ -137,9 +137,25 @@ describe('[RK-4] countersign policy check', () => {
         ({ decision, code }) => code ?? decision,
       ),
     ).toEqual(['INVALID_JSON', 'INVALID_JSON', 'INVALID_JSON', 'LOW', 'UNKNOWN_TOOL', 'INVALID_PARAMS']);
-    expect(stderr.split('\n').filter((line) => line !== '')).toHaveLength(3);
+    expect(stderr.split('\n').filter((line) => line !== '')).toHaveLength(4);
     expect(stderr).toMatch(/^line 1: .*\[INVALID_JSON\]$/m);
     expect(stderr).not.toMatch(/\bat .*:\d+:\d+/);
+  });
+
+  it('answers an id that is no id, and nothing of the line reaches the terminal as it is', async () => {
+    const deep = `{"id": ${'['.repeat(100_000)}${']'.repeat(100_000)}, "tool": "git_status"}`;
+    const { stdout, stderr, status } = await countersign(
+      ['policy', 'check'],
+      `{"tool":"git_status"}\n${deep}\n\u001b]0;x\u0007\n{}`,
+    );
+    const answers = (linesOf(stdout) as { decision: string; code?: string }[]).map(
+      ({ decision, code }) => code ?? decision,
+    );
+    expect({ status, answers }).toEqual({
+      status: 2,
+      answers: ['LOW', 'INVALID_JSON', 'INVALID_JSON', 'INVALID_JSON'],
+    });
+    expect(stderr).not.toContain('\u001b');
   });
 
   it('survives bytes that are not UTF-8, and an empty input', async () => {
@@ -212,6 +228,8 @@ describe('what is typed wrongly', () => {
     [['policy', 'explain', '--nonsense', 'read_file'], 'USAGE'],
     [['policy', 'explain', '--workspace', '/does/not/exist', 'read_file', 'path=x'], 'WORKSPACE_NOT_FOUND'],
     [['policy', 'explain', '--policy', '/does/not/exist', 'read_file', 'path=x'], 'POLICY_INVALID'],
+    [['policy', 'explain', 'frobnicate'], 'UNKNOWN_TOOL'],
+    [['policy', 'explain', 'read_file'], 'INVALID_PARAMS'],
     [['policy', 'check', 'something'], 'USAGE'],
     [['policy', 'dance'], 'USAGE'],
     [['dance'], 'USAGE'],
@@ -237,6 +255,13 @@ describe('what is typed wrongly', () => {
 });
 
 describe('help and a first look', () => {
+  it('tells its version', async () => {
+    expect(await countersign(['--version'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+  });
+
   it.each([
     [[]],
     [['--help']],

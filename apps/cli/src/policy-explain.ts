@@ -13,6 +13,10 @@ export async function explainCall(
 ): Promise<number> {
   const call = callFromWords(words);
   const decision = policy.decide(call.tool, call.args);
+  if (!decision.call && isRefused(decision.verdict)) {
+    terminal.writeError(`error: ${makeVisible(decision.verdict.message)} [${decision.verdict.code}]\n`);
+    return 2;
+  }
   await terminal.write(
     json
       ? `${JSON.stringify(toCheckLine(null, decision))}\n`
@@ -58,7 +62,7 @@ function headline({ verdict, allowedBy }: Decision): string {
 
 function consequence({ verdict, allowedBy }: Decision): string[] {
   if (isRefused(verdict))
-    return ['The agent gets this answer and goes on without the tool:', `"${verdict.message}"`];
+    return ['The agent gets this answer and goes on without the tool:', verdict.message];
   if (allowedBy) return [`Your rule "${allowedBy.id}" answers in your place. The call is recorded.`];
   if (verdict.decision === 'LOW') return ['The call runs on your machine and is recorded.'];
   const minutes = approvalTimeoutSeconds[verdict.decision] / 60;

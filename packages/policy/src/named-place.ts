@@ -1,8 +1,8 @@
 import { foldName } from './workspace-path.ts';
 
 /**
- * Places known by name, as data with examples. `SENSITIVE` and `EXECUTES_LATER` are tables of these; a test runs
- * every example of each row.
+ * Places known by name, as data with examples: sensitive-places.ts and executing-places.ts are tables of these. A test
+ * runs every example of each row.
  */
 export interface NamedPlace {
   readonly id: string;
@@ -21,6 +21,9 @@ export interface NamedPlace {
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
+
+/** What editors and people put behind the name of a copy. */
+const backupSuffix = /(~|\.(bak|backup|old|orig|save|swp|swo|tmp|copy))+$/;
 
 /** Answers which place of a table a workspace-relative path is in, if any. */
 export class PlaceTable {
@@ -42,6 +45,17 @@ export class PlaceTable {
 
   find(relativePath: string): NamedPlace | undefined {
     const folded = relativePath.split('/').map(foldName);
+    return this.#find(folded) ?? this.#findOriginal(folded);
+  }
+
+  /** A backup is as secret as what it is a copy of: `.env~`, `id_rsa.bak`. */
+  #findOriginal(folded: readonly string[]): NamedPlace | undefined {
+    const name = folded.at(-1) ?? '';
+    const original = name.replace(backupSuffix, '');
+    return original === name || original === '' ? undefined : this.#find([...folded.slice(0, -1), original]);
+  }
+
+  #find(folded: readonly string[]): NamedPlace | undefined {
     const name = folded.at(-1) ?? '';
     for (const component of folded) {
       const place = this.#byDirectory.get(component);

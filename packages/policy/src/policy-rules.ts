@@ -1,11 +1,13 @@
 import {
   type BuiltInToolCall,
+  builtInToolNames,
   describeIssues,
   type PolicyFile,
   type PolicyRule,
   parseToolCall,
   policyFileSchema,
 } from '@countersign/protocol';
+import { plainCommandWords } from './command/plain-words.ts';
 import { type Glob, parseGlob } from './glob.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
 
@@ -17,6 +19,8 @@ export interface CompiledRule {
   readonly rule: PolicyRule;
   readonly owner: PolicyOwner;
   matches(call: BuiltInToolCall, assessment: CallAssessment): boolean;
+  /** A deny or ask rule on paths: the call reads a whole folder above such a path, and may show what is in it. */
+  mayReach(call: BuiltInToolCall, assessment: CallAssessment): boolean;
 }
 
 /** A policy file that has been read and whose examples hold. */
@@ -44,6 +48,8 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   if (!parsed.success) return invalid(describeIssues(parsed.error));
   const ignored: string[] = [];
   const rules: CompiledRule[] = [];
+  const impossible = findImpossible(parsed.data);
+  if (impossible !== undefined) return invalid(impossible);
   for (const rule of parsed.data.rules) {
     const compiled = compileRule(rule, owner);
     if (typeof compiled === 'string') return invalid(`rule ${rule.id}: ${compiled}`);
@@ -60,6 +66,26 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   return { ok: true, policy: { owner, file: parsed.data, rules, ignored } };
 }
 
+/** What can never take effect is a mistake, and a mistyped deny must not fail silently. */
+function findImpossible(file: PolicyFile): string | undefined {
+  const seen = new Set<string>();
+  for (const rule of file.rules) {
+    if (seen.has(rule.id)) return `two rules have the id ${rule.id}`;
+    seen.add(rule.id);
+    const tool = parseGlob(rule.tool);
+    const isKnown =
+      rule.tool.includes('__') || (tool.ok && builtInToolNames.some((name) => tool.glob.matches(name)));
+    if (!isKnown) return `rule ${rule.id}: tool: there is no tool "${rule.tool}"`;
+    if (rule.path !== undefined && /^\/|(^|\/)\.\.(\/|$)/.test(rule.path)) {
+      return `rule ${rule.id}: path: it is not a path inside the workspace`;
+    }
+  }
+  const vague = file.sensitive_paths?.find((path) => /[*?[]|^\/|(^|\/)\.\.(\/|$)/.test(path));
+  return vague === undefined
+    ? undefined
+    : `sensitive_paths: "${vague}" is not the exact path of one file in the workspace`;
+}
+
 /** The compiled rule, or what is wrong with it. */
 export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule | string {
   const tool = parseGlob(rule.tool);
@@ -73,11 +99,59 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
     owner,
     matches(call, assessment) {
       if (!tool.glob.matches(call.tool)) return false;
+      if (rule.effect === 'allow' && !namesEverything(rule, call, assessment)) return false;
       if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
       return !words || matchesCommands(words, assessment, rule.effect);
     },
+    mayReach(call, assessment) {
+      if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
+        return false;
+      if (!readsWholeFolders(call, assessment)) return false;
+      const folder = literalFolder(rule.path);
+      return assessment.operands.some((operand) => operand.use === 'read' && isAbove(operand.path, folder));
+    },
   };
 }
+
+const shellTools: ReadonlySet<string> = new Set(['shell_exec', 'shell_background']);
+
+/**
+ * A shell line does what its commands do and writes where its redirections lead: an allow rule must speak of both.
+ * A rule on paths alone, or on commands alone where the line also writes a file, does not cover it.
+ */
+function namesEverything(rule: PolicyRule, call: BuiltInToolCall, { operands }: CallAssessment): boolean {
+  if (!shellTools.has(call.tool)) return true;
+  if (rule.path !== undefined && rule.command === undefined) return false;
+  return rule.path !== undefined || !operands.some(({ use }) => use === 'write');
+}
+
+/** Whether a call reads everything below a folder, and not only the files it names. */
+function readsWholeFolders({ tool, params }: BuiltInToolCall, { commands }: CallAssessment): boolean {
+  if (tool === 'search_files' || tool === 'git_diff' || tool === 'git_log' || tool === 'git_status')
+    return true;
+  if (tool === 'list_directory') return params.recursive;
+  return commands.some(({ words }) => isRecursive(words));
+}
+
+/** find, and any program with an option that has an r in it: `grep -rn`, `ls -R`, `--recursive`. */
+function isRecursive(words: readonly (string | undefined)[]): boolean {
+  if (words[0] === 'find') return true;
+  return words
+    .slice(1)
+    .some(
+      (word) => word !== undefined && (/^-[A-Za-z]*[rR]/.test(word) || /^--(dereference-)?rec/.test(word)),
+    );
+}
+
+/** The part of a glob before its first special character, up to a slash: `docs/private/**` → `docs/private`. */
+function literalFolder(pattern: string): string {
+  const special = pattern.search(/[*?[{\\]/);
+  if (special < 0) return pattern;
+  return pattern.slice(0, pattern.lastIndexOf('/', special)).replace(/^\.?\/+|\/+$/g, '');
+}
+
+const isAbove = (folder: string, path: string): boolean =>
+  folder === '' || path === folder || path.startsWith(`${folder}/`);
 
 /** Allowing needs every path to match; asking or denying needs one. */
 function matchesPaths(glob: Glob, { operands }: CallAssessment, effect: PolicyRule['effect']): boolean {
@@ -91,8 +165,14 @@ function matchesCommands(
   { commands }: CallAssessment,
   effect: PolicyRule['effect'],
 ): boolean {
-  if (effect !== 'allow')
-    return commands.some(({ words }) => matchesWords(pattern, words, { unknownMatches: true }));
+  // A rule that forbids must not be walked around by a spelling: `git -C . push` is `git push`.
+  if (effect !== 'allow') {
+    return commands.some(
+      ({ words }) =>
+        matchesWords(pattern, words, { unknownMatches: true }) ||
+        matchesWords(pattern, plainCommandWords(words), { unknownMatches: true }),
+    );
+  }
   return (
     commands.length > 0 &&
     commands.every(({ words }) => matchesWords(pattern, words, { unknownMatches: false }))

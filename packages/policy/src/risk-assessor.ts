@@ -14,6 +14,7 @@ import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 import { parseGlob } from './glob.ts';
 import { type CheckedPath, PathValidator } from './path-validator.ts';
 import { isBranchName, isRemoteName } from './ref-name.ts';
+import { problemOfSearchPattern } from './search-pattern.ts';
 import type { SimpleCommand } from './shell/shell-check.ts';
 import { ShellValidator } from './shell/shell-validator.ts';
 import { SizeLimiter } from './size-limiter.ts';
@@ -40,8 +41,11 @@ export interface CallAssessment {
   readonly operands: readonly CommandOperand[];
   /** Programs the call would start, word by word. */
   readonly commands: readonly SimpleCommand[];
-  /** A place of VA-3 is written: no grant and no allow rule covers that. */
-  readonly executesLater: boolean;
+  /**
+   * No grant and no allow rule may answer for this call: it changes a place that executes later (VA-3), uses a
+   * sensitive file that was lifted, or is a command that says so of itself.
+   */
+  readonly needsPerson: boolean;
 }
 
 /**
@@ -87,7 +91,7 @@ export class RiskAssessor {
       case 'list_directory':
         return this.#look(params.path, params.pattern, 'only lists a directory of the workspace');
       case 'search_files':
-        return this.#look(params.path ?? '.', params.pattern, 'only searches in the workspace');
+        return this.#search(params);
       case 'write_file':
         return this.#write(params);
       case 'edit_file':
@@ -151,6 +155,15 @@ export class RiskAssessor {
     return withOperands(allow('LOW', [{ rule: 'READ-2', why, operand: path }]), [checked, 'read']);
   }
 
+  #search({ path = '.', pattern, content }: ToolParams<'search_files'>): CallAssessment {
+    const problem = content === undefined ? undefined : problemOfSearchPattern(content);
+    if (problem === undefined) return this.#look(path, pattern, 'only searches in the workspace');
+    const why = `the regular expression cannot be used: ${problem}`;
+    return justOf(
+      refuse('PATTERN_INVALID', { pattern: shorten(content ?? ''), problem }, { rule: 'READ-3', why }),
+    );
+  }
+
   #write({ path, content, mode }: ToolParams<'write_file'>): CallAssessment {
     const target = this.#writable(path);
     if (isRefusal(target)) return justOf(target);
@@ -197,40 +210,42 @@ export class RiskAssessor {
   }
 
   #command({ command, args, timeout }: ToolParams<'execute_command'>): CallAssessment {
-    const { verdict, operands } = this.#commands.check(command, args);
+    const { verdict, operands, needsPerson } = this.#commands.check(command, args);
     const tooLong = this.#sizes.checkTimeout(timeout);
     const commands = [{ words: [command, ...args] }];
     return {
       verdict: tooLong ? stricter(verdict, tooLong) : verdict,
       operands,
       commands,
-      executesLater: this.#writesLater(operands),
+      needsPerson,
     };
   }
 
   #shellLine(command: string, cwd: string | undefined, timeout?: number): CallAssessment {
-    const { verdict, operands, commands } = this.#shell.check(command, cwd);
+    const { verdict, operands, commands, needsPerson } = this.#shell.check(command, cwd);
     const tooLong = timeout === undefined ? undefined : this.#sizes.checkTimeout(timeout);
     return {
       verdict: tooLong ? stricter(verdict, tooLong) : verdict,
       operands,
       commands,
-      executesLater: this.#writesLater(operands),
+      needsPerson,
     };
   }
 
   #gitRead(path: string | undefined): CallAssessment {
-    const verdict = allow('LOW', [{ rule: 'GIT-1', why: 'only reads from the git repository' }]);
-    if (path === undefined) return justOf(verdict);
-    const checked = this.paths.check(path);
-    return checked.ok ? withOperands(verdict, [checked, 'read']) : justOf(checked.refused);
+    const checked = this.#gitPath(path ?? '.');
+    if (isRefusal(checked)) return justOf(checked);
+    return withOperands(allow('LOW', [{ rule: 'GIT-1', why: 'only reads from the git repository' }]), [
+      checked,
+      'read',
+    ]);
   }
 
   #gitCommit({ files, message }: ToolParams<'git_commit'>): CallAssessment {
     const operands: [CheckedPath, 'read'][] = [];
     for (const file of files) {
-      const checked = this.paths.check(file);
-      if (!checked.ok) return justOf(checked.refused);
+      const checked = this.#gitPath(file);
+      if (isRefusal(checked)) return justOf(checked);
       operands.push([checked, 'read']);
     }
     if (message.includes('\u0000'))
@@ -241,6 +256,16 @@ export class RiskAssessor {
       operand: files.join(' '),
     };
     return withOperands(allow('MEDIUM', [reason]), ...operands);
+  }
+
+  /** A path for git, which would read some spellings as patterns, pathspec magic or options. */
+  #gitPath(path: string): CheckedPath | Refused {
+    if (/^[:-]|[*?]/.test(path)) {
+      const problem = 'git would read it as a pattern or an option; name plain files';
+      return refuse('PATH_INVALID', { path, problem }, { rule: 'GIT-6', why: problem, operand: path });
+    }
+    const checked = this.paths.check(path);
+    return checked.ok ? checked : checked.refused;
   }
 
   /** A path that names a regular file we can read. Where a disk is known, it must be there. */
@@ -281,20 +306,12 @@ export class RiskAssessor {
     }
     return checked;
   }
-
-  #writesLater(operands: readonly CommandOperand[]): boolean {
-    return operands.some((operand) => {
-      if (operand.use !== 'write' || operand.path === '') return false;
-      const checked = this.paths.check(operand.path);
-      return checked.ok && checked.executesLater !== undefined;
-    });
-  }
 }
 
 /** The level of writing a file: by its extension, under each name it has, and by the place it is in. */
 function writeRisk(path: string, target: CheckedPath): Verdict {
-  const rules = target.named === target.relative ? [target.named] : [target.named, target.relative];
-  const byExtension = rules.map((name): Verdict => {
+  const names = target.named === target.relative ? [target.named] : [target.named, target.relative];
+  const byExtension = names.map((name): Verdict => {
     const rule = writeRuleFor(name);
     const level = rule.effect === 'REJECT' ? 'HIGH' : rule.effect; // refused already, by #writable
     return allow(level, [{ rule: rule.id, why: rule.why, operand: path }]);
@@ -354,7 +371,7 @@ const justOf = (verdict: Verdict): CallAssessment => ({
   verdict,
   operands: [],
   commands: [],
-  executesLater: false,
+  needsPerson: false,
 });
 
 function withOperands(verdict: Verdict, ...files: [CheckedPath, CommandOperand['use']][]): CallAssessment {
@@ -363,7 +380,10 @@ function withOperands(verdict: Verdict, ...files: [CheckedPath, CommandOperand['
     verdict,
     operands: files.map(([file, use]) => ({ path: file.relative, use })),
     commands: [],
-    executesLater: files.some(([file, use]) => use === 'write' && file.executesLater !== undefined),
+    needsPerson: files.some(
+      ([file, use]) =>
+        (use === 'write' && file.executesLater !== undefined) || file.liftedSensitive !== undefined,
+    ),
   };
 }
 

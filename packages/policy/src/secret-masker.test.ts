@@ -31,6 +31,36 @@ const seededSecret = fc.oneof(
     secret: tail,
   })),
   fc.constant({ text: 'correct-horse-battery', secret: 'horse-battery' }),
+  ...[
+    (x: string) =>
+      `-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n${x}\n-----END RSA PRIVATE KEY-----`,
+    (x: string) => `-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n${x}`,
+    (x: string) => `PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n${x}`,
+    (x: string) => `SECRET_KEY=${x}`,
+    (x: string) => `STRIPE_SECRET_KEY: ${x}`,
+    (x: string) => `secretKey: '${x}'`,
+    (x: string) => `DB_PASS=${x}`,
+    (x: string) => `MYSQL_PWD=${x}`,
+    (x: string) => `ENCRYPTION_KEY=${x}`,
+    (x: string) => `PASSWORD1=${x}`,
+    (x: string) => `AccountKey=${x}`,
+    (x: string) => `_auth = ${x}`,
+    (x: string) => `token:    ${x}`,
+    (x: string) => `token := ${x}`,
+    (x: string) => `token => ${x}`,
+    (x: string) => `token: |\n  ${x}`,
+    (x: string) => `<password>${x}</password>`,
+    (x: string) => `"password" : "a\\"${x}"`,
+    (x: string) => `mysql --password ${x}`,
+    (x: string) => `tool --token ${x}`,
+    (x: string) => `curl -u user:${x} host`,
+    (x: string) => `sshpass -p ${x} ssh host`,
+    (x: string) => `machine h login me password ${x}`,
+    (x: string) => `https://${x}@github.com/a/b`,
+    (x: string) => `https://hooks.slack.com/services/T0/B0/${x}`,
+    (x: string) => `SG.${x}.${x}`,
+    (x: string) => `ya29.${x}`,
+  ].map((spell) => random(20).map((tail) => ({ text: spell(tail), secret: tail }))),
 );
 
 describe('[DA-3] SecretMasker', () => {
@@ -67,6 +97,45 @@ describe('[DA-3] SecretMasker', () => {
       nested: [{ apiKey: '[masked]', 'api-key': '[masked]' }],
       path: 'src/a.ts',
     });
+  });
+
+  it('masks all below a secret field, what follows a secret option, and the value of a secret name', () => {
+    const hidden = [
+      { args: ['--password', 'X1'] },
+      { password: { v: 'X1' } },
+      { tokens: ['X1'] },
+      { headers: { authorization: ['X1'] } },
+      { secret_key: 'X1' },
+      { env: [{ name: 'DB_PASSWORD', value: 'X1' }] },
+    ];
+    for (const value of hidden) expect(JSON.stringify(masker.maskValue(value))).not.toContain('X1');
+    expect(masker.maskValue({ max_tokens: 5, input_tokens: 7, args: ['--verbose', 'X1'] })).toEqual({
+      max_tokens: 5,
+      input_tokens: 7,
+      args: ['--verbose', 'X1'],
+    });
+  });
+
+  it('finds a known secret in JSON, percent-encoded, and in base64 at any offset', () => {
+    const secret = 'p@ss"w/rd+ж!';
+    const knowing = new SecretMasker({ known: [secret], digest });
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    for (const text of [
+      JSON.stringify({ a: secret }),
+      encodeURIComponent(secret),
+      base64(secret),
+      base64(`u:${secret}`),
+      base64(`us:${secret} and more`),
+      Buffer.from(`user:${secret}`).toString('base64url'),
+    ]) {
+      expect([text, knowing.maskText(text)]).toEqual([text, expect.stringContaining('[masked]')]);
+    }
+  });
+
+  it('does not record values that are deeper than any tool has', () => {
+    let deep: unknown = 'x';
+    for (let i = 0; i < 20_000; i++) deep = [deep];
+    expect(JSON.stringify(masker.maskValue(deep))).toContain('too deep');
   });
 
   it('keeps what is not secret readable', () => {

@@ -6,16 +6,30 @@ export const sensitivePlaces = new PlaceTable([
     id: 'SENS-1',
     kind: 'environment file with secrets',
     names: ['.env'],
-    namePattern: /^(\.env[._-].+|.+\.env)$/,
-    exceptions: /(^|[._-])(example|sample|template|tpl|dist|defaults?|schema)([._-]|$)/,
-    matches: ['.env', 'src/.env', '.Env', '.env.local', '.env.production', 'config/prod.env', '.env.'],
+    namePattern: /^(\.env[._-].+|\.env\d+|.+\.env)$/,
+    // A template is one by its last word: `.env.example`, and `example.env`; `.env.dist.local` is no template.
+    exceptions:
+      /^\.env.*[._-](example|sample|template|tpl|dist|defaults?|schema)$|^(example|sample|template|tpl|dist|defaults?|schema)\.env$/,
+    matches: [
+      '.env',
+      'src/.env',
+      '.Env',
+      '.env.local',
+      '.env.production',
+      'config/prod.env',
+      '.env.',
+      '.env~',
+      '.env.bak',
+      '.env.dist.local',
+      '.env1',
+    ],
     doesNotMatch: ['.env.example', '.env.sample', 'sample.env', 'src/env.ts', '.envrc', 'vite-env.d.ts'],
   },
   {
     id: 'SENS-2',
     kind: 'credentials file',
     names: ['credentials.json', 'service-account.json', '.vault-token', '.htpasswd', '.pgpass', '.my.cnf'],
-    matches: ['credentials.json', 'a/credentials.json', 'CREDENTIALS.JSON', '.pgpass'],
+    matches: ['credentials.json', 'a/credentials.json', 'CREDENTIALS.JSON', '.pgpass', 'credentials.json~'],
     doesNotMatch: ['credentials.json.md', 'src/credentials.ts', 'docs/credentials.md'],
   },
   {
@@ -29,8 +43,18 @@ export const sensitivePlaces = new PlaceTable([
   {
     id: 'SENS-4',
     kind: 'private key',
-    namePattern: /^(id_(rsa|dsa|ecdsa|ed25519)(_sk)?|.+\.(pem|key|p12|pfx|ppk|jks|keystore|kdbx))$/,
-    matches: ['keys/id_rsa', 'id_ecdsa', 'ID_ED25519', 'tls/server.key', 'cert.pem'],
+    namePattern: /^(id_(rsa|dsa|ecdsa|ed25519)([._-].*)?|.+\.(pem|key|p12|pfx|ppk|jks|keystore|kdbx))$/,
+    exceptions: /\.pub$/,
+    matches: [
+      'keys/id_rsa',
+      'id_ecdsa',
+      'ID_ED25519',
+      'tls/server.key',
+      'cert.pem',
+      'id_rsa.bak',
+      'id_ed25519_work',
+      'server.key.old',
+    ],
     doesNotMatch: ['id_rsa.pub', 'src/id.ts', 'keyboard.ts', 'monkey'],
   },
   {
@@ -38,7 +62,7 @@ export const sensitivePlaces = new PlaceTable([
     kind: 'package registry or network login',
     names: ['.npmrc', '.netrc', '_netrc', '.pypirc', '.dockercfg'],
     runs: ['.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials'],
-    matches: ['.npmrc', 'app/.npmrc', '.netrc', '_netrc', '.cargo/credentials.toml'],
+    matches: ['.npmrc', '.npmrc.bak', 'app/.npmrc', '.netrc', '_netrc', '.cargo/credentials.toml'],
     doesNotMatch: ['npmrc.md', '.nvmrc', '.cargo/config.toml'],
   },
   {
@@ -52,9 +76,16 @@ export const sensitivePlaces = new PlaceTable([
   {
     id: 'SENS-7',
     kind: "Countersign's own configuration or tokens",
-    runs: ['.config/countersign', '.local/state/countersign', '.local/share/countersign'],
+    runs: [
+      '.config/countersign',
+      '.local/state/countersign',
+      '.local/share/countersign',
+      '.countersign/token',
+      '.countersign/tokens',
+      '.countersign/tokens.json',
+    ],
     namePattern: /^countersign[._-]?(token|tokens|secret)s?(\.\w+)?$/,
-    matches: ['.config/countersign', 'countersign-token', 'countersign.token'],
+    matches: ['.config/countersign', '.countersign/tokens.json', 'countersign-token', 'countersign.token'],
     doesNotMatch: ['.countersign/policy.json', 'docs/countersign.md'],
   },
 ]);

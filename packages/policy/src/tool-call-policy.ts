@@ -96,10 +96,10 @@ export class ToolCallPolicy {
   }
 }
 
-/** An allow rule reaches MEDIUM unless it says HIGH, and never a place that executes later (VA-3). */
+/** An allow rule reaches MEDIUM unless it says HIGH, and never what only a person may answer for. */
 function covers(rule: PolicyRule, assessed: Allowed, details: CallAssessment): boolean {
   const limit = rule.max_risk ?? 'MEDIUM';
-  return !details.executesLater && riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit);
+  return !details.needsPerson && riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit);
 }
 
 function denyBy({ rule, owner }: CompiledRule): Verdict {
@@ -113,6 +113,8 @@ function denyBy({ rule, owner }: CompiledRule): Verdict {
 }
 
 function reasonOf({ rule, owner }: CompiledRule): { rule: string; why: string } {
+  if (rule.effect === 'deny')
+    return { rule: rule.id, why: `may show what rule "${rule.id}" denies: ${rule.path}` };
   const verb = rule.effect === 'allow' ? 'allows this without asking' : 'wants this to be asked';
   const whose = owner === 'person' ? 'your own policy' : "the workspace's policy";
   return { rule: rule.id, why: rule.why ?? `${whose} ${verb}` };

@@ -42,9 +42,16 @@ export function foldName(component: string): string {
   return folded.replace(/[. ]+$/, '') || folded;
 }
 
-/** The last extension of a file name with its dot, in lower case: `A.TAR.GZ` → `.gz`, `Makefile` → `''`. */
-export function extensionOf(path: string): string {
-  const name = foldName(path.slice(path.lastIndexOf('/') + 1));
-  const dot = name.lastIndexOf('.');
-  return dot <= 0 ? '' : name.slice(dot);
+/**
+ * The last extension of a file name with its dot, in lower case: `A.TAR.GZ` → `.gz`, `Makefile` → `''`. A colon makes
+ * two readings, a name with a stream on Windows and a plain name elsewhere: both are answered.
+ */
+export function extensionsOf(path: string): string[] {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const readings = name.includes(':') ? [name, name.slice(name.lastIndexOf(':') + 1)] : [name];
+  return readings.map((reading) => {
+    const folded = foldName(reading);
+    const dot = folded.lastIndexOf('.');
+    return dot <= 0 ? '' : folded.slice(dot);
+  });
 }

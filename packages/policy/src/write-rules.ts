@@ -1,5 +1,5 @@
 import type { RiskLevel } from '@countersign/protocol';
-import { extensionOf } from './workspace-path.ts';
+import { extensionsOf } from './workspace-path.ts';
 
 /** How risky it is to write a file, by its last extension, case ignored (RK-2, TL-4). */
 export interface WriteRule {
@@ -20,7 +20,7 @@ export const writeRules: readonly WriteRule[] = [
     effect: 'REJECT',
     extensions: set('.exe .bin .so .dll .dylib .sys'),
     why: 'is an executable binary by its extension',
-    matches: ['tool.exe', 'x.BIN', 'm.so', 'setup.exe.', 'a/b.dylib'],
+    matches: ['tool.exe', 'x.BIN', 'm.so', 'setup.exe.', 'a/b.dylib', 'a.txt:b.exe', 'a.exe:b.txt'],
     doesNotMatch: ['exe.md', 'notes.so.txt', 'bin'],
   },
   {
@@ -38,7 +38,7 @@ export const writeRules: readonly WriteRule[] = [
     effect: 'HIGH',
     extensions: set('.sh .bash .zsh .bat .cmd .ps1 .conf .config .cfg .ini .service .desktop'),
     why: 'changes a script or a configuration, which can change what other programs do',
-    matches: ['deploy.sh', 'nginx.conf', 'app.config', 'x.ps1'],
+    matches: ['deploy.sh', 'a.md:x.sh', 'nginx.conf', 'app.config', 'x.ps1'],
     doesNotMatch: ['sh.md', 'config.json'],
   },
   {
@@ -51,8 +51,11 @@ export const writeRules: readonly WriteRule[] = [
   },
 ];
 
+/** The strictest rule for any reading of the name. */
 export function writeRuleFor(path: string): WriteRule {
-  const extension = extensionOf(path);
-  const rule = writeRules.find(({ extensions }) => extensions === 'any other' || extensions.has(extension));
-  return rule as WriteRule; // the last row takes any other
+  const rules = extensionsOf(path).map((extension) =>
+    writeRules.find(({ extensions }) => extensions === 'any other' || extensions.has(extension)),
+  ) as WriteRule[]; // the last row takes any other
+  const order = ['REJECT', 'HIGH', 'MEDIUM', 'LOW'];
+  return rules.reduce((a, b) => (order.indexOf(a.effect) <= order.indexOf(b.effect) ? a : b));
 }

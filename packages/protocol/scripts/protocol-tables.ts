@@ -89,6 +89,7 @@ export const placeholderMeanings: Readonly<Record<string, string>> = {
   timeout: 'the time in seconds',
   to: 'the state that was asked for',
   tool: 'the name of the tool',
+  known: 'the names there are',
   what: 'what was looked for: approval, call, project …',
   why: 'the reason that the rule gives',
   workspace: 'the folder to open',

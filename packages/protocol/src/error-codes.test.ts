@@ -35,6 +35,7 @@ const pinned = {
   COMMAND_NOT_ALLOWED: [403, 'change', true],
   ARGUMENT_REFUSED: [403, 'change', true],
   SHELL_SYNTAX: [400, 'change', true],
+  SHELL_TOO_COMPLEX: [400, 'change', true],
   SHELL_CATASTROPHE: [403, 'none', false],
   TIMEOUT_TOO_LONG: [400, 'change', true],
   COMMAND_TOO_LONG: [413, 'change', true],

@@ -31,11 +31,7 @@ export const errorCodes = {
     'change',
     'The parameters of {tool} are not valid: {problem}. Correct them and call again.',
   ),
-  UNKNOWN_TOOL: define(
-    404,
-    'change',
-    'There is no tool named "{tool}". The available tools are in GET …/tools/available.',
-  ),
+  UNKNOWN_TOOL: define(404, 'change', 'There is no tool named "{tool}". There are: {known}.'),
   INVALID_BODY: define(
     400,
     'change',
@@ -150,6 +146,11 @@ export const errorCodes = {
   COMMAND_NOT_ALLOWED: define(403, 'change', 'Command not allowed: {command}. {advice}'),
   ARGUMENT_REFUSED: define(403, 'change', '{program} is refused with {argument}: {problem}.'),
   SHELL_SYNTAX: define(400, 'change', 'The shell line does not parse: {problem}. Correct it and call again.'),
+  SHELL_TOO_COMPLEX: define(
+    400,
+    'change',
+    'The shell line is too complex to be judged: {problem}. Split it, or put it into a script that can be read.',
+  ),
   SHELL_CATASTROPHE: define(403, 'none', 'Refused outright: {problem}. No approval can allow this.'),
   TIMEOUT_TOO_LONG: define(
     400,

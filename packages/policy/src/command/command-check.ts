@@ -5,6 +5,11 @@ export interface CommandCheck {
   readonly verdict: Verdict;
   /** Files that the command names, as far as they were understood. Empty when it was refused. */
   readonly operands: readonly CommandOperand[];
+  /**
+   * No grant and no allow rule may answer for this: it reaches outside the workspace, changes a place that executes
+   * later, changes what other programs execute, or does so with something only known when it runs.
+   */
+  readonly needsPerson: boolean;
 }
 
 export interface CommandOperand {

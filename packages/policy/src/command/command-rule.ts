@@ -12,6 +12,8 @@ export interface CommandRule {
   readonly why: string;
   /** Without network the command cannot do its work. */
   readonly network?: true;
+  /** No grant and no allow rule may answer for a command that this applies to (see `CommandCheck`). */
+  readonly needsPerson?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }

@@ -6,9 +6,9 @@ import { splitExample } from './split-example.ts';
 
 const validator = new CommandValidator({ paths: new PathValidator({ root: '/home/me/project' }) });
 
-function assess(line: string) {
+function check(line: string) {
   const [command, ...args] = splitExample(line);
-  return validator.check(command, args).verdict;
+  return validator.check(command, args);
 }
 
 describe('[RK-3] every rule of CommandValidator', () => {
@@ -21,15 +21,16 @@ describe('[RK-3] every rule of CommandValidator', () => {
   for (const rule of commandRules) {
     for (const line of rule.matches) {
       it(`${rule.id} applies to: ${line}`, () => {
-        const verdict = assess(line);
+        const { verdict, needsPerson } = check(line);
         expect(verdict.reasons.map((reason) => reason.rule)).toContain(rule.id);
+        if (rule.needsPerson) expect(verdict.decision === 'REJECT' || needsPerson).toBe(true);
         const order = ['LOW', 'MEDIUM', 'HIGH', 'REJECT'];
         expect(order.indexOf(verdict.decision)).toBeGreaterThanOrEqual(order.indexOf(rule.risk));
       });
     }
     for (const line of rule.doesNotMatch) {
       it(`${rule.id} does not apply to: ${line}`, () => {
-        expect(assess(line).reasons.map((reason) => reason.rule)).not.toContain(rule.id);
+        expect(check(line).verdict.reasons.map((reason) => reason.rule)).not.toContain(rule.id);
       });
     }
   }

@@ -1,19 +1,22 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
 import type { PathValidator } from '../path-validator.ts';
-import { type Refused, refuse } from '../verdict.ts';
+import { ShellValidator } from '../shell/shell-validator.ts';
+import { shorten } from '../shown-text.ts';
+import { isRefused, type Refused, refuse } from '../verdict.ts';
 import { allowedPrograms } from './allowed-programs.ts';
 import type { CommandCheck } from './command-check.ts';
 import { addedProgram } from './general-rules.ts';
 import { Judgement } from './judgement.ts';
-import { refuseOutside } from './program.ts';
 import { adviseInstead } from './program-advice.ts';
-import { judgeScriptArguments, possiblePaths } from './script-arguments.ts';
+import { judgeUnknownWords } from './script-arguments.ts';
 
 export interface CommandValidatorOptions {
   readonly paths: PathValidator;
   readonly limits?: Limits;
   /** Programs that the person's own policy file adds (RK-5), with their risk; LOW counts as MEDIUM. */
   readonly addedPrograms?: ReadonlyMap<string, RiskLevel>;
+  /** The person's home, absolute, so that an added program's `~` is understood. */
+  readonly home?: string;
 }
 
 /**
@@ -23,10 +26,19 @@ export interface CommandValidatorOptions {
 export class CommandValidator {
   readonly #options: CommandValidatorOptions;
   readonly #maxCharacters: number;
+  readonly #shell: ShellValidator;
 
   constructor(options: CommandValidatorOptions) {
+    const { paths, limits = defaultLimits, home } = options;
     this.#options = options;
-    this.#maxCharacters = (options.limits ?? defaultLimits).commandCharacters;
+    this.#maxCharacters = limits.commandCharacters;
+    // Quoting makes a line longer than its words were.
+    const commandCharacters = limits.commandCharacters * 8;
+    this.#shell = new ShellValidator({
+      paths,
+      limits: { ...limits, commandCharacters },
+      ...(home !== undefined && { home }),
+    });
   }
 
   /** `from` is the workspace-relative directory that the program starts in; execute_command starts in the root. */
@@ -42,8 +54,22 @@ export class CommandValidator {
 
     const judgement = new Judgement(command, this.#options.paths, from);
     if (program) program.judge(words as string[], judgement);
-    else judgeAdded(words as string[], added === 'HIGH' ? 'HIGH' : 'MEDIUM', judgement);
+    else this.#judgeAdded([command, ...(words as string[])], added === 'HIGH' ? 'HIGH' : 'MEDIUM', judgement);
     return judgement.finish();
+  }
+
+  /**
+   * Nothing is known of its options, so every word that can be a path is checked as one. What no shell line may do,
+   * a program that the person added may not do either (RK-5): `bash -c 'rm -rf /'`, `sudo id`.
+   */
+  #judgeAdded(words: readonly string[], risk: 'MEDIUM' | 'HIGH', judgement: Judgement): void {
+    judgement.raise(addedProgram(risk));
+    const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+    const { verdict, needsPerson } = this.#shell.check(line, judgement.directory || undefined);
+    if (isRefused(verdict)) judgement.refuse(verdict);
+    else if (verdict.network) judgement.needNetwork();
+    if (needsPerson) judgement.needPerson();
+    judgeUnknownWords(words.slice(1), judgement);
   }
 
   #findProblem(command: string, args: unknown): Refused | undefined {
@@ -66,17 +92,10 @@ export class CommandValidator {
   }
 }
 
-/** Nothing is known of its options, so every word that can be a path is checked as one. */
-function judgeAdded(args: readonly string[], risk: 'MEDIUM' | 'HIGH', judgement: Judgement): void {
-  judgement.raise(addedProgram(risk));
-  judgeScriptArguments(args, judgement);
-  for (const arg of args) for (const text of possiblePaths(arg)) refuseOutside(text, judgement);
-}
-
-const refused = (verdict: Refused): CommandCheck => ({ verdict, operands: [] });
+const refused = (verdict: Refused): CommandCheck => ({ verdict, operands: [], needsPerson: false });
 
 function notAllowed(command: string): Refused {
-  const shown = command.length <= 200 ? command.toWellFormed() : `${command.slice(0, 200).toWellFormed()}…`;
+  const shown = shorten(command);
   const why = `"${shown}" is not one of the programs that may run without a shell`;
   return refuse(
     'COMMAND_NOT_ALLOWED',

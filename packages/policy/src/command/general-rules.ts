@@ -43,6 +43,7 @@ export const unknownOptionOfPowerful: CommandRule = {
   id: 'CMD-UNKNOWN-2',
   risk: 'HIGH',
   why: 'has an option that Countersign does not know, and this program can run code',
+  needsPerson: true,
   matches: [
     'git status --frobnicate',
     'npm test --frobnicate',
@@ -70,14 +71,59 @@ export const hugeList: CommandRule = {
   id: 'CMD-MANY',
   risk: 'MEDIUM',
   why: 'names more than a thousand files',
+  needsPerson: true,
   matches: [],
   doesNotMatch: ['cat README.md'],
+};
+
+export const tooManyDirectories: CommandRule = {
+  id: 'CMD-MANY-2',
+  risk: 'REJECT',
+  why: 'changes its directory more often than any command needs to',
+  matches: [`git${' -C docs/..'.repeat(51)} status`, `tar -cf z.tar${' -C .'.repeat(51)} docs`],
+  doesNotMatch: [`git${' -C docs/..'.repeat(50)} status`],
+};
+
+/** Only reachable when the person's own policy file lifted exactly this path (RK-5), so it has no example line. */
+export const sensitiveLifted: CommandRule = {
+  id: 'CMD-LIFTED',
+  risk: 'HIGH',
+  why: 'uses a sensitive file that your own policy file allows',
+  needsPerson: true,
+  matches: [],
+  doesNotMatch: ['cat README.md'],
+};
+
+export const unpacksOverExecutingPlaces: CommandRule = {
+  id: 'CMD-LATER-2',
+  risk: 'HIGH',
+  why: 'unpacks into a directory that holds places whose content another program executes later',
+  needsPerson: true,
+  matches: [
+    'tar xf bundle.tar',
+    'tar -C docs -xf bundle.tar -C ..',
+    'tar xf bundle.tar docs/a.md -C docs',
+    'tar xf bundle.tar --one-top-level=.',
+    'unzip archive.zip',
+    'unzip -o archive.zip -d .',
+    'unzip archive.zip -d docs -d .',
+  ],
+  doesNotMatch: [
+    'tar tf bundle.tar',
+    'tar xf bundle.tar -C docs',
+    'tar xOf bundle.tar',
+    'tar xf bundle.tar --one-top-level=docs',
+    'unzip archive.zip -d docs',
+    'unzip -l archive.zip',
+    'tar cf z.tar docs',
+  ],
 };
 
 export const writesToExecutingPlace: CommandRule = {
   id: 'CMD-LATER-1',
   risk: 'HIGH',
   why: 'writes to a place whose content another program executes later',
+  needsPerson: true,
   matches: [
     'gcc -o .git/hooks/pre-commit main.c',
     'tar -xf bundle.tar -C .vscode',
@@ -130,6 +176,7 @@ export const outsideArgument: CommandRule = {
   id: 'CMD-ARG-1',
   risk: 'HIGH',
   why: 'hands a path outside the workspace to a script',
+  needsPerson: true,
   matches: ['node src/app.js ../x', 'python3 scripts/gen.py --out=/srv/x', 'npm run build -- /etc/hosts'],
   doesNotMatch: ['node src/app.js docs/guide.md', 'python3 scripts/gen.py -c x.ini'],
 };
@@ -141,7 +188,10 @@ export const generalRules: readonly CommandRule[] = [
   unknownOptionOfPowerful,
   hardLinkedFile,
   hugeList,
+  tooManyDirectories,
+  sensitiveLifted,
   writesToExecutingPlace,
+  unpacksOverExecutingPlaces,
   sensitiveGlob,
   unclearGlob,
   addedProgram('MEDIUM'),

@@ -1,12 +1,16 @@
 import { higherRisk, type Reason, type RiskLevel } from '@countersign/protocol';
 import type { CheckedPath, PathValidator } from '../path-validator.ts';
+import { shorten } from '../shown-text.ts';
 import { allow, type Refused, refuse } from '../verdict.ts';
+import { writeRuleFor } from '../write-rules.ts';
 import type { CommandCheck, CommandOperand } from './command-check.ts';
 import type { CommandRule } from './command-rule.ts';
 import {
   hardLinkedFile,
   hugeList,
   sensitiveGlob,
+  sensitiveLifted,
+  tooManyDirectories,
   unclearGlob,
   writesToExecutingPlace,
 } from './general-rules.ts';
@@ -16,6 +20,8 @@ export type PathUse = CommandOperand['use'];
 
 /** More paths than this in one command are not listed for the person one by one, so the command is not LOW. */
 const MOST_OPERANDS = 1_000;
+/** Each change of directory can make all later paths longer, and no command needs many. */
+const MOST_DIRECTORIES = 50;
 
 /** Collects what is found out about one command. Findings only ever add risk; the first refusal stands. */
 export class Judgement {
@@ -26,9 +32,11 @@ export class Judgement {
   readonly #paths: PathValidator;
   readonly #reasons: (Reason & { readonly risk: RiskLevel })[] = [];
   readonly #seen = new Set<string>();
-  readonly #operands: CommandOperand[] = [];
+  readonly #operands = new Map<string, CommandOperand>();
+  #directories = 0;
   #level: RiskLevel = 'LOW';
   #network = false;
+  #needsPerson = false;
   #refused: Refused | undefined;
 
   /** `start` is the workspace-relative directory that the program is started in. */
@@ -51,6 +59,7 @@ export class Judgement {
     }
     this.#level = higherRisk(this.#level, rule.risk);
     if (rule.network) this.#network = true;
+    if (rule.needsPerson) this.#needsPerson = true;
     const key = `${rule.id} ${shown ?? ''}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
@@ -65,25 +74,62 @@ export class Judgement {
     this.#network = true;
   }
 
-  /** Checks a path that the command uses. `-` is standard input or output for all our programs. */
-  path(text: string, use: PathUse): CheckedPath | undefined {
-    if (this.#refused || text === '-') return undefined;
+  /** What another validator found: only a person may answer for this command. */
+  needPerson(): void {
+    this.#needsPerson = true;
+  }
+
+  /**
+   * Checks a path that the command uses. A file that is made or replaced must not be an executable binary by its
+   * name (TL-4); `makes: false` is for what is only removed, and for directories.
+   */
+  path(text: string, use: PathUse, { makes = use === 'write' } = {}): CheckedPath | undefined {
+    if (this.#refused) return undefined;
     const checked = this.#paths.check(text, this.#directory);
     if (!checked.ok) {
       this.#refused = checked.refused;
       return undefined;
     }
+    if (makes && checked.entry?.type !== 'directory') {
+      this.refuseBinary(text, checked.named);
+      this.refuseBinary(text, checked.relative);
+    }
     if (checked.entry?.type === 'file' && checked.entry.hardLinks > 1) this.raise(hardLinkedFile, text);
     if (use === 'write' && checked.executesLater) this.raise(writesToExecutingPlace, text);
     if (checked.liftedSensitive) this.raise(sensitiveLifted, text);
-    if (this.#operands.length < MOST_OPERANDS) this.#operands.push({ path: checked.relative, use });
-    else this.raise(hugeList);
+    this.note(checked.relative, use);
     return checked;
+  }
+
+  /** As `path`, where the program reads `-` as standard input or output. Elsewhere `-` is a file, or a link. */
+  pathOrStream(text: string, use: PathUse): void {
+    if (text !== '-') this.path(text, use);
+  }
+
+  /** TL-4: no tool writes a file whose name `name` makes it an executable binary; `text` is how it was spelled. */
+  refuseBinary(text: string, name = text): void {
+    const rule = writeRuleFor(name);
+    if (rule.effect !== 'REJECT') return;
+    const extension = name.slice(name.lastIndexOf('.'));
+    const reason = { rule: rule.id, why: `"${shorten(text)}" ${rule.why}`, operand: shorten(text) };
+    this.refuse(refuse('EXTENSION_REFUSED', { path: shorten(text), extension }, reason));
+  }
+
+  /** Records a workspace-relative path for the rules of policy files, the card and the digest. */
+  note(path: string, use: PathUse): void {
+    this.#operands.set(`${use} ${path}`, { path, use });
+    if (this.#operands.size > MOST_OPERANDS) this.raise(hugeList);
+  }
+
+  /** Workspace-relative directory that relative paths start in now. */
+  get directory(): string {
+    return this.#directory;
   }
 
   /** Changes where relative paths start, as `git -C` and `tar -C` do. */
   enter(text: string, use: PathUse): void {
-    const checked = this.path(text, use);
+    if (++this.#directories > MOST_DIRECTORIES) this.raise(tooManyDirectories);
+    const checked = this.path(text, use, { makes: false });
     if (!checked) return;
     this.#directory = checked.relative;
     // A directory deeper than any path may be long names nothing; checking it whole says so.
@@ -99,6 +145,12 @@ export class Judgement {
     this.#directory = directory;
   }
 
+  /** Whether there is a disk to look at: then the root is there. */
+  get seesDisk(): boolean {
+    const root = this.#paths.check('.');
+    return root.ok && root.entry !== undefined;
+  }
+
   /** What the PathValidator would say, without recording it. */
   look(text: string): ReturnType<PathValidator['check']> {
     return this.#paths.check(text, this.#directory);
@@ -112,25 +164,18 @@ export class Judgement {
   }
 
   finish(): CommandCheck {
-    if (this.#refused) return { verdict: this.#refused, operands: [] };
+    if (this.#refused) return { verdict: this.#refused, operands: [], needsPerson: false };
     const level = this.#level;
     const reasons = this.#reasons
       .filter(({ risk }) => level === 'LOW' || risk !== 'LOW')
       .sort((a, b) => weight[b.risk] - weight[a.risk])
       .map(({ risk: _, ...reason }) => reason);
-    return { verdict: allow(level, reasons, this.#network), operands: this.#operands };
+    return {
+      verdict: allow(level, reasons, this.#network),
+      operands: [...this.#operands.values()],
+      needsPerson: this.#needsPerson,
+    };
   }
 }
 
 const weight: Readonly<Record<RiskLevel, number>> = { LOW: 0, MEDIUM: 1, HIGH: 2 };
-
-/** Only reachable when the person's own policy file lifted exactly this path (RK-5), so it has no example line. */
-const sensitiveLifted: CommandRule = {
-  id: 'CMD-LIFTED',
-  risk: 'HIGH',
-  why: 'uses a sensitive file that your own policy file allows',
-  matches: [],
-  doesNotMatch: ['cat README.md'],
-};
-
-const shorten = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 200)}…`);

@@ -10,6 +10,8 @@ export interface OptionRow {
    * this the option takes no value.
    */
   readonly value?: 'text' | PathUse | ((value: string, judgement: Judgement) => void);
+  /** `-` as its value is standard input or output, and no file. */
+  readonly stream?: true;
   /** The value may be left out, so it only counts when it is glued on (`-O3`, `--color=auto`). */
   readonly optional?: true;
   /** The rule that the option triggers by being there. */

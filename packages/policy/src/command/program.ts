@@ -35,18 +35,19 @@ export type Operand = Extract<Word, { kind: 'operand' }>;
 export function judgeOption(word: Exclude<Word, Operand>, judgement: Judgement, power: Power): void {
   if (word.kind === 'unknown') {
     judgement.raise(power === 'powerful' ? unknownOptionOfPowerful : unknownOption, word.spelled);
-    if (word.value !== undefined) refuseOutside(word.value, judgement);
+    if (word.value !== undefined) refuseUnsafe(word.value, judgement);
     return;
   }
   const { rule, value: meaning } = word.row;
   if (rule) judgement.raise(rule, word.spelled);
   if (meaning === undefined || meaning === 'text') {
     // A value glued to an option that takes none: the program will complain, but a path in it is still a path.
-    if (meaning === undefined && word.value !== undefined) refuseOutside(word.value, judgement);
+    if (meaning === undefined && word.value !== undefined) refuseUnsafe(word.value, judgement);
     return;
   }
   if (word.value === undefined) return;
   if (typeof meaning === 'function') meaning(word.value, judgement);
+  else if (word.row.stream) judgement.pathOrStream(word.value, meaning);
   else judgement.path(word.value, meaning);
 }
 
@@ -55,6 +56,16 @@ export function refuseOutside(text: string, judgement: Judgement): void {
   if (!looksLikeOutsidePath(text)) return;
   const checked = judgement.look(text);
   if (!checked.ok) judgement.refuse(checked.refused);
+}
+
+/** As `refuseOutside`; and when the word would name a sensitive file or a link out of the workspace, that counts too. */
+export function refuseUnsafe(text: string, judgement: Judgement): void {
+  if (text === '' || text.length > 4096) return;
+  const checked = judgement.look(text);
+  if (checked.ok) return;
+  const { code } = checked.refused;
+  if (code === 'PATH_SENSITIVE' || code === 'PATH_OUTSIDE_WORKSPACE' || looksLikeOutsidePath(text))
+    judgement.refuse(checked.refused);
 }
 
 export const looksLikeOutsidePath = (text: string): boolean =>

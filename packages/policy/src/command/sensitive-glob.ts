@@ -63,9 +63,10 @@ const ordinaryNames = [
   'icon.svg',
   'pom.xml',
   'Main.java',
+  'Main.kt',
   'a.rb',
   'x.patch',
-]; // prettier-ignore
+];
 
 /**
  * `sensitive`: picks sensitive names and hardly anything else. `unclear`: picks both kinds. `ordinary`: everything

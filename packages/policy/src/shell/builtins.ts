@@ -1,9 +1,12 @@
 import { readOptions } from './call-options.ts';
 import { hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
+import { checkFile } from './operands.ts';
 import { normalize } from './places.ts';
 import { echoed, printed } from './printed-text.ts';
 import type { ProgramCall } from './program-call.ts';
+import { programPath } from './program-output.ts';
+import { descriptorFile } from './redirections.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
 import { noteVariable } from './special-variables.ts';
@@ -31,7 +34,35 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   bg: nothing,
   fg: nothing,
   history: nothing,
-  hash: nothing,
+  hash: hashCall,
+  enable: ({ run, args }) => {
+    const { values } = readOptions(args, { valueLetters: 'f' });
+    const file = values.get('f');
+    if (file === undefined) return [''];
+    run.findings.warn(warnings.replacedProgram, file);
+    checkFile(run, file, 'run');
+    return [''];
+  },
+  compgen: completion,
+  complete: completion,
+  bind: ({ run, args }) => {
+    for (const word of args) {
+      const code = /^[^:]*:(.*)$/s.exec(word)?.[1];
+      if (code !== undefined)
+        run.perhaps(() =>
+          run.walker.code(run, code.replace(/^\s*"(.*)"$/s, '$1'), { mustParse: false, subshell: true }),
+        );
+    }
+    return [''];
+  },
+  type: ({ args }) => [
+    args.some((word) => /^-\w*[pP]/.test(word))
+      ? args
+          .filter((word) => !word.startsWith('-'))
+          .map((word) => `${programPath(word)}\n`)
+          .join('')
+      : UNKNOWN,
+  ],
   logout: nothing,
   echo: ({ args }) => [echoed(args)],
   printf: printfCall,
@@ -43,21 +74,30 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     run.state.enter(run.state.previousDirectories);
     return [''];
   },
-  eval: ({ run, args }) => judgeCode(run, args.join(' '), { subshell: false }),
+  eval: ({ run, args }) =>
+    judgeCode(run, (args[0] === '--' ? args.slice(1) : args).join(' '), { subshell: false }),
   source: sourceFile,
   '.': sourceFile,
   trap: ({ run, args }) => {
     const code = args[0] === '--' ? args[1] : args[0];
     if (code === undefined || code === '-' || code === '' || /^-[lp]/.test(code)) return [''];
-    run.findings.warn(warnings.later, code);
+    run.findings.warn(warnings.trap, code);
     run.perhaps(() => judgeCode(run, code, { subshell: true }));
     return [''];
   },
   alias: ({ run, args }) => {
     for (const word of args) {
       const equals = word.indexOf('=');
-      if (equals > 0)
-        run.perhaps(() => run.walker.code(run, word.slice(equals + 1), { mustParse: false, subshell: true }));
+      if (equals <= 0) continue;
+      run.findings.warn(warnings.replacedProgram, word.slice(0, equals));
+      run.state.aliases.set(
+        word.slice(0, equals),
+        word
+          .slice(equals + 1)
+          .trim()
+          .split(/\s+/),
+      );
+      run.perhaps(() => run.walker.code(run, word.slice(equals + 1), { mustParse: false, subshell: true }));
     }
     return [''];
   },
@@ -100,6 +140,7 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     return [''];
   },
   getopts: ({ run, args }) => {
+    if (args[1]) run.walker.expansion(run, args[1]);
     if (args[1]) run.state.set(args[1], { values: [UNKNOWN] });
     run.state.set('OPTARG', { values: run.state.positional?.length ? run.state.positional : [UNKNOWN] });
     return [''];
@@ -143,11 +184,20 @@ function changeDirectory({ run, name, args }: ProgramCall): readonly string[] {
   state.enter(
     target.startsWith('/')
       ? [normalize(target)]
-      : bounded([...new Set(before.map((directory) => below(directory, target)))]),
+      : bounded([
+          ...new Set([...before, ...searchedBy(run, target)].map((directory) => below(directory, target))),
+        ]),
   );
   const isSure = /^[./]*$/.test(target) || target === run.home || directoryExists(run, target);
   if (!isSure) state.mayHaveStayed = before;
   return [''];
+}
+
+/** Where CDPATH makes `cd` look for a name as well. */
+function searchedBy(run: ShellRun, target: string): readonly string[] {
+  if (/^\.{1,2}(\/|$)/.test(target)) return [];
+  const values = run.state.variables.get('CDPATH')?.values ?? [];
+  return values.flatMap((value) => value.split(':')).filter((directory) => directory.startsWith('/'));
 }
 
 /** A path that no system would accept is not followed. */
@@ -167,6 +217,25 @@ function sourceFile({ run, args }: ProgramCall): readonly string[] {
   return runFile(run, file, positional, { subshell: false });
 }
 
+/** `hash -p path name`: the name stands for that program from then on. */
+function hashCall({ run, args }: ProgramCall): readonly string[] {
+  const { values, operands } = readOptions(args, { valueLetters: 'p' });
+  const path = values.get('p');
+  if (path === undefined) return [''];
+  run.findings.warn(warnings.replacedProgram, path);
+  for (const word of operands) run.state.aliases.set(word, [path]);
+  return [''];
+}
+
+/** `-C` executes its value, `-W` expands it. */
+function completion({ run, args }: ProgramCall): readonly string[] {
+  const { values } = readOptions(args, { valueLetters: 'oAGWFCXPSV' });
+  const code = values.get('C');
+  if (code !== undefined) run.perhaps(() => judgeCode(run, code, { subshell: true }));
+  run.walker.expansion(run, values.get('W') ?? '');
+  return [UNKNOWN];
+}
+
 function declareCall({ run, args }: ProgramCall): readonly string[] {
   const { flags, operands } = readOptions(args);
   for (const word of operands) {
@@ -175,7 +244,7 @@ function declareCall({ run, args }: ProgramCall): readonly string[] {
     const [, name = '', append = '', value = ''] = found;
     if (value.startsWith('(') && run.state.variables.get(name)?.elements) continue; // an array, already set by the walk
     noteVariable(run, name, [value]);
-    if (flags.has('i')) run.walker.expansion(run, value);
+    if (flags.has('i') || flags.has('n')) run.walker.expansion(run, value);
     const old = append ? (run.state.variables.get(name)?.values[0] ?? '') : '';
     const values = flags.has('n')
       ? [...(run.state.variables.get(value)?.values ?? []), UNKNOWN]
@@ -187,12 +256,16 @@ function declareCall({ run, args }: ProgramCall): readonly string[] {
 
 /** `read`: every line it may see gives one value; names take a word each and the last the rest. */
 function readCall({ run, name, args }: ProgramCall): readonly string[] {
-  const { operands, values, flags } = readOptions(args, {
+  const { operands, values } = readOptions(args, {
     valueLetters: name === 'read' ? 'adinNptu' : 'dnOsuCc',
   });
   if (name !== 'read' && values.has('C'))
     run.perhaps(() => judgeCode(run, values.get('C') ?? '', { subshell: false }));
-  const input = run.stdin && !flags.has('u') ? run.stdin : [UNKNOWN];
+  const descriptor = values.get('u');
+  const input =
+    descriptor === undefined
+      ? (run.stdin ?? [UNKNOWN])
+      : [run.state.readFile(descriptorFile(descriptor)) ?? UNKNOWN];
   const lines = input
     .flatMap((text) => (text.includes('\n') ? text.split('\n').filter((line) => line !== '') : [text]))
     .slice(0, 200);

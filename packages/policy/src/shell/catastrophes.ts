@@ -6,10 +6,11 @@ import {
   findOwnership,
   findPower,
   findRemoteShell,
-  findRemoved,
   findSetuid,
 } from './catastrophic-calls.ts';
+import { findPrivilege } from './privileges.ts';
 import type { ProgramCall } from './program-call.ts';
+import { findRemoved } from './removals.ts';
 
 /** Something no approval can allow (VA-6). A test runs every example. */
 interface Catastrophe {
@@ -161,25 +162,7 @@ export const catastrophes = {
   privilege: {
     id: 'SH-6',
     why: 'it asks for the rights of another user or of the administrator',
-    applies: byName([
-      'sudo',
-      'su',
-      'doas',
-      'pkexec',
-      'run0',
-      'sudoedit',
-      'gosu',
-      'su-exec',
-      'runuser',
-      'visudo',
-      'calife',
-      'sux',
-      'kdesu',
-      'gksu',
-      'gksudo',
-      'sudo-rs',
-      'please',
-    ]),
+    applies: findPrivilege,
     matches: [
       'sudo id',
       'su -c id',
@@ -190,6 +173,19 @@ export const catastrophes = {
       '/usr/bin/sudo -n true',
       'xargs sudo rm',
       'time sudo ls',
+      'eval -- sudo id',
+      'ln -s /usr/bin/sudo s; ./s id',
+      'cp "$(which sudo)" s; ./s id',
+      'setpriv --reuid=0 id',
+      'nsenter -t 1 -m sh',
+      'capsh --uid=0 -- -c id',
+      'dzdo id',
+      'pfexec id',
+      'sg root -c id',
+      'newgrp docker',
+      'chroot / sh',
+      'systemd-run --uid=0 id',
+      'mywrapper -v sudo id',
     ],
     doesNotMatch: [
       'echo sudo',
@@ -199,6 +195,13 @@ export const catastrophes = {
       './sudo_helper.sh',
       'git commit -m "sudo rm"',
       'command -v sudo',
+      'nsenter --help',
+      'setpriv --no-new-privs ls',
+      'capsh --print',
+      'sg staff -c id',
+      'systemd-run --user make',
+      'mytool about sudo',
+      'npm run sudo',
     ],
   },
   setuid: {

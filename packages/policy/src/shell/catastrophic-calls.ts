@@ -1,7 +1,6 @@
 import { hasLong, readOptions } from './call-options.ts';
-import { findsEverything } from './find-call.ts';
-import { hasHole, hasPattern } from './marks.ts';
-import { isDevice, isStarOnly, protectionOf, resolvePlaces } from './places.ts';
+import { hasHole } from './marks.ts';
+import { isDevice, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 
 /** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
@@ -10,55 +9,6 @@ export function byName(names: readonly string[]): (call: ProgramCall) => string 
   const set = new Set(names);
   return ({ name }) => (set.has(name) ? name : undefined);
 }
-
-type Kind = ReturnType<typeof protectionOf>;
-
-/** The first word a call removes, with all below it, whose protection `counts`. */
-export function findRemoved(call: ProgramCall, counts: (kind: Kind) => boolean): string | undefined {
-  const { run, name, args } = call;
-  if (
-    name === 'rm' ||
-    name === 'srm' ||
-    name === 'grm' ||
-    name === 'rimraf' ||
-    name === 'trash' ||
-    name === 'del-cli'
-  ) {
-    const options = readOptions(args);
-    const recursive =
-      name !== 'rm' || options.flags.has('r') || options.flags.has('R') || hasLong(options, 'recursive', 1);
-    return options.operands.find((word) => {
-      const places = resolvePlaces(run, word);
-      if (places.some((place) => /^\/?\uFDD6/.test(place)))
-        run.tooComplex('what it removes has too many values');
-      return places.some(
-        (place) => (recursive || isStarOnly(lastPart(place))) && counts(protectionOf(run, place)),
-      );
-    });
-  }
-  if (name === 'find' || name === 'gfind' || name === 'fd') return findsEverything(call, counts);
-  if (name === 'rsync') {
-    const options = readOptions(args, {
-      valueLetters: 'efTBM',
-      valueNames: ['rsh', 'exclude', 'include', 'filter', 'files-from', 'exclude-from', 'include-from'],
-    });
-    const deletes = [...options.flags].some(
-      (flag) => flag.startsWith('del') || flag === 'remove-source-files',
-    );
-    const target = options.operands.at(-1) ?? '';
-    return deletes && resolvePlaces(run, target).some((place) => counts(protectionOf(run, place)))
-      ? target
-      : undefined;
-  }
-  if (name === 'shred' || name === 'truncate' || name === 'unlink') {
-    return readOptions(args, { valueLetters: 'ns' }).operands.find((word) =>
-      resolvePlaces(run, word).some((place) => hasPattern(place) && counts(protectionOf(run, place))),
-    );
-  }
-  return undefined;
-}
-
-const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** Programs that only look at a device they are given. */
 const DEVICE_READERS = new Set(

@@ -1,3 +1,4 @@
+import { refuseBinaryName } from './binary-names.ts';
 import { readOptions } from './call-options.ts';
 import { DOWNLOADED, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
@@ -55,6 +56,7 @@ export function judgeFetch({ run, name, args }: ProgramCall): readonly string[] 
   for (const file of files) {
     if (file === '-' || file === '/dev/stdout') continue;
     checkFile(run, file, 'write');
+    refuseBinaryName(run, file);
     for (const place of resolvePlaces(run, file)) run.state.writeFile(place, DOWNLOADED);
   }
   return [files.length > 0 && !files.includes('-') && !files.includes('/dev/stdout') ? UNKNOWN : DOWNLOADED];

@@ -1,5 +1,5 @@
 import { readOptions } from './call-options.ts';
-import { HIDDEN, hasHole, madeFrom, originOf, UNKNOWN } from './marks.ts';
+import { HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from './marks.ts';
 import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
@@ -11,17 +11,25 @@ const PASSES =
 const TRANSFORMS =
   /^(rev|tr|sed|gsed|awk|gawk|mawk|nawk|cut|fold|paste|fmt|join|jq|yq|perl|python\d?|iconv|expand|unexpand|nl|pr|m4|envsubst|bc|dc|od|hexdump)$/;
 
+/** What a call reads: files that this line wrote, and its standard input. */
+export function inputsOf({ run, args }: ProgramCall): readonly string[] {
+  return [...fileInputs(run, readOptions(args).operands), ...(run.stdin ?? [])];
+}
+
+const fileInputs = (run: ProgramCall['run'], operands: readonly string[]): readonly string[] =>
+  operands
+    .map((word) => contentOf(run, word.startsWith('if=') ? word.slice(3) : word))
+    .filter((content) => content !== UNKNOWN);
+
 /** What a program may print, judged by what it reads: its standard input and files that this line wrote. */
 export function filtered({ run, name, args }: ProgramCall): readonly string[] {
   const operands = readOptions(args).operands;
-  const files = operands
-    .map((word) => contentOf(run, word.startsWith('if=') ? word.slice(3) : word))
-    .filter((content) => content !== UNKNOWN);
+  const files = fileInputs(run, operands);
   const input = [...files, ...(run.stdin ?? [])];
   if (isDecoder(name, args)) return [originOf(input.join('')) || HIDDEN];
   if (PASSES.test(name)) {
     const cuts = args.some((word) => /^-\w*c|^--bytes|^(skip|bs|count)=/.test(word)) && name !== 'cat';
-    if (name === 'tee')
+    if (name === 'tee' || name === 'sponge')
       for (const word of operands)
         for (const place of resolvePlaces(run, word)) run.state.writeFile(place, input.join('\n'));
     if (name === 'dd')
@@ -32,7 +40,8 @@ export function filtered({ run, name, args }: ProgramCall): readonly string[] {
     if (input.length > 0 && !cuts) return readsUnknown ? [...input, UNKNOWN + input.join('\n')] : input;
     if (input.length === 0) return [UNKNOWN];
   }
-  const isKnown = input.length > 0 && input.every((text) => text !== '' && !hasHole(text));
+  const isKnown =
+    input.length > 0 && input.every((text) => text !== '' && !hasHole(text) && !hasPattern(text));
   if (isKnown && (TRANSFORMS.test(name) || PASSES.test(name))) return [HIDDEN];
   return [madeFrom(...input)];
 }

@@ -8,6 +8,8 @@ import type { ShellCheck, SimpleCommand } from './shell-check.ts';
 interface FiredRule {
   readonly id: string;
   readonly why: string;
+  /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
+  readonly needsPerson?: true;
 }
 
 /** Collects what a walk over a shell line finds. The first refusal stands; reasons are kept once each. */
@@ -17,13 +19,17 @@ export class Findings {
   readonly #commands: SimpleCommand[] = [];
   readonly #operands = new Map<string, CommandOperand>();
   #network = false;
+  #needsPerson = false;
   #quiet = 0;
 
   get refused(): boolean {
     return this.#refused !== undefined;
   }
 
-  /** Looks at something that is only one way to read the line: a refusal counts, anything else is not told. */
+  /**
+   * Looks at something that is only one way to read the line: a refusal counts, and so does the need for a person;
+   * anything else is not told.
+   */
   quietly<T>(look: () => T): T {
     this.#quiet++;
     try {
@@ -53,6 +59,7 @@ export class Findings {
   }
 
   warn(rule: FiredRule, operand = ''): void {
+    if (rule.needsPerson) this.#needsPerson = true;
     const shown = readable(operand);
     const key = `${rule.id}\u0000${shown}`;
     if (this.#quiet > 0 || this.#reasons.has(key) || this.#reasons.size >= 50) return;
@@ -82,6 +89,7 @@ export class Findings {
       verdict,
       commands: uniqueInARow(this.#commands),
       operands: this.#refused ? [] : [...this.#operands.values()],
+      needsPerson: this.#refused === undefined && this.#needsPerson,
     };
   }
 }

@@ -32,8 +32,12 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
     return;
   }
   const literals = stringLiterals(code);
-  for (const { text } of literals) {
-    if (text === '' || text.length > 4_096) continue;
+  for (const { text: literal } of literals) {
+    if (literal === '' || literal.length > 4_096) continue;
+    // perl's `open F, ">/dev/sda"`, and `"|rm -rf /"` for a pipe
+    const text = literal.replace(/^\+?[<>]{1,2}\s*/, '');
+    if (/\bopen\b/.test(code) && /^\s*\||\|\s*$/.test(literal))
+      judgeLine(run, literal.replace(/^\s*\||\|\s*$/g, ''));
     const places = /^[/~.]/.test(text) ? resolvePlaces(run, text.replace(/^~(?=\/|$)/, run.home)) : [];
     if (REMOVES.test(code) && places.some((place) => protectionOf(run, place) !== undefined)) {
       findings.refuse(catastrophes.removal, text);
@@ -55,9 +59,51 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
     return;
   }
   if (!STARTS_PROGRAMS.test(code)) return;
-  for (const { text } of literals)
-    if (/\S/.test(text)) run.perhaps(() => run.walker.code(run, text, { mustParse: false, subshell: true }));
+  for (const { text } of literals) if (/\S/.test(text)) judgeLine(run, text);
   for (const list of literalLists(code, literals)) run.perhaps(() => run.walker.call(run, list));
+}
+
+function judgeLine(run: ShellRun, line: string): void {
+  run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
+}
+
+/** Ways to name what comes in on standard input. */
+const READS_INPUT =
+  /\b(stdin|STDIN|ARGF|gets|readline|readlines|input|slurp)\b|\/dev\/(stdin|fd\/0)|\b(readFileSync|open|fdopen|createReadStream)\s*\(\s*0\b|<>|<STDIN>|php:\/\/stdin|\$_\b/;
+/** Ways to execute a text that is not written out there. A method `.exec(` is a regular expression's. */
+const EXECUTES_VALUE =
+  /(?<![.\w$])(exec|eval|compile|Function|instance_eval|assert)\b(?!\s*\{)\s*(?!["'])|\bvm\.run\w*|\b(os\.system|os\.popen|execSync|popen|getoutput|shell_exec|passthru|IO\.popen)\s*\(\s*(?!["'])|\bsubprocess\.\w+\(\s*(?!["'[])|child_process['"]?\)?\.exec\(\s*(?!["'])|(?<![.\w])(system|qx)\b\s*\(?\s*(?!["'])[$\w<]|`[^`]*[$#]/;
+
+/** Whether inline code executes what it reads; `isLoop` where the interpreter itself reads line by line (`perl -n`). */
+export function executesItsInput(code: string, { isLoop }: { isLoop: boolean }): boolean {
+  return (isLoop || READS_INPUT.test(code)) && EXECUTES_VALUE.test(code);
+}
+
+/** Texts that inline code may print as they stand: literals behind `print` and its kin, and an expression alone. */
+export function printedLiterals(code: string): readonly string[] {
+  if (!/["'`]|q\w?\W/.test(code)) return [];
+  const literals = stringLiterals(code);
+  const printed: string[] = [];
+  for (const [index, { start, text }] of literals.entries()) {
+    const before = code.slice(Math.max(0, start - 40), start);
+    if (!/\b(print\w*|puts|say|write\w*|log|echo|out|p)\s*\(?\s*$/i.test(before) && before.trim() !== '')
+      continue;
+    printed.push(`${joinedFrom(code, literals, index, text)}\n`);
+    if (printed.length >= 8) break;
+  }
+  return printed;
+}
+
+/** A literal with those that are glued to it: `"rm" + " -rf"`, `"rm", "-rf"`. */
+function joinedFrom(code: string, literals: readonly StringLiteral[], from: number, first: string): string {
+  let text = first;
+  for (let i = from + 1; i < literals.length; i++) {
+    const literal = literals[i] as StringLiteral;
+    const between = code.slice(literals[i - 1]?.end, literal.start);
+    if (!/^\s{0,9}[+.,]?\s{0,9}$/.test(between)) break;
+    text += (between.includes(',') ? ' ' : '') + literal.text;
+  }
+  return text;
 }
 
 interface StringLiteral {

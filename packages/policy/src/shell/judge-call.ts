@@ -3,19 +3,44 @@ import { readOptions } from './call-options.ts';
 import { catastropheList, catastrophes } from './catastrophes.ts';
 import { codeInOptions } from './code-options.ts';
 import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
+import { judgeExecutedFiles } from './executed-files.ts';
 import { filtered } from './filters.ts';
-import { foundNames, readFind } from './find-call.ts';
-import { judgeInlineCode } from './inline-code.ts';
-import { DOWNLOADED, HIDDEN, hasHole, hasPattern, knownWord, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
-import { isInterpreter, isShell, judgeCode, judgeInterpreter, judgeShell, runFile } from './nested-shells.ts';
+import { foundNames, foundText, readFd, readFind } from './find-call.ts';
+import { judgeGit } from './git-call.ts';
+import {
+  DOWNLOADED,
+  HIDDEN,
+  hasHole,
+  hasPattern,
+  knownWord,
+  madeFrom,
+  PROGRAM,
+  TOO_MANY,
+  UNKNOWN,
+} from './marks.ts';
+import {
+  executeInput,
+  isInterpreter,
+  isShell,
+  judgeCode,
+  judgeInterpreter,
+  judgeShell,
+  runFile,
+} from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { matchesPattern } from './pattern.ts';
+import { isStarOnly, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
+import { outputOf, programPath } from './program-output.ts';
 import { contentOf } from './redirections.ts';
 import type { ShellRun } from './shell-run.ts';
+import { noteVariable } from './special-variables.ts';
+import { judgeAwk, judgeSed } from './text-programs.ts';
+import { judgeTail } from './unknown-wrapper.ts';
 import { warnings, warningsFor } from './warnings.ts';
 import { openWrapper } from './wrappers.ts';
+import { judgeXargs } from './xargs-call.ts';
 
 /** Names tried where the program is a pattern: `/bin/r?`. */
 const NOTABLE = [
@@ -51,13 +76,34 @@ export function judgeCall(run: ShellRun, words: readonly string[]): readonly str
   run.findings.command(words.map(knownWord));
   const name = first.slice(first.lastIndexOf('/') + 1);
   if (hasHole(name) || name === '') return judgeUnknown(run, first, args);
+  // `*` alone may be any file here; only a pattern that says something is tried against names
+  if (isStarOnly(name)) return judgeUnknown(run, first, args);
   if (hasPattern(name)) {
     run.findings.warn(warnings.unknownProgram, first);
     for (const notable of NOTABLE)
       if (matchesPattern(name, notable)) run.perhaps(() => judgeNamed({ run, name: notable, args }, notable));
     return [UNKNOWN];
   }
+  const replaced = judgeReplaced({ run, name, args }, first);
+  if (replaced) return replaced;
   return run.deeper([''], () => judgeNamed({ run, name, args }, first));
+}
+
+/** A name that this line made stand for something else: an alias, `hash -p`, a copy of a program in the way. */
+function judgeReplaced({ run, name, args }: ProgramCall, path: string): readonly string[] | undefined {
+  if (path !== name) return undefined;
+  const words = run.state.aliases.get(name);
+  if (words && !run.calling.includes(`alias ${name}`)) {
+    run.calling.push(`alias ${name}`);
+    const printed = run.perhaps(() => judgeCall(run, [...words, ...args]));
+    run.calling.pop();
+    return printed;
+  }
+  if (run.state.fileCount === 0 && run.state.links.size === 0) return undefined;
+  // with the directory on PATH, the file of that name is what runs
+  const isCopy = resolvePlaces(run, name).some((place) => contentOf(run, place).startsWith(PROGRAM));
+  if (isCopy) run.perhaps(() => run.findings.quietly(() => runFile(run, `./${name}`, args)));
+  return undefined;
 }
 
 /** The program is only known when it runs. If it were `rm` and that would be a catastrophe, it is one. */
@@ -99,6 +145,7 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
   const builtin =
     path === name || /^(echo|printf|pwd|test|\[|true|false)$/.test(name) ? builtinFor(name) : undefined;
   if (builtin) return builtin(call);
+  judgeExecutedFiles(call);
   if (isShell(name)) return judgeShell(call);
   if (isInterpreter(name)) return judgeInterpreter(call);
 
@@ -111,7 +158,7 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
   if (path.includes('/') && !/^\/(usr\/(local\/)?)?s?bin\//.test(path)) return runOwnFile(call, path);
   judgeTail(call);
   checkOperands(call);
-  return isFetcher(name) ? judgeFetch(call) : filtered(call);
+  return isFetcher(name) ? judgeFetch(call) : (outputOf(call) ?? filtered(call));
 }
 
 function callFunction({ run, name, args }: ProgramCall): readonly string[] | undefined {
@@ -136,14 +183,22 @@ function runOwnFile(call: ProgramCall, path: string): readonly string[] {
   return printed;
 }
 
-function judgeWrapper({ run, name, args }: ProgramCall): readonly string[] | undefined {
+function judgeWrapper(call: ProgramCall): readonly string[] | undefined {
+  const { run, name, args } = call;
   const opened = openWrapper(name, args);
   if (!opened) return undefined;
+  if (name === 'command' && opened.calls.length === 0)
+    return [
+      args
+        .slice(1)
+        .map((word) => `${programPath(word)}\n`)
+        .join(''),
+    ];
   for (const word of opened.assignments) {
     const equals = word.indexOf('=');
-    run.findings.quietly(() =>
-      run.walker.call(run, ['export', `${word.slice(0, equals)}=${word.slice(equals + 1)}`]),
-    );
+    const value = word.slice(equals + 1);
+    noteVariable(run, word.slice(0, equals), [value]);
+    run.state.set(word.slice(0, equals), { values: [value] });
   }
   const printed = opened.calls.flatMap((words, index) =>
     index === 0
@@ -152,6 +207,7 @@ function judgeWrapper({ run, name, args }: ProgramCall): readonly string[] | und
   );
   const codeOptions = { subshell: true };
   printed.push(...opened.code.flatMap((code) => judgeCode(run, code, codeOptions)));
+  judgeTail(call);
   return printed.length > 0 ? printed : [UNKNOWN];
 }
 
@@ -164,8 +220,17 @@ function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
     case 'find':
     case 'gfind':
       return judgeFind(call);
+    case 'fd':
+    case 'fdfind':
+      return judgeFound(call.run, call.args, readFd(call.args));
+    case 'parallel':
+      // without a program of its own, every line that comes in is one
+      if (call.args.every((word) => word.startsWith('-')))
+        for (const text of call.run.stdin ?? []) executeInput(call.run, text);
+      return undefined;
     case 'git':
-      return judgeGit(call);
+      judgeGit(call);
+      return undefined;
     case 'ssh':
       return judgeSsh(call);
     case 'awk':
@@ -185,35 +250,17 @@ function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
   }
 }
 
-function judgeXargs({ run, args }: ProgramCall): readonly string[] {
-  const { operands, values, flags } = readOptions(args, {
-    valueLetters: 'IiLlnPsdaE',
-    valueNames: ['replace', 'max-args', 'max-procs', 'max-lines', 'delimiter', 'arg-file', 'max-chars'],
-    stopEarly: true,
-  });
-  const file = values.get('a') ?? values.get('arg-file');
-  if (file !== undefined) checkFile(run, file, 'read');
-  const program = operands.length > 0 ? operands : ['echo'];
-  const hole =
-    values.get('I') || values.get('replace') || (flags.has('i') || flags.has('replace') ? '{}' : undefined);
-  const printed: string[] = [];
-  for (const text of file !== undefined ? [contentOf(run, file)] : (run.stdin ?? [UNKNOWN])) {
-    const items = hasHole(text)
-      ? [madeFrom(text)]
-      : text.split(hole === undefined ? /\s+/ : /\n/).filter((item) => item !== '');
-    const own = items.slice(0, 200).map((item) => item.replace(/^(['"])(.*)\1$/, '$2'));
-    const calls =
-      hole === undefined
-        ? [[...program, ...own]]
-        : own.slice(0, 50).map((item) => program.map((word) => word.replaceAll(hole, item)));
-    for (const words of calls) printed.push(...run.perhaps(() => judgeCall(run, words)));
-  }
-  return printed.length > 0 ? printed.slice(0, 16) : [''];
+function judgeFind({ run, args }: ProgramCall): readonly string[] {
+  return judgeFound(run, args, readFind(args));
 }
 
-function judgeFind({ run, args }: ProgramCall): readonly string[] {
-  const find = readFind(args);
+function judgeFound(
+  run: ShellRun,
+  args: readonly string[],
+  find: ReturnType<typeof readFind>,
+): readonly string[] {
   for (const start of find.starts) checkFile(run, start, find.deletes ? 'write' : 'read');
+  if (find.deletes) for (const found of foundNames(find)) checkFile(run, found, 'read');
   for (const file of find.writes) checkFile(run, file, 'write');
   for (const words of find.calls) {
     for (const found of foundNames(find))
@@ -224,49 +271,7 @@ function judgeFind({ run, args }: ProgramCall): readonly string[] {
         ),
       );
   }
-  return [UNKNOWN];
-}
-
-/** Settings whose value git executes. */
-const GIT_CODE =
-  /^(alias\..*|core\.(sshcommand|pager|editor|fsmonitor|askpass|gitproxy|hookspath)|pager\..*|sequence\.editor|credential\.?.*helper|diff\..*(command|textconv)|merge\..*driver|filter\..*|gpg\..*program|browser\..*|difftool\..*|mergetool\..*|uploadpack\..*)$/i;
-
-function judgeGit(call: ProgramCall): undefined {
-  const { run, args } = call;
-  const settings = args.flatMap((word, index) =>
-    word === '-c' || word === '--config'
-      ? [args[index + 1] ?? '']
-      : word.startsWith('--config-env=')
-        ? []
-        : [],
-  );
-  const config = args.indexOf('config');
-  if (config >= 0) {
-    const [key = '', value = ''] = args.slice(config + 1).filter((word) => !word.startsWith('-'));
-    settings.push(`${key}=${value}`);
-  }
-  for (const setting of settings) {
-    const equals = setting.indexOf('=');
-    if (equals < 0 || !GIT_CODE.test(setting.slice(0, equals))) continue;
-    const value = setting.slice(equals + 1).replace(/^!/, '');
-    run.perhaps(() => run.walker.code(run, value, { mustParse: false, subshell: true }));
-  }
-  const words = args.filter((word) => !word.startsWith('-'));
-  if (words[0] === 'bisect' && words[1] === 'run')
-    run.perhaps(() => judgeCall(run, args.slice(args.indexOf('run') + 1)));
-  if (words[0] === 'submodule' && words[1] === 'foreach') {
-    run.perhaps(() =>
-      run.walker.code(
-        run,
-        args
-          .slice(args.indexOf('foreach') + 1)
-          .filter((word) => word !== '--recursive')
-          .join(' '),
-        { mustParse: false, subshell: true },
-      ),
-    );
-  }
-  return undefined;
+  return [foundText(find, args)];
 }
 
 function judgeSsh(call: ProgramCall): readonly string[] {
@@ -283,45 +288,6 @@ function judgeSsh(call: ProgramCall): readonly string[] {
   return [DOWNLOADED];
 }
 
-function judgeAwk(call: ProgramCall): readonly string[] {
-  const { run, args } = call;
-  const { operands, values } = readOptions(args, {
-    valueLetters: 'fvFei',
-    valueNames: ['file', 'source', 'field-separator', 'assign'],
-    stopEarly: true,
-  });
-  const script =
-    values.get('e') ??
-    values.get('source') ??
-    (values.has('f') || values.has('file') ? undefined : operands[0]);
-  if (script !== undefined) {
-    if (/\bsystem\b|\||getline/.test(script))
-      judgeInlineCode(
-        run,
-        script.replace(/\||getline/g, (word) => `${word} system `),
-      );
-    for (const target of script.matchAll(/>>?\s*"([^"]{1,200})"/g)) checkFile(run, target[1] ?? '', 'write');
-  }
-  checkOperands(call);
-  return filtered(call);
-}
-
-/** GNU sed executes with the command `e`, and writes with `w`. */
-function judgeSed(call: ProgramCall): readonly string[] {
-  const { run, args } = call;
-  const { operands, values } = readOptions(args, { valueLetters: 'efl', valueNames: ['expression', 'file'] });
-  for (const script of [values.get('e'), values.get('expression'), operands[0]]) {
-    if (script === undefined || script.length > 4_096) continue;
-    const code = /(?:^|[;{}\n\d$/!,])\s*e\s+([^\n]+)/.exec(script)?.[1];
-    if (code !== undefined)
-      run.perhaps(() => run.walker.code(run, code, { mustParse: false, subshell: true }));
-    const file = /(?:^|[;{}\n\d$/!,gpI])\s*[wW]\s+(\S+)/.exec(script)?.[1];
-    if (file !== undefined) checkFile(run, file, 'write');
-  }
-  checkOperands(call);
-  return filtered(call);
-}
-
 /** What is handed to `at` or `crontab` runs when nobody is asked. */
 function judgeLater(call: ProgramCall): readonly string[] {
   const { run, name, args } = call;
@@ -333,18 +299,4 @@ function judgeLater(call: ProgramCall): readonly string[] {
   }
   checkOperands(call);
   return [''];
-}
-
-/** Programs whose words are only ever text, so that `man rm` is not taken for a call of `rm`. */
-const QUOTES_WORDS =
-  /^(man|info|help|type|which|whereis|whatis|apropos|tldr|apt|apt-get|dnf|yum|pacman|brew|grep|egrep|fgrep|rg|ag|logger|expr|jq|git|gh|docker|podman|kubectl|diff|ls|cat|cp|mv|rm|mkdir|touch|seq|make|say|figlet)$/;
-
-/** A wrapper we have never heard of: if the words after it would be a catastrophe on their own, they are one. */
-function judgeTail({ run, name, args }: ProgramCall): void {
-  if (QUOTES_WORDS.test(name)) return;
-  for (let i = 0; i < Math.min(args.length, 12); i++) {
-    const word = args[i] as string;
-    if (!/^(\/\S*\/)?(rm|dd|shred|find|mkfs\S*|sh|bash|dash|zsh)$/.test(word)) continue;
-    run.perhaps(() => run.findings.quietly(() => judgeCall(run, args.slice(i))));
-  }
 }

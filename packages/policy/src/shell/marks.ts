@@ -24,8 +24,12 @@ export const STAR = '\uFDD7';
 export const ANY_CHARACTER = '\uFDD8';
 /** The name of the home directory where it is not known. */
 export const HOME_NAME = '\uFDD9';
+/** The name of the account that runs the line: not known, but one word, and the name of a home. */
+export const USER_NAME = '\uFDDA';
+/** Before the name of a program: the content of that program's own file. */
+export const PROGRAM = '\uFDDB';
 
-const HOLE = /[\uFDD0-\uFDD6]/;
+const HOLE = /[\uFDD0-\uFDD6\uFDDA\uFDDB]/;
 const MARK = /[\uFDD0-\uFDEF]/;
 const MARKS = /[\uFDD0-\uFDEF]/g;
 
@@ -40,7 +44,11 @@ export function knownWord(text: string): string | undefined {
 
 /** For people: holes become `…`. */
 export function readable(text: string): string {
-  const shown = hasMark(text) ? withPlainPatterns(text).replace(/[\uFDD0-\uFDD6]+/g, '…') : text;
+  const shown = hasMark(text)
+    ? withPlainPatterns(text)
+        .replaceAll(USER_NAME, '$USER')
+        .replace(/[\uFDD0-\uFDEF]+/g, '…')
+    : text;
   return shown.length > 120 ? `${shown.slice(0, 117)}…` : shown;
 }
 
@@ -74,6 +82,11 @@ export function whenUnset(text: string): string | undefined {
   if (!text.includes(UNSET) && !text.includes(UNSET_QUOTED)) return text;
   const rest = text.replaceAll(UNSET, '').replaceAll(UNSET_QUOTED, '');
   return rest === '' && !text.includes(UNSET_QUOTED) ? undefined : rest;
+}
+
+/** The same text whether or not it stood in quotes: two spellings of one unknown file compare equal. */
+export function inQuotes(text: string): string {
+  return hasHole(text) ? text.replaceAll(VANISHING, UNKNOWN).replaceAll(UNSET, UNSET_QUOTED) : text;
 }
 
 /** The worst that is known of where a text came from, as one mark; `''` when it is nothing special. */

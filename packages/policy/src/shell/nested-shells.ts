@@ -1,8 +1,8 @@
 import type { Pipeline } from 'unbash';
 import { readOptions } from './call-options.ts';
 import { catastrophes } from './catastrophes.ts';
-import { judgeInlineCode } from './inline-code.ts';
-import { DOWNLOADED, HIDDEN, hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
+import { executesItsInput, judgeInlineCode, printedLiterals } from './inline-code.ts';
+import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOptionValues } from './program-operands.ts';
@@ -117,6 +117,11 @@ export function runFile(
     if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
     return [UNKNOWN];
   }
+  // a program of the system under another name
+  if (content.startsWith(PROGRAM)) {
+    run.findings.warn(warnings.runsFile, file);
+    return run.walker.call(run, [content.slice(PROGRAM.length).split('\n')[0] ?? '', ...positional]);
+  }
   if (run.calling.includes(`file ${file}`)) return [UNKNOWN];
   run.calling.push(`file ${file}`);
   // a sourced file without words of its own sees `$1`… of the shell that reads it
@@ -147,11 +152,15 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     ...(isEval ? options.operands.slice(0, 1) : []),
   ];
   checkOptionValues(call);
-  for (const text of code) executeInline(run, text);
+  for (const text of code) {
+    executeInline(run, text);
+    const isLoop = options.flags.has('n') || options.flags.has('p');
+    if (executesItsInput(text, { isLoop })) for (const input of run.stdin ?? []) executeInput(run, input);
+  }
   if (code.length > 0) {
     // `perl -pe … file`: what follows are files
     for (const word of options.operands) checkFile(run, word, options.flags.has('i') ? 'write' : 'read');
-    return [madeFrom(...(run.stdin ?? []))];
+    return [madeFrom(...(run.stdin ?? [])), ...code.flatMap(printedLiterals)];
   }
   if (options.values.has('m')) {
     for (const word of words) if (/^[./~].*\//.test(word)) checkFile(run, word, 'read');
@@ -167,6 +176,23 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
   } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
     for (const text of run.stdin ?? []) executeInline(run, text);
   return [UNKNOWN];
+}
+
+/** Text that a program hands on to be executed, as shell or as a language of its own. */
+export function executeInput(run: ShellRun, text: string): void {
+  if (!mayExecute(run, text)) return;
+  if (hasHole(text)) run.findings.warn(warnings.unknownCode);
+  run.perhaps(() => run.walker.code(run, text, { mustParse: false, subshell: true }));
+  judgeInlineCode(run, text);
+}
+
+/** Content of a file that some program executes: each line may be for a shell, behind the marks of a makefile. */
+export function executeFile(run: ShellRun, content: string): void {
+  if (!mayExecute(run, content)) return;
+  const lines = content.split('\n').map((line) => line.replace(/^\s+[@+-]*/, ''));
+  executeInput(run, lines.slice(0, 500).join('\n'));
+  for (const line of lines.slice(0, 50))
+    run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
 }
 
 function executeInline(run: ShellRun, text: string): void {

@@ -1,10 +1,12 @@
 import type { CommandOperand } from '../command/command-check.ts';
 import { executingPlaces } from '../executing-places.ts';
+import type { NamedPlace } from '../named-place.ts';
 import { sensitivePlaces } from '../sensitive-places.ts';
 import { refuse } from '../verdict.ts';
 import { absoluteComponents, relativeInside } from '../workspace-path.ts';
 import { catastrophes } from './catastrophes.ts';
-import { hasHole, hasPattern, knownWord, readable } from './marks.ts';
+import { findLaterByPattern } from './later-patterns.ts';
+import { hasHole, hasMark, hasPattern, readable } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import { isDevice, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
@@ -55,6 +57,7 @@ export function checkFile(run: ShellRun, path: string, use: CommandOperand['use'
   }
   if (hasPattern(path)) checkPattern(run, path);
   if (hasHole(path)) {
+    if (use === 'write' && path.includes('/')) warnOfLater(run, findLaterByPattern(path), path);
     const tail = path.slice(path.lastIndexOf('/') + 1);
     if (path.includes('/') && !hasHole(tail) && sensitivePlaces.find(tail)) refuseSecret(run, path, tail);
     if (use === 'write') findings.warn(warnings.unknownTarget, path);
@@ -66,14 +69,14 @@ export function checkFile(run: ShellRun, path: string, use: CommandOperand['use'
 function checkPlace(run: ShellRun, path: string, place: string, use: CommandOperand['use']): void {
   const { findings } = run;
   if (isHarmlessDevice(place)) return;
-  const shown = knownWord(place) as string;
   const lexical = relativeInside(absoluteComponents(run.paths.root), absoluteComponents(place));
   const check = run.paths.check(lexical === undefined ? place : lexical || '.');
   if (check.ok) {
-    if (!hasPattern(path)) findings.operand(check.relative, use);
-    if (use === 'write' && check.executesLater) {
-      const { id, kind } = check.executesLater;
-      findings.warn({ id, why: `writes to a ${kind}` }, path);
+    if (!hasMark(place)) findings.operand(check.relative, use);
+    if (use === 'write') {
+      const later =
+        check.executesLater ?? (hasPattern(path) ? findLaterByPattern(check.relative) : undefined);
+      warnOfLater(run, later, path);
     }
     if (check.liftedSensitive) findings.warn(warnings.lifted, path);
     return;
@@ -85,7 +88,7 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
   if (check.refused.code === 'PATH_OUTSIDE_WORKSPACE') {
     const secret = sensitivePlaces.find(place.slice(1));
     if (secret) {
-      refuseSecret(run, shown, place.slice(1));
+      refuseSecret(run, place, place.slice(1));
       return;
     }
     if (SYSTEM_SECRET.test(place)) {
@@ -98,10 +101,13 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
       return;
     }
     findings.warn(use === 'write' ? warnings.writesOutside : warnings.outside, path);
-    const later = use === 'write' ? executingPlaces.find(place.slice(1)) : undefined;
-    if (later) findings.warn({ id: later.id, why: `writes to a ${later.kind}` }, path);
+    if (use === 'write') warnOfLater(run, executingPlaces.find(place.slice(1)), path);
     if (lexical !== undefined) findings.warn(warnings.linkOutside, path);
   }
+}
+
+function warnOfLater(run: ShellRun, later: NamedPlace | undefined, path: string): void {
+  if (later) run.findings.warn({ id: later.id, why: `writes to a ${later.kind}`, needsPerson: true }, path);
 }
 
 function refuseSecret(run: ShellRun, path: string, name: string): void {
@@ -117,20 +123,20 @@ function refuseSecret(run: ShellRun, path: string, name: string): void {
 
 /** `.e*` is a way to say `.env`. A pattern that says nothing (`*`, `.*`, `*.json`) does not count. */
 function checkPattern(run: ShellRun, path: string): void {
-  const components = path.split('/');
+  const components = path.toLowerCase().split('/');
   for (const [index, component] of components.entries()) {
     if (!hasPattern(component)) continue;
-    const prefix = /^[^\uFDD0-\uFDD9]*/.exec(component)?.[0] ?? '';
-    const suffix = /[^\uFDD0-\uFDD9]*$/.exec(component)?.[0] ?? '';
+    const prefix = /^[^\uFDD0-\uFDEF]*/.exec(component)?.[0] ?? '';
+    const suffix = /[^\uFDD0-\uFDEF]*$/.exec(component)?.[0] ?? '';
     const name = SECRET_NAMES.find((secret) => {
       if (secret.startsWith('.') !== prefix.startsWith('.')) return false;
-      const known = component.replace(/[\uFDD0-\uFDD9]/g, '').length;
+      const known = component.replace(/[\uFDD0-\uFDEF]/g, '').length;
       return (
         known >= 2 && (prefix.length >= 2 || known >= secret.length - 1) && matchesPattern(component, secret)
       );
     });
     const isKey =
-      index === components.length - 1 && /^\.(pem|key|p12|pfx|ppk|jks|keystore|kdbx)$/.test(suffix);
+      index === components.length - 1 && /^\.(env|pem|key|p12|pfx|ppk|jks|keystore|kdbx)$/.test(suffix);
     if (name ?? isKey) refuseSecret(run, path, name ?? `x${suffix}`);
   }
 }

@@ -64,6 +64,7 @@ function list(run: ShellRun, fields: readonly string[], kind: string): Parameter
 function values(run: ShellRun, name: string): readonly string[] {
   if (name === 'PWD') return run.state.directories;
   if (name === 'OLDPWD') return run.state.previousDirectories;
+  if (name === 'FUNCNAME') return [run.calling.findLast((called) => !called.includes(' ')) ?? UNKNOWN];
   const variable = run.state.variables.get(name);
   if (variable) return variable.values;
   return /^(LC_\w+|BASH_\w+|COMP_\w+|TZ)$/.test(name) ? [UNKNOWN] : [UNSET_QUOTED];
@@ -160,6 +161,7 @@ function indirect(run: ShellRun, part: ParameterExpansionPart): readonly Paramet
   if (part.index) return [one(UNKNOWN)];
   return evaluateSimple(run, part.parameter).flatMap(({ fields }) => {
     const name = fields.join(' ');
+    run.walker.expansion(run, name); // an index in it may hold `$(…)`
     return /^(\w+|[@*#?$!-])$/.test(name) && !hasMark(name) ? evaluateSimple(run, name) : [one(UNKNOWN)];
   });
 }

@@ -1,15 +1,45 @@
 import { pushComponent } from '../workspace-path.ts';
-import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR } from './marks.ts';
+import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR, USER_NAME } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 
-/** Where a word may point, as absolute paths without `.` and `..`; one for each directory the shell may be in. */
-export function resolvePlaces(run: ShellRun, word: string): readonly string[] {
+/** More links in a row than this are not followed, as in a kernel. */
+const MAX_LINKS = 8;
+
+/**
+ * Where a word may point, as absolute paths without `.` and `..`; one for each directory the shell may be in. Links
+ * that this line made are followed; a link that is the last component only if `followLast`.
+ */
+export function resolvePlaces(
+  run: ShellRun,
+  word: string,
+  { followLast = true }: { followLast?: boolean } = {},
+): readonly string[] {
   const path = word.length > 255 ? word.replace(/\uFDD7{2,}/g, STAR).replace(/\/{2,}/g, '/') : word;
   if (path === '' || path.length > 4_096) return []; // no file has such a name
-  if (path.startsWith('/')) return [normalize(path)];
-  if (hasHole(path[0] ?? '')) return [path]; // may start with `/` or not: only the run knows
+  const places = unlinkedPlaces(run, path);
+  return run.state.links.size === 0 ? places : places.map((place) => followLinks(run, place, followLast));
+}
+
+function unlinkedPlaces(run: ShellRun, path: string): readonly string[] {
+  const first = path[0] ?? '';
+  if (first === '/') return [normalize(path)];
+  // bash leaves `~$USER` alone, other shells and `eval` do not
+  if (path.startsWith(`~${USER_NAME}`)) return [normalize(`/home/${path.slice(1)}`)];
+  if (hasHole(first) && first !== USER_NAME) return [path]; // may start with `/` or not: only the run knows
   return run.state.directories.map((directory) => normalize(`${directory}/${path}`));
+}
+
+function followLinks(run: ShellRun, place: string, followLast: boolean): string {
+  let path = place;
+  for (let i = 0; i < MAX_LINKS; i++) {
+    const link = [...run.state.links.keys()].find(
+      (name) => path.startsWith(`${name}/`) || (followLast && path === name),
+    );
+    if (link === undefined) return path;
+    path = normalize(`${run.state.links.get(link)}/${path.slice(link.length)}`);
+  }
+  return path;
 }
 
 export function normalize(path: string): string {
@@ -32,6 +62,8 @@ const SYSTEM_BELOW = new Set(
   ).split(' '),
 );
 
+const SOME_HOME = /^\/(home|Users)\/[\uFDD0-\uFDD6\uFDDA\uFDDB]+$/;
+
 export type Protection = 'root' | 'system' | 'home' | 'workspace' | 'above workspace';
 
 /**
@@ -39,7 +71,6 @@ export type Protection = 'root' | 'system' | 'home' | 'workspace' | 'above works
  * (`/*`, `~/.*`) stands for the directory it is in; other patterns are tried against the protected names.
  */
 export function protectionOf(run: ShellRun, place: string): Protection | undefined {
-  if (hasHole(place)) return undefined;
   const everything = /^(.*)\/\.?[\uFDD7\uFDD8]*\uFDD7[\uFDD7\uFDD8]*$/.exec(place);
   if (everything) {
     const parent = everything[1] as string;
@@ -48,6 +79,8 @@ export function protectionOf(run: ShellRun, place: string): Protection | undefin
     if (kind) return kind === 'workspace' ? undefined : kind;
     return undefined;
   }
+  // whatever stands for one name directly below `/home` is somebody's home
+  if (hasHole(place)) return SOME_HOME.test(place) ? 'home' : undefined;
   if (place === '/') return 'root';
   const relative = place.slice(1);
   const isHome =
@@ -117,7 +150,7 @@ export function isDevice(place: string): boolean {
   if (!place.startsWith('/dev/') && !place.startsWith('/proc/') && !place.startsWith('/sys/')) {
     return !hasHole(place) && DEVICE_EXAMPLES.some((name) => matchesComponents(place, name));
   }
-  const known = /^[^\uFDD0-\uFDD8]*/.exec(place)?.[0] ?? '';
+  const known = /^[^\uFDD0-\uFDEF]*/.exec(place)?.[0] ?? '';
   if (/^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk\/|mapper\/|dm-|loop|md\d)/.test(known)) return true;
   return (
     !/^\/dev\/(fd\/|tcp\/|udp\/|pts\/|shm\/|tty)/.test(known) &&

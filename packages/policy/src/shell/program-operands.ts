@@ -1,8 +1,10 @@
+import { refuseBinaryName } from './binary-names.ts';
 import { readOptions } from './call-options.ts';
-import { hasHole, hasPattern } from './marks.ts';
+import { hasHole, hasPattern, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
-import { isStarOnly, resolvePlaces } from './places.ts';
+import { isStarOnly, normalize, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
+import { contentOf } from './redirections.ts';
 import { warnings } from './warnings.ts';
 
 /** Programs whose words are text, numbers or names, never files. */
@@ -13,10 +15,15 @@ const TEXT = new Set(
     'gh command hash complete compgen bind export declare local unset let set shift return exit break continue wait xdg-open open'
   ).split(' '),
 );
+export const isTextProgram = (name: string): boolean => TEXT.has(name);
+
 /** Programs whose first word is a pattern or a script, unless an option brings it. */
 const PATTERN_FIRST =
   /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
 const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto)$/;
+const COPIES = /^(cp|gcp|mv|install|ln)$/;
+/** Programs whose words become files with content of the line's own choosing. */
+const FILLS = /^(tee|sponge)$/;
 const WRITES_ALL = /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch)$/;
 const MODE_FIRST = /^(chmod|chown|chgrp|chattr|setfacl)$/;
 /** Programs that open every word they are given, whatever it looks like. */
@@ -50,6 +57,7 @@ export function checkOperands(call: ProgramCall): void {
       if (values.has(option)) checkFile(run, values.get(option) ?? '', 'read');
   } else if (MODE_FIRST.test(name)) files = operands.slice(1);
   checkOptionValues(call);
+  checkOutputOptions(call);
   const edits =
     /^g?sed$/.test(name) &&
     ([...flags].some((flag) => flag.startsWith('i')) || args.some((word) => /^-[a-zA-Z]*i/.test(word)));
@@ -59,10 +67,12 @@ export function checkOperands(call: ProgramCall): void {
       WRITES_ALL.test(name) ||
       edits ||
       MODE_FIRST.test(name) ||
+      name === 'mv' || // what is moved away changes its old place too
       (WRITES_LAST.test(name) && isLast && files.length > 1)
-    )
+    ) {
+      if (edits || FILLS.test(name)) refuseBinaryName(run, word);
       checkFile(run, word, name === 'rm' && hasHole(word) ? 'read' : 'write');
-    else if (
+    } else if (
       READS_ALL.test(name) ||
       PATTERN_FIRST.test(name) ||
       WRITES_LAST.test(name) ||
@@ -72,7 +82,7 @@ export function checkOperands(call: ProgramCall): void {
     if (/^\.[\uFDD7]$/.test(word)) run.findings.warn(warnings.searchesEverywhere, word);
   }
   if (name === 'rm' || name === 'srm') warnOfRemoval(call, operands);
-  if (/^(cp|mv|ln|install)$/.test(name)) copyContents(call, operands);
+  if (COPIES.test(name)) followCopies(call);
 }
 
 /** Words of a program we know nothing of: a path has a slash or a dot, and is no address and no sentence. */
@@ -89,6 +99,23 @@ export function checkOptionValues({ run, name, args }: ProgramCall): void {
         value,
         /^--(out|output)/.test(word) || (name === 'sort' && word.startsWith('-o')) ? 'write' : 'read',
       );
+  }
+}
+
+/** Programs where `-o` does not name a file that is written. */
+const OTHER_O =
+  /^((e|f|z|p)?grep|rg|ag|ack|ls|ps|lsof|stat|ssh|scp|sftp|mount|umount|nm|od|who|set|curl|wget|ln|cp|mv|install|chmod|chown)$/;
+
+/** `-o x`, `--output x`: the file that most programs write. */
+function checkOutputOptions({ run, name, args }: ProgramCall): void {
+  if (OTHER_O.test(name)) return;
+  for (const [index, word] of args.entries()) {
+    const found = /^(?:-o|-out|--out|--output|--outfile|--output-file)(?:=(.+))?$/s.exec(word);
+    if (!found) continue;
+    const value = found[1] ?? args[index + 1] ?? '';
+    if (value === '' || !(looksLikePath(value) || hasHole(value))) continue;
+    checkFile(run, value, 'write');
+    if (/^g?sort$/.test(name)) refuseBinaryName(run, value);
   }
 }
 
@@ -116,20 +143,63 @@ function warnOfRemoval({ run }: ProgramCall, operands: readonly string[]): void 
   }
 }
 
+/** Words of `cp` and its kin: what is taken and where it goes. */
+function readCopy({ args }: ProgramCall): {
+  sources: readonly string[];
+  targets: readonly string[];
+  isSymbolic: boolean;
+} {
+  const { operands, values, flags } = readOptions(args, {
+    valueLetters: 'tSmog',
+    valueNames: ['target-directory', 'suffix', 'mode', 'owner', 'group'],
+  });
+  const directory = values.get('t') ?? values.get('target-directory');
+  const sources = directory === undefined ? operands.slice(0, -1) : operands;
+  const target = directory === undefined ? operands.at(-1) : `${directory}/`;
+  if (target === undefined) return { sources: [], targets: [], isSymbolic: false };
+  const isSymbolic = flags.has('s') || flags.has('symbolic');
+  // `ln -s x` makes a link of that name here
+  if (sources.length === 0)
+    return { sources: [target], targets: isSymbolic ? [lastPart(target)] : [], isSymbolic };
+  const isDirectory = /\/$|(^|\/)\.{1,2}$/.test(target) || sources.length > 1;
+  const inside = sources.map((source) => `${target}/${lastPart(source)}`);
+  return { sources, targets: isDirectory ? inside : [target, ...inside], isSymbolic };
+}
+
+const lastPart = (path: string): string => {
+  const trimmed = path.replace(/\/+$/, '');
+  return trimmed.slice(trimmed.lastIndexOf('/') + 1);
+};
+
 /** A copy holds what the original held, so that a download stays a download under another name. */
-function copyContents({ run }: ProgramCall, operands: readonly string[]): void {
-  const target = operands.at(-1);
-  if (target === undefined || run.state.files.size === 0) return;
-  for (const source of operands.slice(0, -1)) {
-    for (const place of resolvePlaces(run, source)) {
-      const content =
-        run.state.files.get(place) ??
-        (hasPattern(place) ? [...run.state.files.values()].join('\n') : undefined);
-      if (content === undefined) continue;
-      for (const copy of resolvePlaces(run, target)) {
-        run.state.writeFile(copy, content);
-        run.state.writeFile(`${copy}/${source.slice(source.lastIndexOf('/') + 1)}`, content);
-      }
+function followCopies(call: ProgramCall): void {
+  const { run, name } = call;
+  const { sources, targets, isSymbolic } = readCopy(call);
+  const [first] = targets;
+  if (first === undefined) return;
+  for (const target of sources.length > 1 || targets.length === 1 ? targets : [first]) {
+    checkFile(run, target, 'write');
+    refuseBinaryName(run, target);
+  }
+  for (const source of sources) {
+    if (isSymbolic && name === 'ln') {
+      linkTo(run, source, targets);
+      continue;
+    }
+    const content = hasPattern(source) ? run.state.readAllFiles() : contentOf(run, source);
+    if (content === UNKNOWN || content === '') continue;
+    for (const target of targets)
+      for (const copy of resolvePlaces(run, target)) run.state.writeFile(copy, content);
+  }
+}
+
+/** What a link names is taken from where the link stands. */
+function linkTo(run: ProgramCall['run'], source: string, targets: readonly string[]): void {
+  if (hasHole(source)) return;
+  for (const target of targets) {
+    for (const place of resolvePlaces(run, target, { followLast: false })) {
+      const real = source.startsWith('/') ? source : `${place}/../${source}`;
+      if (!hasHole(place) && normalize(real) !== place) run.state.links.set(place, normalize(real));
     }
   }
 }

@@ -1,6 +1,7 @@
-import type { Redirection } from 'unbash';
+import type { Redirection, RedirectOperator } from 'unbash';
+import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
-import { DOWNLOADED, UNKNOWN } from './marks.ts';
+import { DOWNLOADED, hasHole, PROGRAM, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { isDevice, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
@@ -21,66 +22,137 @@ export interface Redirected {
 
 /** Checks every redirection and tells what the command reads and where its output goes. */
 export function applyRedirections(run: ShellRun, redirects: readonly Redirection[]): Redirected {
-  let stdin: readonly string[] | undefined;
-  const outputs: string[] = [];
-  let input: string | undefined;
-  let elsewhere = false;
-  let network = false;
+  const found: Found = { stdin: undefined, input: undefined, outputs: [], elsewhere: false, network: false };
   for (const redirect of redirects) {
-    const descriptor = redirect.descriptor?.type === 'FileDescriptor' ? redirect.descriptor.value : undefined;
+    const descriptor = numberOf(run, redirect);
     if (redirect.type === 'HereDoc') {
       const { parts, text } = redirect.body;
-      stdin = parts && !redirect.delimiter?.quoted ? evaluateParts(run, parts, { quoted: true }) : [text];
+      const texts =
+        parts && !redirect.delimiter?.quoted ? evaluateParts(run, parts, { quoted: true }) : [text];
+      feed(run, found, descriptor, texts);
       continue;
     }
     if (!redirect.target) continue;
     const targets = evaluateText(run, redirect.target);
     if (redirect.type === 'HereString') {
-      stdin = targets.map((text) => `${text}\n`);
+      const texts = targets.map((text) => `${text}\n`);
+      feed(run, found, descriptor, texts);
       continue;
     }
-    const duplicates = redirect.operator === '>&' || redirect.operator === '<&';
-    for (const target of targets) {
-      if (duplicates && /^(\d*-?)$/.test(target)) {
-        if (redirect.operator === '>&' && (descriptor ?? 1) === 1 && target !== '1') elsewhere = true;
-        if (run.opensNetwork && Number.parseInt(target, 10) > 2) {
-          network = true;
-          if (redirect.operator === '<&') stdin = [DOWNLOADED];
-        }
-        continue;
-      }
-      if (/^\/dev\/(tcp|udp)\//.test(target)) {
-        network = true;
-        run.opensNetwork = true;
-        run.findings.needNetwork();
-        run.findings.warn(warnings.rawNetwork, target);
-      }
-      if (redirect.operator === '<' || redirect.operator === '<&') {
-        checkFile(run, target, 'read');
-        input = target;
-        stdin = [contentOf(run, target)];
-      } else {
-        for (const place of resolvePlaces(run, target)) {
-          if (isDevice(place)) run.findings.refuse(catastrophes.device, target);
-        }
-        if (!run.sinks.has(target)) checkFile(run, target, 'write');
-        if (descriptor === undefined || descriptor === 1) outputs.push(target);
-        if (redirect.operator === '<>') stdin = [contentOf(run, target)];
-      }
-    }
+    for (const target of targets) redirectTo(run, found, redirect.operator, descriptor, target);
   }
-  return { stdin, input, outputs, elsewhere, network };
+  return found;
 }
+
+type Found = { -readonly [Key in keyof Redirected]: Redirected[Key] } & { outputs: string[] };
+
+/** The descriptor before the operator; `{name}<` takes a free one and puts its number into a variable. */
+function numberOf(run: ShellRun, { descriptor }: Redirection): string | undefined {
+  if (descriptor?.type !== 'FileDescriptorVariable') return descriptor && String(descriptor.value);
+  const free = String(10 + run.state.fileCount);
+  run.state.set(descriptor.name, { values: [free] });
+  return free;
+}
+
+/** What a descriptor reads: standard input, or one that is kept for `<&3` and `/dev/fd/3`. */
+function feed(run: ShellRun, found: Found, descriptor: string | undefined, texts: readonly string[]): void {
+  if (descriptor === undefined || descriptor === '0') found.stdin = texts;
+  else run.state.writeFile(descriptorFile(descriptor), texts.join('\n'));
+}
+
+function redirectTo(
+  run: ShellRun,
+  found: Found,
+  operator: RedirectOperator,
+  descriptor: string | undefined,
+  target: string,
+): void {
+  const duplicates = operator === '>&' || operator === '<&';
+  if (duplicates && (/^(\d*-?)$/.test(target) || hasHole(target))) {
+    duplicate(run, found, operator, descriptor, target.replace(/-$/, ''));
+    return;
+  }
+  if (/^\/dev\/(tcp|udp)\//.test(target)) {
+    found.network = true;
+    run.opensNetwork = true;
+    run.findings.needNetwork();
+    run.findings.warn(warnings.rawNetwork, target);
+  }
+  if (operator === '<' || operator === '<&') {
+    checkFile(run, target, 'read');
+    if (descriptor === undefined || descriptor === '0') found.input = target;
+    feed(run, found, descriptor, [contentOf(run, target)]);
+    return;
+  }
+  for (const place of resolvePlaces(run, target)) {
+    if (isDevice(place)) run.findings.refuse(catastrophes.device, target);
+  }
+  if (!run.sinks.has(target)) {
+    checkFile(run, target, 'write');
+    refuseBinaryName(run, target);
+  }
+  if (descriptor === undefined || descriptor === '1') found.outputs.push(target);
+  else run.state.outputs.set(descriptor, target);
+  if (operator === '<>') feed(run, found, descriptor === '1' ? '0' : descriptor, [contentOf(run, target)]);
+}
+
+/** `<&3` and `>&3`: what was opened as 3 before. */
+function duplicate(
+  run: ShellRun,
+  found: Found,
+  operator: RedirectOperator,
+  descriptor: string | undefined,
+  from: string,
+): void {
+  if (operator === '>&') {
+    if ((descriptor ?? '1') !== '1' || from === '1') return;
+    const target = run.state.outputs.get(from);
+    if (target === undefined) found.elsewhere = true;
+    else found.outputs.push(target);
+  } else if (from !== '' && from !== '0') {
+    feed(run, found, descriptor, [run.state.readFile(descriptorFile(from)) ?? UNKNOWN]);
+  }
+  if (run.opensNetwork && Number.parseInt(from, 10) > 2) {
+    found.network = true;
+    if (operator === '<&') found.stdin = [DOWNLOADED];
+  }
+}
+
+/** Files that hold a program of the system under its own name. */
+const PROGRAM_FILE = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/\uFDD0-\uFDEF]+)$/;
+
+/** The number of the descriptor that a path stands for. */
+function descriptorOf(place: string): string | undefined {
+  if (place === '/dev/stdin') return '0';
+  return /^\/(?:dev|proc\/(?:self|thread-self|\d+|[\uFDD0-\uFDD6]))\/fd\/(\d+)$/.exec(place)?.[1];
+}
+
+/** Under which name the content behind a descriptor is kept. */
+export const descriptorFile = (descriptor: string): string => `/dev/fd/${descriptor}`;
 
 /** What a file holds, if this line wrote it. */
 export function contentOf(run: ShellRun, path: string): string {
-  if (path === '/dev/stdin' || path === '/dev/fd/0' || path === '-') return run.stdin?.join('\n') ?? UNKNOWN;
+  if (path === '-') return run.stdin?.join('\n') ?? UNKNOWN;
   if (/^\/dev\/(tcp|udp)\//.test(path)) return DOWNLOADED;
   for (const place of resolvePlaces(run, path)) {
-    const content = run.state.files.get(place);
+    const descriptor = descriptorOf(place);
+    if (descriptor === '0') return run.stdin?.join('\n') ?? UNKNOWN;
+    const content = run.state.readFile(descriptor === undefined ? place : descriptorFile(descriptor));
     if (content !== undefined) return content;
+    const program = PROGRAM_FILE.exec(place)?.[1];
+    if (program !== undefined) return PROGRAM + program;
   }
   return UNKNOWN;
+}
+
+/** Remembers that files hold this text too. What they held before is kept: it may not have been overwritten. */
+export function appendTo(run: ShellRun, files: readonly string[], printed: readonly string[]): void {
+  for (const file of files) {
+    for (const place of resolvePlaces(run, file)) {
+      const old = run.state.readFile(place);
+      run.state.writeFile(place, (old === undefined ? '' : `${old}\n`) + printed.join('\n'));
+    }
+  }
 }
 
 /** Hands a command's output to where its redirections send it; answers what is left for a pipe. */
@@ -90,12 +162,7 @@ export function deliver(
   printed: readonly string[],
   words: readonly string[] = [],
 ): readonly string[] {
-  for (const output of redirected.outputs) {
-    for (const place of resolvePlaces(run, output)) {
-      const old = run.state.files.get(place);
-      run.state.writeFile(place, (old === undefined ? '' : `${old}\n`) + printed.join('\n'));
-    }
-  }
+  appendTo(run, redirected.outputs, printed);
   if (run.sinks.size > 0) feedSinks(run, [...redirected.outputs, ...words], printed);
   if (redirected.outputs.length > 0 || redirected.elsewhere) return [''];
   return printed;

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { catastropheList } from './catastrophes.ts';
 import { codeOptions } from './code-options.ts';
+import { executedFiles } from './executed-files.ts';
 import { ShellValidator } from './shell-validator.ts';
-import { programWarnings, warnings } from './warnings.ts';
+import { programWarnings, type Warning, warnings } from './warnings.ts';
 import { wrappers } from './wrappers.ts';
 
 const validator = new ShellValidator({
@@ -26,21 +27,31 @@ describe.each(catastropheList.map((rule) => [rule.id, rule] as const))('[VA-6] %
   });
 });
 
-describe.each([...Object.values(warnings), ...programWarnings].map((rule) => [rule.id, rule] as const))(
-  '[RK-3] %s',
-  (id, rule) => {
-    it.each(rule.matches.length > 0 ? rule.matches : [undefined])('warns: %s', (line) => {
-      if (line !== undefined)
-        expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: expect.arrayContaining([id]) });
-    });
-    it.each(rule.doesNotMatch)('does not warn: %s', (line) => {
-      expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: expect.not.arrayContaining([id]) });
-    });
-  },
-);
+describe.each(
+  [...Object.values<Warning>(warnings), ...programWarnings].map((rule) => [rule.id, rule] as const),
+)('[RK-3] %s', (id, rule) => {
+  it.each(rule.matches.length > 0 ? rule.matches : [undefined])('warns: %s', (line) => {
+    if (line === undefined) return;
+    expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: expect.arrayContaining([id]) });
+    if (rule.needsPerson)
+      expect({ line, ...validator.check(line) }).toMatchObject({ line, needsPerson: true });
+  });
+  it.each(rule.doesNotMatch)('does not warn: %s', (line) => {
+    expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: expect.not.arrayContaining([id]) });
+  });
+});
 
 describe('[VA-6] wrappers and options that execute', () => {
   it.each([...wrappers, ...codeOptions].flatMap(({ matches }) => matches))('opens: %s', (line) => {
     expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: ['SH-1'] });
+  });
+});
+
+describe('[VA-6] files that a program executes', () => {
+  it.each(executedFiles.flatMap(({ matches }) => matches))('refuses a downloaded one: %s', (line) => {
+    expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: ['SH-10'] });
+  });
+  it.each(executedFiles.flatMap(({ doesNotMatch }) => doesNotMatch))('leaves to the person: %s', (line) => {
+    expect({ line, decision: validator.check(line).verdict.decision }).toEqual({ line, decision: 'HIGH' });
   });
 });

@@ -72,6 +72,7 @@ describe('[RK-3] what was understood of a line', () => {
       },
       commands: [{ words: ['cat', 'a'] }, { words: ['rm', '-rf', '/'] }],
       operands: [],
+      needsPerson: false,
     });
   });
 

@@ -7,6 +7,8 @@ export interface ShellCheck {
   /** Each simple command in it, wrappers and nested shells opened, in source order. */
   readonly commands: readonly SimpleCommand[];
   readonly operands: readonly CommandOperand[];
+  /** As in `CommandCheck`: no grant and no allow rule may answer for this line. */
+  readonly needsPerson: boolean;
 }
 
 /** The words of one simple command after quoting and known variables; `undefined` is a word only known at run time. */

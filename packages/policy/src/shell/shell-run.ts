@@ -135,11 +135,7 @@ export class ShellRun {
 
   tooComplex(problem: string): void {
     const why = `cannot be checked: ${problem}`;
-    this.findings.refuseWith(
-      'SHELL_SYNTAX',
-      { problem: `it is too complex, ${problem}` },
-      { rule: 'SH-0', why },
-    );
+    this.findings.refuseWith('SHELL_TOO_COMPLEX', { problem }, { rule: 'SH-0', why });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Function as ShellFunction } from 'unbash';
-import { HOME_NAME, TOO_MANY, UNKNOWN } from './marks.ts';
+import { HOME_NAME, inQuotes, TOO_MANY, UNKNOWN, USER_NAME } from './marks.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
 export const MAX_VALUES = 64;
@@ -21,8 +21,15 @@ interface Variable {
 export class ShellState {
   readonly variables: Map<string, Variable>;
   readonly functions: Map<string, ShellFunction>;
-  /** Content that this line itself put into a file, by absolute path. */
-  readonly files: Map<string, string>;
+  /** Links that this line itself made, by absolute path. */
+  readonly links: Map<string, string>;
+  /** Names that this line made stand for other words: `alias`, `hash -p`. */
+  readonly aliases: Map<string, readonly string[]>;
+  /** Files that `exec > file` sends everything to from then on. */
+  standardOutputs: readonly string[] = [];
+  /** Where descriptors above 2 write to. */
+  readonly outputs: Map<string, string>;
+  private readonly files: Map<string, string>;
   /** Where the shell may be: absolute paths; UNKNOWN for anywhere. */
   directories: readonly string[];
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
@@ -42,6 +49,9 @@ export class ShellState {
     this.directories = directories;
     this.variables = new Map();
     this.functions = new Map();
+    this.links = new Map();
+    this.aliases = new Map();
+    this.outputs = new Map();
     this.files = new Map();
     for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
   }
@@ -94,8 +104,23 @@ export class ShellState {
       all.length <= MAX_DIRECTORIES ? all : [...all.slice(0, MAX_DIRECTORIES - 1), `/${TOO_MANY}`];
   }
 
+  /** How many files this line has written, descriptors included. */
+  get fileCount(): number {
+    return this.files.size;
+  }
+
+  /** Content that this line itself put into a file or a descriptor (`/dev/fd/3`), by absolute path. */
+  readFile(path: string): string | undefined {
+    return this.files.size === 0 ? undefined : this.files.get(inQuotes(path));
+  }
+
+  /** All that a pattern over the files of this line could read. */
+  readAllFiles(): string {
+    return [...this.files.values()].join('\n');
+  }
+
   writeFile(path: string, content: string): void {
-    this.files.set(path, content);
+    this.files.set(inQuotes(path), content);
   }
 }
 
@@ -113,8 +138,8 @@ function environment(home: string): [string, string][] {
     ['PATH', `/${UNKNOWN}`],
     ['SHELL', '/bin/bash'],
     ['BASH', '/bin/bash'],
-    ['USER', UNKNOWN],
-    ['LOGNAME', UNKNOWN],
+    ['USER', USER_NAME],
+    ['LOGNAME', USER_NAME],
     ['LANG', UNKNOWN],
     ['TERM', UNKNOWN],
     ['HOSTNAME', UNKNOWN],

@@ -22,7 +22,14 @@ import { judgeCall } from './judge-call.ts';
 import { asCode, hasHole, UNKNOWN } from './marks.ts';
 import { givesShellAway, isInterpreter, isShell } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import { applyRedirections, contentOf, deliver } from './redirections.ts';
+import {
+  appendTo,
+  applyRedirections,
+  contentOf,
+  deliver,
+  descriptorFile,
+  type Redirected,
+} from './redirections.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
 import { walkTest } from './test-expressions.ts';
@@ -40,6 +47,8 @@ export const walker: Walker = {
 
 const NOTHING: readonly string[] = [''];
 const MAX_OUTPUT = 65_536;
+/** The descriptor that bash takes for what a coprocess prints. */
+const COPROC_OUTPUT = '63';
 
 function walkScript(run: ShellRun, script: Script): readonly string[] {
   const error = (script as ParsedScript).errors?.[0];
@@ -107,6 +116,7 @@ function walkStatement(run: ShellRun, statement: Statement): readonly string[] {
   }
   const printed = walkList(run, statement.command);
   settleDirectory(run);
+  if (run.state.standardOutputs.length > 0) appendTo(run, run.state.standardOutputs, printed);
   return printed;
 }
 
@@ -236,11 +246,17 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
     case 'Function':
       defineFunction(run, node);
       return NOTHING;
-    case 'Coproc':
+    case 'Coproc': {
       run.concurrent++;
-      run.inSubshell(() => walkCommand(run, node.body));
+      const printed = run.inSubshell(() => walkCommand(run, node.body));
       run.concurrent--;
+      run.state.writeFile(descriptorFile(COPROC_OUTPUT), printed.join('\n'));
+      run.state.set(node.name?.value ?? 'COPROC', {
+        values: [COPROC_OUTPUT],
+        elements: [COPROC_OUTPUT, '60'],
+      });
       return NOTHING;
+    }
   }
 }
 
@@ -331,7 +347,14 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
     else run.state.variables.delete(name);
   }
   run.stdin = stdin;
+  if (node.name.value === 'exec' && node.args.length === 0) keepRedirections(run, redirected);
   return printed;
+}
+
+/** `exec` without a program: its redirections stay. */
+function keepRedirections(run: ShellRun, { stdin, outputs }: Redirected): void {
+  if (stdin) run.stdin = stdin;
+  if (outputs.length > 0) run.state.standardOutputs = outputs;
 }
 
 const executesInput = (name: string): boolean => isShell(name) || isInterpreter(name);

@@ -1,9 +1,13 @@
+import { unpacksIntoRoot } from './archives.ts';
+import { changesGit } from './git-call.ts';
 import type { ProgramCall } from './program-call.ts';
 
 /** Something the person should know before approving. A test runs every example. */
-interface Warning {
+export interface Warning {
   readonly id: string;
   readonly why: string;
+  /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
+  readonly needsPerson?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
@@ -20,24 +24,28 @@ export const warnings = {
   unknownProgram: {
     id: 'SHW-1',
     why: 'the program is only known when it runs',
+    needsPerson: true,
     matches: ['$(cat x) a', '"$CMD" build', '$X'],
     doesNotMatch: ['c=ls; $c', 'echo $X'],
   },
   unknownCode: {
     id: 'SHW-2',
     why: 'executes text that is only known when it runs',
+    needsPerson: true,
     matches: ['eval "$X"', 'bash -c "$(cat x)"', 'cat s.sh | bash', 'ssh-agent -s | sh'],
     doesNotMatch: ["eval 'ls'", "bash -c 'ls -l'"],
   },
   unknownTarget: {
     id: 'SHW-3',
     why: 'writes to a place that is only known when it runs',
+    needsPerson: true,
     matches: ['echo x > "$OUT"', 'cp a "$DEST"', 'tee "$F" < a'],
     doesNotMatch: ['echo x > out.txt'],
   },
   unknownRemoval: {
     id: 'SHW-4',
     why: 'removes something that is only known when it runs; if the name comes out empty or wrong, more is lost than meant',
+    needsPerson: true,
     matches: ['rm -rf "$DIR"', 'rm -rf "$TMPDIR/x"', 'rm -r $(cat list)', 'cd "$X" && rm -rf *'],
     doesNotMatch: ['rm -rf build', 'd=build; rm -rf "$d"'],
   },
@@ -50,24 +58,28 @@ export const warnings = {
   outside: {
     id: 'SHW-6',
     why: 'names a place outside the workspace',
+    needsPerson: true,
     matches: ['cat /etc/hosts', 'ls ~', 'cat ../x', 'cd / && cat etc/hosts', 'wc < /etc/hosts'],
     doesNotMatch: ['cat README.md', 'echo /etc/hosts', 'grep /etc README.md'],
   },
   writesOutside: {
     id: 'SHW-7',
     why: 'writes outside the workspace',
+    needsPerson: true,
     matches: ['echo x > /tmp/y', 'cp a ~/b', 'tee /etc/hosts < a', "sed -i 's/a/b/' /etc/hosts"],
     doesNotMatch: ['echo x > y', 'echo x > /dev/null', 'cp /etc/hosts .'],
   },
   linkOutside: {
     id: 'SHW-8',
     why: 'follows a link that leads outside the workspace',
+    needsPerson: true,
     matches: [],
     doesNotMatch: ['cat README.md'],
   },
   lifted: {
     id: 'SHW-9',
     why: 'uses a sensitive file that your own policy makes available',
+    needsPerson: true,
     matches: [],
     doesNotMatch: ['cat README.md'],
   },
@@ -80,18 +92,21 @@ export const warnings = {
   codeVariable: {
     id: 'SHW-11',
     why: 'sets a variable whose text other programs execute',
+    needsPerson: true,
     matches: ["PROMPT_COMMAND='ls'", 'EDITOR=vi git commit', 'export GIT_SSH_COMMAND="ssh -v"'],
     doesNotMatch: ['NODE_ENV=test npm test'],
   },
   loaderVariable: {
     id: 'SHW-12',
     why: 'sets a variable that makes programs load other code',
+    needsPerson: true,
     matches: ['LD_PRELOAD=./x.so ls', 'export NODE_OPTIONS=--require=./x.js'],
     doesNotMatch: ['CI=1 npm test'],
   },
   searchPath: {
     id: 'SHW-13',
     why: 'changes where programs are found',
+    needsPerson: true,
     matches: ['export PATH=$PATH:./bin', 'PATH=. ls'],
     doesNotMatch: ['echo $PATH'],
   },
@@ -104,26 +119,43 @@ export const warnings = {
   inlineCode: {
     id: 'SHW-15',
     why: 'executes code of another language that is written into the line',
+    needsPerson: true,
     matches: ["python3 -c 'print(1)'", "node -e '1'", "perl -ne 'print' f", "ruby -e 'puts 1'"],
     doesNotMatch: ['python3 x.py', "awk '{print $1}' f"],
   },
   remote: {
     id: 'SHW-16',
     why: 'runs commands on another machine',
+    needsPerson: true,
     matches: ['ssh host uptime', "ssh -p 22 me@h 'rm -rf build'"],
     doesNotMatch: ['ssh-keygen -l -f k.pub'],
   },
   later: {
     id: 'SHW-17',
     why: 'makes something run later, when nobody is asked',
-    matches: ['crontab tab', 'echo ls | at now', "trap 'rm -f x' EXIT", 'crontab -'],
-    doesNotMatch: ['crontab -l'],
+    needsPerson: true,
+    matches: ['crontab tab', 'echo ls | at now', 'crontab -'],
+    doesNotMatch: ['crontab -l', "trap 'rm -f x' EXIT"],
   },
   searchesEverywhere: {
     id: 'SHW-18',
     why: 'names files by a pattern that may include secrets',
+    needsPerson: true,
     matches: ['cat .*', 'tar czf a.tgz .*'],
     doesNotMatch: ['cat *.md'],
+  },
+  trap: {
+    id: 'SHW-19',
+    why: 'runs something more when the shell ends or gets a signal',
+    matches: ["trap 'rm -f x' EXIT"],
+    doesNotMatch: ['trap - EXIT', 'trap -l'],
+  },
+  replacedProgram: {
+    id: 'SHW-20',
+    why: 'makes a name stand for another program',
+    needsPerson: true,
+    matches: ['hash -p ./x ls', "alias ls='ls -l'", 'enable -f ./x.so x'],
+    doesNotMatch: ['hash -r', 'alias', 'enable'],
   },
 } as const satisfies Record<string, Warning>;
 
@@ -211,6 +243,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-37',
     why: 'creates or changes keys',
+    needsPerson: true,
     programs: ['ssh-keygen', 'ssh-add', 'ssh-copy-id', 'gpg', 'gpg2'],
     matches: ['ssh-keygen -t ed25519'],
     doesNotMatch: ['ssh host'],
@@ -225,6 +258,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-39',
     why: 'installs or removes software of this machine',
+    needsPerson: true,
     programs: [
       'apt',
       'apt-get',
@@ -302,6 +336,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-44',
     why: 'changes services or settings of this machine',
+    needsPerson: true,
     programs: [
       'systemctl',
       'service',
@@ -347,6 +382,61 @@ export const programWarnings: readonly ProgramWarning[] = [
     programs: ['base64', 'base32', 'xxd', 'uudecode'],
     matches: ['base64 -d a'],
     doesNotMatch: ['cat a'],
+  },
+  {
+    id: 'SHW-48',
+    why: 'changes what git obeys or executes: its configuration, its hooks',
+    needsPerson: true,
+    programs: ['git'],
+    when: changesGit,
+    matches: [
+      'git config core.hooksPath x',
+      'git config --global user.name x',
+      'git -c core.pager=less log',
+      'git -ccore.pager=less log',
+      'git --config-env=core.pager=P log',
+      'git --exec-path=./x status',
+      'git init --template=t',
+      'git init --template t',
+      'git clone -c core.pager=x u',
+      'git config --unset user.name',
+      'git config set user.name x',
+      'git --git-dir=other/.git log',
+    ],
+    doesNotMatch: [
+      'git config --get user.name',
+      'git config user.name',
+      'git config -l',
+      'git config get user.name',
+      'git log -c',
+      'git init',
+      'git commit -c HEAD',
+      'git -C sub status',
+    ],
+  },
+  {
+    id: 'SHW-49',
+    why: 'unpacks an archive into the workspace root, where its files can replace any other',
+    needsPerson: true,
+    programs: ['tar', 'gtar', 'bsdtar', 'unzip', '7z', '7za', '7zz', 'unrar', 'cpio', 'pax', 'ditto'],
+    when: unpacksIntoRoot,
+    matches: [
+      'tar xzf a.tgz',
+      'tar -xf a.tar -C .',
+      'tar --extract --file a.tar',
+      'unzip a.zip',
+      'unzip a.zip -d "$X"',
+      'cpio -id < a',
+      '7z x a.7z',
+      'cd out && tar xf a.tar -C ..',
+    ],
+    doesNotMatch: [
+      'tar czf a.tgz src',
+      'tar tf a.tgz',
+      'tar xf a.tgz -C out',
+      'unzip -l a.zip',
+      'unzip a.zip -d out',
+    ],
   },
 ];
 

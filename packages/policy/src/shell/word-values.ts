@@ -226,7 +226,7 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
 
 /** `<(…)` and `>(…)` become a path; what is behind it is kept under that path. */
 function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubstitution' }>): string {
-  const path = `/dev/fd/${63 + run.state.files.size + run.sinks.size}`;
+  const path = `/dev/fd/${63 + run.state.fileCount + run.sinks.size}`;
   const { script } = part;
   if (!script) return path;
   if (part.operator === '>') {

@@ -189,7 +189,7 @@ describe('parseToolCall', () => {
       ok: false,
       error: {
         code: 'UNKNOWN_TOOL',
-        message: `There is no tool named "${tool}". The available tools are in GET …/tools/available.`,
+        message: `There is no tool named "${tool}". There are: ${builtInToolNames.join(', ')}.`,
         recoverable: true,
       },
     });

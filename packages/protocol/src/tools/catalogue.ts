@@ -41,7 +41,10 @@ export function parseToolCall(tool: unknown, params: unknown): ParsedCall {
   const definition = typeof tool === 'string' ? byName.get(tool) : undefined;
   if (!definition) {
     const shown = typeof tool === 'string' ? tool.slice(0, 100) : `(${typeof tool})`;
-    return { ok: false, error: describeError('UNKNOWN_TOOL', { tool: shown }) };
+    return {
+      ok: false,
+      error: describeError('UNKNOWN_TOOL', { tool: shown, known: builtInToolNames.join(', ') }),
+    };
   }
   const parsed = definition.parameters.safeParse(params ?? {});
   if (!parsed.success) {

@@ -43,7 +43,7 @@ const options = optionTable({
   optionalValues: '-I --iso-8601',
   rows: [
     { names: '-s --set', value: 'text', rule: setsClock },
-    { names: '-f --file', value: 'read', rule: datesFromFile },
+    { names: '-f --file', value: 'read', stream: true, rule: datesFromFile },
     { names: '-r --reference', value: 'read' },
   ],
 });

@@ -3,12 +3,13 @@ import { onlyReads } from '../general-rules.ts';
 import { type OptionTable, optionTable } from '../option-table.ts';
 import { judgeOptions, type Program } from '../program.ts';
 
-/** ls, cat, head, tail and wc: every operand is a file or directory that is read. */
+/** ls, cat, head, tail and wc: every operand is a file or directory that is read; `-` is one only for ls. */
 
 const listFollowsLinks: CommandRule = {
   id: 'CMD-LS-1',
   risk: 'MEDIUM',
   why: 'shows what links lead to, also outside the workspace',
+  needsPerson: true,
   matches: ['ls -L', 'ls -lL src', 'ls --dereference .', 'ls -LR'],
   doesNotMatch: ['ls -l', 'ls -R', 'ls -H src', 'ls --dereference-command-line src'],
 };
@@ -40,6 +41,7 @@ const pathsFromFile: CommandRule = {
   id: 'CMD-WC-1',
   risk: 'MEDIUM',
   why: 'takes the files to count from a list in a file',
+  needsPerson: true,
   matches: ['wc --files0-from=docs/notes.txt', 'wc -l --files0-from -', 'wc --files=docs/notes.txt'],
   doesNotMatch: ['wc -l docs/notes.txt', 'wc -- --files0-from=x'],
 };
@@ -84,7 +86,7 @@ const tailOptions = optionTable({
 const wcOptions = optionTable({
   flags: `-c --bytes -m --chars -l --lines -L --max-line-length -w --words --help --version --debug`,
   values: '--total',
-  rows: [{ names: '--files0-from', value: 'read', rule: pathsFromFile }],
+  rows: [{ names: '--files0-from', value: 'read', stream: true, rule: pathsFromFile }],
 });
 
 function reader(name: string, options: OptionTable, rules: readonly CommandRule[] = []): Program {
@@ -93,11 +95,14 @@ function reader(name: string, options: OptionTable, rules: readonly CommandRule[
     rules,
     judge(args, judgement) {
       judgement.raise(onlyReads);
-      for (const { text, afterDashes } of judgeOptions(args, options, judgement, 'reader')) {
+      const operands = judgeOptions(args, options, judgement, 'reader');
+      for (const { text, afterDashes } of operands) {
         // `tail +5f x` is the old spelling of -n +5 -f; as a file name it would be inside, so both are covered.
         if (name === 'tail' && !afterDashes && /^\+\d*[bcl]?f$/.test(text)) judgement.raise(neverEnds, text);
-        judgement.path(text, 'read');
+        if (name === 'ls') judgement.path(text, 'read');
+        else judgement.pathOrStream(text, 'read');
       }
+      if (name === 'ls' && operands.length === 0) judgement.path('.', 'read');
     },
   };
 }

@@ -1,8 +1,9 @@
 import type { CommandRule } from '../command-rule.ts';
 import { onlyReads, unknownOption } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
-import { type Program, refuseOutside } from '../program.ts';
-import { judgeGlob } from '../sensitive-glob.ts';
+import { type Program, refuseUnsafe } from '../program.ts';
+import { excludingTests } from './find/excluding-tests.ts';
+import { picksSecretsByName, picksSecretsByRegex } from './find/secret-names.ts';
 
 const runsPrograms: CommandRule = {
   id: 'CMD-FIND-1',
@@ -35,6 +36,7 @@ const followsLinks: CommandRule = {
   id: 'CMD-FIND-3',
   risk: 'MEDIUM',
   why: 'follows every link it meets, also out of the workspace',
+  needsPerson: true,
   matches: ['find -L src -type f', 'find . -follow -name x', 'find -P -L .'],
   doesNotMatch: ['find -H src', 'find -P .', "find . -name '-L'"],
 };
@@ -43,6 +45,7 @@ const pathsFromFile: CommandRule = {
   id: 'CMD-FIND-4',
   risk: 'MEDIUM',
   why: 'takes the places to search from a file',
+  needsPerson: true,
   matches: ['find -files0-from docs/notes.txt', 'find -files0-from - -name x'],
   doesNotMatch: ['find docs -newer README.md'],
 };
@@ -51,8 +54,40 @@ const looksForSecrets: CommandRule = {
   id: 'CMD-FIND-5',
   risk: 'MEDIUM',
   why: 'looks for sensitive files by name',
-  matches: ["find . -name '.env*'", 'find . -iname .ENV', "find . -path '*/.ssh/*'", 'find . -name id_rsa'],
-  doesNotMatch: ["find . -name '*.json'", "find . -name '*env*' -type d", "find . -name '*'"],
+  matches: [
+    "find . -name '.env*'",
+    'find . -iname .ENV',
+    "find . -path '*/.ssh/*'",
+    'find . -name id_rsa',
+    "find . -regex '.*/\\.env'",
+    "find . -iregex '.*/id_.sa'",
+    "find . -regex '.*\\.\\(txt\\|key\\)'",
+    "find . -regextype posix-extended -regex '.*/(\\.npmrc|x)'",
+    "find . -lname '*.env'",
+    "find . -ilname '.ssh/*'",
+    "find . -name '*npmrc*'",
+    'find . ! ! -name .env',
+    'find . -name .env -prune',
+    'find . -name .env -prune -o -name x',
+    'find . -name .env -prune -print -o -print',
+    'find . ! -name .env -o -print',
+    "find . ! ( ! -name '*.pem' )",
+  ],
+  doesNotMatch: [
+    "find . -name '*.json'",
+    "find . -name '*env*' -type d",
+    "find . -name '*'",
+    'find . -type f -not -name .env',
+    'find . ! -name .env -print',
+    "find . -name '*.key' -prune -o -print",
+    'find . ( -name .git -o -name .env ) -prune -o -type f -print',
+    "find . -not ( -name .env -o -name '*.pem' )",
+    "find . -name '*key*'",
+    "find . -iname '*token*'",
+    "find . -regex '.*\\.\\(js\\|ts\\)'",
+    "find . -regex '.*'",
+    "find . -lname '*.md'",
+  ],
 };
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
@@ -61,10 +96,10 @@ const withoutArgument =
   words(`-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -noleaf -warn
   -nowarn -empty -executable -false -true -nogroup -nouser -readable -writable -print -print0 -ls -prune -quit -a -and -o
   -or -not -help --help -version --version ( ) ! ,`);
-const withText =
-  words(`-amin -atime -cmin -ctime -fstype -gid -group -ilname -inum -iregex -links -lname -maxdepth
-  -mindepth -mmin -mtime -perm -regex -regextype -size -type -uid -used -user -xtype -context -printf`);
-const withName = words('-name -iname -path -ipath -wholename -iwholename');
+const withText = words(`-amin -atime -cmin -ctime -fstype -gid -group -inum -links -maxdepth
+  -mindepth -mmin -mtime -perm -regextype -size -type -uid -used -user -xtype -context -printf`);
+const withName = words('-name -iname -path -ipath -wholename -iwholename -lname -ilname');
+const withRegex = words('-regex -iregex');
 const withReference = words('-newer -anewer -cnewer -samefile');
 const executing = words('-exec -execdir -ok -okdir');
 const writing = words('-delete -fprint -fprint0 -fprintf -fls');
@@ -79,6 +114,7 @@ export const find: Program = {
     let at = startingPoints;
     for (; at < args.length && !startsExpression(args[at] as string); at++)
       judgement.path(args[at] as string, 'read');
+    if (at === startingPoints && !args.includes('-files0-from')) judgement.path('.', 'read');
     judgeExpression(args, at, judgement);
   },
 };
@@ -98,14 +134,24 @@ function judgeLeadingOptions(args: readonly string[], judgement: Judgement): num
 const startsExpression = (arg: string): boolean =>
   (arg.startsWith('-') && arg !== '-') || arg === '(' || arg === '!' || arg === ')' || arg === ',';
 
+const takesArgument = (arg: string): boolean =>
+  withText.has(arg) ||
+  withName.has(arg) ||
+  withRegex.has(arg) ||
+  withReference.has(arg) ||
+  /^-newer../.test(arg);
+
 function judgeExpression(args: readonly string[], from: number, judgement: Judgement): void {
+  const excluding = excludingTests(args, from, takesArgument);
   for (let at = from; at < args.length; at++) {
     const arg = args[at] as string;
     const next = args[at + 1];
     if (withoutArgument.has(arg)) continue;
     if (withText.has(arg)) at++;
-    else if (withName.has(arg)) {
-      if (next !== undefined && judgeGlob(next) === 'sensitive') judgement.raise(looksForSecrets, next);
+    else if (withName.has(arg) || withRegex.has(arg)) {
+      const picksSecrets = withRegex.has(arg) ? picksSecretsByRegex : picksSecretsByName;
+      if (next !== undefined && !excluding.has(at) && picksSecrets(next))
+        judgement.raise(looksForSecrets, next);
       at++;
     } else if (withReference.has(arg) || /^-newer[aBcm][aBcm]$/.test(arg)) {
       if (next !== undefined) judgement.path(next, 'read');
@@ -113,7 +159,7 @@ function judgeExpression(args: readonly string[], from: number, judgement: Judge
     } else if (/^-newer[aBcm]t$/.test(arg)) at++;
     else if (arg === '-files0-from') {
       judgement.raise(pathsFromFile, arg);
-      if (next !== undefined) judgement.path(next, 'read');
+      if (next !== undefined) judgement.pathOrStream(next, 'read');
       at++;
     } else if (arg === '-follow' || arg === '-L') judgement.raise(followsLinks, arg);
     else if (executing.has(arg.replace(/^--/, '-'))) {
@@ -126,7 +172,7 @@ function judgeExpression(args: readonly string[], from: number, judgement: Judge
       return;
     } else if (startsExpression(arg)) {
       judgement.raise(unknownOption, arg);
-      refuseOutside(arg.slice(arg.indexOf('=') + 1), judgement);
+      refuseUnsafe(arg.slice(arg.indexOf('=') + 1), judgement);
     } else judgement.path(arg, 'read');
   }
 }

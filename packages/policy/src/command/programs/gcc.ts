@@ -27,6 +27,7 @@ const loadsCode: CommandRule = {
   id: 'CMD-GCC-3',
   risk: 'HIGH',
   why: 'makes the compiler load a plug-in, other settings or other tools from a place of its choice',
+  needsPerson: true,
   matches: [
     'gcc -fplugin=./x.so main.c',
     'gcc -specs=x main.c',
@@ -95,39 +96,46 @@ export const gcc: Program = {
   judge(args, judgement) {
     judgement.raise(compiles);
     let namesOutput = false;
+    const forLinker: string[] = [];
     for (let at = 0; at < args.length; at++) {
       const arg = args[at] as string;
       if (
         /^(-o|--output|-c|-S|-E|-M|-MM|-fsyntax-only|--version|--help|-v|-dumpversion|-dumpmachine)/.test(arg)
       )
         namesOutput = true;
-      at += judgeWord(arg, args[at + 1], judgement);
+      at += judgeWord(arg, args[at + 1], forLinker, judgement);
     }
+    judgePassedOn(forLinker, judgement);
     if (!namesOutput && args.length > 0) judgement.path('a.out', 'write');
   },
 };
 
-/** Returns how many further words it took. */
-function judgeWord(arg: string, next: string | undefined, judgement: Judgement): number {
+/** Returns how many further words it took. What the linker gets is one list, wherever on the line it stands. */
+function judgeWord(arg: string, next: string | undefined, forLinker: string[], judgement: Judgement): number {
   if (arg.startsWith('@')) {
     judgement.raise(loadsCode, arg);
     judgement.path(arg.slice(1), 'read');
     return 0;
   }
   if (!arg.startsWith('-') || arg === '-') {
-    judgement.path(arg, 'read');
+    judgement.pathOrStream(arg, 'read');
     return 0;
   }
   if (/^--?wrapper/.test(arg)) {
     judgement.raise(startsProgram, arg);
     return 1;
   }
-  if (/^-W[lap],/.test(arg)) {
+  if (arg.startsWith('-Wl,')) {
+    forLinker.push(...arg.split(',').slice(1));
+    return 0;
+  }
+  if (/^-W[ap],/.test(arg)) {
     judgePassedOn(arg.split(',').slice(1), judgement);
     return 0;
   }
   if (passedOn.has(arg)) {
-    judgePassedOn([next ?? ''], judgement);
+    if (arg.endsWith('linker')) forLinker.push(next ?? '');
+    else judgePassedOn([next ?? ''], judgement);
     return 1;
   }
   if (arg.startsWith('-l')) {
@@ -168,7 +176,12 @@ function judgePathOption(arg: string, next: string | undefined, judgement: Judge
 
 function judgePassedOn(words: readonly string[], judgement: Judgement): void {
   let isRuntimePath = false;
-  for (const word of words) {
+  for (const [i, word] of words.entries()) {
+    // The tool's own -o: what it writes must not be an executable binary by its name (TL-4).
+    const output = /^(?:-o|--output)$/.test(words[i - 1] ?? '')
+      ? word
+      : /^(?:-o|--output=)(.+)$/.exec(word)?.[1];
+    judgement.refuseBinary(output ?? '');
     const skip = isRuntimePath || runtimePaths.test(word);
     isRuntimePath = runtimePaths.test(word) && !word.includes('=');
     if (skip) continue;

@@ -1,41 +1,17 @@
 import type { Judgement } from '../judgement.ts';
 import { parseOptions, type Word } from '../option-parser.ts';
-import { optionTable } from '../option-table.ts';
 import { judgeOption, type Operand, type Program } from '../program.ts';
+import { judgeUnknownWords } from '../script-arguments.ts';
 import { config } from './git/config-subcommand.ts';
+import { globalOptions } from './git/global-options.ts';
 import { historySubcommands, reflogDestroyers } from './git/history-subcommands.ts';
 import { maintenanceSubcommands } from './git/maintenance-subcommands.ts';
 import { readingSubcommands } from './git/reading-subcommands.ts';
 import { remoteSubcommands } from './git/remote-subcommands.ts';
-import {
-  gitRules,
-  otherRepository,
-  runsProgram,
-  setsConfiguration,
-  unknownSubcommand,
-  usesGit,
-} from './git/rules.ts';
+import { gitRules, runsProgram, unknownSubcommand, usesGit } from './git/rules.ts';
 import { type GitFamily, type GitSubcommand, isFamily } from './git/subcommand.ts';
 import { workTreeSubcommands } from './git/work-tree-subcommands.ts';
 
-const globalOptions = optionTable({
-  abbreviations: false,
-  permutes: false,
-  flags: `-v --version -h --help -P --no-pager --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice
-    --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --html-path --man-path --info-path`,
-  values: '--list-cmds --attr-source',
-  rows: [
-    { names: '-C', value: 'read' },
-    { names: '-c', value: 'text', rule: setsConfiguration },
-    { names: '--config-env', value: 'text', rule: setsConfiguration },
-    { names: '--exec-path', value: 'run', optional: true },
-    { names: '-p --paginate', rule: runsProgram },
-    { names: '--git-dir', value: 'read', rule: otherRepository },
-    { names: '--work-tree', value: 'write', rule: otherRepository },
-    { names: '--namespace --super-prefix', value: 'text', rule: otherRepository },
-    { names: '--bare', rule: otherRepository },
-  ],
-});
 const directoryRow = globalOptions.short.get('C');
 const execPathRow = globalOptions.long.get('exec-path');
 
@@ -69,6 +45,7 @@ export const git: Program = {
     const entry = subcommands.get(name);
     if (entry === undefined) {
       judgement.raise(unknownSubcommand, name);
+      judgeUnknownWords(rest, judgement);
       return;
     }
     if (isFamily(entry)) judgeFamily(name, entry, rest, judgement);
@@ -101,8 +78,10 @@ function judgeFamily(name: string, family: GitFamily, args: readonly string[], j
     return;
   }
   // `git stash -- x` and `git stash -m x` are the fallback; `git stash x` is an error, or a newer git.
-  if (first && !first.afterDashes && !family.isOpen)
+  if (first && !first.afterDashes && !family.isOpen) {
     judgement.raise(unknownSubcommand, `${name} ${first.text}`);
+    judgeUnknownWords(args, judgement);
+  }
   judgeSubcommand(family.fallback, args, name, judgement);
 }
 

@@ -26,6 +26,7 @@ const followsLinks: CommandRule = {
   id: 'CMD-GREP-2',
   risk: 'MEDIUM',
   why: 'follows every link it meets, also out of the workspace',
+  needsPerson: true,
   matches: ['grep -R x .', 'grep -nRl x src', 'grep --dereference-recursive x .', 'grep --deref x .'],
   doesNotMatch: ['grep -r x .', 'grep --recursive x src', 'grep -d recurse x src'],
 };
@@ -34,7 +35,7 @@ const options = optionTable({
   flags: `-E --extended-regexp -F --fixed-strings -G --basic-regexp -P --perl-regexp -i -y --ignore-case --no-ignore-case
     -w --word-regexp -x --line-regexp -z --null-data -s --no-messages -v --invert-match -V --version --help
     -b --byte-offset -n --line-number --line-buffered -H --with-filename -h --no-filename -o --only-matching
-    -q --quiet --silent -a --text -I -r --recursive -L --files-without-match -l --files-with-matches -c --count
+    -q --quiet --silent -a --text -I -L --files-without-match -l --files-with-matches -c --count
     -T --initial-tab -Z --null --no-group-separator -U --binary -u --unix-byte-offsets`,
   values: `-m --max-count --label --binary-files -d --directories -D --devices --exclude --exclude-dir
     -A --after-context -B --before-context -C --context --group-separator -X`,
@@ -42,13 +43,19 @@ const options = optionTable({
   numbers: 'anywhere',
   rows: [
     { names: '-e --regexp', value: 'text' },
-    { names: '-f --file', value: 'read', rule: patternsFromFile },
-    { names: '--exclude-from', value: 'read', rule: patternsFromFile },
+    { names: '-r --recursive' },
+    { names: '-f --file', value: 'read', stream: true, rule: patternsFromFile },
+    { names: '--exclude-from', value: 'read', stream: true, rule: patternsFromFile },
     { names: '--include', value: (glob, judgement) => judgement.glob(glob) },
     { names: '-R --dereference-recursive', rule: followsLinks },
   ],
 });
 const patternRows = new Set([options.long.get('regexp'), options.long.get('file')]);
+const recursiveRows = new Set([
+  options.long.get('recursive'),
+  options.long.get('dereference-recursive'),
+  options.long.get('directories'),
+]);
 
 /** The first operand is the pattern, unless -e or -f gave one anywhere on the line. */
 export const grep: Program = {
@@ -58,10 +65,15 @@ export const grep: Program = {
     judgement.raise(onlyReads);
     const words = parseOptions(args, options);
     let isPatternGiven = words.some((word) => word.kind === 'option' && patternRows.has(word.row));
+    let namesFile = false;
     for (const word of words) {
       if (word.kind !== 'operand') judgeOption(word, judgement, 'reader');
-      else if (isPatternGiven) judgement.path(word.text, 'read');
-      else isPatternGiven = true;
+      else if (isPatternGiven) {
+        judgement.pathOrStream(word.text, 'read');
+        namesFile = true;
+      } else isPatternGiven = true;
     }
+    const isRecursive = words.some((word) => word.kind === 'option' && recursiveRows.has(word.row));
+    if (isRecursive && !namesFile) judgement.path('.', 'read');
   },
 };

@@ -20,7 +20,7 @@ const options = optionTable({
       names: '-d --database',
       // A list like PATH; an empty part is the machine's own database.
       value: (list, judgement) => {
-        for (const path of list.split(':')) if (path !== '') judgement.path(path, 'read');
+        for (const path of list.split(':')) if (path !== '') judgement.pathOrStream(path, 'read');
       },
     },
   ],

@@ -24,6 +24,7 @@ const inlineCode: CommandRule = {
   id: 'CMD-NODE-2',
   risk: 'HIGH',
   why: 'runs code that is written in the command itself or comes from standard input',
+  needsPerson: true,
   matches: [
     'node -e 1',
     'node -p 1',
@@ -48,6 +49,7 @@ const preloads: CommandRule = {
   id: 'CMD-NODE-3',
   risk: 'HIGH',
   why: 'loads further code, settings or environment before the script',
+  needsPerson: true,
   matches: [
     'node -r ./src/utils/helper.js src/app.js',
     'node --import=data:text/javascript,1 src/app.js',
@@ -67,6 +69,7 @@ const opensDebugger: CommandRule = {
   id: 'CMD-NODE-4',
   risk: 'HIGH',
   why: 'opens a debugger, through which any code can be run',
+  needsPerson: true,
   matches: [
     'node --inspect src/app.js',
     'node --inspect-brk=0.0.0.0:9229 src/app.js',
@@ -247,11 +250,7 @@ function judgeNodeOption(
   seen: Set<string>,
   judgement: Judgement,
 ): number {
-  const equals = arg.indexOf('=');
-  const spelled = equals < 0 ? arg : arg.slice(0, equals);
-  const glued = equals < 0 ? undefined : arg.slice(equals + 1);
-  const name = spelled.startsWith('--') ? spelled.replaceAll('_', '-') : spelled;
-  const row = findRow(name);
+  const { name, glued, row } = readNodeOption(arg);
   seen.add(name);
   if (row === undefined) {
     judgeOption({ kind: 'unknown', spelled: arg, value: glued }, judgement, 'powerful');
@@ -261,6 +260,19 @@ function judgeNodeOption(
   judgeOption({ kind: 'option', row, spelled: arg, value: takesNext ? next : glued }, judgement, 'powerful');
   if (name === '--run') judgement.path('package.json', 'run');
   return takesNext ? 1 : 0;
+}
+
+/** One option by itself: its name, a value after `=`, and what is known of it. */
+export function readNodeOption(arg: string): {
+  readonly name: string;
+  readonly glued: string | undefined;
+  readonly row: OptionRow | undefined;
+} {
+  const equals = arg.indexOf('=');
+  const spelled = equals < 0 ? arg : arg.slice(0, equals);
+  const glued = equals < 0 ? undefined : arg.slice(equals + 1);
+  const name = spelled.startsWith('--') ? spelled.replaceAll('_', '-') : spelled;
+  return { name, glued, row: findRow(name) };
 }
 
 function findRow(name: string): OptionRow | undefined {

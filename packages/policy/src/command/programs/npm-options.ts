@@ -8,6 +8,7 @@ export const changesWhatRuns: CommandRule = {
   id: 'CMD-NPM-2',
   risk: 'HIGH',
   why: 'tells npm which program, shell or settings to use',
+  needsPerson: true,
   matches: [
     'npm test --script-shell=./x.sh',
     'npm --node-options=--require=./x.js test',
@@ -29,6 +30,7 @@ export const otherSource: CommandRule = {
   id: 'CMD-NPM-3',
   risk: 'HIGH',
   why: 'takes packages from another source than the configured registry',
+  needsPerson: true,
   matches: [
     'npm install --registry=http://127.0.0.1/ x',
     'npm i git+ssh://git@example.com/x.git',
@@ -44,6 +46,7 @@ export const wholeMachine: CommandRule = {
   id: 'CMD-NPM-4',
   risk: 'HIGH',
   why: 'works on the packages of the whole machine, not of the workspace',
+  needsPerson: true,
   matches: [
     'npm i -g x',
     'npm ls --global',
@@ -151,7 +154,7 @@ const shorthands: ReadonlyMap<string, string> = new Map(
     y: 'yes',
     N: 'registry',
   }),
-); // prettier-ignore
+);
 
 /**
  * npm's own parser (nopt): one dash is as good as two, single letters can be bundled, `--no-x` negates, clear

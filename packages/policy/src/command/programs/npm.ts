@@ -2,6 +2,7 @@ import type { CommandRule } from '../command-rule.ts';
 import type { Judgement } from '../judgement.ts';
 import { judgeOption, type Operand, type Program } from '../program.ts';
 import { judgeScriptArguments } from '../script-arguments.ts';
+import { resolveCommand } from './npm-commands.ts';
 import { changesWhatRuns, npmOptions, otherSource, parseNpm, wholeMachine } from './npm-options.ts';
 
 const usesNpm: CommandRule = {
@@ -25,8 +26,25 @@ const runsScripts: CommandRule = {
   id: 'CMD-NPM-5',
   risk: 'MEDIUM',
   why: 'runs scripts that package.json defines',
-  matches: ['npm run start', 'npm test', 'npm start', 'npm ci', 'npm t', 'npm rum build'],
-  doesNotMatch: ['npm ls', 'npm view x'],
+  matches: ['npm run start', 'npm test', 'npm start', 'npm ci', 'npm install', 'npm t', 'npm rum build'],
+  doesNotMatch: ['npm ls', 'npm view x', 'npm install express'],
+};
+
+const installsCode: CommandRule = {
+  id: 'CMD-NPM-10',
+  risk: 'MEDIUM',
+  why: 'downloads packages and runs the code of third parties: their install scripts now, the rest when it is used',
+  network: true,
+  matches: [
+    'npm install express',
+    'npm i -D vitest',
+    'npm ci',
+    'npm install',
+    'npm update',
+    'npm add x',
+    'npm it',
+  ],
+  doesNotMatch: ['npm test', 'npm run install', 'npm rebuild', 'npm view express', 'npm uninstall x'],
 };
 
 const runsPackage: CommandRule = {
@@ -67,6 +85,7 @@ const changesSettings: CommandRule = {
   id: 'CMD-NPM-8',
   risk: 'HIGH',
   why: 'changes settings that decide what runs later',
+  needsPerson: true,
   matches: [
     'npm config set node-options --require=./x.js',
     'npm set script-shell ./x',
@@ -88,79 +107,9 @@ const unknownCommand: CommandRule = {
   doesNotMatch: ['npm', 'npm help', 'npm run frobnicate'],
 };
 
-const commands: ReadonlySet<string> = new Set(
-  `access adduser approve-scripts audit bugs cache ci completion config dedupe deny-scripts deprecate diff dist-tag docs
-  doctor edit exec explain explore find-dupes fund get help help-search hook init install install-ci-test install-scripts
-  install-test link ll login logout ls org outdated owner pack ping pkg prefix profile prune publish query rebuild repo
-  restart root run sbom search set shrinkwrap stage star stars start stop team test token trust undeprecate uninstall
-  unpublish unstar update version view whoami`.split(/\s+/),
-);
-
-const aliases: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    author: 'owner',
-    home: 'docs',
-    issues: 'bugs',
-    info: 'view',
-    show: 'view',
-    find: 'search',
-    add: 'install',
-    unlink: 'uninstall',
-    remove: 'uninstall',
-    rm: 'uninstall',
-    r: 'uninstall',
-    un: 'uninstall',
-    rb: 'rebuild',
-    list: 'ls',
-    ln: 'link',
-    create: 'init',
-    i: 'install',
-    it: 'install-test',
-    cit: 'install-ci-test',
-    u: 'update',
-    up: 'update',
-    c: 'config',
-    s: 'search',
-    se: 'search',
-    tst: 'test',
-    t: 'test',
-    ddp: 'dedupe',
-    v: 'view',
-    'run-script': 'run',
-    'clean-install': 'ci',
-    'clean-install-test': 'install-ci-test',
-    x: 'exec',
-    why: 'explain',
-    la: 'll',
-    verison: 'version',
-    ic: 'ci',
-    innit: 'init',
-    in: 'install',
-    ins: 'install',
-    inst: 'install',
-    insta: 'install',
-    instal: 'install',
-    isnt: 'install',
-    isnta: 'install',
-    isntal: 'install',
-    isntall: 'install',
-    'install-clean': 'ci',
-    'isntall-clean': 'ci',
-    hlep: 'help',
-    'dist-tags': 'dist-tag',
-    upgrade: 'update',
-    udpate: 'update',
-    rum: 'run',
-    sit: 'install-ci-test',
-    urn: 'run',
-    ogr: 'org',
-    'add-user': 'adduser',
-  }),
-); // prettier-ignore
-
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 const running = words('run test start stop restart');
-const installing = words('install ci update install-test install-ci-test dedupe rebuild');
+const installing = words('install ci update install-test install-ci-test dedupe');
 const reaching = words(
   'audit outdated view search ping doctor diff whoami stars fund install update ci dedupe install-test install-ci-test pack sbom',
 );
@@ -177,6 +126,7 @@ export const npm: Program = {
     otherSource,
     wholeMachine,
     runsScripts,
+    installsCode,
     runsPackage,
     publishes,
     changesSettings,
@@ -212,8 +162,10 @@ function judgeCommand(
     return;
   }
   if (reaching.has(command)) judgement.needNetwork();
-  if (running.has(command) || installing.has(command) || command === 'pack' || command === 'version') {
-    judgement.raise(runsScripts, spelled);
+  if (installing.has(command)) judgement.raise(installsCode, texts[0] ?? spelled);
+  if (running.has(command) || installing.has(command) || /^(pack|version|rebuild)$/.test(command)) {
+    // Named packages are installed without the scripts of the workspace's own package.json.
+    if (command !== 'install' || texts.length === 0) judgement.raise(runsScripts, spelled);
     judgement.path(manifest, 'run');
   }
   if (running.has(command)) judgeScriptArguments(command === 'run' ? texts.slice(1) : texts, judgement);
@@ -240,18 +192,6 @@ function judgeCommand(
   } else if (/^(install|update|install-test|pack|diff|view)$/.test(command)) {
     for (const text of texts) judgePackage(text, judgement);
   }
-}
-
-/** The command that npm would start: by name, alias or clear abbreviation; camelCase counts as kebab-case. */
-function resolveCommand(spelled: string): string | undefined {
-  const name = spelled.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  if (commands.has(name)) return name;
-  const alias = aliases.get(name);
-  if (alias) return alias;
-  const found = new Set<string>();
-  for (const full of commands) if (full.startsWith(name)) found.add(full);
-  for (const [full, target] of aliases) if (full.startsWith(name)) found.add(target);
-  return found.size === 1 ? [...found][0] : undefined;
 }
 
 /** A package to install: from the registry, from a path, or from anywhere else. */

@@ -2,7 +2,7 @@ import type { CommandRule } from '../command-rule.ts';
 import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
 import type { Program } from '../program.ts';
-import { judgeScriptArguments } from '../script-arguments.ts';
+import { judgeScriptArguments, judgeUnknownWords } from '../script-arguments.ts';
 
 const runsScript: CommandRule = {
   id: 'CMD-PYTHON-1',
@@ -22,6 +22,7 @@ const inlineCode: CommandRule = {
   id: 'CMD-PYTHON-2',
   risk: 'HIGH',
   why: 'runs code that is written in the command itself or comes from standard input',
+  needsPerson: true,
   matches: [
     "python3 -c 'print(1)'",
     'python3 -Ec 1',
@@ -80,6 +81,13 @@ const checksCode: CommandRule = {
 const testModules = new Set(
   'unittest pytest doctest nose2 mypy ruff flake8 pyflakes pylint black isort pycodestyle pydocstyle compileall py_compile tabnanny'.split(
     ' ',
+  ),
+);
+/** Further modules that come with Python or are known to everybody, and whose operands are files. */
+const fileModules = new Set(
+  `ast base64 cProfile coverage dis ensurepip filecmp gzip http.server idlelib json json.tool modulefinder pdb pickle
+  pickletools pip profile pstats pydoc quopri site sqlite3 symtable tarfile tokenize trace uu venv zipapp zipfile`.split(
+    /\s+/,
   ),
 );
 const flags = 'bBdEIOPqsSuvx';
@@ -180,5 +188,7 @@ function judgeModule(name: string, rest: readonly string[], judgement: Judgement
   ) {
     judgement.raise(installs, name);
   }
-  judgeScriptArguments(rest, judgement);
+  // A module that is known takes files: what is outside is refused, as for any program whose operands are known.
+  if (testModules.has(name) || fileModules.has(name)) judgeUnknownWords(rest, judgement);
+  else judgeScriptArguments(rest, judgement);
 }

@@ -3,6 +3,7 @@ import type { Judgement } from '../judgement.ts';
 import { parseOptions } from '../option-parser.ts';
 import { optionTable } from '../option-table.ts';
 import { judgeOption, type Program } from '../program.ts';
+import { judgeUnpacking } from '../unpacking.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-TAR-1',
@@ -60,6 +61,7 @@ const followsLinks: CommandRule = {
   id: 'CMD-TAR-5',
   risk: 'HIGH',
   why: 'packs what links lead to, also outside the workspace',
+  needsPerson: true,
   matches: ['tar -chf z.tar docs', 'tar --dereference -cf z.tar docs'],
   doesNotMatch: ['tar -cf z.tar docs'],
 };
@@ -80,6 +82,7 @@ const listFromFile: CommandRule = {
   id: 'CMD-TAR-7',
   risk: 'HIGH',
   why: 'takes the files, or even options, from a list in a file',
+  needsPerson: true,
   matches: [
     'tar -cf z.tar -T docs/notes.txt',
     'tar cfT z.tar docs/notes.txt',
@@ -120,13 +123,13 @@ const options = optionTable({
   rows: [
     { names: '-f --file', value: 'text' },
     { names: '-C --directory', value: 'read' },
-    { names: '-T --files-from', value: 'read', rule: listFromFile },
-    { names: '-X --exclude-from', value: 'read', rule: listFromFile },
+    { names: '-T --files-from', value: 'read', stream: true, rule: listFromFile },
+    { names: '-X --exclude-from', value: 'read', stream: true, rule: listFromFile },
     { names: '-g --listed-incremental', value: 'write' },
     { names: '--add-file', value: 'read' },
     { names: '--owner-map --group-map', value: 'read' },
     { names: '--index-file --volno-file', value: 'write' },
-    { names: '--one-top-level', value: 'write', optional: true },
+    { names: '--one-top-level', value: 'text', optional: true },
     { names: '-K --starting-file', value: 'text' },
     { names: '-N --newer --after-date --newer-mtime --mtime', value: dateOrFile },
     { names: '-P --absolute-names' },
@@ -155,6 +158,7 @@ const options = optionTable({
 const archiveRow = options.long.get('file');
 const directoryRow = options.long.get('directory');
 const absoluteRow = options.long.get('absolute-names');
+const topLevelRow = options.long.get('one-top-level');
 
 /** GNU tar, with its old spelling `tar xzf a.tar`. Names after -C start in that directory. */
 export const tar: Program = {
@@ -180,10 +184,13 @@ export const tar: Program = {
       names.has('-d') ||
       names.has('--diff') ||
       names.has('--compare');
+    const writesFiles = isExtracting && !names.has('-O') && !names.has('--to-stdout');
+    const topLevel = words.find((word) => word.kind === 'option' && word.row === topLevelRow);
     let isElsewhere = false;
     for (const word of words) {
       if (word.kind === 'operand') {
-        judgement.path(word.text, isExtracting ? 'write' : 'read');
+        judgement.path(word.text, isExtracting ? 'write' : 'read', { makes: writesFiles });
+        if (writesFiles && !topLevel && !isElsewhere) judgeUnpacking('.', judgement);
         if (/[*?[]/.test(word.text)) judgement.glob(word.text);
         continue;
       }
@@ -194,10 +201,13 @@ export const tar: Program = {
       } else if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
         judgement.enter(word.value, isExtracting ? 'write' : 'read');
         isElsewhere = true;
+        if (writesFiles && !topLevel) judgeUnpacking('.', judgement);
       } else judgeOption(word, judgement, 'powerful');
     }
-    if (isExtracting && !isElsewhere && !names.has('-O') && !names.has('--to-stdout'))
-      judgement.path('.', 'write');
+    // Without a value, the directory is called as the archive without its ending.
+    if (topLevel?.kind === 'option') {
+      if (topLevel.value !== undefined) judgeUnpacking(topLevel.value, judgement);
+    } else if (writesFiles && !isElsewhere) judgeUnpacking('.', judgement);
   },
 };
 
@@ -206,7 +216,7 @@ function judgeArchive(archive: string, use: 'read' | 'write', isLocal: boolean, 
   const slash = archive.indexOf('/');
   if (colon >= 0 && (slash < 0 || colon < slash) && !isLocal) judgement.raise(remoteArchive, archive);
   // The archive is opened where tar started, whatever -C says.
-  judgement.fromStart(() => judgement.path(archive, use));
+  judgement.fromStart(() => judgement.pathOrStream(archive, use));
 }
 
 /** `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without dash is a bundle, its values follow in order. */

@@ -2,6 +2,7 @@ import type { CommandRule } from '../command-rule.ts';
 import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
 import type { Program } from '../program.ts';
+import { judgeUnpacking } from '../unpacking.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-UNZIP-1',
@@ -34,8 +35,10 @@ export const unzip: Program = {
     judgement.raise(handlesArchive);
     let isArchiveNamed = false;
     let isExcluding = false;
-    let target: string | undefined;
-    let writes = true;
+    const targets: string[] = [];
+    const members: string[] = [];
+    let isReading = false;
+    let isNegating = false;
     for (let at = 0; at < args.length; at++) {
       const arg = args[at] as string;
       if (arg.startsWith('-') && arg !== '-') {
@@ -43,18 +46,27 @@ export const unzip: Program = {
         const bundle = judgeBundle(arg, args[at + 1], judgement);
         if (bundle.takesNext) at++;
         if (bundle.excludes) isExcluding = true;
-        if (bundle.onlyReads) writes = false;
-        target = bundle.target ?? target;
+        if (bundle.onlyReads) isReading = true;
+        if (arg.includes('-', 1)) isNegating = true;
+        if (bundle.target !== undefined) targets.push(bundle.target);
       } else if (!isArchiveNamed) {
         isArchiveNamed = true;
         judgement.path(arg, 'read');
       } else if (!isExcluding) {
         judgement.path(arg, 'read');
         judgement.glob(arg);
+        members.push(arg);
       }
     }
-    if (isArchiveNamed && writes) judgement.path(target ?? '.', 'write');
-    else if (target !== undefined) judgement.path(target, 'write');
+    // A second dash takes options back: `-l --l` unpacks.
+    if (!isReading || isNegating) {
+      for (const member of members) judgement.refuseBinary(member);
+      // One version of unzip takes the last -d, another the first: each must be inside.
+      for (const target of targets) judgeUnpacking(target, judgement);
+      if (isArchiveNamed && targets.length === 0) judgeUnpacking('.', judgement);
+    } else {
+      for (const target of targets) judgement.path(target, 'write', { makes: false });
+    }
   },
 };
 

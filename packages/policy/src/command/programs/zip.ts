@@ -1,7 +1,7 @@
 import type { CommandRule } from '../command-rule.ts';
 import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
-import { type Program, refuseOutside } from '../program.ts';
+import { type Program, refuseUnsafe } from '../program.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-ZIP-1',
@@ -37,6 +37,7 @@ const listFromInput: CommandRule = {
   id: 'CMD-ZIP-4',
   risk: 'HIGH',
   why: 'takes the files to pack from a list',
+  needsPerson: true,
   matches: ['zip z.zip -@', 'zip -r z.zip . -i@docs/notes.txt', 'zip --names-stdin z.zip'],
   doesNotMatch: ['zip z.zip README.md', 'zip -r z.zip docs -x a b @'],
 };
@@ -111,9 +112,9 @@ export const zip: Program = {
         else if (list === 'list') judgement.glob(arg);
       } else if (!isArchiveNamed) {
         isArchiveNamed = true;
-        judgement.path(arg, 'write');
+        judgement.pathOrStream(arg, 'write');
       } else {
-        judgement.path(arg, 'read');
+        judgement.pathOrStream(arg, 'read');
         if (/[*?[]/.test(arg)) judgement.glob(arg);
       }
     }
@@ -138,7 +139,7 @@ function readLong(arg: string, judgement: Judgement): readonly Found[] {
         ),
       ];
   if (kinds.length !== 1) judgement.raise(unknownOptionOfPowerful, arg);
-  if (kinds.length === 0 && value !== undefined) refuseOutside(value, judgement);
+  if (kinds.length === 0 && value !== undefined) refuseUnsafe(value, judgement);
   return kinds.map((kind) => ({ kind, value }));
 }
 
@@ -187,6 +188,6 @@ function apply(
     return false;
   }
   const value = glued ?? next;
-  if (value !== undefined && kind !== 'text') judgement.path(value, kind);
+  if (value !== undefined && kind !== 'text') judgement.pathOrStream(value, kind);
   return glued === undefined;
 }

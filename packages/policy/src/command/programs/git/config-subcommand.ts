@@ -1,4 +1,4 @@
-import { names } from './operands.ts';
+import { names, revisions } from './operands.ts';
 import { machineSettings, readsFile, runsProgram, setsConfiguration } from './rules.ts';
 import { gitTable } from './shared-options.ts';
 import type { GitSubcommand } from './subcommand.ts';
@@ -9,10 +9,23 @@ export const config: GitSubcommand = {
     flags: `--local --worktree --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list --fixed-value --bool
       --int --bool-or-int --bool-or-str --path --expiry-date -z --null --name-only --includes --show-origin --show-scope --all
       --regexp --show-names`,
-    values: '--type -t --default --blob --value --url --comment',
+    values: '--type -t --default --value --url --comment',
     rows: [
       { names: '--global --system', rule: machineSettings },
-      { names: '-f --file', value: 'read', rule: readsFile },
+      {
+        names: '-f --file',
+        value: (file, judgement) => {
+          judgement.pathOrStream(file, 'read');
+          // It is also where a setting is written to.
+          judgement.refuseBinary(file);
+        },
+        rule: readsFile,
+      },
+      {
+        names: '--blob',
+        value: (text, judgement) => revisions([{ kind: 'operand', text, afterDashes: false }], judgement),
+        rule: readsFile,
+      },
       {
         names: '--replace-all --add --unset --unset-all --rename-section --remove-section --append',
         rule: setsConfiguration,

@@ -34,7 +34,9 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     },
   },
   merge: {
-    options: gitTable(mergeOptions, { rows: [{ names: '-F --file', value: 'read', rule: readsFile }] }),
+    options: gitTable(mergeOptions, {
+      rows: [{ names: '-F --file', value: 'read', stream: true, rule: readsFile }],
+    }),
     operands: names,
   },
   rebase: {
@@ -59,7 +61,7 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
       values: '-m --message --cleanup -u --local-user --sort --points-at --format --trailer',
       optionalValues: '-n --column --contains --no-contains --with --without --merged --no-merged --color',
       rows: [
-        { names: '-F --file', value: 'read', rule: readsFile },
+        { names: '-F --file', value: 'read', stream: true, rule: readsFile },
         { names: '-d --delete', rule: losesWork },
         { names: '-f --force', rule: losesWork },
       ],
@@ -77,7 +79,7 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
             flags:
               '-f --force --allow-empty --stdin --ignore-missing -n --dry-run --commit --abort --separator --stripspace',
             values: '-m --message -c --reedit-message -C --reuse-message -s --strategy --ref --for-rewrite',
-            rows: [{ names: '-F --file', value: 'read', rule: readsFile }],
+            rows: [{ names: '-F --file', value: 'read', stream: true, rule: readsFile }],
           }),
           operands: names,
         } satisfies GitSubcommand,
@@ -114,7 +116,8 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     ...plain({
       flags: '-f --force --prune-empty --all',
       values:
-        '--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --subdirectory-filter --original -d --state-branch',
+        '--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --subdirectory-filter --original --state-branch',
+      rows: [{ names: '-d', value: 'write' }],
     }),
     rules: [losesWork, runsProgram],
   },
@@ -146,7 +149,7 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
       move: { options: gitTable({ flags: '-f --force' }), operands: files('write') },
       remove: {
         options: gitTable({ rows: [{ names: '-f --force', rule: losesWork }] }),
-        operands: files('write'),
+        operands: files('remove'),
       },
       lock: { options: gitTable({ values: '--reason' }), operands: files('read') },
       unlock: { options: gitTable({}), operands: files('read') },

@@ -1,7 +1,7 @@
 import { files, names, revisions } from './operands.ts';
 import { losesWork, runsProgram, setsConfiguration } from './rules.ts';
 import { diffOptions, gitTable } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+import { foreign, type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
 
 /** Subcommands that tidy the repository, and those that start other tools. */
 
@@ -27,7 +27,7 @@ export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | Git
     options: gitTable({ flags: '-w --stdin --stdin-paths --no-filters --literally', values: '-t --path' }),
     operands: files('read'),
   },
-  hook: { ...plain(), rules: [runsProgram] },
+  hook: foreign([runsProgram]),
   difftool: {
     options: gitTable(diffOptions, {
       flags: '-g --gui -d --dir-diff -y --no-prompt --prompt --symlinks --tool-help --trust-exit-code',
@@ -54,5 +54,5 @@ export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | Git
     ...plain({ flags: '--auto', values: '--task --schedule --scheduler' }),
     rules: [setsConfiguration],
   },
-  credential: { ...plain(), rules: [runsProgram] },
+  credential: foreign([runsProgram]),
 };

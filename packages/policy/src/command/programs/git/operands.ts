@@ -1,5 +1,6 @@
 import type { Judgement, PathUse } from '../../judgement.ts';
 import { type Operand, refuseOutside } from '../../program.ts';
+import { judgeUnknownWords } from '../../script-arguments.ts';
 import { commandTransport } from './rules.ts';
 
 /** How the operands of a subcommand are judged. */
@@ -8,16 +9,38 @@ export type OperandJudge = (operands: readonly Operand[], judgement: Judgement) 
 /** Names of branches, tags or remotes: nothing to check. */
 export const names: OperandJudge = () => {};
 
+/** Words whose meaning is not known: whatever can be a path in them must be inside and not sensitive. */
+export const unknownWords: OperandJudge = (operands, judgement) =>
+  judgeUnknownWords(
+    operands.map(({ text }) => text),
+    judgement,
+  );
+
+/** What is done with a file; `remove` leaves no file behind, so its name does not matter (TL-4). */
+type FileUse = PathUse | 'remove';
+
+function judgeFile(text: string, use: FileUse, judgement: Judgement): void {
+  if (use === 'remove') judgement.path(text, 'write', { makes: false });
+  else judgement.path(text, use);
+}
+
 /** Files, as any other program names them. */
 export const files =
+  (use: FileUse): OperandJudge =>
+  (operands, judgement) => {
+    for (const { text } of operands) judgeFile(text, use, judgement);
+  };
+
+/** Files, or `-` for standard input or output. */
+export const filesOrStream =
   (use: PathUse): OperandJudge =>
   (operands, judgement) => {
-    for (const { text } of operands) judgement.path(text, use);
+    for (const { text } of operands) judgement.pathOrStream(text, use);
   };
 
 /** Pathspecs: paths, patterns, or `:(magic)pattern`. */
 export const pathspecs =
-  (use: PathUse): OperandJudge =>
+  (use: FileUse): OperandJudge =>
   (operands, judgement) => {
     for (const { text } of operands) judgePathspec(text, use, judgement);
   };
@@ -53,7 +76,7 @@ export function judgeRepository(text: string, judgement: Judgement): void {
 }
 
 /** `src/*.ts`, `:!docs`, `:(glob,icase)**\/x`, `:/x`: what is excluded is not read. */
-function judgePathspec(text: string, use: PathUse, judgement: Judgement): void {
+function judgePathspec(text: string, use: FileUse, judgement: Judgement): void {
   let pattern = text;
   let isExcluded = false;
   let isFromTop = false;
@@ -74,8 +97,8 @@ function judgePathspec(text: string, use: PathUse, judgement: Judgement): void {
   if (isPattern || text.startsWith(':(')) judgement.glob(pattern);
   // A pattern with a backslash is no path that could be checked as text; the glob above looked at it.
   if (pattern.includes('\\')) return;
-  if (isFromTop) judgement.fromStart(() => judgement.path(pattern, use));
-  else judgement.path(pattern, use);
+  if (isFromTop) judgement.fromStart(() => judgeFile(pattern, use, judgement));
+  else judgeFile(pattern, use, judgement);
 }
 
 /**
@@ -92,14 +115,27 @@ function judgeRevisionOrPath(text: string, use: PathUse, judgement: Judgement): 
   for (const part of inTree) {
     for (const path of [part, ...part.split(/\.{2,3}(?!\/|$)/)]) {
       if (path === '' || path.includes('\\')) continue;
-      const checked = judgement.look(path.replace(/^\/+/, '') || '.');
-      if (!checked.ok) judgement.refuse(checked.refused);
+      judgePathInTree(path.replace(/^\/+/, '') || '.', judgement);
     }
   }
   if (inTree.length > 0 || first === undefined || first === '') return;
   if (isPlainRevision(first)) return;
   if (/[*?[\\]/.test(first)) judgement.glob(first);
   if (!first.includes('\\')) judgement.path(first, use);
+}
+
+/**
+ * `HEAD:docs/x` starts at the top of the repository, which is the workspace or the directory that git was sent to;
+ * rules of policy files see both. Links on the disk say nothing about a tree, so the name counts.
+ */
+function judgePathInTree(path: string, judgement: Judgement): void {
+  const note = (): void => {
+    const checked = judgement.look(path);
+    if (!checked.ok) judgement.refuse(checked.refused);
+    else judgement.note(checked.named, 'read');
+  };
+  note();
+  judgement.fromStart(note);
 }
 
 /** A revision that cannot be meant as a path, so it is not listed as a file of the command. */

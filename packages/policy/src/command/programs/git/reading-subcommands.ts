@@ -1,5 +1,13 @@
 import type { Judgement } from '../../judgement.ts';
-import { files, names, pathspecs, repositoryAndRefs, revisions, revisionsOrPaths } from './operands.ts';
+import {
+  files,
+  filesOrStream,
+  names,
+  pathspecs,
+  repositoryAndRefs,
+  revisions,
+  revisionsOrPaths,
+} from './operands.ts';
 import { otherRepository, reachesRemote, readsFile, runsProgram, writesFile } from './rules.ts';
 import { diffOptions, gitTable, lineRangeRow, logOptions, uploadPack } from './shared-options.ts';
 import type { GitFamily, GitSubcommand } from './subcommand.ts';
@@ -16,7 +24,8 @@ const blame: GitSubcommand = {
     values: '--ignore-rev --date --since',
     rows: [
       lineRangeRow,
-      { names: '--ignore-revs-file --contents', value: 'read', rule: readsFile },
+      { names: '--ignore-revs-file', value: 'read', rule: readsFile },
+      { names: '--contents', value: 'read', stream: true, rule: readsFile },
       { names: '-S', value: 'read', rule: readsFile },
     ],
   }),
@@ -200,7 +209,7 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
       values: '-m --max-count --max-depth -A --after-context -B --before-context -C --context --threads -e',
       optionalValues: '--color',
       rows: [
-        { names: '-f', value: 'read', rule: readsFile },
+        { names: '-f', value: 'read', stream: true, rule: readsFile },
         { names: '-O --open-files-in-pager', value: 'text', optional: true, rule: runsProgram },
         { names: '--textconv', rule: runsProgram },
       ],
@@ -208,7 +217,9 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     operands: names,
     also(seen, operands, judgement) {
       const isPatternGiven = seen.has('-e') || seen.has('-f') || operands[0]?.afterDashes;
-      read(isPatternGiven ? operands : operands.slice(1), judgement);
+      const places = isPatternGiven ? operands : operands.slice(1);
+      read(places, judgement);
+      if (places.length === 0) judgement.path('.', 'read');
     },
   },
   archive: {
@@ -235,10 +246,10 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     members: {
       create: {
         options: gitTable(logOptions, { flags: '--progress --all-progress', values: '--version' }),
-        operands: (operands, judgement) => files('write')(operands.slice(0, 1), judgement),
+        operands: (operands, judgement) => filesOrStream('write')(operands.slice(0, 1), judgement),
         rules: [writesFile],
       },
-      verify: { options: gitTable({}), operands: files('read') },
+      verify: { options: gitTable({}), operands: filesOrStream('read') },
       'list-heads': {
         options: gitTable({}),
         operands: (operands, judgement) => files('read')(operands.slice(0, 1), judgement),
@@ -254,11 +265,12 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     options: gitTable(diffOptions, logOptions, {
       flags: `-n --numbered -N --no-numbered --signoff --stdout --cover-letter --numbered-files --rfc -k --keep-subject --no-binary
         --zero-commit --ignore-if-in-upstream --no-stat --progress --force-in-body-from --root`,
-      values: `--suffix --start-number -v --reroll-count --filename-max-length --cover-from-description --subject-prefix --add-header
+      values: `--start-number -v --reroll-count --filename-max-length --cover-from-description --subject-prefix --add-header
         --to --cc --in-reply-to --signature --base --interdiff --range-diff --creation-factor`,
       optionalValues: '--from --attach --inline --thread',
       rows: [
         { names: '-o --output-directory', value: 'write', rule: writesFile },
+        { names: '--suffix', value: (suffix, judgement) => judgement.refuseBinary(suffix, `patch${suffix}`) },
         { names: '--signature-file --description-file', value: 'read', rule: readsFile },
       ],
     }),

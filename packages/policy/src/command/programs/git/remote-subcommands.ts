@@ -1,5 +1,6 @@
 import { files, judgeRepository, names, repositoryAndRefs, revisions } from './operands.ts';
 import {
+  changesRemote,
   losesWork,
   otherRepository,
   pushes,
@@ -8,7 +9,7 @@ import {
   setsConfiguration,
 } from './rules.ts';
 import { fetchOptions, gitTable, mergeOptions, uploadPack } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+import { foreign, type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
 
 /** Subcommands that reach or set up other repositories. */
 
@@ -81,18 +82,20 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
         operands: (operands, judgement) => {
           for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
         },
+        rules: [changesRemote],
       },
       'set-url': {
         options: gitTable({ flags: '--push --add --delete' }),
         operands: (operands, judgement) => {
           for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
         },
+        rules: [changesRemote],
       },
-      rename: plain({ flags: '--progress' }),
-      remove: plain(),
-      rm: plain(),
+      rename: { ...plain({ flags: '--progress' }), rules: [changesRemote] },
+      remove: { ...plain(), rules: [changesRemote] },
+      rm: { ...plain(), rules: [changesRemote] },
       'set-head': plain({ flags: '-a --auto -d --delete' }),
-      'set-branches': plain({ flags: '--add' }),
+      'set-branches': { ...plain({ flags: '--add' }), rules: [changesRemote] },
       'get-url': plain({ flags: '--push --all' }),
       show: { ...plain({ flags: '-n' }), rules: [reachesRemote] },
       prune: { ...plain({ flags: '-n --dry-run' }), rules: [reachesRemote] },
@@ -157,7 +160,7 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
   },
   'send-email': { options: gitTable({}), operands: revisions, rules: [runsProgram, pushes] },
   daemon: { options: gitTable({}), operands: files('read'), rules: [runsProgram, pushes] },
-  p4: { ...plain(), rules: [runsProgram, pushes] },
-  svn: { ...plain(), rules: [runsProgram, pushes] },
-  lfs: { ...plain(), rules: [runsProgram, pushes] },
+  p4: foreign([runsProgram, pushes]),
+  svn: foreign([runsProgram, pushes]),
+  lfs: foreign([runsProgram, pushes]),
 };

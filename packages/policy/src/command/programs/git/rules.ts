@@ -23,6 +23,7 @@ export const runsProgram: CommandRule = {
   id: 'CMD-GIT-2',
   risk: 'HIGH',
   why: 'makes git start a program of its choice',
+  needsPerson: true,
   matches: [
     'git pull --upload-pack=id origin',
     'git rebase --exec id HEAD~3',
@@ -69,6 +70,7 @@ export const setsConfiguration: CommandRule = {
   id: 'CMD-GIT-3',
   risk: 'HIGH',
   why: 'sets git configuration, which can make git start programs',
+  needsPerson: true,
   matches: [
     'git -c core.editor=id commit',
     'git -ccore.pager=id log',
@@ -111,6 +113,11 @@ export const losesWork: CommandRule = {
     'git checkout -f',
     'git checkout -- README.md',
     'git checkout .',
+    'git checkout HEAD README.md',
+    'git checkout main src/app.ts',
+    "git checkout '*.ts'",
+    'git checkout ./README.md',
+    'git checkout src/',
     'git restore README.md',
     'git switch --discard-changes main',
     'git switch -C x',
@@ -132,7 +139,10 @@ export const losesWork: CommandRule = {
     'git reset --soft HEAD~1',
     'git branch -d x',
     'git checkout main',
+    'git checkout -',
     'git checkout -b x',
+    'git checkout -b x origin/main',
+    'git checkout --track origin/main',
     'git restore --staged README.md',
     'git stash',
     'git stash pop',
@@ -194,6 +204,7 @@ export const otherRepository: CommandRule = {
   id: 'CMD-GIT-8',
   risk: 'HIGH',
   why: 'uses another repository, whose configuration decides what runs',
+  needsPerson: true,
   matches: [
     'git --git-dir=docs/.git log',
     'git --work-tree docs status',
@@ -248,6 +259,7 @@ export const machineSettings: CommandRule = {
   id: 'CMD-GIT-12',
   risk: 'HIGH',
   why: 'reads or changes git settings of the person or the machine, outside the workspace',
+  needsPerson: true,
   matches: ['git config --global --list', 'git config --system -l', 'git config --glob user.name'],
   doesNotMatch: ['git config --local --list', 'git config --list'],
 };
@@ -256,8 +268,22 @@ export const unknownSubcommand: CommandRule = {
   id: 'CMD-GIT-13',
   risk: 'HIGH',
   why: 'is a git command or alias that Countersign does not know',
+  needsPerson: true,
   matches: ['git frobnicate', 'git st', 'git flow init'],
   doesNotMatch: ['git status', 'git help st', 'git commit -m st'],
+};
+
+export const changesRemote: CommandRule = {
+  id: 'CMD-GIT-14',
+  risk: 'MEDIUM',
+  why: 'changes the git configuration: where this repository fetches from and pushes to',
+  needsPerson: true,
+  matches: [
+    'git remote add origin https://example.com/x.git',
+    'git remote set-url --push origin https://example.com/x.git',
+    'git remote rename origin old',
+  ],
+  doesNotMatch: ['git remote -v', 'git remote get-url origin', 'git fetch origin', 'git remote update'],
 };
 
 export const gitRules: readonly CommandRule[] = [
@@ -274,4 +300,5 @@ export const gitRules: readonly CommandRule[] = [
   unsafePatch,
   machineSettings,
   unknownSubcommand,
-]; // prettier-ignore
+  changesRemote,
+];

@@ -64,7 +64,7 @@ export const logOptions: OptionSection = {
 
 export const pathspecFile: OptionSection = {
   flags: '--pathspec-file-nul',
-  rows: [{ names: '--pathspec-from-file', value: 'read', rule: readsFile }],
+  rows: [{ names: '--pathspec-from-file', value: 'read', stream: true, rule: readsFile }],
 };
 
 export const uploadPack: OptionSection = {

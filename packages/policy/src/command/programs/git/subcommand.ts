@@ -2,7 +2,7 @@ import type { CommandRule } from '../../command-rule.ts';
 import type { Judgement } from '../../judgement.ts';
 import type { OptionSection, OptionTable } from '../../option-table.ts';
 import type { Operand } from '../../program.ts';
-import { names, type OperandJudge } from './operands.ts';
+import { names, type OperandJudge, unknownWords } from './operands.ts';
 import { gitTable } from './shared-options.ts';
 
 /** How one git subcommand is judged: its options, its operands, and what it always or sometimes does. */
@@ -25,6 +25,13 @@ export interface GitFamily {
 }
 
 export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;
+
+/** A program of its own behind git, such as `git lfs`: nothing is known of its words. */
+export const foreign = (rules: readonly CommandRule[]): GitSubcommand => ({
+  options: gitTable({}),
+  operands: unknownWords,
+  rules,
+});
 
 /** A subcommand whose operands are names, not paths. */
 export const plain = (part: OptionSection = {}): GitSubcommand => ({

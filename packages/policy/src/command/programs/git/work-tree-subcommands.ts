@@ -1,5 +1,6 @@
+import type { Judgement } from '../../judgement.ts';
 import type { OptionSection } from '../../option-table.ts';
-import { files, names, pathspecs, revisions, revisionsOrPaths } from './operands.ts';
+import { files, filesOrStream, names, pathspecs, revisions, revisionsOrPaths } from './operands.ts';
 import { losesWork, readsFile, unsafePatch, writesFile } from './rules.ts';
 import { diffOptions, gitTable, logOptions, pathspecFile } from './shared-options.ts';
 import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
@@ -16,6 +17,18 @@ const checkoutOptions: OptionSection = {
     { names: '-B', value: 'text', rule: losesWork },
   ],
 };
+
+/** Whether an operand of `git checkout` is a path, whose changes are then thrown away, and not a branch. */
+function isReplaced(text: string, index: number, judgement: Judgement): boolean {
+  if (index > 0 || /[*?[\\]|^[.:]|\/$/.test(text)) return true;
+  const checked = text === '-' ? undefined : judgement.look(text);
+  return checked?.ok === true && checked.entry !== undefined;
+}
+
+/** Where a patch is applied: a directory, which must be inside. */
+function patchDirectory(directory: string, judgement: Judgement): void {
+  judgement.path(directory, 'write', { makes: false });
+}
 
 export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
   add: {
@@ -39,7 +52,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
         '--author --date -m --message -c --reedit-message -C --reuse-message --fixup --squash --trailer --cleanup',
       optionalValues: '-S --gpg-sign -u --untracked-files --porcelain',
       rows: [
-        { names: '-F --file', value: 'read', rule: readsFile },
+        { names: '-F --file', value: 'read', stream: true, rule: readsFile },
         { names: '-t --template', value: 'read', rule: readsFile },
       ],
     }),
@@ -47,10 +60,16 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
   },
   checkout: {
     options: gitTable(pathspecFile, checkoutOptions),
-    operands(operands, judgement) {
-      revisionsOrPaths('write')(operands, judgement);
+    // `git checkout -` is the branch before.
+    operands: (operands, judgement) =>
+      revisionsOrPaths('write')(
+        operands.filter(({ text, afterDashes }) => afterDashes || text !== '-'),
+        judgement,
+      ),
+    also(seen, operands, judgement) {
+      const makesBranch = ['-b', '-B', '--orphan', '-t', '--track'].some((name) => seen.has(name));
       const replaced = operands.find(
-        ({ text, afterDashes }) => afterDashes || text === '.' || text.startsWith(':'),
+        (operand, i) => operand.afterDashes || (!makesBranch && isReplaced(operand.text, i, judgement)),
       );
       if (replaced) judgement.raise(losesWork, replaced.text);
     },
@@ -96,18 +115,21 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       flags: '-n --dry-run --cached -r --ignore-unmatch --sparse',
       rows: [{ names: '-f --force', rule: losesWork }],
     }),
-    operands: pathspecs('write'),
+    operands: pathspecs('remove'),
   },
   mv: {
     options: gitTable({
       flags: '-n --dry-run -k --sparse',
       rows: [{ names: '-f --force', rule: losesWork }],
     }),
-    operands: files('write'),
+    operands(operands, judgement) {
+      files('remove')(operands.slice(0, 1), judgement);
+      files('write')(operands.slice(1), judgement);
+    },
   },
   clean: {
     options: gitTable({ flags: '-n --dry-run -f --force -i --interactive -d -x -X', values: '-e --exclude' }),
-    operands: pathspecs('write'),
+    operands: pathspecs('remove'),
     rules: [losesWork],
   },
   stash: {
@@ -152,22 +174,23 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       flags: `--no-add --stat --allow-binary-replacement --binary --numstat --summary --check --index -N --intent-to-add --cached
         --apply -3 --3way --ignore-space-change --ignore-whitespace -R --reverse --unidiff-zero --reject --allow-overlap
         --inaccurate-eof --recount --allow-empty -z --ours --theirs --union`,
-      values: '--exclude --include -p -C --whitespace --directory',
+      values: '--exclude --include -p -C --whitespace',
       rows: [
         { names: '--unsafe-paths', rule: unsafePatch },
+        { names: '--directory', value: patchDirectory },
         { names: '--build-fake-ancestor', value: 'write', rule: writesFile },
       ],
     }),
-    operands: files('read'),
+    operands: filesOrStream('read'),
   },
   am: {
     options: gitTable({
       flags: `-i --interactive -b --binary -3 --3way -s --signoff -u --utf8 -k --keep --keep-non-patch -m --message-id --keep-cr
         --no-keep-cr -c --scissors --ignore-space-change --ignore-whitespace --reject --continue -r --resolved --skip --abort
         --quit --allow-empty --committer-date-is-author-date --ignore-date --rerere-autoupdate -n --no-verify`,
-      values:
-        '--quoted-cr --whitespace --directory --exclude --include -C -p --patch-format --resolvemsg --empty',
+      values: '--quoted-cr --whitespace --exclude --include -C -p --patch-format --resolvemsg --empty',
       optionalValues: '-S --gpg-sign --show-current-patch',
+      rows: [{ names: '--directory', value: patchDirectory }],
     }),
     operands: files('read'),
   },

@@ -61,6 +61,19 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     find . -newermt 2024-01-01
     find . -samefile README.md
     find . ! -name '*.md'
+    find . -type f -not -name .env
+    find . ! -name .env
+    find . -name '*.key' -prune -o -print
+    find . -name '*key*'
+    find . -name '*token*'
+    grep -r x '--include=*.k*'
+    grep -r x '--include=*.kt'
+    ls -
+    find -
+    grep -r x -
+    wc -
+    head -
+    tail -
     find -- src
     find . -regex '.*/x'
     find -D tree src
@@ -99,6 +112,20 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     tail --pid 1 -f logs/app.log
     find -L .
     find . -name .env
+    find . -regex '.*/.env'
+    find . -iregex '.*/.ENV'
+    find . -lname '*.env'
+    find . -name .env -prune
+    git checkout -
+    git checkout README.md
+    git rm lib.so
+    git mv lib.so docs/lib
+    git apply -
+    git apply --directory=docs x.patch
+    git commit -F -
+    git config --blob=HEAD:.gitmodules -l
+    git remote remove origin
+    npm install express
     locate x
     locate -i --limit 5 x
     locate /etc/passwd
@@ -401,6 +428,14 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     git format-patch -o docs HEAD~1
     git stash drop
     git checkout -- .
+    git checkout HEAD README.md
+    git checkout main src
+    git merge-file README.md docs/a.md docs/b.md
+    git interpret-trailers --in-place docs/notes.txt
+    git checkout-index --prefix=docs/x/ -a
+    git lfs pull
+    unzip -l archive.zip x.exe
+    git clean -f lib.so
     git checkout -f main
     git co main
     git unknown
@@ -525,7 +560,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     python3 -Y scripts/gen.py
     python3 --frob
     python3 scripts/gen.py ../x
-    python3 -m pytest ../x
     python3 -uSc 1
     gcc main.c
     gcc -o app main.c
@@ -543,7 +577,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     gcc -x c - -o x
     gcc -MMD -MF x.d main.c
     gcc -E main.c
-    gcc -shared -fPIC -o libx.so main.c
     gcc -Wl,--gc-sections main.c
     tar tf bundle.tar
     tar xf bundle.tar
@@ -743,6 +776,28 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     git add -f .env
     git add ../x
     git checkout HEAD -- ../x
+    git merge-file README.md /etc/passwd .env
+    git merge-file README.md docs/a.md .env
+    git interpret-trailers --in-place .env
+    git checkout-index --prefix=/tmp/x/ -a
+    git checkout-index --prefix=../x/ -a
+    git commit-tree -F .env HEAD
+    git commit-tree -F.env HEAD
+    git frobnicate HEAD:.env
+    git lfs track ../x
+    git hook run --to-stdin=.env x
+    git remote frobnicate /etc/passwd
+    git config --blob=HEAD:.env -l
+    git config --blob HEAD:.env -l
+    git config -f x.exe a.b c
+    git apply --directory=../x x.patch
+    git apply --directory ../x x.patch
+    git am --directory=../x x.patch
+    git format-patch --suffix=.exe HEAD~1
+    git mv README.md x.exe
+    git filter-branch -d /tmp/x
+    git checkout HEAD:.env
+    ls --foo=.env
     git checkout -- .env
     git log -L1,2:.env
     git log -L :f:../x
@@ -935,11 +990,39 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     python3 -Xpycache_prefix=../x scripts/gen.py
     python3 .env
     python3 ..
+    python3 -m pytest ../x
+    python3 -m pytest /etc
+    python3 -m pytest --rootdir=/etc
+    python3 -m py_compile /etc/passwd
+    python3 -m unittest discover -s /etc
+    python3 -m mypy -p../x
+    python3 -m json.tool /etc/passwd
+    python3 -m zipfile -e x.zip /etc
+    python3 -m http.server -d/etc
+    python3 -m pytest .env
     python3 -c 1 .env
     gcc /x.c
     gcc ../x.c
     gcc -o ../x main.c
     gcc -o/x main.c
+    gcc -shared -fPIC -o libx.so main.c
+    gcc -olibx.so main.c
+    gcc --output=x.exe main.c
+    gcc -Wl,-o,x.exe main.c
+    gcc -Wl,-o -Wl,x.dll main.c
+    gcc -Xlinker -o -Xlinker x.exe main.c
+    gcc -Wl,--output=x.bin main.c
+    zip x.exe README.md
+    zip -O x.sys x.zip README.md
+    tar -cf x.so docs
+    tar cf x.SO docs
+    tar xf bundle.tar lib.so
+    unzip archive.zip x.exe
+    git archive -o a.dll HEAD
+    git diff --output=x.dylib
+    git bundle create x.bin HEAD
+    find . -fprint x.so
+    node --redirect-warnings=x.so src/app.js
     gcc -I../x main.c
     gcc -I /x main.c
     gcc -L../x main.c
@@ -1055,6 +1138,9 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     unzip ../x.zip
     unzip /x.zip
     unzip archive.zip -d ..
+    unzip archive.zip -d /etc -d docs
+    unzip archive.zip -d docs -d /etc
+    unzip -l --l archive.zip x.exe
     unzip archive.zip -d/x
     unzip -od .. archive.zip
     unzip -o -d ../x archive.zip

@@ -1,0 +1,60 @@
+import { refuse } from '../verdict.ts';
+import { absoluteComponents, relativeInside } from '../workspace-path.ts';
+import { writeRuleFor } from '../write-rules.ts';
+import { hasHole, readable } from './marks.ts';
+import { resolvePlaces } from './places.ts';
+import type { ShellRun } from './shell-run.ts';
+
+/**
+ * TL-4 for shell lines: what puts content of the line's own choosing under the name of a binary is refused, as in
+ * `write_file`. Not refused, only HIGH: programs that make such files by their nature (compilers and linkers, `dd`
+ * which makes disk images, `make`), because building is what people ask for and what comes out is a program's work;
+ * and what gives a file no content (`touch`, `mkdir`, `chmod`, `rm`).
+ */
+export const binaryNames = {
+  refused: [
+    'echo x > tool.exe',
+    'cat a >> lib/x.so',
+    'cp a b.dll',
+    'mv a b.EXE',
+    'tee x.bin < a',
+    'install -m 755 a bin/t.exe',
+    'ln -s a b.so',
+    "sed -i 's/a/b/' x.sys",
+    'sort -o x.bin f',
+    'curl -o t.exe http://h',
+    'cp lib/x.so out/',
+    'cp -t out lib/x.so',
+    'printf a | sponge x.bin',
+    'f=x; echo a > $f.exe',
+    'sh -c "echo a > x.so"',
+  ],
+  allowed: [
+    'dd if=/dev/zero of=blank.bin bs=1k count=4',
+    'gcc -shared -o libx.so x.c',
+    'go build -o app.exe ./cmd',
+    'rm -f old.exe',
+    'touch x.bin',
+    'chmod +x t.bin',
+    'ls x.exe > list.txt',
+    'cp x.so.txt y.txt',
+    'mv a.exe a.old',
+    'echo x > /tmp/y.exe',
+    'cat a.bin | wc -c',
+  ],
+} as const;
+
+/** Refuses to write `path` where its name is that of a binary and it stands in the workspace. */
+export function refuseBinaryName(run: ShellRun, path: string): void {
+  const rule = writeRuleFor(path);
+  if (rule.effect !== 'REJECT') return;
+  const root = absoluteComponents(run.paths.root);
+  const isInside = resolvePlaces(run, path).some(
+    (place) => hasHole(place) || relativeInside(root, absoluteComponents(place)) !== undefined,
+  );
+  if (!isInside) return;
+  const shown = readable(path);
+  const extension = shown.slice(shown.lastIndexOf('.'));
+  const reason = { rule: rule.id, why: `"${shown}" ${rule.why}`, operand: shown };
+  run.findings.refuseAs(refuse('EXTENSION_REFUSED', { path: shown, extension }, reason));
+}

@@ -1,0 +1,76 @@
+import { readOptions } from './call-options.ts';
+import { filtered, inputsOf } from './filters.ts';
+import { judgeInlineCode, printedLiterals } from './inline-code.ts';
+import { UNKNOWN } from './marks.ts';
+import { executeInput } from './nested-shells.ts';
+import { checkFile } from './operands.ts';
+import type { ProgramCall } from './program-call.ts';
+import { checkOperands } from './program-operands.ts';
+import { contentOf } from './redirections.ts';
+import { warnings } from './warnings.ts';
+
+/** `system(…)`, a pipe or `getline` with something else than a text in quotes: the input decides what runs. */
+const AWK_RUNS_INPUT =
+  /\bsystem\s*\((?!\s*"[^"]*"\s*\))|[\w$)\]]\s*\|&?\s*getline|(?<!\|)\|&?\s*(?!getline\b)[A-Za-z_$(]/;
+
+/** awk executes with `system`, with pipes and with `getline`, and writes with `>`. */
+export function judgeAwk(call: ProgramCall): readonly string[] {
+  const { run, args } = call;
+  const { operands, values } = readOptions(args, {
+    valueLetters: 'fvFei',
+    valueNames: ['file', 'source', 'field-separator', 'assign'],
+    stopEarly: true,
+  });
+  const file = values.get('f') ?? values.get('file');
+  const inFile = file === undefined ? UNKNOWN : contentOf(run, file);
+  const script = values.get('e') ?? values.get('source') ?? (file === undefined ? operands[0] : inFile);
+  const printed: string[] = [];
+  if (script !== undefined && script !== UNKNOWN) {
+    if (/\bsystem\b|\||getline/.test(script))
+      judgeInlineCode(
+        run,
+        script.replace(/\||getline/g, (word) => `${word} system `),
+      );
+    if (/\bsystem\s*\(/.test(script) || AWK_RUNS_INPUT.test(script)) run.findings.warn(warnings.inlineCode);
+    if (AWK_RUNS_INPUT.test(script)) for (const text of inputsOf(call)) executeInput(run, text);
+    for (const target of script.matchAll(/>>?\s*"([^"]{1,200})"/g)) checkFile(run, target[1] ?? '', 'write');
+    printed.push(...printedLiterals(script));
+  }
+  checkOperands(call);
+  return [...filtered(call), ...printed];
+}
+
+/** The command `e`, alone or as a flag of `s`, executes what was read. */
+const SED_RUNS_INPUT =
+  /(?:^|[;{}\n\d$/!,])\s*e\s*(?:$|[;}\n])|s([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1\w*e/s;
+
+/** GNU sed executes with the command `e`, and writes with `w`. */
+export function judgeSed(call: ProgramCall): readonly string[] {
+  const { run, args } = call;
+  const { operands, values } = readOptions(args, { valueLetters: 'efl', valueNames: ['expression', 'file'] });
+  const file = values.get('f') ?? values.get('file');
+  const scripts = [
+    ...args.flatMap((word, index) => (/^(-\w*e|--expression)$/.test(word) ? (args[index + 1] ?? []) : [])),
+    ...[values.get('e'), values.get('expression'), operands[0]].flatMap((script) => script ?? []),
+    ...(file === undefined ? [] : [contentOf(run, file)]),
+  ];
+  for (const script of new Set(scripts)) {
+    if (script.length > 4_096) continue;
+    const code = /(?:^|[;{}\n\d$/!,])\s*e\s+([^\n]+)/.exec(script)?.[1];
+    if (code !== undefined)
+      run.perhaps(() => run.walker.code(run, code, { mustParse: false, subshell: true }));
+    if (SED_RUNS_INPUT.test(script)) for (const text of inputsOf(call)) executeInput(run, text);
+    const target = /(?:^|[;{}\n\d$/!,gpI])\s*[wW]\s+(\S+)/.exec(script)?.[1];
+    if (target !== undefined) checkFile(run, target, 'write');
+  }
+  checkOperands(call);
+  const prefix =
+    scripts.length > 0 && scripts.every((script) => SED_PREFIX.test(script))
+      ? SED_PREFIX.exec(scripts[0] as string)?.[2]
+      : undefined;
+  if (prefix === undefined) return filtered(call);
+  // `s|^|/|`: every line gets something before it
+  return inputsOf(call).map((text) => text.replace(/^(?=[^\n])/gm, prefix.replace(/\\(.)/g, '$1')));
+}
+
+const SED_PREFIX = /^s([^\w\s\\])\^\1((?:\\.|(?!\1)[^\\\n])*)\1g?$/;

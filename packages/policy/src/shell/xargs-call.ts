@@ -1,0 +1,46 @@
+import { readOptions } from './call-options.ts';
+import { hasHole, madeFrom, UNKNOWN } from './marks.ts';
+import { checkFile } from './operands.ts';
+import type { ProgramCall } from './program-call.ts';
+import { contentOf } from './redirections.ts';
+
+/** `xargs program words…`: judges the program with what comes in. */
+export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
+  const { operands, values, flags } = readOptions(args, {
+    valueLetters: 'IiLlnPsdaE',
+    valueNames: ['replace', 'max-args', 'max-procs', 'max-lines', 'delimiter', 'arg-file', 'max-chars'],
+    stopEarly: true,
+  });
+  const file = values.get('a') ?? values.get('arg-file');
+  if (file !== undefined) checkFile(run, file, 'read');
+  const program = operands.length > 0 ? operands : ['echo'];
+  const hole =
+    values.get('I') || values.get('replace') || (flags.has('i') || flags.has('replace') ? '{}' : undefined);
+  const delimiter =
+    flags.has('0') || flags.has('null')
+      ? '\u0000'
+      : (values.get('d') ?? values.get('delimiter'))?.replace('\\n', '\n').replace(/^\\0$/, '\u0000');
+  const printed: string[] = [];
+  for (const text of file !== undefined ? [contentOf(run, file)] : (run.stdin ?? [UNKNOWN])) {
+    const items = itemsOf(text, delimiter, hole !== undefined);
+    const calls =
+      hole === undefined
+        ? [[...program, ...items]]
+        : items.slice(0, 50).map((item) => program.map((word) => word.replaceAll(hole, item)));
+    for (const words of calls) printed.push(...run.perhaps(() => run.walker.call(run, words)));
+  }
+  return printed.length > 0 ? printed.slice(0, 16) : [''];
+}
+
+function itemsOf(text: string, delimiter: string | undefined, byLine: boolean): string[] {
+  const pieces =
+    delimiter !== undefined && delimiter !== ''
+      ? text.split(delimiter).map((item) => item.replace(/\n$/, ''))
+      : text.replaceAll('\u0000', '\n').split(byLine ? '\n' : /\s+/);
+  return pieces
+    .filter((item) => item !== '')
+    .slice(0, 200)
+    .map((item) =>
+      hasHole(item) && !item.includes('/') ? madeFrom(item) : item.replace(/^(['"])(.*)\1$/, '$2'),
+    );
+}
