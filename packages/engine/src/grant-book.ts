@@ -20,7 +20,7 @@ export function grantCovers(
   assessment: CallAssessment,
   at: { sessionId: string; workspace: string; now: number },
 ): boolean {
-  if (assessment.verdict.decision === 'REJECT' || assessment.executesLater) return false;
+  if (assessment.verdict.decision === 'REJECT' || assessment.needsPerson) return false;
   if (grant.revoked_at !== null || (grant.expires_at !== null && grant.expires_at <= at.now)) return false;
   if (grant.session_id !== null && grant.session_id !== at.sessionId) return false;
   if (grant.workspace !== at.workspace) return false;
@@ -49,7 +49,7 @@ export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'ma
 /** The classes that make sense for one call, narrow before wide. Never above the risk of the call itself. */
 export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment): readonly OfferedScope[] {
   const { verdict } = assessment;
-  if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.executesLater) return [];
+  if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.needsPerson) return [];
   const risk = verdict.decision;
   const offered: OfferedScope[] = [];
   for (const { pattern, label } of classesOf(call, assessment)) {
