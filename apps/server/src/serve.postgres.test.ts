@@ -1,0 +1,40 @@
+import { type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TestServer } from './testing/test-server.ts';
+
+let postgres: TemporaryPostgres;
+beforeAll(async () => {
+  postgres = await temporaryPostgres();
+}, 60_000);
+afterAll(() => postgres.stop());
+
+it('[DA-2] what happens on one server is heard on another of the same PostgreSQL', async () => {
+  const database = await postgres.createDatabase();
+  const [one, two] = [await TestServer.start({ database }), await TestServer.start({ database })];
+  const ada = await one.person('ada');
+  const runner = await one.runner(ada, {
+    execute: () => ({ status: 'completed', result: { success: true, changed_files: [] } }),
+  });
+  const heard = await two.listen('/my/stream', { token: ada.tokens.front_end });
+  await heard.untilListening();
+
+  // Asked, decided and executed on one node, heard on the other.
+  const { body } = await one.send('POST', '/my/tools/execute', {
+    token: ada.tokens.person,
+    body: { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x' } },
+  });
+  await heard.until(({ event }) => event === 'tool.approval_request');
+  const decided = await one.send('POST', `/my/approvals/${body.approval_id}/confirm`, {
+    token: ada.tokens.person,
+    body: {},
+  });
+  expect(decided.body).toMatchObject({ success: true, status: 'approved' });
+  await heard.until(({ event }) => event === 'tool.result');
+  expect(runner.executed.map(({ tool_id }) => tool_id)).toEqual([body.tool_id]);
+  await two.close();
+  await one.close();
+});
+
+it('says so when the database cannot be reached', async () => {
+  await expect(TestServer.start({ database: 'postgres://nobody:x@127.0.0.1:1/none' })).rejects.toThrow();
+});
