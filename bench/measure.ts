@@ -80,7 +80,7 @@ function timeBatch(operation: Operation, count: number): number {
   return performance.now() - startedAt;
 }
 
-function summarise(name: string, samples: readonly number[]): Measurement {
+export function summarise(name: string, samples: readonly number[]): Measurement {
   const sorted = [...samples].sort((left, right) => left - right);
   const at = (share: number) =>
     sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

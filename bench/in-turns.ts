@@ -1,0 +1,51 @@
+import { type Measurement, summarise } from './measure.ts';
+import type { Comparison } from './run.ts';
+
+/** Something that is measured by running it so many times elsewhere; answers with milliseconds. */
+export type Load = (count: number) => Promise<number>;
+
+/** Nanoseconds for one operation, one for each round: the same place is the same moment in every list. */
+export type Rounds = ReadonlyMap<string, readonly number[]>;
+
+/** Measures loads in turns, round by round, so that what slows the machine down for a while slows all of them. */
+export async function measureInTurns(
+  loads: Readonly<Record<string, Load>>,
+  { rounds = 9, roundMs = 500, warmUpMs = 2_000 } = {},
+): Promise<Rounds> {
+  const found = new Map<string, number[]>();
+  const counts = new Map<string, number>();
+  for (const [name, load] of Object.entries(loads)) counts.set(name, await warmUp(load, warmUpMs, roundMs));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, load] of Object.entries(loads)) {
+      const count = counts.get(name) ?? 1;
+      const samples = found.get(name) ?? [];
+      samples.push(((await load(count)) / count) * 1e6);
+      found.set(name, samples);
+    }
+  }
+  return found;
+}
+
+/** Runs a load until the compilers have seen it, and finds how many fill a round. */
+async function warmUp(load: Load, warmUpMs: number, roundMs: number): Promise<number> {
+  const startedAt = performance.now();
+  let count = 64;
+  let elapsed = 0;
+  do {
+    elapsed = await load(count);
+    count = Math.max(32, Math.round((count * roundMs) / elapsed));
+  } while (performance.now() - startedAt < warmUpMs);
+  return count;
+}
+
+export const summaries = (rounds: Rounds): Measurement[] =>
+  [...rounds].map(([name, samples]) => summarise(name, samples));
+
+/** How many times as fast `name` is as `to`, round by round. */
+export function compare(rounds: Rounds, name: string, to: string): Omit<Comparison, 'to'> {
+  const own = rounds.get(name) ?? [];
+  const others = rounds.get(to) ?? [];
+  const ratios = own.map((sample, round) => (others[round] ?? Number.NaN) / sample);
+  const { median: times, p10, p90 } = summarise(name, ratios);
+  return { times, p10, p90 };
+}

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Child } from './processes/child.ts';
+import { HttpClient } from './processes/http-client.ts';
+import type { Bench, Row } from './run.ts';
+
+interface Held {
+  readonly inUse: number;
+  readonly resident: number;
+}
+
+const approvals = 10_000;
+const streams = 2_000;
+/** We promised at most 3 KB for an approval that waits. */
+const bytesOfApproval = 3_000;
+
+/** What waiting people and listening clients cost the server. */
+const memoryBench: Bench = {
+  name: 'memory of the server, each above idle',
+  async run(): Promise<readonly Row[]> {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
+    const program = new URL('./memory/server.ts', import.meta.url);
+    const flags = ['--expose-gc'];
+    const server = await Child.start(program, { input: { folder }, log: join(folder, 'log'), flags });
+    try {
+      // Whatever is made once is made before: compiled code, prepared statements, the cache of the database.
+      await server.ask('wait', { each: 1, content: 'x' });
+      await listenAndCount(server, 100);
+      return [await pendingApprovals(server), await openStreams(server)];
+    } finally {
+      await server.stop();
+      rmSync(folder, { recursive: true });
+    }
+  },
+};
+export default memoryBench;
+
+async function pendingApprovals(server: Child): Promise<Row> {
+  const before = await server.ask<Held>('held');
+  const waiting = await server.ask<number>('wait', { each: 9, content: 'The quick brown fox. '.repeat(20) });
+  const added = approvals * 0.9;
+  if (waiting !== approvals) throw new Error(`${waiting} approvals wait`);
+  return row(`an approval that waits, of ${approvals}`, before, await server.ask<Held>('held'), added, {
+    limit: bytesOfApproval,
+  });
+}
+
+async function openStreams(server: Child): Promise<Row> {
+  const before = await server.ask<Held>('held');
+  const { told, milliseconds, close } = await listenAndCount(server, streams);
+  const after = await server.ask<Held>('held');
+  close();
+  return row(`a stream that listens, of ${streams}`, before, after, streams, {
+    note: `${told} of ${streams} got the event, the last after ${milliseconds.toFixed(0)} ms`,
+  });
+}
+
+/** Opens streams of all people in turns, has everybody told something, and counts who hears of it. */
+async function listenAndCount(server: Child, count: number) {
+  const { address, tokens } = server.ready as { address: string; tokens: string[] };
+  const clients = tokens.map((token) => new HttpClient(address, token));
+  let told = 0;
+  const opened: Promise<() => void>[] = [];
+  for (let place = 0; place < count; place += 1) {
+    const client = clients[place % clients.length] as HttpClient;
+    opened.push(client.listen('/my/stream', (event) => (told += event === 'runner.changed' ? 1 : 0)));
+    if (place % 50 === 49) await Promise.all(opened);
+  }
+  const closing = await Promise.all(opened);
+  const startedAt = performance.now();
+  await server.ask('tell');
+  while (told < count && performance.now() - startedAt < 10_000) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const milliseconds = performance.now() - startedAt;
+  return { told, milliseconds, close: () => closing.forEach((close) => void close()) };
+}
+
+function row(name: string, before: Held, after: Held, count: number, more: Pick<Row, 'limit' | 'note'>): Row {
+  const each = (after.inUse - before.inUse) / count;
+  const resident = `${((after.resident - before.resident) / count / 1000).toFixed(1)} kB resident`;
+  const note = more.note === undefined ? resident : `${more.note}; ${resident}`;
+  return { name, unit: 'bytes', median: each, p10: each, p90: each, ...more, note };
+}

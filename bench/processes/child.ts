@@ -1,0 +1,69 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface ChildOptions {
+  /** What the program gets to know from the start. */
+  readonly input?: unknown;
+  /** Takes its standard error, for one that writes a lot there. */
+  readonly log?: string;
+  /** Further flags for Node. */
+  readonly flags?: readonly string[];
+}
+
+/** A program of the bench in a process of its own, which ends when we do. */
+export class Child {
+  /** What the program said when it was ready: its address, for example. */
+  readonly ready: unknown;
+  readonly #process: ChildProcess;
+
+  private constructor(child: ChildProcess, ready: unknown) {
+    this.#process = child;
+    this.ready = ready;
+  }
+
+  static async start(program: URL, { input = null, log, flags = [] }: ChildOptions = {}): Promise<Child> {
+    const path = fileURLToPath(program);
+    const child = fork(path, [JSON.stringify(input)], {
+      execArgv: [...flags, ...profileFlags(basename(path))],
+      stdio: ['ignore', 'ignore', log === undefined ? 'inherit' : openSync(log, 'a'), 'ipc'],
+    });
+    return new Child(child, await nextMessage(child));
+  }
+
+  /** Has the program do something that it offers; answers with what came of it. */
+  async ask<Answer>(what: string, input: unknown = null): Promise<Answer> {
+    this.#process.send({ what, input });
+    return (await nextMessage(this.#process)) as Answer;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.disconnect();
+    await ended;
+  }
+}
+
+/** `BENCH_PROFILE=folder` writes a CPU profile of each process there. */
+function profileFlags(name: string): string[] {
+  const folder = process.env.BENCH_PROFILE;
+  if (folder === undefined) return [];
+  return ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}.${process.pid}.cpuprofile`];
+}
+
+async function nextMessage(child: ChildProcess): Promise<unknown> {
+  const heard = new AbortController();
+  try {
+    return await Promise.race([
+      once(child, 'message', { signal: heard.signal }).then(([message]) => message),
+      once(child, 'exit', { signal: heard.signal }).then(([status]) => {
+        throw new Error(`${child.spawnargs.at(-2)} ended with ${status}`);
+      }),
+    ]);
+  } finally {
+    heard.abort();
+  }
+}

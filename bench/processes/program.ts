@@ -1,0 +1,20 @@
+/** What the process that started this one told it. */
+export const inputOf = <T>(): T => JSON.parse(process.argv[2] ?? 'null') as T;
+
+type Offers = Readonly<Record<string, (input: never) => unknown>>;
+
+/** Says that this program is ready, what others must know of it and what it can be asked. It ends with its parent. */
+export function announceReady(ready: unknown = {}, offers: Offers = {}): void {
+  const all: Offers = { ...offers, cpu: () => process.cpuUsage() };
+  process.on('disconnect', () => process.exit());
+  process.on('message', ({ what, input }: { what: string; input: never }) => {
+    Promise.resolve(all[what]?.(input)).then(
+      (answer) => process.send?.(answer ?? null),
+      (error: unknown) => {
+        console.error(error);
+        process.exit(1);
+      },
+    );
+  });
+  process.send?.(ready);
+}

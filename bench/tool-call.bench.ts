@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { measureFlush } from './flush-time.ts';
+import { compare, type Load, measureInTurns, type Rounds, summaries } from './in-turns.ts';
+import type { Measurement } from './measure.ts';
+import { Child, type ChildOptions } from './processes/child.ts';
+import type { Bench, Comparison, Row } from './run.ts';
+
+const bare = 'bare SSE and POST';
+const mcp = 'MCP tools/call';
+const mcpAsked = 'MCP with elicitation';
+const ours = 'Countersign';
+const oursAsked = 'Countersign with approval';
+const ways = { 'one at a time': 1, '32 in flight': 32 } as const;
+/** What we promise against MCP, one at a time and with 32 in flight. */
+const atLeast = { 'one at a time': 1.5, '32 in flight': 3 } as const;
+type Way = keyof typeof ways;
+
+/** A tool call from the agent's request to its answer, each side of it in a process of its own. */
+const toolCallBench: Bench = {
+  name: 'a tool call and its answer, between two processes',
+  async run(): Promise<readonly Row[]> {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
+    const pairs: Pair[] = [];
+    try {
+      pairs.push(await startPair('floor-server', 'floor-peer'));
+      pairs.push(await startPair('mcp-server', 'mcp-client'));
+      const options = { input: { folder }, log: join(folder, 'log') };
+      pairs.push(await startPair('countersign-server', 'countersign-peer', options));
+      const work = new Map<string, string>();
+      const rounds = await measureInTurns(loadsOf(pairs as [Pair, Pair, Pair], work));
+      const rows = summaries(rounds).map((row) => withComparisons(row, rounds, work));
+      return [...measureFlush(folder), ...rows];
+    } finally {
+      for (const { first, second } of pairs) {
+        await second.stop();
+        await first.stop();
+      }
+      rmSync(folder, { recursive: true });
+    }
+  },
+};
+export default toolCallBench;
+
+/** The server, and whoever speaks with it. */
+interface Pair {
+  readonly first: Child;
+  readonly second: Child;
+}
+
+async function startPair(first: string, second: string, options?: ChildOptions): Promise<Pair> {
+  const program = (name: string) => new URL(`./tool-call/${name}.ts`, import.meta.url);
+  const server = await Child.start(program(first), options);
+  return { first: server, second: await Child.start(program(second), { input: server.ready }) };
+}
+
+/** `work` gets the processor time that each call cost. */
+function loadsOf([floor, mcpPair, own]: [Pair, Pair, Pair], work: Map<string, string>): Record<string, Load> {
+  const kinds: [name: string, pair: Pair, caller: Child, kind: string][] = [
+    [bare, floor, floor.first, 'plain'],
+    [mcp, mcpPair, mcpPair.second, 'plain'],
+    [ours, own, own.first, 'plain'],
+    [mcpAsked, mcpPair, mcpPair.second, 'asked'],
+    [oursAsked, own, own.first, 'asked'],
+  ];
+  const loads: Record<string, Load> = {};
+  for (const [way, inFlight] of Object.entries(ways)) {
+    for (const [kindName, pair, caller, kind] of kinds) {
+      const name = `${kindName}, ${way}`;
+      loads[name] = async (calls) => {
+        const before = await workOf(pair);
+        const elapsed = await caller.ask<number>('time', { kind, calls, inFlight });
+        const after = await workOf(pair);
+        const each = after.map((micros, at) => Math.round((micros - (before[at] ?? 0)) / calls));
+        work.set(name, `processor ${each.join(' + ')} µs`);
+        return elapsed;
+      };
+    }
+  }
+  return loads;
+}
+
+/** Microseconds of processor time that both processes have had. */
+async function workOf({ first, second }: Pair): Promise<number[]> {
+  const usages = [await first.ask<NodeJS.CpuUsage>('cpu'), await second.ask<NodeJS.CpuUsage>('cpu')];
+  return usages.map(({ user, system }) => user + system);
+}
+
+function withComparisons(row: Measurement, rounds: Rounds, work: ReadonlyMap<string, string>): Row {
+  const [name = '', way] = row.name.split(', ') as [string, Way];
+  const note = work.get(row.name) ?? '';
+  const against = (to: string, promise?: number): Comparison => ({
+    to,
+    ...compare(rounds, row.name, `${to}, ${way}`),
+    ...(promise !== undefined && { atLeast: promise }),
+  });
+  if (name === ours) return { ...row, comparisons: [against(mcp, atLeast[way]), against(bare)], note };
+  if (name === oursAsked)
+    return { ...row, comparisons: [against(mcpAsked, atLeast[way]), against(bare)], note };
+  return { ...row, note };
+}
