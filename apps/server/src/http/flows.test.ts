@@ -436,6 +436,10 @@ it('[OB-1] counts per tool', async () => {
   );
   expect(total_calls).toBeGreaterThanOrEqual(success_count);
   expect(avg_execution_time_ms).toBeGreaterThan(0);
+  const single = await server.person(`single-${newId()}`);
+  const ofProject = `/my/tools/metrics?project_id=${single.projectId}`;
+  expect((await as(single.tokens.person).get(ofProject)).tools).toEqual([]);
+  expect((await server.send('GET', ofProject, { token: ada.tokens.person })).status).toBe(404);
   const since = new Date(Date.now() + 60_000).toISOString();
   expect((await as().get(`/my/tools/metrics?since=${since}`)).tools).toEqual([]);
 });
