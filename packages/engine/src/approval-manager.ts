@@ -22,6 +22,7 @@ export interface ApprovalManagerDeps extends FaultPoints {
   readonly policies: PolicyBook;
   readonly dispatcher: Dispatcher;
   readonly outcomes: Outcomes;
+  readonly onError: (error: unknown) => void;
 }
 
 /** After a restart, what had run out meanwhile still gets this long (AP-3). */
@@ -41,7 +42,7 @@ export class ApprovalManager {
     this.#deps = deps;
     this.#requests = new ApprovalRequests(deps.store);
     this.#decisions = new ApprovalDecisions(deps);
-    this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id));
+    this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id).catch(deps.onError)); // the tick tries again
   }
 
   /** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */

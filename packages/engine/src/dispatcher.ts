@@ -1,4 +1,4 @@
-import { isFinal, timing } from '@countersign/protocol';
+import { defaultLimits, isFinal, timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { cancelEvent, progressEvent, resultEvent, signalEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
@@ -20,9 +20,13 @@ export interface DispatcherDeps extends FaultPoints {
   readonly clock: Clock;
   readonly runners: RunnerRegistry;
   readonly outcomes: Outcomes;
+  readonly onError: (error: unknown) => void;
   /** Whether a plain listener (no runner) of this person has a stream open: it may execute then (EV-3). */
   readonly hasPlainListener: (userId: string) => boolean;
 }
+
+/** What could not be written when its time came is tried again after this long. */
+const TRY_AGAIN_MS = 5_000;
 
 export interface ClaimInput {
   readonly digest: string | null;
@@ -45,8 +49,25 @@ export class Dispatcher {
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     this.#settlements = new Settlements(deps.store, () => this.#asksAgain());
-    this.#runnerless = new Deadlines(deps.clock, (id) => void this.#failWithoutRunner(id));
-    this.#retries = new Deadlines(deps.clock, (id) => void this.#signalAgain(id));
+    const onDue = (deadlines: () => Deadlines, act: (id: string) => Promise<void>) => (id: string) =>
+      void act(id).catch((error: unknown) => {
+        deps.onError(error);
+        deadlines().set(id, TRY_AGAIN_MS);
+      });
+    this.#runnerless = new Deadlines(
+      deps.clock,
+      onDue(
+        () => this.#runnerless,
+        (id) => this.#failWithoutRunner(id),
+      ),
+    );
+    this.#retries = new Deadlines(
+      deps.clock,
+      onDue(
+        () => this.#retries,
+        (id) => this.#signalAgain(id),
+      ),
+    );
   }
 
   useApprovals(approvals: AsksAgain): void {
@@ -58,8 +79,8 @@ export class Dispatcher {
   }
 
   /**
-   * Inside the unit that approved a call: tells the chosen runner. Without one, whoever listens is told, and the
-   * signal is the claim; without anybody, the call waits (EV-3, EX-10).
+   * Inside the unit that approved a call: tells the chosen runner. Where there never was one, whoever listens is told,
+   * and the signal is the claim; without anybody, the call waits (EV-3, EX-10).
    */
   *signal(
     tx: Transaction,
@@ -70,7 +91,8 @@ export class Dispatcher {
     const now = this.#deps.store.now();
     let row = execution;
     if (row.runner_id === null) {
-      if (!this.#deps.hasPlainListener(row.user_id)) return row;
+      // A front end executes nothing: where runners are in use, it must not take the call while theirs reconnects.
+      if (!this.#deps.hasPlainListener(row.user_id) || (yield* hadRunner(tx, row))) return row;
       row = yield* transition(tx, row, 'executing');
     }
     tx.announce(row.user_id, {
@@ -84,9 +106,9 @@ export class Dispatcher {
 
   /** After that unit's commit. */
   signalled(execution: ExecutionRow): void {
-    if (execution.status !== 'approved' || execution.runner_id !== null) return;
-    this.#runnerless.set(execution.id, timing.runnerWaitSeconds * 1000);
-    void this.#tellThatNobodyIsThere(execution);
+    if (execution.runner_id !== null || isFinal(execution.status)) return;
+    this.#runnerless.set(execution.id, patienceMs(execution));
+    if (execution.status === 'approved') this.#tellThatNobodyIsThere(execution).catch(this.#deps.onError);
   }
 
   /** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
@@ -330,6 +352,20 @@ export class Dispatcher {
     }
     if (execution.status === 'awaiting_approval') return undefined;
     const payload = yield* tx.get('payloads', toolId);
+    if (execution.cancel_requested) {
+      const reason = new Refusal('EXECUTION_CANCELLED').message;
+      const ended = yield* transition(
+        tx,
+        execution,
+        'cancelled',
+        failure('EXECUTION_CANCELLED', reason, now),
+      );
+      tx.announce(ended.user_id, {
+        events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
+        audit: [{ action: 'call.cancelled', subject: toolId, data: { runner: runner.id } }],
+      });
+      return ended;
+    }
     const next = this.#deps.runners.pick(runner.userId, runner.workspace, null);
     const patch = { runner_id: next?.id ?? null, attempt: execution.attempt + 1 };
     const freed: ExecutionRow =
@@ -341,11 +377,23 @@ export class Dispatcher {
     return yield* this.signal(tx, freed, payload?.params ?? {}, grant);
   }
 
-  /** At start: who waits for a runner counts anew; calls that were being retried are signalled again. */
+  /**
+   * At start: who waits for a runner counts anew, and a runner that has calls must come back within its lease. When it
+   * does, it is told of them from the state, those that were being retried as well.
+   */
   async resume(): Promise<void> {
-    const open = await this.#deps.store.read((tx) => tx.executionsIn(['approved']));
+    const { store, runners } = this.#deps;
+    const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
+    const awaited = new Set<string>();
     for (const execution of open) {
-      if (execution.runner_id === null) this.#runnerless.set(execution.id, timing.runnerWaitSeconds * 1000);
+      if (execution.runner_id === null) this.#runnerless.set(execution.id, patienceMs(execution));
+      else awaited.add(execution.runner_id);
+    }
+    for (const id of awaited) {
+      const row = await store.read((tx) => tx.get('runners', id));
+      if (!row) continue;
+      const { user_id: userId, workspace, capabilities } = row;
+      runners.expect({ id, userId, workspace, capabilities }, timing.runnerLeaseSeconds * 1000);
     }
   }
 
@@ -374,13 +422,17 @@ export class Dispatcher {
   *#noRunner(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
     const now = this.#deps.store.now();
     const execution = yield* tx.get('tool_executions', toolId);
-    if (execution?.status !== 'approved' || execution.runner_id !== null) return undefined;
+    if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
     const project = yield* tx.get('projects', execution.project_id);
-    const { message } = new Refusal('NO_RUNNER', { workspace: project?.workspace ?? 'the workspace' });
-    const ended = yield* transition(tx, execution, 'failed', failure('NO_RUNNER', message, now));
+    // A plain listener was told and said nothing: what is not harmless may have happened.
+    const isUnknown = execution.status === 'executing' && execution.risk_level !== 'LOW';
+    const { code, message } = isUnknown
+      ? new Refusal('RUNNER_LOST')
+      : new Refusal('NO_RUNNER', { workspace: project?.workspace ?? 'the workspace' });
+    const ended = yield* transition(tx, execution, 'failed', failure(code, message, now));
     tx.announce(ended.user_id, {
       events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
-      audit: [{ action: 'call.no_runner', subject: toolId, data: {} }],
+      audit: [{ action: 'call.no_runner', subject: toolId, data: { code } }],
     });
     return ended;
   }
@@ -398,4 +450,26 @@ export class Dispatcher {
     if (!this.#approvals) throw new Error('The dispatcher was used before its ApprovalManager was set');
     return this.#approvals;
   }
+}
+
+const isWithRunner = ({ status }: ExecutionRow): boolean => status === 'approved' || status === 'executing';
+
+/** Whether the call's workspace is one that runners serve. */
+function* hadRunner(tx: Transaction, execution: ExecutionRow): Unit<boolean> {
+  const project = yield* tx.get('projects', execution.project_id);
+  const runners = yield* tx.runnersOf(execution.user_id);
+  return runners.some(({ workspace }) => workspace === project?.workspace);
+}
+
+/**
+ * How long a call may be with nobody. A plain listener that was told sends no heartbeat: what is not harmless has the
+ * time of the longest command as well (EX-10, TL-3).
+ */
+function patienceMs({ status, risk_level }: ExecutionRow): number {
+  const seconds = timing.runnerWaitSeconds;
+  return (
+    (status === 'executing' && risk_level !== 'LOW'
+      ? seconds + defaultLimits.commandTimeoutMaxSeconds
+      : seconds) * 1000
+  );
 }

@@ -1,5 +1,5 @@
 import type { SecretMasker } from '@countersign/policy';
-import type { CountersignEvent } from '@countersign/protocol';
+import { type CountersignEvent, timing } from '@countersign/protocol';
 import { ApprovalManager } from './approval-manager.ts';
 import { approvalRequestEvent, signalEvent } from './call-events.ts';
 import type { Clock } from './clock.ts';
@@ -38,11 +38,11 @@ export class Engine {
   #closed = false;
 
   constructor(deps: EngineDeps) {
-    const { store, bus, clock, masker, reached } = deps;
+    const { store, bus, clock, masker, onError, reached } = deps;
     this.#deps = deps;
     this.policies = new PolicyBook(store, masker);
-    this.outcomes = new Outcomes(store, bus);
-    this.streams = new StreamManager(store, bus);
+    this.outcomes = new Outcomes(store, bus, onError);
+    this.streams = new StreamManager(store, bus, onError);
     this.runners = new RunnerRegistry(clock, (runner) => this.#runnerLost(runner));
     this.dispatcher = new Dispatcher({
       store,
@@ -51,6 +51,7 @@ export class Engine {
       runners: this.runners,
       outcomes: this.outcomes,
       hasPlainListener: (userId) => this.streams.hasPlainListener(userId),
+      onError,
       reached,
     });
     this.approvals = new ApprovalManager({
@@ -59,6 +60,7 @@ export class Engine {
       policies: this.policies,
       dispatcher: this.dispatcher,
       outcomes: this.outcomes,
+      onError,
       reached,
     });
     this.dispatcher.useApprovals(this.approvals);
@@ -136,9 +138,16 @@ export class Engine {
   }
 
   #runnerLost(runner: ConnectedRunner): void {
-    Promise.all([this.#rememberRunner(runner, 'disconnected'), this.dispatcher.runnerLost(runner)]).catch(
-      this.#deps.onError,
-    );
+    this.#takeCallsFrom(runner).catch(this.#deps.onError);
+  }
+
+  async #takeCallsFrom(runner: ConnectedRunner): Promise<void> {
+    const { store } = this.#deps;
+    const row = await store.read((tx) => tx.get('runners', runner.id));
+    // It may have moved to another node, which hears it.
+    const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - (row?.last_seen_at ?? 0));
+    if (leaseMs > 0) return this.runners.expect(runner, leaseMs);
+    await Promise.all([this.#rememberRunner(runner, 'disconnected'), this.dispatcher.runnerLost(runner)]);
   }
 
   /** The runner's row, and the news of it in each project that it serves. */

@@ -11,11 +11,11 @@ export class Outcomes {
   readonly #waiting = new Waiters<ToolOutcome>();
   readonly #unsubscribe: () => void;
 
-  constructor(store: Store, bus: Bus) {
+  constructor(store: Store, bus: Bus, onError: (error: unknown) => void) {
     this.#store = store;
     this.#bus = bus;
     this.#unsubscribe = bus.subscribe((hint) => {
-      if (hint.kind === 'settled' && this.#waiting.has(hint.toolId)) void this.#look(hint.toolId);
+      if (hint.kind === 'settled' && this.#waiting.has(hint.toolId)) this.#look(hint.toolId).catch(onError);
     });
   }
 

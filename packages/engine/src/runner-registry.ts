@@ -16,25 +16,39 @@ export interface ConnectedRunner {
  */
 export class RunnerRegistry {
   readonly #runners = new Map<string, ConnectedRunner>();
+  /** Those that a process before this one had given calls to, until they are back. */
+  readonly #expected = new Map<string, ConnectedRunner>();
   readonly #leases: Deadlines;
 
   constructor(clock: Clock, onLost: (runner: ConnectedRunner) => void) {
     this.#leases = new Deadlines(clock, (key) => {
-      const runner = this.#runners.get(key);
+      const runner = this.#runners.get(key) ?? this.#expected.get(key);
       this.#runners.delete(key);
+      this.#expected.delete(key);
       if (runner) onLost(runner);
     });
   }
 
   connect(runner: ConnectedRunner): void {
-    this.#runners.set(keyOf(runner.userId, runner.id), runner);
+    const key = keyOf(runner.userId, runner.id);
+    this.#runners.set(key, runner);
+    this.#expected.delete(key);
     this.alive(runner.userId, runner.id);
+  }
+
+  /** It is lost unless it gives a sign of life within this time. Nothing is given to it before it is back. */
+  expect(runner: ConnectedRunner, withinMs: number): void {
+    const key = keyOf(runner.userId, runner.id);
+    if (this.#runners.has(key)) return;
+    this.#expected.set(key, runner);
+    this.#leases.set(key, withinMs);
   }
 
   /** Any request of a runner is a sign of life. */
   alive(userId: string, runnerId: string): void {
     const key = keyOf(userId, runnerId);
-    if (this.#runners.has(key)) this.#leases.set(key, timing.runnerLeaseSeconds * 1000);
+    if (this.#runners.has(key) || this.#expected.has(key))
+      this.#leases.set(key, timing.runnerLeaseSeconds * 1000);
   }
 
   find(userId: string, runnerId: string): ConnectedRunner | undefined {
@@ -58,6 +72,7 @@ export class RunnerRegistry {
   close(): void {
     this.#leases.close();
     this.#runners.clear();
+    this.#expected.clear();
   }
 }
 

@@ -60,6 +60,9 @@ export class Settlements {
     ) {
       throw new Refusal('RESULT_CONFLICT');
     }
+    // Its acknowledgement was lost on the way: what followed from this failure has begun already.
+    if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
+      return { execution, payload, message: 'Tool result was known already' };
     if (isStale(input)) return yield* this.#staleResult(tx, execution, payload, input);
 
     const started = this.#started(execution, input);
@@ -196,6 +199,12 @@ function lateResultOf(input: ResultInput): Json {
   if (input.status === 'completed') return input.result ?? null;
   return { status: input.status, error: (input.error ?? null) as Json, result: input.result ?? null };
 }
+
+/** Reported, and the call is tried or asked about again since. */
+const isOfEarlierAttempt = ({ status, attempt }: ExecutionRow, input: ResultInput): boolean =>
+  input.attempt !== undefined &&
+  ((status === 'approved' && input.attempt < attempt) ||
+    (status === 'awaiting_approval' && input.attempt <= attempt));
 
 const isStale = (input: ResultInput): boolean =>
   input.status === 'failed' && typeof input.error === 'object' && input.error.code === 'APPROVAL_STALE';

@@ -29,11 +29,13 @@ const PAGE = 500;
  */
 export class StreamManager {
   readonly #store: Store;
+  readonly #onError: (error: unknown) => void;
   readonly #byUser = new Map<string, Set<OpenStream>>();
   readonly #unsubscribe: () => void;
 
-  constructor(store: Store, bus: Bus) {
+  constructor(store: Store, bus: Bus, onError: (error: unknown) => void) {
     this.#store = store;
+    this.#onError = onError;
     this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
 
@@ -94,7 +96,7 @@ export class StreamManager {
       for (const stream of this.#byUser.get(hint.userId) ?? []) {
         if (stream.ready && hint.events && hint.events[0]?.id === stream.sentUpTo + 1 && !stream.catchingUp) {
           this.#check(stream, stream.sendAll(hint.events));
-        } else if (stream.ready) void this.#catchUp(stream);
+        } else if (stream.ready) this.#catchUp(stream).catch(this.#onError);
       }
     }
   }
