@@ -31,17 +31,21 @@ async function held(): Promise<{ inUse: number; resident: number }> {
 async function wait({ each, content }: { each: number; content: string }): Promise<number> {
   let pending = 0;
   for (const project of projects) {
-    const calls = Array.from({ length: sessionsEach * each }, (_, place) =>
-      askToWrite(project, place, content),
-    );
-    for (const id of await Promise.all(calls)) void engine.outcomes.of(id);
-    pending += (await store.read((tx) => tx.pendingApprovals(project.user_id))).length;
+    const before = await pendingOf(project);
+    const calls = sessionsEach * each;
+    for (let place = 0; place < calls; place += 1) void askToWrite(project, place, content);
+    while ((await pendingOf(project)) < before + calls) await new Promise(setImmediate);
+    pending += before + calls;
   }
   return pending;
 }
 
-async function askToWrite(project: ProjectRow, place: number, content: string): Promise<string> {
-  const { execution } = await engine.executor.submit({
+async function pendingOf({ user_id }: ProjectRow): Promise<number> {
+  return (await store.read((tx) => tx.pendingApprovals(user_id))).length;
+}
+
+function askToWrite(project: ProjectRow, place: number, content: string): Promise<unknown> {
+  return engine.executor.executeTool({
     userId: project.user_id,
     project,
     sessionId: sessionOf(project, place % sessionsEach),
@@ -52,7 +56,6 @@ async function askToWrite(project: ProjectRow, place: number, content: string): 
     requestedBy: 'bench',
     context: { message_id: null, run_id: null, step: null, excerpt: 'please' },
   });
-  return execution.id;
 }
 
 /** An event for everybody. */

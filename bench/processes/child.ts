@@ -18,10 +18,13 @@ export class Child {
   /** What the program said when it was ready: its address, for example. */
   readonly ready: unknown;
   readonly #process: ChildProcess;
+  #stopping = false;
 
   private constructor(child: ChildProcess, ready: unknown) {
     this.#process = child;
     this.ready = ready;
+    // Without it somebody would wait for ever; it has said on standard error why it ended.
+    child.once('exit', () => this.#stopping || process.exit(1));
   }
 
   static async start(program: URL, { input = null, log, flags = [] }: ChildOptions = {}): Promise<Child> {
@@ -41,6 +44,7 @@ export class Child {
 
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    this.#stopping = true;
     const ended = once(this.#process, 'exit');
     this.#process.disconnect();
     await ended;

@@ -9,7 +9,8 @@ const waiting = new Map<string, (result: unknown) => void>();
 let listener: ServerResponse | undefined;
 let calls = 0;
 
-const server = createServer((request, response) => {
+// Connections stay while others are measured.
+const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   if (request.method === 'GET') {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
     listener = response;

@@ -30,9 +30,10 @@ function newServer(): McpServer {
 
 // As it is by default: one JSON answer where nothing was sent before it, which is its fastest way.
 const handler = toNodeHandler(createMcpHandler(newServer));
-const server = createServer(
-  (request, response) => void handler(request as NodeIncomingMessageLike, response),
-);
+// Connections stay while others are measured.
+const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
+  void handler(request as NodeIncomingMessageLike, response);
+});
 server.listen(0, '127.0.0.1', () => {
   announceReady({ address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 });
