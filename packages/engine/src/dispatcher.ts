@@ -340,7 +340,9 @@ export class Dispatcher {
   *#takeFrom(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
     const now = this.#deps.store.now();
     const execution = yield* tx.get('tool_executions', toolId);
-    if (!execution || execution.runner_id !== runner.id || isFinal(execution.status)) return undefined;
+    if (!execution || execution.user_id !== runner.userId || execution.runner_id !== runner.id)
+      return undefined;
+    if (isFinal(execution.status)) return undefined;
     if (execution.status === 'executing' && execution.risk_level !== 'LOW') {
       const message = new Refusal('RUNNER_LOST').message;
       const lost = yield* transition(tx, execution, 'failed', failure('RUNNER_LOST', message, now));

@@ -128,6 +128,8 @@ export class Engine {
     return this.#deps.store.read(function* (tx) {
       const events: CountersignEvent[] = [];
       for (const execution of yield* tx.openExecutionsOf(runner.id)) {
+        // Another person's runner may have chosen the same id.
+        if (execution.user_id !== runner.userId) continue;
         if (execution.status !== 'approved' && execution.status !== 'executing') continue;
         const payload = yield* tx.get('payloads', execution.id);
         const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);

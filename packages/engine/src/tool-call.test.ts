@@ -675,4 +675,20 @@ describe('two people', () => {
     await settle();
     expect(bob.received).toEqual([]);
   });
+
+  it('a runner of another person with the same id gets none of the calls', async () => {
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    void fixture.execute('read_file', { path: 'a.md' });
+    const { tool_id } = await runner.last('tool.execution_signal');
+    const stranger = await fixture.listen({ runnerId: 'runner-1', userId: 'bob' });
+    await fixture.engine.dispatcher.runnerLost({
+      id: 'runner-1',
+      userId: 'bob',
+      workspace: '/workspace',
+      capabilities: [],
+    });
+    await settle();
+    expect(stranger.types()).toEqual([]);
+    expect(await execution(tool_id)).toMatchObject({ status: 'approved', runner_id: 'runner-1', attempt: 1 });
+  });
 });
