@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['{packages,apps}/*/src/**/*.test.ts', 'tooling/**/*.test.ts'],
+    include: ['{packages,apps,tests}/*/src/**/*.test.ts', 'tooling/**/*.test.ts'],
     // On two cores as quick as threads (measured), and a test may use signals and change its folder.
     pool: 'forks',
     testTimeout: 20_000,
