@@ -17,6 +17,7 @@ import { isBranchName, isRemoteName } from './ref-name.ts';
 import { problemOfSearchPattern } from './search-pattern.ts';
 import type { SimpleCommand } from './shell/shell-check.ts';
 import { ShellValidator } from './shell/shell-validator.ts';
+import { shorten } from './shown-text.ts';
 import { SizeLimiter } from './size-limiter.ts';
 import { allow, isRefused, type Refused, refuse, stricter, type Verdict } from './verdict.ts';
 import { writeRuleFor } from './write-rules.ts';
@@ -74,6 +75,7 @@ export class RiskAssessor {
       paths: this.paths,
       limits,
       ...(addedPrograms && { addedPrograms }),
+      ...(home !== undefined && { home }),
     });
     this.#shell = new ShellValidator({ paths: this.paths, limits, ...(home !== undefined && { home }) });
   }
@@ -406,5 +408,3 @@ function simpleRefusal(
 function invalidParams(tool: string, problem: string): Refused {
   return refuse('INVALID_PARAMS', { tool, problem }, { rule: 'PARAM-1', why: problem });
 }
-
-const shorten = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 200)}…`);
