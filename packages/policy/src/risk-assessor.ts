@@ -9,6 +9,7 @@ import {
 } from '@countersign/protocol';
 import type { CommandOperand } from './command/command-check.ts';
 import { CommandValidator } from './command/command-validator.ts';
+import { judgeGlob } from './command/sensitive-glob.ts';
 import type { Disk } from './disk.ts';
 import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 import { parseGlob } from './glob.ts';
@@ -143,17 +144,8 @@ export class RiskAssessor {
     if (this.#disk && !checked.entry) return justOf(notFound(path));
     if (checked.entry && checked.entry.type !== 'directory')
       return justOf(simpleRefusal('NOT_A_DIRECTORY', path));
-    const glob = pattern === undefined ? undefined : parseGlob(pattern);
-    if (glob && !glob.ok) {
-      const why = `the pattern cannot be used: ${glob.problem}`;
-      return justOf(
-        refuse(
-          'PATTERN_INVALID',
-          { pattern: shorten(pattern ?? ''), problem: glob.problem },
-          { rule: 'READ-3', why },
-        ),
-      );
-    }
+    const unusable = pattern === undefined ? undefined : refuseNamePattern(pattern);
+    if (unusable) return justOf(unusable);
     return withOperands(allow('LOW', [{ rule: 'READ-2', why, operand: path }]), [checked, 'read']);
   }
 
@@ -308,6 +300,21 @@ export class RiskAssessor {
     }
     return checked;
   }
+}
+
+/** Why a glob on names cannot be used: its form, a way out of the workspace, or a filter that picks secrets (VA-2). */
+function refuseNamePattern(pattern: string): Refused | undefined {
+  const glob = parseGlob(pattern);
+  const leadsOut = pattern.startsWith('/') || pattern.split('/').includes('..');
+  const problem = glob.ok ? (leadsOut ? 'it leads outside the folder' : undefined) : glob.problem;
+  const shown = shorten(pattern);
+  if (problem !== undefined) {
+    const why = `the pattern cannot be used: ${problem}`;
+    return refuse('PATTERN_INVALID', { pattern: shown, problem }, { rule: 'READ-3', why, operand: shown });
+  }
+  if (judgeGlob(pattern) !== 'sensitive') return undefined;
+  const reason = { rule: 'READ-4', why: 'the pattern picks sensitive files', operand: shown };
+  return refuse('PATH_SENSITIVE', { path: shown, kind: 'a pattern that picks such files' }, reason);
 }
 
 /** The level of writing a file: by its extension, under each name it has, and by the place it is in. */
