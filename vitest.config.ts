@@ -11,7 +11,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'],
-      exclude: ['**/*.test.ts', '**/*.d.ts'],
+      exclude: ['**/*.test.ts', '**/*.test-data.ts', '**/*.d.ts'],
       reporter: [['text-summary'], ['text', { skipFull: true }], ['html']],
       reportsDirectory: 'coverage',
       thresholds: {

@@ -136,7 +136,7 @@ describe('[RK-4] countersign policy check', () => {
       (linesOf(stdout) as { decision: string; code?: string }[]).map(
         ({ decision, code }) => code ?? decision,
       ),
-    ).toEqual(['INVALID_JSON', 'INVALID_JSON', 'INVALID_JSON', 'LOW', 'UNKNOWN_TOOL', 'INVALID_PARAMS']);
+    ).toEqual(['INVALID_JSON', 'INVALID_JSON', 'INVALID_JSON', 'LOW', 'INVALID_JSON', 'INVALID_PARAMS']);
     expect(stderr.split('\n').filter((line) => line !== '')).toHaveLength(4);
     expect(stderr).toMatch(/^line 1: .*\[INVALID_JSON\]$/m);
     expect(stderr).not.toMatch(/\bat .*:\d+:\d+/);

@@ -189,13 +189,18 @@ interface Walk {
 function walkLinks(disk: Disk, start: readonly string[], path: string): Walk | 'LOOP' {
   let real = [...start];
   const links: string[][] = [];
+  /** Below something that is not there nothing need be looked at. */
+  let missingFrom = Number.POSITIVE_INFINITY;
   const todo = path.split('/').reverse();
   while (todo.length > 0) {
     const part = todo.pop() as string;
     pushComponent(real, part);
-    if (part === '' || part === '.' || part === '..') continue;
+    if (real.length < missingFrom) missingFrom = Number.POSITIVE_INFINITY;
+    if (part === '' || part === '.' || part === '..' || real.length > missingFrom) continue;
     const here = joinAbsolute(real);
-    if (disk.look(here)?.type !== 'link') continue;
+    const entry = disk.look(here);
+    if (!entry) missingFrom = real.length;
+    if (entry?.type !== 'link') continue;
     links.push([...real]);
     if (links.length > MAX_LINKS) return 'LOOP';
     const target = disk.readLink(here) ?? '';

@@ -9,6 +9,7 @@ import {
 } from '@countersign/protocol';
 import type { CommandOperand } from './command/command-check.ts';
 import { CommandValidator } from './command/command-validator.ts';
+import { judgeGlob } from './command/sensitive-glob.ts';
 import type { Disk } from './disk.ts';
 import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 import { parseGlob } from './glob.ts';
@@ -17,6 +18,7 @@ import { isBranchName, isRemoteName } from './ref-name.ts';
 import { problemOfSearchPattern } from './search-pattern.ts';
 import type { SimpleCommand } from './shell/shell-check.ts';
 import { ShellValidator } from './shell/shell-validator.ts';
+import { shorten } from './shown-text.ts';
 import { SizeLimiter } from './size-limiter.ts';
 import { allow, isRefused, type Refused, refuse, stricter, type Verdict } from './verdict.ts';
 import { writeRuleFor } from './write-rules.ts';
@@ -74,6 +76,7 @@ export class RiskAssessor {
       paths: this.paths,
       limits,
       ...(addedPrograms && { addedPrograms }),
+      ...(home !== undefined && { home }),
     });
     this.#shell = new ShellValidator({ paths: this.paths, limits, ...(home !== undefined && { home }) });
   }
@@ -141,17 +144,8 @@ export class RiskAssessor {
     if (this.#disk && !checked.entry) return justOf(notFound(path));
     if (checked.entry && checked.entry.type !== 'directory')
       return justOf(simpleRefusal('NOT_A_DIRECTORY', path));
-    const glob = pattern === undefined ? undefined : parseGlob(pattern);
-    if (glob && !glob.ok) {
-      const why = `the pattern cannot be used: ${glob.problem}`;
-      return justOf(
-        refuse(
-          'PATTERN_INVALID',
-          { pattern: shorten(pattern ?? ''), problem: glob.problem },
-          { rule: 'READ-3', why },
-        ),
-      );
-    }
+    const unusable = pattern === undefined ? undefined : refuseNamePattern(pattern);
+    if (unusable) return justOf(unusable);
     return withOperands(allow('LOW', [{ rule: 'READ-2', why, operand: path }]), [checked, 'read']);
   }
 
@@ -308,6 +302,21 @@ export class RiskAssessor {
   }
 }
 
+/** Why a glob on names cannot be used: its form, a way out of the workspace, or a filter that picks secrets (VA-2). */
+function refuseNamePattern(pattern: string): Refused | undefined {
+  const glob = parseGlob(pattern);
+  const leadsOut = pattern.startsWith('/') || pattern.split('/').includes('..');
+  const problem = glob.ok ? (leadsOut ? 'it leads outside the folder' : undefined) : glob.problem;
+  const shown = shorten(pattern);
+  if (problem !== undefined) {
+    const why = `the pattern cannot be used: ${problem}`;
+    return refuse('PATTERN_INVALID', { pattern: shown, problem }, { rule: 'READ-3', why, operand: shown });
+  }
+  if (judgeGlob(pattern) !== 'sensitive') return undefined;
+  const reason = { rule: 'READ-4', why: 'the pattern picks sensitive files', operand: shown };
+  return refuse('PATH_SENSITIVE', { path: shown, kind: 'a pattern that picks such files' }, reason);
+}
+
 /** The level of writing a file: by its extension, under each name it has, and by the place it is in. */
 function writeRisk(path: string, target: CheckedPath): Verdict {
   const names = target.named === target.relative ? [target.named] : [target.named, target.relative];
@@ -406,5 +415,3 @@ function simpleRefusal(
 function invalidParams(tool: string, problem: string): Refused {
   return refuse('INVALID_PARAMS', { tool, problem }, { rule: 'PARAM-1', why: problem });
 }
-
-const shorten = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 200)}…`);

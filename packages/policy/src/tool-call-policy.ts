@@ -84,7 +84,9 @@ export class ToolCallPolicy {
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
     const denied = matching.find(({ rule }) => rule.effect === 'deny');
     if (denied) return { verdict: denyBy(denied), allowedBy: undefined };
-    const asked = matching.find(({ rule }) => rule.effect === 'ask');
+    const asked =
+      matching.find(({ rule }) => rule.effect === 'ask') ??
+      this.#rules.find((candidate) => candidate.mayReach(call, details));
     if (asked)
       return { verdict: stricter(assessed, allow('MEDIUM', [reasonOf(asked)])), allowedBy: undefined };
     const allowed = matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details));

@@ -91,6 +91,28 @@ describe('[RK-5] a program that the person added does its work', () => {
     expect(decide(line)).toMatchObject({ decision: 'MEDIUM', reasons: [{ rule: 'CMD-ADDED' }] });
   });
 
+  it('[AP-4] but no grant answers for code that stands in the command', () => {
+    const needsPerson = (line: string) => {
+      const [command, ...args] = splitExample(line);
+      return validator.check(command, args).needsPerson;
+    };
+    expect(["bash -c 'echo hi'", 'bash', 'env bash -c id'].map(needsPerson)).toEqual([true, true, true]);
+    expect(['bash scripts/x.sh -c', 'make test', 'docker ps'].map(needsPerson)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('[RK-5] names the files in code that stands in the command', () => {
+    expect(validator.check('bash', ['-c', 'cat docs/guide.md > x.txt']).operands).toEqual(
+      expect.arrayContaining([
+        { path: 'docs/guide.md', use: 'read' },
+        { path: 'x.txt', use: 'write' },
+      ]),
+    );
+  });
+
   it('says whether it needs network', () => {
     expect(decide('curl https://example.com')).toMatchObject({ decision: 'MEDIUM', network: true });
     expect(decide('make test')).toMatchObject({ network: false });

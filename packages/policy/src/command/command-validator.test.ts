@@ -112,6 +112,7 @@ describe('[VA-5] what arguments may be', () => {
     [['a\u0000b'], 'ARGUMENT_REFUSED'],
     [['\ud800'], 'ARGUMENT_REFUSED'],
     [['x'.repeat(200_000)], 'COMMAND_TOO_LONG'],
+    [Array(5_001).fill('x'), 'ARGUMENT_REFUSED'],
   ])('refuses %#', (args, code) => {
     expect(validator.check('ls', args).verdict).toMatchObject({ decision: 'REJECT', code });
   });
@@ -376,11 +377,11 @@ describe('[VA-9] for any input', () => {
 
   it('answers soon to many changes of directory, and to a deep expression', () => {
     const started = performance.now();
-    const words = Array.from({ length: 5_000 }, (_, i) => (i % 2 ? 'a/b/c/d' : '-C'));
+    const words = Array.from({ length: 4_990 }, (_, i) => (i % 2 ? 'a/b/c/d' : '-C'));
     expect(validator.check('git', [...words, 'status']).verdict.decision).toBe('REJECT');
     expect(validator.check('tar', ['-cf', 'x.tar', ...words]).verdict.decision).toBe('REJECT');
-    validator.check('find', Array(20_000).fill('('));
-    validator.check('find', Array(5_000).fill(['!', '(', '-name', '.env', '-prune', ')', '-o']).flat());
+    validator.check('find', Array(5_000).fill('('));
+    validator.check('find', Array(700).fill(['!', '(', '-name', '.env', '-prune', ')', '-o']).flat());
     validator.check('find', ['-regex', '(a|b)'.repeat(200)]);
     validator.check(
       'find',

@@ -1,5 +1,7 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
 import type { PathValidator } from '../path-validator.ts';
+import { isInterpreter, isShell } from '../shell/nested-shells.ts';
+import type { SimpleCommand } from '../shell/shell-check.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
 import { shorten } from '../shown-text.ts';
 import { isRefused, type Refused, refuse } from '../verdict.ts';
@@ -18,6 +20,9 @@ export interface CommandValidatorOptions {
   /** The person's home, absolute, so that an added program's `~` is understood. */
   readonly home?: string;
 }
+
+/** So that a decision is made soon, whatever each word makes us look at; no person reads through more either. */
+const MOST_WORDS = 5_000;
 
 /**
  * Decides about one execute_command call (VA-4, VA-5): which program, and what its arguments make it do. Each
@@ -65,15 +70,23 @@ export class CommandValidator {
   #judgeAdded(words: readonly string[], risk: 'MEDIUM' | 'HIGH', judgement: Judgement): void {
     judgement.raise(addedProgram(risk));
     const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-    const { verdict, needsPerson } = this.#shell.check(line, judgement.directory || undefined);
+    const inShell = this.#shell.check(line, judgement.directory || undefined);
+    const { verdict, needsPerson, commands, operands } = inShell;
     if (isRefused(verdict)) judgement.refuse(verdict);
     else if (verdict.network) judgement.needNetwork();
-    if (needsPerson) judgement.needPerson();
+    if (needsPerson || commands.some(runsInlineCode)) judgement.needPerson();
+    for (const { path, use } of operands) judgement.note(path, use);
     judgeUnknownWords(words.slice(1), judgement);
   }
 
   #findProblem(command: string, args: unknown): Refused | undefined {
     if (!Array.isArray(args)) return invalidParams('args must be a list of texts');
+    if (args.length > MOST_WORDS)
+      return malformed(
+        command,
+        `more than ${MOST_WORDS} arguments`,
+        'name a directory, or split the command',
+      );
     let size = command.length;
     for (const arg of args as unknown[]) {
       if (typeof arg !== 'string') return invalidParams('args must be a list of texts');
@@ -90,6 +103,12 @@ export class CommandValidator {
     }
     return undefined;
   }
+}
+
+/** `bash -c …`, `perl -e …`, or code from standard input. With a script as its first word it is not inline. */
+function runsInlineCode({ words: [program, first] }: SimpleCommand): boolean {
+  const name = program?.slice(program.lastIndexOf('/') + 1) ?? '';
+  return (isShell(name) || isInterpreter(name)) && (first === undefined || first.startsWith('-'));
 }
 
 const refused = (verdict: Refused): CommandCheck => ({ verdict, operands: [], needsPerson: false });

@@ -1,5 +1,5 @@
 import { higherRisk, type Reason, type RiskLevel } from '@countersign/protocol';
-import type { CheckedPath, PathValidator } from '../path-validator.ts';
+import type { CheckedPath, PathCheck, PathValidator } from '../path-validator.ts';
 import { shorten } from '../shown-text.ts';
 import { allow, type Refused, refuse } from '../verdict.ts';
 import { writeRuleFor } from '../write-rules.ts';
@@ -32,6 +32,8 @@ export class Judgement {
   readonly #paths: PathValidator;
   readonly #reasons: (Reason & { readonly risk: RiskLevel })[] = [];
   readonly #seen = new Set<string>();
+  /** A word is looked at in several ways; the disk is asked once. */
+  readonly #looked = new Map<string, PathCheck>();
   readonly #operands = new Map<string, CommandOperand>();
   #directories = 0;
   #level: RiskLevel = 'LOW';
@@ -85,7 +87,7 @@ export class Judgement {
    */
   path(text: string, use: PathUse, { makes = use === 'write' } = {}): CheckedPath | undefined {
     if (this.#refused) return undefined;
-    const checked = this.#paths.check(text, this.#directory);
+    const checked = this.look(text);
     if (!checked.ok) {
       this.#refused = checked.refused;
       return undefined;
@@ -147,13 +149,19 @@ export class Judgement {
 
   /** Whether there is a disk to look at: then the root is there. */
   get seesDisk(): boolean {
-    const root = this.#paths.check('.');
+    const root = this.look(this.#paths.root);
     return root.ok && root.entry !== undefined;
   }
 
   /** What the PathValidator would say, without recording it. */
-  look(text: string): ReturnType<PathValidator['check']> {
-    return this.#paths.check(text, this.#directory);
+  look(text: string): PathCheck {
+    const key = `${this.#directory}\u0000${text}`;
+    let checked = this.#looked.get(key);
+    if (!checked) {
+      checked = this.#paths.check(text, this.#directory);
+      this.#looked.set(key, checked);
+    }
+    return checked;
   }
 
   /** A pattern that picks files by name: it must not be a way to reach a sensitive one. */

@@ -72,13 +72,13 @@ function refuseSensitive(text: string, judgement: Judgement): void {
 
 /**
  * Rules of policy files must see a file that is only an argument. It counts when it is there; where no disk was
- * looked at, a word with a slash counts.
+ * looked at, a word with a slash and without blanks counts.
  */
 function noteArgument(text: string, judgement: Judgement): void {
   const checked = judgement.look(text);
   if (!checked.ok) return;
   if (checked.liftedSensitive) judgement.raise(sensitiveLifted, text);
   const isFile = checked.entry !== undefined;
-  const mayBeFile = text.includes('/') && !/^[\w+.-]+:\/\//.test(text) && !judgement.seesDisk;
+  const mayBeFile = text.includes('/') && !/\s|^[\w+.-]+:\/\//.test(text) && !judgement.seesDisk;
   if (isFile || mayBeFile) judgement.note(checked.relative, 'read');
 }

@@ -266,8 +266,11 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
     descriptor === undefined
       ? (run.stdin ?? [UNKNOWN])
       : [run.state.readFile(descriptorFile(descriptor)) ?? UNKNOWN];
+  const delimiter = values.has('d') ? values.get('d')?.slice(0, 1) || '\u0000' : '\n';
   const lines = input
-    .flatMap((text) => (text.includes('\n') ? text.split('\n').filter((line) => line !== '') : [text]))
+    .flatMap((text) =>
+      text.includes(delimiter) ? text.split(delimiter).filter((line) => line !== '') : [text],
+    )
     .slice(0, 200);
   const array = name === 'read' ? values.get('a') : (operands[0] ?? 'MAPFILE');
   if (array !== undefined) {

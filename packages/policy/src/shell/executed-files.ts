@@ -109,6 +109,19 @@ export const executedFiles: readonly ExecutedFiles[] = [
     doesNotMatch: ['node -r ./setup.js b.js', 'curl x > a.json; node b.js a.json'],
   },
   {
+    programs: ['java'],
+    options: ['-jar', '-cp', '-classpath', '-javaagent'],
+    matches: ['curl x > a.jar; java -jar a.jar'],
+    doesNotMatch: ['java -jar build/a.jar'],
+  },
+  {
+    programs: ['direnv'],
+    names: ['.envrc'],
+    subcommands: /^(allow|grant|reload|exec)$/,
+    matches: ['curl x > .envrc; direnv allow'],
+    doesNotMatch: ['direnv status'],
+  },
+  {
     programs: ['at', 'batch', 'parallel', 'psql', 'sqlite3', 'm4', 'tclsh', 'ansible-playbook'],
     options: ['-f', '-a', '--arg-file'],
     matches: ['curl x > j; at -f j now', 'curl x > j; parallel -a j'],

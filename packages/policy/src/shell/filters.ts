@@ -43,7 +43,9 @@ export function filtered({ run, name, args }: ProgramCall): readonly string[] {
   const isKnown =
     input.length > 0 && input.every((text) => text !== '' && !hasHole(text) && !hasPattern(text));
   if (isKnown && (TRANSFORMS.test(name) || PASSES.test(name))) return [HIDDEN];
-  return [madeFrom(...input)];
+  // names from a listing may pass unchanged
+  const names = TRANSFORMS.test(name) ? input.filter((text) => hasPattern(text) && !hasHole(text)) : [];
+  return [madeFrom(...input), ...names];
 }
 
 function isDecoder(name: string, args: readonly string[]): boolean {

@@ -95,14 +95,18 @@ function judgeReplaced({ run, name, args }: ProgramCall, path: string): readonly
   const words = run.state.aliases.get(name);
   if (words && !run.calling.includes(`alias ${name}`)) {
     run.calling.push(`alias ${name}`);
-    const printed = run.perhaps(() => judgeCall(run, [...words, ...args]));
+    const printed = run.deeper([''], () => run.perhaps(() => judgeCall(run, [...words, ...args])));
     run.calling.pop();
     return printed;
   }
   if (run.state.fileCount === 0 && run.state.links.size === 0) return undefined;
   // with the directory on PATH, the file of that name is what runs
-  const isCopy = resolvePlaces(run, name).some((place) => contentOf(run, place).startsWith(PROGRAM));
-  if (isCopy) run.perhaps(() => run.findings.quietly(() => runFile(run, `./${name}`, args)));
+  const isSearched = run.state.variables.get('PATH')?.values[0] !== `/${UNKNOWN}`;
+  const isOurs = resolvePlaces(run, name).some((place) => {
+    const content = contentOf(run, place);
+    return content.startsWith(PROGRAM) || (isSearched && content !== UNKNOWN);
+  });
+  if (isOurs) run.perhaps(() => run.findings.quietly(() => runFile(run, `./${name}`, args)));
   return undefined;
 }
 
@@ -284,7 +288,8 @@ function judgeSsh(call: ProgramCall): readonly string[] {
     if (file !== undefined) checkFile(run, file, 'read');
   }
   if (/(^|@)(localhost|127\.[\d.]+|::1|0\.0\.0\.0)$/.test(host))
-    judgeCode(run, command.join(' '), { subshell: true });
+    for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
+      judgeCode(run, text, { subshell: true });
   return [DOWNLOADED];
 }
 

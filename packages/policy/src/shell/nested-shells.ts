@@ -189,10 +189,23 @@ export function executeInput(run: ShellRun, text: string): void {
 /** Content of a file that some program executes: each line may be for a shell, behind the marks of a makefile. */
 export function executeFile(run: ShellRun, content: string): void {
   if (!mayExecute(run, content)) return;
+  for (const line of packageScripts(content))
+    run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
   const lines = content.split('\n').map((line) => line.replace(/^\s+[@+-]*/, ''));
   executeInput(run, lines.slice(0, 500).join('\n'));
   for (const line of lines.slice(0, 50))
     run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
+}
+
+/** The lines of `"scripts"` in a package.json. */
+function packageScripts(content: string): readonly string[] {
+  if (!/^\s*\{/.test(content)) return [];
+  try {
+    const { scripts } = JSON.parse(content) as { scripts?: unknown };
+    return Object.values(scripts ?? {}).filter((line): line is string => typeof line === 'string');
+  } catch {
+    return []; // not JSON, so it has no scripts
+  }
 }
 
 function executeInline(run: ShellRun, text: string): void {

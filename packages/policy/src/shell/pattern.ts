@@ -1,5 +1,12 @@
 import { ANY_CHARACTER, hasHole, STAR } from './marks.ts';
 
+/** The text without any `c` at its end. A pattern such as `/\n+$/` would look at each run of them again and again. */
+export function withoutLast(text: string, c: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === c) end--;
+  return text.slice(0, end);
+}
+
 /**
  * Whether a name could be matched by a word with active patterns. Two pointers, no backtracking beyond the last
  * star: at most name × pattern steps. Holes match anything, as a star does.

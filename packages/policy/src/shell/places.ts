@@ -33,13 +33,18 @@ function unlinkedPlaces(run: ShellRun, path: string): readonly string[] {
 function followLinks(run: ShellRun, place: string, followLast: boolean): string {
   let path = place;
   for (let i = 0; i < MAX_LINKS; i++) {
-    const link = [...run.state.links.keys()].find(
-      (name) => path.startsWith(`${name}/`) || (followLast && path === name),
-    );
-    if (link === undefined) return path;
-    path = normalize(`${run.state.links.get(link)}/${path.slice(link.length)}`);
+    const end = endOfLink(run, path, followLast);
+    if (end < 0) return path;
+    path = normalize(`${run.state.links.get(path.slice(0, end))}/${path.slice(end)}`);
   }
   return path;
+}
+
+/** Where the first link in a path ends; negative when there is none. */
+function endOfLink(run: ShellRun, path: string, followLast: boolean): number {
+  for (let end = path.indexOf('/', 1); end > 0; end = path.indexOf('/', end + 1))
+    if (run.state.links.has(path.slice(0, end))) return end;
+  return followLast && run.state.links.has(path) ? path.length : -1;
 }
 
 export function normalize(path: string): string {

@@ -87,7 +87,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** Backslash escapes of `echo -e` and `printf`; `%…` is handed to `directive` where there is one. */
 function unescaped(text: string, directive?: (spec: string) => string): string {
   const pattern =
-    /\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|0[0-7]{1,3}|[0-7]{1,3}|c[\s\S]?|[\s\S])|%(?:%|[-+ #0]*\d*(?:\.\d+)?[A-Za-z])/g;
+    /\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|0[0-7]{1,3}|[0-7]{1,3}|c[\s\S]?|[\s\S])|%(?:%|[-+ #0]{0,9}\d{0,9}(?:\.\d{1,9})?[A-Za-z])/g;
   return text.replace(pattern, (whole, sequence: string | undefined) => {
     if (sequence === undefined) return directive ? (whole === '%%' ? '%' : directive(whole)) : whole;
     const kind = sequence[0] as string;

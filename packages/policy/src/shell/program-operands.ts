@@ -2,6 +2,7 @@ import { refuseBinaryName } from './binary-names.ts';
 import { readOptions } from './call-options.ts';
 import { hasHole, hasPattern, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
+import { withoutLast } from './pattern.ts';
 import { isStarOnly, normalize, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
@@ -81,6 +82,7 @@ export function checkOperands(call: ProgramCall): void {
       checkFile(run, word, 'read');
     if (/^\.[\uFDD7]$/.test(word)) run.findings.warn(warnings.searchesEverywhere, word);
   }
+  if (name === 'mkfifo' || name === 'mknod') run.makesPipe = true;
   if (name === 'rm' || name === 'srm') warnOfRemoval(call, operands);
   if (COPIES.test(name)) followCopies(call);
 }
@@ -143,45 +145,47 @@ function warnOfRemoval({ run }: ProgramCall, operands: readonly string[]): void 
   }
 }
 
-/** Words of `cp` and its kin: what is taken and where it goes. */
-function readCopy({ args }: ProgramCall): {
-  sources: readonly string[];
-  targets: readonly string[];
-  isSymbolic: boolean;
-} {
+/** One file that `cp` and its kin make out of another. Without knowing the disk, a target may also be a directory. */
+interface Copy {
+  readonly source: string;
+  readonly targets: readonly string[];
+}
+
+function readCopies({ args }: ProgramCall): { copies: readonly Copy[]; isSymbolic: boolean } {
   const { operands, values, flags } = readOptions(args, {
     valueLetters: 'tSmog',
     valueNames: ['target-directory', 'suffix', 'mode', 'owner', 'group'],
   });
+  const isSymbolic = flags.has('s') || flags.has('symbolic');
   const directory = values.get('t') ?? values.get('target-directory');
   const sources = directory === undefined ? operands.slice(0, -1) : operands;
   const target = directory === undefined ? operands.at(-1) : `${directory}/`;
-  if (target === undefined) return { sources: [], targets: [], isSymbolic: false };
-  const isSymbolic = flags.has('s') || flags.has('symbolic');
+  if (target === undefined) return { copies: [], isSymbolic };
   // `ln -s x` makes a link of that name here
   if (sources.length === 0)
-    return { sources: [target], targets: isSymbolic ? [lastPart(target)] : [], isSymbolic };
-  const isDirectory = /\/$|(^|\/)\.{1,2}$/.test(target) || sources.length > 1;
-  const inside = sources.map((source) => `${target}/${lastPart(source)}`);
-  return { sources, targets: isDirectory ? inside : [target, ...inside], isSymbolic };
+    return { copies: isSymbolic ? [{ source: target, targets: [lastPart(target)] }] : [], isSymbolic };
+  const isDirectory = /(^|\/)(\.{1,2})?$/.test(target) || sources.length > 1;
+  const copies = sources.map((source) => {
+    const inside = `${target}/${lastPart(source)}`;
+    return { source, targets: isDirectory ? [inside] : [target, inside] };
+  });
+  return { copies, isSymbolic };
 }
 
 const lastPart = (path: string): string => {
-  const trimmed = path.replace(/\/+$/, '');
+  const trimmed = withoutLast(path, '/');
   return trimmed.slice(trimmed.lastIndexOf('/') + 1);
 };
 
 /** A copy holds what the original held, so that a download stays a download under another name. */
 function followCopies(call: ProgramCall): void {
   const { run, name } = call;
-  const { sources, targets, isSymbolic } = readCopy(call);
-  const [first] = targets;
-  if (first === undefined) return;
-  for (const target of sources.length > 1 || targets.length === 1 ? targets : [first]) {
-    checkFile(run, target, 'write');
-    refuseBinaryName(run, target);
-  }
-  for (const source of sources) {
+  const { copies, isSymbolic } = readCopies(call);
+  for (const { source, targets } of copies) {
+    if (!run.step()) return;
+    const [first = ''] = targets;
+    checkFile(run, first, 'write');
+    refuseBinaryName(run, first);
     if (isSymbolic && name === 'ln') {
       linkTo(run, source, targets);
       continue;

@@ -2,6 +2,7 @@ import { readOptions } from './call-options.ts';
 import { foundText, readFd } from './find-call.ts';
 import { readGit } from './git-call.ts';
 import { hasHole, hasPattern, madeFrom, STAR, UNKNOWN, USER_NAME } from './marks.ts';
+import { withoutLast } from './pattern.ts';
 import { normalize, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 
@@ -24,7 +25,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   dirname: ({ args }) => lines(readOptions(args).operands.map(directoryOf)),
   basename: ({ args }) => {
     const [path = '', suffix = ''] = readOptions(args, { valueLetters: 's' }).operands;
-    const name = path.replace(/\/+$/, '').replace(/^.*\//s, '') || (path.startsWith('/') ? '/' : '');
+    const name = lastPart(withoutLast(path, '/')) || (path.startsWith('/') ? '/' : '');
     return [
       `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`,
     ];
@@ -65,11 +66,13 @@ export function outputOf(call: ProgramCall): readonly string[] | undefined {
 export const programPath = (name: string): string =>
   name.includes('/') || hasHole(name) ? name : `/usr/bin/${name}`;
 
+const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
 function directoryOf(path: string): string {
-  const trimmed = path.replace(/(?<=.)\/+$/, '');
+  const trimmed = withoutLast(path, '/') || path.slice(0, 1);
   const slash = trimmed.lastIndexOf('/');
   if (slash < 0) return hasHole(trimmed) ? madeFrom(trimmed) : '.';
-  return trimmed.slice(0, slash).replace(/\/+$/, '') || '/';
+  return withoutLast(trimmed.slice(0, slash), '/') || '/';
 }
 
 function resolved({ run, args }: ProgramCall): readonly string[] {
@@ -94,4 +97,4 @@ function listed({ args }: ProgramCall): readonly string[] {
 }
 
 const printedFormat = (format: string | undefined): readonly string[] | undefined =>
-  format === undefined ? undefined : [`${format.replace(/%[-+ #0]*[\d.]*[A-Za-z]/g, UNKNOWN)}\n`];
+  format === undefined ? undefined : [`${format.replace(/%[-+ #0]{0,9}[\d.]{0,9}[A-Za-z]/g, UNKNOWN)}\n`];

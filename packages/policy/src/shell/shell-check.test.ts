@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { realDisk, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { ShellValidator } from './shell-validator.ts';
 
@@ -106,4 +107,30 @@ describe('[RK-3] what was understood of a line', () => {
       expect(needsNetwork(line)).toBe(false);
     },
   );
+});
+
+describe('[VA-6] cwd on a real disk', () => {
+  let workspace: TemporaryWorkspace;
+  beforeAll(() => {
+    workspace = temporaryWorkspace();
+  });
+  afterAll(() => workspace.remove());
+  const outcomeOf = (cwd: string): string => {
+    const paths = new PathValidator({ root: workspace.root, disk: realDisk });
+    const { verdict } = new ShellValidator({ paths }).check('ls', cwd);
+    return verdict.decision === 'REJECT' ? verdict.code : verdict.decision;
+  };
+
+  it('is a directory of the workspace', () => {
+    expect(['src', '.', workspace.root].map(outcomeOf)).toEqual(['HIGH', 'HIGH', 'HIGH']);
+  });
+  it('is refused where nothing is there, as list_directory does', () => {
+    expect(outcomeOf('missing/folder')).toBe('FILE_NOT_FOUND');
+  });
+  it('is refused where a file is', () => {
+    expect(outcomeOf('README.md')).toBe('NOT_A_DIRECTORY');
+  });
+  it('is taken by its text where no disk is known', () => {
+    expect(validator.check('ls', 'missing/folder').verdict.decision).toBe('HIGH');
+  });
 });

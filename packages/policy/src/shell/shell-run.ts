@@ -50,6 +50,8 @@ export class ShellRun {
   concurrent = 0;
   /** Loops around the current command that end only by themselves. */
   endlessLoops = 0;
+  /** The line makes a named pipe, so that what is written later may be read before. */
+  makesPipe = false;
   /** Some redirection of this line opened a network connection. */
   opensNetwork = false;
   readonly recursion: RecursiveCall[] = [];
@@ -73,6 +75,11 @@ export class ShellRun {
     this.walker = options.walker;
     this.home = options.home;
     this.state = options.state;
+  }
+
+  /** What was done so far, in units that do not depend on the machine. */
+  get work(): { readonly steps: number; readonly characters: number } {
+    return { steps: this.#steps, characters: this.#characters };
   }
 
   /** Counts one piece of work. False when the line is too much: it is refused then, and the walk should end. */

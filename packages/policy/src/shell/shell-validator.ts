@@ -1,10 +1,12 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { parse } from 'unbash';
+import type { DiskEntry } from '../disk.ts';
 import type { PathValidator } from '../path-validator.ts';
+import { type Refused, refuse } from '../verdict.ts';
 import { catastrophes } from './catastrophes.ts';
 import { Findings } from './findings.ts';
 import { findForkBomb } from './fork-bomb.ts';
-import { hasMark } from './marks.ts';
+import { hasMark, readable } from './marks.ts';
 import type { ShellCheck } from './shell-check.ts';
 import { ShellRun } from './shell-run.ts';
 import { homeOf, ShellState } from './shell-state.ts';
@@ -48,7 +50,30 @@ export class ShellValidator {
       findings.refuseAs(check.refused);
       return undefined;
     }
+    const missing = check.entry?.type === 'directory' ? undefined : this.#notThere(String(cwd), check.entry);
+    if (missing) {
+      findings.refuseAs(missing);
+      return undefined;
+    }
     return check.relative === '' ? this.#paths.root : `${this.#paths.root}/${check.relative}`;
+  }
+
+  /** As list_directory refuses. Without a disk nothing is known to be there, not even the root. */
+  #notThere(cwd: string, entry: DiskEntry | undefined): Refused | undefined {
+    const operand = readable(cwd);
+    if (entry)
+      return refuse(
+        'NOT_A_DIRECTORY',
+        { path: operand },
+        { rule: 'PATH-8', why: 'is not a directory', operand },
+      );
+    const root = this.#paths.check('.');
+    if (!root.ok || !root.entry) return undefined;
+    return refuse(
+      'FILE_NOT_FOUND',
+      { path: operand },
+      { rule: 'PATH-7', why: 'there is nothing there', operand },
+    );
   }
 
   #isText(command: unknown, findings: Findings): command is string {
@@ -70,12 +95,28 @@ export class ShellValidator {
   }
 
   #walk(command: string, directory: string, findings: Findings): void {
-    const state = new ShellState([directory], this.#home);
-    const run = new ShellRun({ findings, paths: this.#paths, walker, home: this.#home, state });
-    walker.script(run, parse(command));
-    const bomb = findForkBomb(run);
-    if (bomb !== undefined) findings.refuse(catastrophes.forkBomb, bomb);
+    walkLine(command, { directory, findings, paths: this.#paths, home: this.#home });
   }
+}
+
+interface LineContext {
+  readonly directory: string;
+  readonly findings: Findings;
+  readonly paths: PathValidator;
+  readonly home: string;
+}
+
+/** Walks one whole line. Answers how much work it was. */
+export function walkLine(line: string, { directory, findings, paths, home }: LineContext): ShellRun['work'] {
+  const state = new ShellState([directory], home);
+  const run = new ShellRun({ findings, paths, walker, home, state });
+  const script = parse(line);
+  walker.script(run, script);
+  // a reader may stand before the writer: look again, knowing what the pipe gets
+  if (run.makesPipe && !findings.refused) walker.script(run, script);
+  const bomb = findForkBomb(run);
+  if (bomb !== undefined) findings.refuse(catastrophes.forkBomb, bomb);
+  return run.work;
 }
 
 function problemWith(command: unknown): string | undefined {

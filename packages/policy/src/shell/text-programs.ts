@@ -32,7 +32,8 @@ export function judgeAwk(call: ProgramCall): readonly string[] {
         script.replace(/\||getline/g, (word) => `${word} system `),
       );
     if (/\bsystem\s*\(/.test(script) || AWK_RUNS_INPUT.test(script)) run.findings.warn(warnings.inlineCode);
-    if (AWK_RUNS_INPUT.test(script)) for (const text of inputsOf(call)) executeInput(run, text);
+    if (AWK_RUNS_INPUT.test(script))
+      for (const text of [...inputsOf(call), ...awkVariables(args)]) executeInput(run, text);
     for (const target of script.matchAll(/>>?\s*"([^"]{1,200})"/g)) checkFile(run, target[1] ?? '', 'write');
     printed.push(...printedLiterals(script));
   }
@@ -40,9 +41,16 @@ export function judgeAwk(call: ProgramCall): readonly string[] {
   return [...filtered(call), ...printed];
 }
 
+/** The values of `-v name=value`. */
+const awkVariables = (args: readonly string[]): readonly string[] =>
+  args.flatMap((word, index) => {
+    const assigned = word === '-v' || word === '--assign' ? (args[index + 1] ?? '') : word;
+    return /^(?:-v)?[A-Za-z_]\w*=(.*)$/s.exec(assigned)?.[1] ?? [];
+  });
+
 /** The command `e`, alone or as a flag of `s`, executes what was read. */
 const SED_RUNS_INPUT =
-  /(?:^|[;{}\n\d$/!,])\s*e\s*(?:$|[;}\n])|s([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1\w*e/s;
+  /(?:^|[;{}\n\d$/!,])\s*e\s*(?:$|[;}\n])|s([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1((?:\\.|(?!\1)[^\\])*)\1\w*e/s;
 
 /** GNU sed executes with the command `e`, and writes with `w`. */
 export function judgeSed(call: ProgramCall): readonly string[] {
@@ -59,7 +67,9 @@ export function judgeSed(call: ProgramCall): readonly string[] {
     const code = /(?:^|[;{}\n\d$/!,])\s*e\s+([^\n]+)/.exec(script)?.[1];
     if (code !== undefined)
       run.perhaps(() => run.walker.code(run, code, { mustParse: false, subshell: true }));
-    if (SED_RUNS_INPUT.test(script)) for (const text of inputsOf(call)) executeInput(run, text);
+    const executes = SED_RUNS_INPUT.exec(script);
+    const replacement = executes?.[2]?.replace(/\\(.)/g, '$1') ?? '';
+    if (executes) for (const text of [...inputsOf(call), replacement]) executeInput(run, text);
     const target = /(?:^|[;{}\n\d$/!,gpI])\s*[wW]\s+(\S+)/.exec(script)?.[1];
     if (target !== undefined) checkFile(run, target, 'write');
   }

@@ -13,8 +13,9 @@ const CALLED =
   /^(-\w+|(\/\S*\/)?(rm|sh|bash|dash|zsh|id|whoami|cat|ls|cp|mv|tee|dd|chmod|chown|mount|umount|kill|su|env|apt|apt-get|dnf|yum|pacman|systemctl|service|python3?|perl|node|npm|make|docker|reboot|shutdown|install|ln|mkdir|vi|vim|nano|true))$/;
 /** Options by which most wrappers take a line for a shell. */
 const LINE_OPTION = /^--?(c|e|x|exec|execute|command|cmd|run|eval|shell|sh|call)(?:=(.+))?$/s;
-/** More words than this are a list, not a call. */
+/** Words after which a wrapper's own are surely over, and words of the call behind it that are looked at. */
 const MAX_WORDS = 64;
+const MAX_TAIL = 256;
 
 /**
  * A wrapper we have never heard of, or one whose options we do not know: if the words after it would be a
@@ -25,7 +26,7 @@ export function judgeTail({ run, name, args }: ProgramCall): void {
   for (const [i, word] of args.slice(0, MAX_WORDS).entries()) {
     const next = args[i + 1] ?? '';
     if (DESTROYS.test(word) || (ESCALATES.test(word) && CALLED.test(next)))
-      run.perhaps(() => run.findings.quietly(() => run.walker.call(run, args.slice(i))));
+      run.perhaps(() => run.findings.quietly(() => run.walker.call(run, args.slice(i, i + MAX_TAIL))));
     const option = LINE_OPTION.exec(word);
     const line = option ? (option[2] ?? next) : '';
     if (/\s/.test(line))

@@ -12,6 +12,7 @@ import {
   withoutForgedMarks,
 } from './marks.ts';
 import { evaluateParameter, evaluateSimple, joinFields, type ParameterValue } from './parameter-values.ts';
+import { withoutLast } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 import { MAX_VALUES } from './shell-state.ts';
 
@@ -204,7 +205,7 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
       if (!script) return [''];
       if (!/[)`}]$/.test(part.text)) run.tooComplex('a substitution in it has no clear end');
       const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
-      return printed.map((text) => text.replace(/\n+$/, ''));
+      return printed.map((text) => withoutLast(text, '\n'));
     }
     case 'ArithmeticExpansion': {
       const value = evaluateArithmetic(run, part.expression);

@@ -187,10 +187,11 @@ export const tar: Program = {
     const writesFiles = isExtracting && !names.has('-O') && !names.has('--to-stdout');
     const topLevel = words.find((word) => word.kind === 'option' && word.row === topLevelRow);
     let isElsewhere = false;
+    let namesMemberHere = false;
     for (const word of words) {
       if (word.kind === 'operand') {
         judgement.path(word.text, isExtracting ? 'write' : 'read', { makes: writesFiles });
-        if (writesFiles && !topLevel && !isElsewhere) judgeUnpacking('.', judgement);
+        namesMemberHere ||= !isElsewhere;
         if (/[*?[]/.test(word.text)) judgement.glob(word.text);
         continue;
       }
@@ -207,7 +208,9 @@ export const tar: Program = {
     // Without a value, the directory is called as the archive without its ending.
     if (topLevel?.kind === 'option') {
       if (topLevel.value !== undefined) judgeUnpacking(topLevel.value, judgement);
-    } else if (writesFiles && !isElsewhere) judgeUnpacking('.', judgement);
+    } else if (writesFiles && (namesMemberHere || !isElsewhere)) {
+      judgement.fromStart(() => judgeUnpacking('.', judgement));
+    }
   },
 };
 
