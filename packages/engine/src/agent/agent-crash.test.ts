@@ -355,3 +355,24 @@ describe('leases', () => {
     await expectWholeStory(agent, runId, model);
   });
 });
+
+it('[AG-3] between the end of a stopped run and that of its calls: the next start cancels them', async () => {
+  const model = new ScriptedModel([[toolCall('write_file', { path: 'c.md', content: 'x' })]]);
+  const agent = await AgentFixture.open({ model });
+  agent.node.die();
+  const node = await agent.startNode({
+    atPoint: (point) => {
+      if (point === 'stop.committed') node.die();
+    },
+  });
+  agent.runner.decide = () => undefined;
+  const runId = await agent.say('Go.');
+  void node.runs.stop(agent.person, runId);
+  await settle();
+  expect(await agent.run(runId)).toMatchObject({ status: 'stopped' });
+  const call = () => agent.store.read((tx) => tx.executionOfCall(runId, 0, 0));
+  expect(await call()).toMatchObject({ status: 'awaiting_approval' });
+  await agent.startNode();
+  expect(await call()).toMatchObject({ status: 'cancelled', error: 'The person stopped this run.' });
+  expect(await agent.store.read((tx) => tx.pendingApprovals('ada'))).toEqual([]);
+});

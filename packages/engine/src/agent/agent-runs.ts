@@ -10,7 +10,7 @@ import { HeldRun, RunLost } from './held-run.ts';
 import type { Models } from './model.ts';
 import { storeNewRun } from './new-run.ts';
 import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
-import { cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
+import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
 import { RENEW_MS, RunLeases } from './run-leases.ts';
 import type { AtPoint } from './run-points.ts';
 
@@ -90,6 +90,8 @@ export class AgentRuns {
 
   /** Takes up what a process before this one was doing. After the engine's own `resume`, before the first request. */
   async resume(): Promise<number> {
+    const { store, engine } = this.#deps;
+    await cancelLeftoverCalls({ store, dispatcher: engine.dispatcher });
     const taken = await this.#takeOrphans({ all: this.#deps.isOnlyNode });
     this.#scheduleTick();
     return taken;

@@ -81,9 +81,33 @@ export async function cancelOpenCalls(
     }
     return ids;
   });
-  for (const id of open) {
-    await dispatcher.cancel(agentOf(run.user_id, run.id), id, reason).catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error; // it ended meanwhile
-    });
+  for (const id of open) await cancelUnlessEnded(run, id, reason, dispatcher);
+}
+
+/** At start: cancels what a process before this one had left open when it died between a run's end and its calls'. */
+export async function cancelLeftoverCalls({
+  store,
+  dispatcher,
+}: {
+  store: Store;
+  dispatcher: Dispatcher;
+}): Promise<void> {
+  const open = await store.read((tx) => tx.executionsIn(['awaiting_approval', 'approved', 'executing']));
+  for (const { id, run_id, cancel_requested } of open) {
+    if (run_id === null || cancel_requested) continue;
+    const run = await store.read((tx) => tx.get('runs', run_id));
+    if (!run || run.status === 'running') continue;
+    await cancelUnlessEnded(run, id, run.error ?? new Refusal('RUN_STOPPED').message, dispatcher);
   }
+}
+
+async function cancelUnlessEnded(
+  run: RunRow,
+  toolId: string,
+  reason: string,
+  dispatcher: Dispatcher,
+): Promise<void> {
+  await dispatcher.cancel(agentOf(run.user_id, run.id), toolId, reason).catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error;
+  });
 }
