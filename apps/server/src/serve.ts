@@ -5,7 +5,7 @@ import { type Bus, Engine, type FaultPoints, type Store, systemClock } from '@co
 import { SecretMasker } from '@countersign/policy';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { startAgent } from './agent/index.ts';
+import { startAgent } from './agent/start-agent.ts';
 import { SignInCodes } from './auth/sign-in-codes.ts';
 import { dataFolder, isLoopback, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';

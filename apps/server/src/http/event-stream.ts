@@ -5,7 +5,7 @@ import type { CountersignEvent } from '@countersign/protocol';
 /** After a cut, a client comes back this soon. */
 const RETRY_MS = 1_000;
 
-export const eventStreamHeaders: Readonly<Record<string, string>> = {
+const eventStreamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
   // Proxies must pass events on at once.
@@ -19,7 +19,7 @@ const frames = new WeakMap<CountersignEvent, { id: number | undefined; frame: st
  * One event on the wire. JSON stands on one line: it escapes CR and LF, and the parser knows no other line ends, so
  * nothing in a payload can end a field or an event (EV-4).
  */
-export function encodeEvent(event: CountersignEvent, id: number | undefined): string {
+function encodeEvent(event: CountersignEvent, id: number | undefined): string {
   const known = frames.get(event);
   if (known && known.id === id) return known.frame;
   const data = JSON.stringify(event.data);

@@ -48,7 +48,7 @@ export async function ownCall(
   return row;
 }
 
-export async function ownApproval(
+async function ownApproval(
   store: Store,
   { userId }: Caller,
   approvalId: string,

@@ -15,7 +15,7 @@ import type { Execution, Message } from '@countersign/protocol';
 /** Rows as the wire shows them. */
 
 export const isoTime = (at: number): string => new Date(at).toISOString();
-export const isoTimeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
+const isoTimeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
 export const projectView = ({ id, name, workspace, created_at }: ProjectRow) => ({
   project_id: id,

@@ -3,7 +3,11 @@ import { SqliteRows } from './sqlite-rows.ts';
 import type { Step, StepResult } from './statements.ts';
 
 type Answer =
-  | { readonly id: number; readonly columns: readonly string[]; readonly rows: readonly (readonly unknown[])[] }
+  | {
+      readonly id: number;
+      readonly columns: readonly string[];
+      readonly rows: readonly (readonly unknown[])[];
+    }
   | { readonly id: number; readonly problem: string };
 
 interface Waiting {

@@ -15,7 +15,9 @@ export class SqliteRows {
     const kinds = new Map(parsed);
     this.#columns = columns;
     this.#kinds = columns.map((column) => kinds.get(column));
-    this.#empty = JSON.parse(JSON.stringify(Object.fromEntries(columns.map((column) => [column, null])))) as Row;
+    this.#empty = JSON.parse(
+      JSON.stringify(Object.fromEntries(columns.map((column) => [column, null]))),
+    ) as Row;
   }
 
   read(cells: readonly unknown[]): Row {

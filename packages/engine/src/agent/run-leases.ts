@@ -2,7 +2,7 @@ import type { RunRow } from '../rows.ts';
 import type { Store } from '../store.ts';
 
 /** A run belongs to the node that last renewed its lease; after this it is an orphan. */
-export const LEASE_MS = 30_000;
+const LEASE_MS = 30_000;
 /** How often a lease is renewed. */
 export const RENEW_MS = 5_000;
 
