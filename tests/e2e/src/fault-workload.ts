@@ -1,0 +1,139 @@
+import { ApiError, decide } from '@countersign/client';
+import type { CountersignEvent, EventPayload } from '@countersign/protocol';
+import type { WireRequest, WireTurn } from '@countersign/testing';
+import { untilAnswered } from './patience.ts';
+import type { RemotePerson } from './remote-person.ts';
+import { completed, digestOf, type RunnerScript } from './remote-runner.ts';
+
+/**
+ * A small mixed workload. What becomes of a call is in its file name, so that the person, the runner and the checks
+ * agree without talking to each other: `approve-3.md` is approved and written, `reject-3.md` is rejected, …
+ */
+export const plannedEnds: Readonly<Record<string, string>> = {
+  read: 'completed', // LOW: nobody is asked
+  flaky: 'completed', // LOW: the first try fails, the second does not
+  approve: 'completed',
+  stale: 'completed', // found changed by the runner: the person is asked again, and approves again
+  edit: 'completed', // approved with other content
+  reject: 'rejected',
+  withdraw: 'cancelled', // cancelled while the person is asked
+  slow: 'cancelled', // approved, and cancelled while it executes
+  stop: 'cancelled', // of a run that is stopped while the person is asked
+  expire: 'timeout', // nobody answers
+  lost: 'failed', // the runner starts it and is never heard of again
+  nobody: 'failed', // LOW, and no runner comes
+};
+
+/** `approve-3.md` is planned to be approved. */
+export const planOf = (path: string): string => path.split('-')[0] ?? '';
+
+/** What the agent's model answers: by what was said and how far the conversation is. */
+export function scriptedModel(onRequest: (key: string) => void): (request: WireRequest) => WireTurn {
+  return ({ body }) => {
+    const said = body.messages.findLast(({ role }) => role === 'user')?.content;
+    const text = typeof said === 'string' ? said : JSON.stringify(said);
+    const [, kind, batch] = /(work|stop) (\d+)/.exec(text) ?? [];
+    const isAnswered = body.messages.some(({ role }) => role === 'tool');
+    onRequest(`${kind} ${batch}#${isAnswered ? 1 : 0}`);
+    if (isAnswered) return [{ text: 'It is ' }, { text: 'done.' }];
+    const write = (name: string) => ({
+      call: { name: 'write_file', args: { path: `${name}-agent${batch}.md`, content: 'x' }, id: `w${batch}` },
+    });
+    if (kind === 'stop') return [write('stop')];
+    const read = { call: { name: 'read_file', args: { path: `read-agent${batch}.md` }, id: `r${batch}` } };
+    return [{ text: 'I look.' }, read, write('approve')];
+  };
+}
+
+/** What the runner does with each call. */
+export const runnerScript: Pick<RunnerScript, 'execute' | 'preview' | 'refuse'> = {
+  async execute({ tool_params, attempt }, cancelled) {
+    const plan = planOf(String(tool_params.path));
+    if (plan === 'flaky' && attempt === 1) {
+      return { status: 'failed', error: { code: 'READ_FAILED', message: 'busy', recoverable: true } };
+    }
+    if (plan === 'lost') return new Promise(() => {});
+    if (plan === 'slow') {
+      await cancelled;
+      return { status: 'cancelled' };
+    }
+    return completed;
+  },
+  refuse: ({ tool_params, attempt }) =>
+    planOf(String(tool_params.path)) === 'stale' && attempt === 1
+      ? { status: 'failed', error: { code: 'APPROVAL_STALE', message: 'it changed', recoverable: false } }
+      : undefined,
+  preview: () => digestOf('a'),
+};
+
+/** The person's habits: what they do about each event. Everything is sent until it is answered, over restarts too. */
+export function actAsPlanned(
+  person: RemotePerson,
+  isOver: () => boolean,
+): { readonly unsettled: Set<string> } {
+  const unsettled = new Set<string>();
+  const failures = person.problems;
+
+  const act = (what: string, send: () => Promise<unknown>) => {
+    unsettled.add(what);
+    untilAnswered(send, isOver)
+      .catch((error: unknown) => {
+        const isRefusal = error instanceof ApiError && (error.status === 409 || isOver());
+        if (!isRefusal) failures.push(`${what}: ${String(error)}`);
+      })
+      .finally(() => unsettled.delete(what));
+  };
+
+  person.onEvent = (event: CountersignEvent) => {
+    if (event.event === 'tool.approval_request') asked(event.data);
+    if (event.event === 'approval.updated') previewed(event.data);
+    if (event.event === 'approval.resolved' && event.data.status === 'approved') approved(event.data.tool_id);
+  };
+
+  const pathsById = new Map<string, string>();
+  const runsById = new Map<string, string>();
+
+  function asked({
+    approval_id,
+    project_id,
+    tool_id,
+    tool_params,
+    context,
+  }: EventPayload<'tool.approval_request'>) {
+    const path = String(tool_params.path);
+    pathsById.set(tool_id, path);
+    if (context.run_id !== null) runsById.set(tool_id, context.run_id);
+    const params = { approval_id, project_id };
+    const plan = planOf(path);
+    if (plan === 'reject') {
+      const body = { reason: 'no', message: 'Leave that file alone.' };
+      act(`reject ${path}`, () => decide(person.client, { decision: 'rejected', params, body }));
+    }
+    if (plan === 'withdraw') act(`cancel ${path}`, () => cancel(tool_id));
+    if (plan === 'stop') {
+      const run_id = String(context.run_id);
+      act(`stop ${run_id}`, () => person.client.stopRun({ params: { run_id } }));
+    }
+  }
+
+  /** Approves what was displayed, once there is something to look at. */
+  function previewed({ approval_id, project_id, digest, tool_id }: EventPayload<'approval.updated'>) {
+    const path = pathsById.get(tool_id) ?? '';
+    const plan = planOf(path);
+    if (digest === null || !['approve', 'slow', 'stale', 'edit', 'lost'].includes(plan)) return;
+    const edited = plan === 'edit' ? { tool_params: { path, content: 'edited' } } : {};
+    const body = { digest, ...edited };
+    act(`approve ${path} ${approval_id}`, () =>
+      decide(person.client, { decision: 'approved', params: { approval_id, project_id }, body }),
+    );
+  }
+
+  function approved(toolId: string) {
+    const path = pathsById.get(toolId) ?? '';
+    if (planOf(path) === 'slow') act(`cancel ${path}`, () => cancel(toolId));
+  }
+
+  const cancel = (tool_id: string) => person.client.cancelExecution({ params: { tool_id }, body: {} });
+
+  return { unsettled };
+}

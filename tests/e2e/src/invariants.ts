@@ -1,0 +1,143 @@
+import { type ExecutionStatus, isFinal } from '@countersign/protocol';
+import { verifyAudit } from '../../../apps/server/src/store/audit-log.ts';
+import { openAuditSource } from '../../../apps/server/src/store/audit-source.ts';
+import type { RemotePerson } from './remote-person.ts';
+import type { RemoteRunner } from './remote-runner.ts';
+import type { TestDatabase } from './test-database.ts';
+
+/** Signals go to the runner alone; everything else that has an id is for the person as well. */
+const forPersonToo = "event not like '%tool.execution_signal%'";
+
+/** Whatever is wrong with what one person's database, front end and runner hold, once everything has ended. */
+export async function findProblems(
+  userId: string,
+  {
+    database,
+    person,
+    runner,
+    withAudit = true,
+  }: { database: TestDatabase; person: RemotePerson; runner: RemoteRunner; withAudit?: boolean },
+): Promise<string[]> {
+  return [
+    ...(await findOpenCalls(database, userId)),
+    ...(await findDecisionProblems(database, userId)),
+    ...(await findDoubleExecutions(database, userId, runner)),
+    ...(await findEventProblems(database, userId, person)),
+    ...person.wire.problems(),
+    ...runner.wire.problems(),
+    ...person.problems,
+    ...runner.problems,
+    ...(withAudit ? await findAuditProblems(database, userId, runner.witness) : []),
+  ];
+}
+
+async function findOpenCalls(database: TestDatabase, userId: string): Promise<string[]> {
+  const rows = await database.query('select id, status from tool_executions where user_id = $1', userId);
+  const open = rows.filter(({ status }) => !isFinal(status as ExecutionStatus));
+  const runs = await database.query("select id from runs where user_id = $1 and status = 'running'", userId);
+  return [
+    ...open.map(({ id, status }) => `call ${id} is still ${status}`),
+    ...runs.map(({ id }) => `run ${id} has not ended`),
+  ];
+}
+
+/** One decision for each request, which the call's state agrees with. */
+async function findDecisionProblems(database: TestDatabase, userId: string): Promise<string[]> {
+  const pending = await database.query(
+    "select id, status from approvals where user_id = $1 and status = 'pending'",
+    userId,
+  );
+  const decisions = await database.query(
+    `select subject, count(*) as n from audit where user_id = $1
+       and action in ('approval.approved', 'approval.rejected', 'approval.expired') group by subject`,
+    userId,
+  );
+  const disagreeing = await database.query(
+    `select e.id, e.status, a.status as approval from tool_executions e join approvals a on a.id = e.approval_id
+       where e.user_id = $1 and (
+         (a.status = 'rejected') <> (e.status = 'rejected') or (a.status = 'timeout') <> (e.status = 'timeout'))`,
+    userId,
+  );
+  return [
+    ...pending.map(({ id }) => `approval ${id} was forgotten`),
+    ...decisions
+      .filter(({ n }) => Number(n) > 1)
+      .map(({ subject, n }) => `${subject} was decided ${n} times`),
+    ...disagreeing.map(({ id, status, approval }) => `call ${id} is ${status}, its approval ${approval}`),
+  ];
+}
+
+/** (tool_id, attempt) at most once; what is not harmless at most once in all; never without the person's word. */
+async function findDoubleExecutions(
+  database: TestDatabase,
+  userId: string,
+  { effects }: RemoteRunner,
+): Promise<string[]> {
+  const rows = await database.query(
+    'select id, status, risk_level, approved_by, error_type from tool_executions where user_id = $1',
+    userId,
+  );
+  const byId = new Map(rows.map((row) => [String(row.id), row]));
+  const seen = new Map<string, number>();
+  for (const { toolId, attempt } of effects) {
+    const key = `${toolId}#${attempt}`;
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+    if (byId.get(toolId)?.risk_level !== 'LOW') seen.set(toolId, (seen.get(toolId) ?? 0) + 1);
+  }
+  const executed = new Set(effects.map(({ toolId }) => toolId));
+  return [
+    ...[...seen]
+      .filter(([, times]) => times > 1)
+      .map(([what, times]) => `${what} was executed ${times} times`),
+    ...[...executed].filter((id) => !byId.has(id)).map((id) => `${id} was executed and is not recorded`),
+    ...rows
+      .filter(({ id, status }) => status === 'completed' && !executed.has(String(id)))
+      .map(({ id }) => `${id} is completed and was never executed`),
+    ...rows
+      .filter(
+        ({ id, status }) => ['rejected', 'timeout'].includes(String(status)) && executed.has(String(id)),
+      )
+      .map(({ id, status }) => `${id} is ${status} and was executed`),
+  ];
+}
+
+/** The person's stream: every event that is stored, in order, each once (EV-2). */
+async function findEventProblems(
+  database: TestDatabase,
+  userId: string,
+  person: RemotePerson,
+): Promise<string[]> {
+  const text = database.url.startsWith('postgres')
+    ? forPersonToo.replace('event', 'event::text')
+    : forPersonToo;
+  const stored = await database.query(
+    `select id from events where user_id = $1 and ${text} order by id`,
+    userId,
+  );
+  const all = await database.query('select id from events where user_id = $1 order by id', userId);
+  const gaps = all.flatMap(({ id }, i) => (Number(id) === i + 1 ? [] : [`event ${i + 1} is not there`]));
+  const expected = stored.map(({ id }) => Number(id));
+  const received = person.ids();
+  const problems = gaps.slice(0, 1);
+  for (let i = 0; i < Math.max(expected.length, received.length); i++) {
+    if (expected[i] === received[i]) continue;
+    problems.push(`the person's event ${i} is ${received[i]} and should be ${expected[i]}`);
+    break;
+  }
+  return problems;
+}
+
+/** The chain is whole, and holds the head that the runner kept (DA-4). */
+export async function findAuditProblems(
+  database: TestDatabase,
+  userId: string,
+  witness: string | undefined,
+): Promise<string[]> {
+  const source = openAuditSource(database.url);
+  try {
+    const verdict = await verifyAudit(source, userId, witness?.split(':')[1]);
+    return verdict.ok ? [] : [`audit row ${verdict.seq}: ${verdict.problem}`];
+  } finally {
+    await source.close();
+  }
+}

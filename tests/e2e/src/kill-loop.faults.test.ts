@@ -1,0 +1,29 @@
+import { temporaryPostgres } from '@countersign/testing';
+import { expect, it } from 'vitest';
+import { killLoop } from './kill-loop.ts';
+import { postgresDatabase, sqliteDatabase } from './test-database.ts';
+
+const kills = process.env.FAULTS_AT === undefined ? 200 : 1;
+
+/**
+ * After every kill: no call is lost, none is executed twice, no approval is forgotten, a client that reconnects gets
+ * every event once and in order, the audit chain is whole, and the model is not asked again for what is stored.
+ */
+it('[AP-10] [EX-6] [EV-2] [AG-2] survives kill -9 at every labelled point on SQLite', {
+  timeout: 900_000,
+}, async () => {
+  const report = await killLoop('SQLite', sqliteDatabase);
+  expect(report.unreached).toEqual([]);
+  expect(report.kills).toBeGreaterThanOrEqual(kills);
+});
+
+it('[AP-10] [EX-6] [EV-2] [AG-2] … and on PostgreSQL', { timeout: 900_000 }, async () => {
+  const postgres = await temporaryPostgres();
+  try {
+    const report = await killLoop('PostgreSQL', () => postgresDatabase(postgres));
+    expect(report.unreached).toEqual([]);
+    expect(report.kills).toBeGreaterThanOrEqual(kills);
+  } finally {
+    await postgres.stop();
+  }
+});

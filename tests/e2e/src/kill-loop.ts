@@ -1,0 +1,71 @@
+import { env } from 'node:process';
+import type { Life } from './fault-lane.ts';
+import { FaultLane, type LaneReport } from './fault-lane.ts';
+import { lifeFor, quickLives, slowLives } from './fault-lives.ts';
+import type { TestDatabase } from './test-database.ts';
+
+/** Lanes that work at once: one for each core, and those that only wait. */
+const workingLanes = 2;
+/** A lane starts on an empty database after so many lives. */
+const livesOfALane = 35;
+
+/**
+ * The whole loop on one kind of database. `FAULTS_SEED=7` shuffles the points anew; `FAULTS_AT=claim.written:2,…` kills
+ * just there, so that a failure can be had again.
+ */
+export async function killLoop(
+  name: string,
+  openDatabase: () => TestDatabase | Promise<TestDatabase>,
+): Promise<LaneReport> {
+  const seed = Number(env.FAULTS_SEED ?? 1);
+  const chosen = env.FAULTS_AT?.split(',').map(lifeFor);
+  const quick = chunks(chosen ?? quickLives(seed), livesOfALane);
+  const slow = chosen ? [] : [...slowLives];
+  const startedAt = performance.now();
+  const reports: LaneReport[] = [];
+
+  const failed = new AbortController();
+  const take = async (lanes: (readonly Life[])[]): Promise<void> => {
+    for (let lives = lanes.shift(); lives && !failed.signal.aborted; lives = lanes.shift()) {
+      reports.push(await liveThrough(lives, openDatabase, `seed ${seed}`, failed));
+    }
+  };
+  const lanes = await Promise.allSettled([
+    ...Array.from({ length: workingLanes }, () => take(quick)),
+    ...slow.map((lives) => take([lives])),
+  ]);
+  for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason;
+  const report = {
+    kills: reports.reduce((sum, { kills }) => sum + kills, 0),
+    unreached: reports.flatMap(({ unreached }) => unreached),
+  };
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  console.log(`${name}: ${report.kills} kills in ${seconds} s, seed ${seed}`);
+  return report;
+}
+
+async function liveThrough(
+  lives: readonly Life[],
+  openDatabase: () => TestDatabase | Promise<TestDatabase>,
+  story: string,
+  failed: AbortController,
+): Promise<LaneReport> {
+  const lane = await FaultLane.open(await openDatabase());
+  try {
+    return await lane.live(lives, failed.signal, ({ killAt }, index) => {
+      if (env.FAULTS_AT !== undefined) console.log(`${index}: ${killAt ?? 'the last life'}`);
+    });
+  } catch (error) {
+    failed.abort(); // the others need not go on
+    (error as Error).message = `${story}, ${(error as Error).message}`;
+    throw error;
+  } finally {
+    await lane.close();
+  }
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+}

@@ -1,0 +1,36 @@
+import { ApiError, type Clock } from '@countersign/client';
+
+/** The product's own clock with short pauses: who reconnects to a server that was killed need not wait a second. */
+export const quickClock: Clock = {
+  monotonic: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms < 30_000 ? Math.min(ms, 15) : ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Sends until somebody answers, whatever the answer is: over a kill and a restart. */
+export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.isPassing || isOver()) throw error;
+      await pause(15);
+    }
+  }
+}
+
+/** Looks again and again, and fails with what was seen last. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  { within, otherwise }: { within: number; otherwise: () => string | Promise<string> },
+): Promise<void> {
+  const start = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - start > within) throw new Error(await otherwise());
+    await pause(10);
+  }
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ServeNews, ServeOrder } from './server-program.ts';
+
+const program = fileURLToPath(new URL('./server-program.ts', import.meta.url));
+export const secret = 'a secret for tests only, long enough';
+
+export interface ServerSettings {
+  readonly port: number;
+  readonly database: string;
+  readonly modelUrl?: string | undefined;
+  /** Where it kills itself, such as `approve.committed:1`. */
+  readonly killAt?: string | undefined;
+}
+
+/** A process of the real server. It may be prepared before it is needed. */
+export class ServerProcess {
+  readonly #child: ChildProcess;
+  readonly #ready: Promise<unknown>;
+  /** Resolves with the signal, or the code, that ended it. */
+  readonly ended: Promise<string>;
+  isRunning = true;
+  /** What it logged: errors only. */
+  log = '';
+
+  constructor() {
+    this.#child = fork(program, {
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+      execArgv: [],
+      env: { PATH: process.env.PATH, E2E_COMPILE_CACHE: join(tmpdir(), 'countersign-e2e-compile-cache') },
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.log += text;
+    });
+    this.#ready = once(this.#child, 'message');
+    this.ended = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => {
+        this.isRunning = false;
+        resolve(signal ?? String(code));
+      });
+    });
+  }
+
+  /** Resolves when it listens, or has ended before it could. */
+  async serve(settings: ServerSettings): Promise<void> {
+    await Promise.race([this.#ready, this.ended]);
+    const listens = new Promise<void>((resolve, reject) => {
+      this.#child.on('message', (news: ServeNews) => {
+        if ('said' in news && news.said.includes('listens on')) resolve();
+        if ('failed' in news) reject(new Error(`The server did not start: ${news.failed}`));
+      });
+    });
+    this.#child.send(orderFor(settings), () => {});
+    await Promise.race([listens, this.ended]);
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    this.#child.kill(signal);
+    await this.ended;
+  }
+}
+
+function orderFor({ port, database, modelUrl, killAt }: ServerSettings): ServeOrder {
+  return {
+    argv: ['--port', String(port), '--database', database],
+    env: {
+      HOME: tmpdir(),
+      COUNTERSIGN_AUTH_SECRET: secret,
+      COUNTERSIGN_LOG_LEVEL: 'error',
+      COUNTERSIGN_REQUESTS_PER_SECOND: '100000',
+      ...(modelUrl !== undefined && {
+        COUNTERSIGN_MODEL: 'openai-compatible:scripted',
+        COUNTERSIGN_MODEL_URL: modelUrl,
+      }),
+      ...(killAt !== undefined && { COUNTERSIGN_TEST: '1', COUNTERSIGN_TEST_KILL_AT: killAt }),
+    },
+  };
+}
+
+/** A port of the loopback that was free a moment ago; a server that restarts keeps it. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
