@@ -26,7 +26,8 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   'apps/vscode': packages,
   'apps/cli': packages,
   'apps/emacs': packages,
-  bench: [...packages, 'testing'],
+  /** It measures a server, so it starts one, as tests/e2e does. */
+  bench: [...packages, 'testing', 'apps/server'],
   'tests/e2e': [...packages, 'testing', 'apps/server', 'apps/web', 'apps/vscode', 'apps/cli', 'apps/emacs'],
 };
 

@@ -26,18 +26,33 @@ const git: Need = { program: 'git', debianPackage: 'git' };
 /** How the files end whose tests start a database server. */
 const postgresTests = 'postgres.test.ts';
 
+/** What the quick part leaves to the parts behind it. */
+const slowTests = [`**/*.${postgresTests}`, 'apps/server/**', 'tests/**'];
+
 /** In the order in which they run: what answers soonest comes first. */
 export const parts: readonly Part[] = [
   {
-    name: 'unit', // everything beside its source: packages, apps, tooling
+    name: 'unit', // everything beside its source; by itself only what is quick
     needs: [git],
     // Coverage is counted in one run, so the whole suite has PostgreSQL's tests in it.
     run: ({ args, whole }) =>
       runVitest({
         name: 'unit',
-        args: whole ? args : ['--exclude', `**/*.${postgresTests}`, ...args],
+        args: whole ? args : [...slowTests.flatMap((tests) => ['--exclude', tests]), ...args],
         coverage: whole,
       }),
+  },
+  {
+    name: 'server', // the server over real connections and with real files
+    needs: [],
+    run: async ({ args, whole }) =>
+      whole
+        ? { passed: 0, failed: 0 } // counted in `unit`
+        : runVitest({
+            name: 'server',
+            args: ['apps/server', '--exclude', `**/*.${postgresTests}`, ...args],
+            coverage: false,
+          }),
   },
   {
     name: 'postgres', // the stories that need a PostgreSQL server, which comes with a package
