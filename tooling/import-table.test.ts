@@ -68,11 +68,11 @@ describe.each(all)('$name', (workspace) => {
 });
 
 describe('the import table', () => {
-  it('lets nothing but tests/e2e import an app', () => {
+  it('lets nothing but bench and tests/e2e import an app', () => {
     const importers = Object.keys(importTable).filter((name) =>
       importTable[name]?.some((imported) => imported.startsWith('apps/')),
     );
-    expect(importers).toEqual(['tests/e2e']);
+    expect(importers).toEqual(['bench', 'tests/e2e']);
   });
 
   it('lets no product code import testing', () => {
