@@ -275,11 +275,12 @@ export class ApprovalDecisions {
     approvalId: string,
   ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | number | undefined> {
     const now = this.#deps.store.now();
+    // Locked in the order that every decision locks in: the execution, then its approval.
+    const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
+    const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
     const seen = yield* tx.get('approvals', approvalId);
-    if (seen?.status !== 'pending') return undefined;
+    if (!execution || seen?.status !== 'pending') return undefined;
     if (seen.deadline_at > now) return seen.deadline_at - now;
-    const execution = yield* tx.get('tool_executions', seen.tool_id);
-    if (!execution) return undefined;
     return yield* this.#expireNow(tx, seen, execution, now);
   }
 

@@ -13,11 +13,12 @@ import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { notFound, type Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, JsonObject, PayloadRow } from './rows.ts';
-import type { Store, Transaction, Unit } from './store.ts';
+import type { Bus, Store, Transaction, Unit } from './store.ts';
 import { Waiters } from './waiters.ts';
 
 export interface ApprovalManagerDeps extends FaultPoints {
   readonly store: Store;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly policies: PolicyBook;
   readonly dispatcher: Dispatcher;
@@ -37,11 +38,16 @@ export class ApprovalManager {
   readonly #waiting = new Waiters<ApprovalRow>();
   readonly #requests: ApprovalRequests;
   readonly #decisions: ApprovalDecisions;
+  readonly #unsubscribe: () => void;
 
   constructor(deps: ApprovalManagerDeps) {
     this.#deps = deps;
     this.#requests = new ApprovalRequests(deps.store);
     this.#decisions = new ApprovalDecisions(deps);
+    this.#unsubscribe = deps.bus.subscribe((hint) => {
+      if (hint.kind === 'decided' && this.#waiting.has(hint.approvalId))
+        this.#look(hint.approvalId).catch(deps.onError);
+    });
     this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id).catch(deps.onError)); // the tick tries again
   }
 
@@ -148,8 +154,7 @@ export class ApprovalManager {
   /** Resolves with the decided request, whoever decided it. */
   async waitForDecision(approvalId: string): Promise<ApprovalRow> {
     const decision = this.#waiting.wait(approvalId);
-    const row = await this.#deps.store.read((tx) => tx.get('approvals', approvalId));
-    if (row && row.status !== 'pending') this.#waiting.settle(approvalId, row);
+    await this.#look(approvalId);
     return decision;
   }
 
@@ -190,23 +195,31 @@ export class ApprovalManager {
   /** The slow tick: picks up what other nodes decided or asked, so that a lost hint costs a moment only. */
   async tick(): Promise<void> {
     const { store } = this.#deps;
-    for (const id of this.#waiting.keys()) {
-      const row = await store.read((tx) => tx.get('approvals', id));
-      if (row && row.status !== 'pending') this.#decided(row);
-    }
+    for (const id of this.#waiting.keys()) await this.#look(id);
     for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(100))) {
       if (!this.#deadlines.has(id)) this.#deadlines.set(id, deadline_at - store.now());
     }
   }
 
   close(): void {
+    this.#unsubscribe();
     this.#deadlines.close();
   }
 
-  /** After the commit of whatever decided it, here or on another node. */
+  /** After the commit of whatever decided it: answers who waits here, and hints to others. */
   #decided(approval: ApprovalRow): void {
+    this.#settle(approval);
+    this.#deps.bus.publish({ kind: 'decided', approvalId: approval.id });
+  }
+
+  #settle(approval: ApprovalRow): void {
     this.#deadlines.clear(approval.id);
     this.#waiting.settle(approval.id, approval);
+  }
+
+  async #look(approvalId: string): Promise<void> {
+    const row = await this.#deps.store.read((tx) => tx.get('approvals', approvalId));
+    if (row && row.status !== 'pending') this.#settle(row);
   }
 
   /** A decision that was not made, after the commit of what changed all the same. */

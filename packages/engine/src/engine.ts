@@ -56,6 +56,7 @@ export class Engine {
     });
     this.approvals = new ApprovalManager({
       store,
+      bus,
       clock,
       policies: this.policies,
       dispatcher: this.dispatcher,
