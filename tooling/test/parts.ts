@@ -26,8 +26,16 @@ const git: Need = { program: 'git', debianPackage: 'git' };
 /** How the files end whose tests start a database server. */
 const postgresTests = 'postgres.test.ts';
 
+/** How the files end whose tests kill servers for minutes. */
+const faultTests = 'faults.test.ts';
+
+/** Whole stories in processes of their own: nothing of them counts for coverage. */
+const stories = 'tests/**';
+
 /** What the quick part leaves to the parts behind it. */
-const slowTests = [`**/*.${postgresTests}`, 'apps/server/**', 'tests/**'];
+const slowTests = [`**/*.${postgresTests}`, 'apps/server/**'];
+
+const excluding = (tests: readonly string[]): string[] => tests.flatMap((pattern) => ['--exclude', pattern]);
 
 /** In the order in which they run: what answers soonest comes first. */
 export const parts: readonly Part[] = [
@@ -38,7 +46,7 @@ export const parts: readonly Part[] = [
     run: ({ args, whole }) =>
       runVitest({
         name: 'unit',
-        args: whole ? args : [...slowTests.flatMap((tests) => ['--exclude', tests]), ...args],
+        args: [...excluding(whole ? [stories] : [stories, ...slowTests]), ...args],
         coverage: whole,
       }),
   },
@@ -50,7 +58,7 @@ export const parts: readonly Part[] = [
         ? { passed: 0, failed: 0 } // counted in `unit`
         : runVitest({
             name: 'server',
-            args: ['apps/server', '--exclude', `**/*.${postgresTests}`, ...args],
+            args: ['apps/server', ...excluding([`**/*.${postgresTests}`]), ...args],
             coverage: false,
           }),
   },
@@ -60,7 +68,26 @@ export const parts: readonly Part[] = [
     run: async ({ args, whole }) =>
       whole
         ? { passed: 0, failed: 0 } // counted in `unit`
-        : runVitest({ name: 'postgres', args: [postgresTests, ...args], coverage: false }),
+        : runVitest({
+            name: 'postgres',
+            args: [postgresTests, ...excluding([stories]), ...args],
+            coverage: false,
+          }),
+  },
+  {
+    name: 'e2e', // whole stories: a prompt goes in, a person approves, a call ends
+    needs: [],
+    run: ({ args }) =>
+      runVitest({
+        name: 'e2e',
+        args: ['tests', ...excluding([`**/*.${faultTests}`]), ...args],
+        coverage: false,
+      }),
+  },
+  {
+    name: 'faults', // kill -9 at every labelled point, over and over
+    needs: [],
+    run: ({ args }) => runVitest({ name: 'faults', args: [faultTests, ...args], coverage: false }),
   },
   {
     name: 'check', // types, lint, format, unused code and dependencies
