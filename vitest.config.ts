@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['{packages,apps}/*/src/**/*.test.ts', 'tooling/**/*.test.ts'],
     // On two cores as quick as threads (measured), and a test may use signals and change its folder.
     pool: 'forks',
+    // All cores: by itself Vitest leaves one free, which on two is half of them.
+    maxWorkers: '100%',
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // Coverage is off unless asked for; the full `npm test` asks, and then these lines hold.
