@@ -18,6 +18,8 @@ export interface RunOptions {
 export interface Part {
   readonly name: string;
   readonly needs: readonly Need[];
+  /** Takes too long for everyday: runs when it is named, `npm test -- faults`. */
+  readonly onlyWhenNamed?: boolean;
   run(options: RunOptions): Promise<Counts>;
 }
 
@@ -87,6 +89,7 @@ export const parts: readonly Part[] = [
   {
     name: 'faults', // kill -9 at every labelled point, over and over
     needs: [],
+    onlyWhenNamed: true,
     run: ({ args }) => runVitest({ name: 'faults', args: [faultTests, ...args], coverage: false }),
   },
   {

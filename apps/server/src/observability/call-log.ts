@@ -56,7 +56,7 @@ export class CallLog implements CallObserver {
     execution_time_ms: ms,
   }: Parameters<NonNullable<CallObserver['ended']>>[0]): void {
     if (error && status === 'failed')
-      this.#log.error({ call: tool_id, tool, status, code: error.code, ms }, 'tool call failed');
+      this.#log.error({ call: tool_id, tool, status, error: error.code, ms }, 'tool call failed');
     else this.#log.info({ call: tool_id, tool, status, ms }, 'tool call ended');
   }
 }
