@@ -1,4 +1,13 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The longest files first, as always, but two quick ones before them: who waits sees within seconds that it works. */
+class SoonAResult extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const longestFirst = await super.sort(files);
+    return [...longestFirst.slice(-2), ...longestFirst.slice(0, -2)];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -7,6 +16,7 @@ export default defineConfig({
     pool: 'forks',
     // All cores: by itself Vitest leaves one free, which on two is half of them.
     maxWorkers: '100%',
+    sequence: { sequencer: SoonAResult },
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // Coverage is off unless asked for; the full `npm test` asks, and then these lines hold.
