@@ -172,8 +172,9 @@ export class FaultLane {
       const waits = life.runnerComesLate || life.runnerStaysAway || life.goesOn;
       if (!waits) await this.#finishWork(life);
       if (!life.goesOn) await this.#makeCalls(life);
-      await life.during?.(this);
-      if (life.runnerComesLate) await this.runner.connect();
+      // What nobody answers any more goes on in the next life.
+      await Promise.race([life.during?.(this), server.ended]);
+      if (life.runnerComesLate) await Promise.race([this.runner.connect(), server.ended]);
       await this.#finishWork(life);
     }
   }
