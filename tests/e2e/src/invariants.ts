@@ -107,6 +107,9 @@ async function findEventProblems(
   userId: string,
   person: RemotePerson,
 ): Promise<string[]> {
+  // Before the database is read: what comes meanwhile is not there yet. Whoever calls this has waited for all else.
+  const received = person.ids();
+  const newest = received.at(-1) ?? 0;
   const text = database.url.startsWith('postgres')
     ? forPersonToo.replace('event', 'event::text')
     : forPersonToo;
@@ -116,9 +119,6 @@ async function findEventProblems(
   );
   const all = await database.query('select id from events where user_id = $1 order by id', userId);
   const gaps = all.flatMap(({ id }, i) => (Number(id) === i + 1 ? [] : [`event ${i + 1} is not there`]));
-  const received = person.ids();
-  // What is committed just now is on its way; whoever calls this has waited for everything else.
-  const newest = received.at(-1) ?? 0;
   const expected = stored.map(({ id }) => Number(id)).filter((id) => id <= newest);
   const problems = gaps.slice(0, 1);
   for (let i = 0; i < Math.max(expected.length, received.length); i++) {

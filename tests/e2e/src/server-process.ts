@@ -30,7 +30,7 @@ export class ServerProcess {
   constructor() {
     this.#child = fork(program, {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      execArgv: [],
+      execArgv: ['--max-semi-space-size=64'], // loading makes much garbage
       env: { PATH: process.env.PATH, E2E_COMPILE_CACHE: join(tmpdir(), 'countersign-e2e-compile-cache') },
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
