@@ -111,7 +111,6 @@ export interface HistoryFilter {
   readonly until?: number;
   /** Only rows before this one: newest first. */
   readonly before?: { readonly createdAt: number; readonly id: string };
-  readonly requestedBy?: string;
   readonly limit: number;
 }
 

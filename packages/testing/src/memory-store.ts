@@ -374,7 +374,6 @@ function fulfils(row: ExecutionRow, filter: HistoryFilter): boolean {
     (filter.toolName === undefined || row.tool_name === filter.toolName) &&
     (filter.status === undefined || row.status === filter.status) &&
     (filter.riskLevel === undefined || row.risk_level === filter.riskLevel) &&
-    (filter.requestedBy === undefined || row.requested_by === filter.requestedBy) &&
     (since === undefined || row.created_at >= since) &&
     (until === undefined || row.created_at < until) &&
     (before === undefined || byAge(row, { created_at: before.createdAt, id: before.id }) < 0)

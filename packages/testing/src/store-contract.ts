@@ -550,13 +550,12 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         ['the usual state', { status: 'completed' }, ['f', 'd', 'c', 'a']],
         ['high risk', { riskLevel: 'HIGH' }, ['e']],
         ['low risk', { riskLevel: 'LOW' }, ['f', 'd', 'c', 'b', 'a']],
-        ['who asked', { requestedBy: 'agent' }, ['f']],
         ['since', { since: 5 }, ['f', 'e']],
         ['until', { until: 3 }, ['b', 'a']],
         ['between', { since: 2, until: 5 }, ['d', 'c', 'b']],
         ['before', { before: { createdAt: 3, id: 'c' } }, ['b', 'a']],
         ['several', { riskLevel: 'HIGH', toolName: 'git_push', status: 'rejected', since: 1 }, ['e']],
-        ['what does not meet', { toolName: 'git_push', requestedBy: 'agent' }, []],
+        ['what does not meet', { toolName: 'git_push', sessionId: 'nowhere' }, []],
       ];
       it.each(filters)('[RE-2] filters by %s', async (_, filter, expected) => {
         await insert(
