@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { closeSync, openSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
@@ -32,6 +32,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const path = options.path === ':memory:' ? ':memory:' : realPath(options.path);
   const unlock = path === ':memory:' ? () => {} : lockDatabase(path);
   try {
+    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600)); // SQLite gives its log the same mode
     const database = new DatabaseSync(path, { timeout: 5_000 });
     // FULL: what was acknowledged survives a power cut.
     database.exec(`
