@@ -66,6 +66,8 @@ export {
   DuplicateRow,
   type Hint,
   type HistoryFilter,
+  type MetricsFilter,
+  type MetricsPoint,
   type Reading,
   type Store,
   type ToolMetricsRow,

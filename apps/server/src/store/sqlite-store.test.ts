@@ -101,11 +101,11 @@ describe('SQLite', () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const order: string[] = [];
     await Promise.all([
-      store.read((tx) => tx.metrics('ada', 0)).then(() => order.push('metrics')),
+      store.read((tx) => tx.metrics('ada', { since: 0 })).then(() => order.push('metrics')),
       store.write((tx) => tx.insert('projects', projectRow())).then(() => order.push('write')),
     ]);
     expect(order).toEqual(['write', 'metrics']);
-    const interrupted = store.read((tx) => tx.metrics('ada', 0));
+    const interrupted = store.read((tx) => tx.metrics('ada', { since: 0 }));
     interrupted.catch(() => {});
     await store.close();
     await Promise.allSettled([interrupted]); // answered or refused, but not left waiting
@@ -205,7 +205,7 @@ describe('SQLite', () => {
     const row = executionRow({ id: 'call', tool_call_id: 'a\0b', error: null });
     await store.write((tx) => tx.insert('tool_executions', row));
     await store.write((tx) => tx.insert('tool_executions', executionRow({ id: 'other', attempt: 1 })));
-    await store.write((tx) => tx.update('tool_executions', 'other', { error: 'x\0y', attempt: undefined }));
+    await store.write((tx) => tx.update('tool_executions', 'other', { error: 'x\0y' }));
     await store.write((tx) => tx.update('tool_executions', 'missing', { error: 'nobody' }));
     const inUnit = await store.write(function* (tx) {
       return [
