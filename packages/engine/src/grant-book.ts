@@ -1,5 +1,11 @@
-import { type CallAssessment, compileRule } from '@countersign/policy';
-import { type BuiltInToolCall, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
+import { type CallAssessment, compileRule, escapeGlob, globOfPath, parseGlob } from '@countersign/policy';
+import {
+  type BuiltInToolCall,
+  makeVisible,
+  type PolicyRule,
+  type RiskLevel,
+  riskLevels,
+} from '@countersign/protocol';
 import type { ExecutionRow, GrantRow } from './rows.ts';
 
 /** A wider approval that a front end may offer beside "this one" (AP-4). */
@@ -52,7 +58,9 @@ export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment)
   if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.needsPerson) return [];
   const risk = verdict.decision;
   const offered: OfferedScope[] = [];
-  for (const { pattern, label } of classesOf(call, assessment)) {
+  for (const { pattern, label: text } of classesOf(call, assessment)) {
+    if (pattern !== null && !parseGlob(pattern).ok) continue; // a path that is too long to be a pattern
+    const label = makeVisible(text);
     offered.push({
       scope: 'class',
       pattern,
@@ -64,7 +72,7 @@ export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment)
       scope: 'always',
       pattern,
       label: `Always: ${label.charAt(0).toLowerCase()}${label.slice(1)}`,
-      warning: 'It is saved in your policy and counts in every session.',
+      warning: 'It is saved in your policy and counts in every session, in all of your projects.',
       max_risk: risk,
     });
   }
@@ -78,6 +86,7 @@ export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment)
   return offered;
 }
 
+/** What a label says is what its pattern covers: a path stands for itself, whatever characters it has. */
 function classesOf(
   { tool, params }: BuiltInToolCall,
   { operands }: CallAssessment,
@@ -99,8 +108,10 @@ function classesOf(
   if (path === undefined) return [{ pattern: null, label: `All calls of ${tool}` }];
   const folder = path.includes('/') ? path.slice(0, path.indexOf('/')) : undefined;
   return [
-    { pattern: path, label: `Changes to ${path}` },
-    ...(folder === undefined ? [] : [{ pattern: `${folder}/**`, label: `Changes under ${folder}/` }]),
+    { pattern: globOfPath(path), label: `Changes to ${path}` },
+    ...(folder === undefined
+      ? []
+      : [{ pattern: `${escapeGlob(folder)}/**`, label: `Changes under ${folder}/` }]),
     { pattern: null, label: `All calls of ${tool}` },
   ];
 }

@@ -1,4 +1,4 @@
-import { readPolicyFile, type SecretMasker, ToolCallPolicy } from '@countersign/policy';
+import { readDamagedPolicy, readPolicyFile, type SecretMasker, ToolCallPolicy } from '@countersign/policy';
 import type { PolicyFile, PolicyRule } from '@countersign/protocol';
 import { Refusal } from './refusal.ts';
 import type { Json, JsonObject } from './rows.ts';
@@ -39,8 +39,7 @@ export class PolicyBook {
 
   /** Replaces the person's own policy. An invalid one changes nothing. */
   async replace(userId: string, file: PolicyFile): Promise<PolicyFile> {
-    const reading = readPolicyFile(JSON.stringify(file), 'person');
-    if (!reading.ok) throw new Refusal('POLICY_INVALID', { problem: reading.problem });
+    requireValid(file);
     const now = this.#store.now();
     await this.#store.write(function* (tx) {
       yield* putPolicy(tx, userId, file, now);
@@ -52,11 +51,13 @@ export class PolicyBook {
     return file;
   }
 
-  /** Inside a unit: one more rule of the person's own (AP-4, "always"). */
+  /** Inside a unit: one more rule of the person's own (AP-4, "always"). The file stays valid, or nothing changes. */
   *addRule(tx: Transaction, userId: string, rule: PolicyRule): Unit<void> {
     const row = yield* tx.get('policies', userId);
-    const file: PolicyFile = row?.policy ?? { version: 1, rules: [] };
-    yield* putPolicy(tx, userId, { ...file, rules: [...file.rules, rule] }, this.#store.now());
+    const before: PolicyFile = row?.policy ?? { version: 1, rules: [] };
+    const file: PolicyFile = { ...before, rules: [...before.rules, rule] };
+    requireValid(file);
+    yield* putPolicy(tx, userId, file, this.#store.now());
   }
 
   /** Parameters as records and logs may show them (DA-3). */
@@ -67,13 +68,19 @@ export class PolicyBook {
   async #load(userId: string, root: string): Promise<ToolCallPolicy> {
     const file = await this.policyFile(userId);
     const reading = readPolicyFile(JSON.stringify(file), 'person');
-    // A stored policy was valid when it was saved. Should it not be now, nothing of it may loosen anything.
-    const policy = new ToolCallPolicy({ root, policies: reading.ok ? [reading.policy] : [] });
+    // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
+    const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
+    const policy = new ToolCallPolicy({ root, policies: [own] });
     const known = this.#cached.get(userId) ?? new Map<string, ToolCallPolicy>();
     known.set(root, policy);
     this.#cached.set(userId, known);
     return policy;
   }
+}
+
+function requireValid(file: PolicyFile): void {
+  const reading = readPolicyFile(JSON.stringify(file), 'person');
+  if (!reading.ok) throw new Refusal('POLICY_INVALID', { problem: reading.problem });
 }
 
 function* putPolicy(tx: Transaction, userId: string, policy: PolicyFile, now: number): Unit<void> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseGlob } from './glob.ts';
+import { globOfPath, parseGlob } from './glob.ts';
 
 const matches = (pattern: string, path: string): boolean => {
   const parsed = parseGlob(pattern);
@@ -29,6 +29,8 @@ describe('parseGlob', () => {
     ['a\\*b', 'a*b', true],
     ['a\\*b', 'axb', false],
     ['./src/*.ts', 'src/a.ts', true],
+    ['./a.ts', 'a.ts', true],
+    ['./a.ts', 'src/a.ts', false],
     ['docs/', 'docs', true],
     ['*', '.env', true],
     ['größe.*', 'größe.md', true],
@@ -56,5 +58,33 @@ describe('parseGlob', () => {
       }),
     );
     fc.assert(fc.property(fc.stringMatching(/^[a-z0-9_-]{1,20}$/), (name) => matches(name, `x/${name}`)));
+  });
+});
+
+describe('globOfPath', () => {
+  it.each([
+    'config.json',
+    'src/[a-z]*.ts',
+    '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}.md',
+    'a\\*b',
+    '**',
+    '**/x',
+    'a]b}',
+    'ends\\',
+  ])('[AP-4] %j matches itself and nothing else', (path) => {
+    expect(matches(globOfPath(path), path)).toBe(true);
+    for (const other of [`deep/${path}`, 'src/index.ts', 'aaaaaaa.md', 'ab', 'x', `${path}x`])
+      expect([other, matches(globOfPath(path), other)]).toEqual([other, false]);
+  });
+
+  it('[AP-4] holds for any two paths', () => {
+    const name = fc.string({ unit: fc.constantFrom(...'ab*?[]{},!-^\\.'), minLength: 1, maxLength: 6 });
+    const path = fc
+      .array(
+        name.filter((text) => text !== '.'),
+        { minLength: 1, maxLength: 3 },
+      )
+      .map((names) => names.join('/'));
+    fc.assert(fc.property(path, path, (a, b) => matches(globOfPath(a), b) === (a === b)));
   });
 });

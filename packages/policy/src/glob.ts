@@ -1,7 +1,8 @@
 /**
  * Globs on workspace-relative paths, matched in time bounded by pattern × text: no backtracking explosion, so a
  * hostile pattern cannot stall us. `*` and `?` stay within one component, `**` spans components, `[a-z]` and
- * `[!a-z]` are classes, `{a,b}` alternatives. A pattern without `/` is tried on the last component alone.
+ * `[!a-z]` are classes, `{a,b}` alternatives, `\` takes the next character literally. A pattern without `/` is tried
+ * on the last component alone; `./name` is that name in the root only.
  */
 export interface Glob {
   matches(path: string): boolean;
@@ -38,6 +39,14 @@ export function parseGlob(pattern: string): ParsedGlob {
       },
     },
   };
+}
+
+/** A name or a path as a part of a pattern that stands for itself, whatever characters it has. */
+export const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{}]/g, '\\$&');
+
+/** The pattern that matches this one path and nothing else. */
+export function globOfPath(path: string): string {
+  return path.includes('/') ? escapeGlob(path) : `./${escapeGlob(path)}`;
 }
 
 type Token =

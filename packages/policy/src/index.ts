@@ -1,8 +1,9 @@
 export type { CommandCheck, CommandOperand } from './command/command-check.ts';
 export { CommandValidator } from './command/command-validator.ts';
+export { readDamagedPolicy } from './damaged-policy.ts';
 export type { Disk, DiskEntry } from './disk.ts';
 export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
-export { type Glob, type ParsedGlob, parseGlob } from './glob.ts';
+export { escapeGlob, type Glob, globOfPath, type ParsedGlob, parseGlob } from './glob.ts';
 export {
   type CheckedPath,
   type PathCheck,

@@ -146,8 +146,8 @@ function isRecursive(words: readonly (string | undefined)[]): boolean {
 /** The part of a glob before its first special character, up to a slash: `docs/private/**` → `docs/private`. */
 function literalFolder(pattern: string): string {
   const special = pattern.search(/[*?[{\\]/);
-  if (special < 0) return pattern;
-  return pattern.slice(0, pattern.lastIndexOf('/', special)).replace(/^\.?\/+|\/+$/g, '');
+  const literal = special < 0 ? pattern : pattern.slice(0, Math.max(0, pattern.lastIndexOf('/', special)));
+  return literal.replace(/^\.?\/+|\/+$/g, '');
 }
 
 const isAbove = (folder: string, path: string): boolean =>

@@ -1,9 +1,15 @@
 import {
+  type ApproveInput,
   type Caller,
   type CallRequest,
+  type ClaimInput,
   Engine,
+  type ExecutionRow,
   type JsonObject,
+  type PreviewInput,
   type ProjectRow,
+  Refusal,
+  type ResultInput,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
@@ -79,6 +85,50 @@ export class EngineFixture {
     return this.engine.executor.executeTool(this.request(toolName, toolParams, more));
   }
 
+  /** Records a call and sets it going. */
+  async submit(
+    toolName: string,
+    toolParams: JsonObject,
+    more: Partial<CallRequest> = {},
+  ): Promise<ExecutionRow> {
+    return (await this.engine.executor.submit(this.request(toolName, toolParams, more))).execution;
+  }
+
+  /** The row of a call. */
+  async execution(toolId: string): Promise<ExecutionRow> {
+    return (await this.store.read((tx) => tx.get('tool_executions', toolId))) as ExecutionRow;
+  }
+
+  approve(approvalId: string | null, input: ApproveInput = {}) {
+    return this.engine.approvals.approveTool(this.person, String(approvalId), input);
+  }
+
+  /** What runner-1 sends of a request; `more` says what is different. */
+  preview(approvalId: string | null, more: Partial<PreviewInput> = {}): Promise<void> {
+    return this.engine.approvals.submitPreview(this.runnerCaller, String(approvalId), {
+      runner_id: 'runner-1',
+      revision: 1,
+      preview: { kind: 'diff', files: [] },
+      digest: digest('a'),
+      risk_level: 'MEDIUM',
+      reasons: [],
+      network: false,
+      ...more,
+    } as PreviewInput);
+  }
+
+  /** Runner-1 claims a call. */
+  claim(toolId: string, more: Partial<ClaimInput> = {}): Promise<ExecutionRow> {
+    const input = { digest: digest('a'), runner_id: 'runner-1', ...more };
+    return this.engine.dispatcher.claim(this.runnerCaller, toolId, input);
+  }
+
+  /** Runner-1 reports a call. */
+  report(toolId: string, more: Partial<ResultInput> = {}) {
+    const input = { status: 'completed' as const, runner_id: 'runner-1', ...more };
+    return this.engine.dispatcher.submitResult(this.runnerCaller, toolId, input);
+  }
+
   /** A stream that collects what it gets. With a runner's id it is that runner. */
   async listen(
     options: {
@@ -115,6 +165,16 @@ export class EngineFixture {
     });
   }
 }
+
+/** A digest that is told apart by its letter. */
+export const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
+
+/** The code of a refusal, or `ok`. */
+export const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'ok',
+    (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+  );
 
 /** What one client received. */
 export class Listener {

@@ -1,6 +1,6 @@
 export { realDisk } from '@countersign/tool-runner';
 export { AgentFixture, type AgentFixtureOptions, type AgentNode } from './agent-fixture.ts';
-export { EngineFixture, Listener, testProject } from './engine-fixture.ts';
+export { codeOf, digest, EngineFixture, Listener, testProject } from './engine-fixture.ts';
 export { LocalBus } from './local-bus.ts';
 export { ManualClock, settle } from './manual-clock.ts';
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
