@@ -126,9 +126,9 @@ export class ApprovalManager {
 
   /** The runner's preview and verdict, which can only be stricter (AP-7, VA-8). */
   async submitPreview(caller: Caller, approvalId: string, input: PreviewInput): Promise<void> {
-    const { policy } = await this.#policyOfApproval(caller, approvalId);
+    const { policy, workspace } = await this.#policyOfApproval(caller, approvalId);
     const changed = await commit(this.#deps, 'preview', (tx) =>
-      this.#requests.preview(tx, caller, approvalId, input, policy),
+      this.#requests.preview(tx, caller, approvalId, input, policy, workspace),
     );
     if ('execution' in changed) {
       this.#decided(changed.approval);

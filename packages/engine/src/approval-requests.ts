@@ -15,8 +15,9 @@ import { describeCall } from './description.ts';
 import { failure, transition } from './execution-record.ts';
 import type { OfferedScope } from './grant-book.ts';
 import { newId } from './ids.ts';
-import { Refusal } from './refusal.ts';
+import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import { runnerKey } from './runner-key.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
 /** How often a person is asked again because what they approved had changed (AP-8). */
@@ -93,21 +94,26 @@ export class ApprovalRequests {
     approvalId: string,
     input: PreviewInput,
     policy: ToolCallPolicy,
+    workspace: string,
   ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
     const now = this.#store.now();
     const { approval, execution, payload } = yield* approvalRows(tx, caller, approvalId);
     if (approval.status !== 'pending') throw alreadyDecided(approval);
+    // Whoever previews is given the call: it must be a runner of this person that serves this very workspace.
+    const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
+    if (!runner?.connected || runner.workspace !== workspace) throw notFound('runner');
     if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
     if ('refused' in input) {
       return yield* this.#fail(tx, { approval, execution }, input.refused.code, input.refused.message, now);
     }
     const risk = higherRisk(approval.risk_level, input.risk_level);
-    const seconds = approvalTimeoutSeconds[risk];
+    const rose = risk !== approval.risk_level;
+    const seconds = Math.max(approval.timeout_seconds, approvalTimeoutSeconds[risk]);
     const revised: Partial<ApprovalRow> = {
       preview: input.preview,
-      // A second preview of the same revision is a new thing to look at.
+      // A second preview that shows something else, or a higher risk, is a new thing to look at.
       revision:
-        approval.digest === null || approval.digest === input.digest
+        approval.digest === null || (approval.digest === input.digest && !rose)
           ? approval.revision
           : approval.revision + 1,
       digest: input.digest,

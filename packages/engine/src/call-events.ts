@@ -251,10 +251,12 @@ export function changedFilesOf(result: Json): { path: string; operation: Operati
 }
 
 /** The error of a call that did not complete, as everybody is told it. */
-export function errorOf(row: Pick<ExecutionRow, 'status' | 'error' | 'error_type'>): ToolErrorValue | null {
+export function errorOf(
+  row: Pick<ExecutionRow, 'status' | 'error' | 'error_type' | 'error_recoverable'>,
+): ToolErrorValue | null {
   if (row.status === 'completed' || !isEnded(row.status)) return null;
-  const code = row.error_type ?? 'EXECUTION_FAILED';
-  return { ...describeError(code), message: row.error ?? describeError(code).message };
+  const { code, message, recoverable } = describeError(row.error_type ?? 'EXECUTION_FAILED');
+  return { code, message: row.error ?? message, recoverable: row.error_recoverable ?? recoverable };
 }
 
 const isEnded = (status: ExecutionStatus): boolean =>

@@ -1,15 +1,17 @@
 import type { SecretMasker } from '@countersign/policy';
-import { type CountersignEvent, timing } from '@countersign/protocol';
+import { timing } from '@countersign/protocol';
 import { ApprovalManager } from './approval-manager.ts';
-import { approvalRequestEvent, signalEvent } from './call-events.ts';
 import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import { Outcomes } from './outcomes.ts';
 import { PolicyBook } from './policy-book.ts';
+import { Refusal } from './refusal.ts';
+import { runnerKey } from './runner-key.ts';
 import { type ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import type { Bus, Store } from './store.ts';
 import { StreamManager, type StreamOptions, type StreamSink } from './stream-manager.ts';
+import { snapshotFor } from './stream-snapshot.ts';
 import { ToolExecutor } from './tool-executor.ts';
 
 export interface EngineDeps extends FaultPoints {
@@ -50,7 +52,7 @@ export class Engine {
       clock,
       runners: this.runners,
       outcomes: this.outcomes,
-      hasPlainListener: (userId) => this.streams.hasPlainListener(userId),
+      hasPlainListener: (userId, projectId) => this.streams.hasPlainListener(userId, projectId),
       onError,
       reached,
     });
@@ -98,46 +100,22 @@ export class Engine {
     sink: StreamSink,
   ): Promise<() => void> {
     const { runner } = options;
-    if (!runner) return this.streams.open(options, sink, () => this.#pendingRequests(options));
+    const snapshot = await snapshotFor(this.#deps.store, this.policies, options);
+    if (!runner) return this.streams.open(options, sink, snapshot);
+    this.requireFree(runner);
     this.runners.connect(runner);
     await this.#rememberRunner(runner, 'connected');
-    const close = await this.streams.open(options, sink, async () => [
-      ...(await this.#pendingRequests(options)),
-      ...(await this.#unsettledSignals(runner)),
-    ]);
+    const close = await this.streams.open({ ...options, instance: runner.instance }, sink, snapshot);
     await this.dispatcher.runnerConnected(runner);
     return close;
   }
 
-  async #pendingRequests({ userId, projectId }: StreamOptions): Promise<CountersignEvent[]> {
-    const now = this.#deps.store.now();
-    const pending = await this.#deps.store.read(function* (tx) {
-      const found = [];
-      for (const row of yield* tx.pendingApprovals(userId)) {
-        const payload = yield* tx.get('payloads', row.tool_id);
-        found.push({ row, params: payload?.params ?? {} });
-      }
-      return found;
-    });
-    return pending
-      .filter(({ row }) => projectId === undefined || row.project_id === projectId)
-      .map(({ row, params }) => approvalRequestEvent(row, params, [], now));
-  }
-
-  async #unsettledSignals(runner: ConnectedRunner): Promise<CountersignEvent[]> {
-    const now = this.#deps.store.now();
-    return this.#deps.store.read(function* (tx) {
-      const events: CountersignEvent[] = [];
-      for (const execution of yield* tx.openExecutionsOf(runner.id)) {
-        // Another person's runner may have chosen the same id.
-        if (execution.user_id !== runner.userId) continue;
-        if (execution.status !== 'approved' && execution.status !== 'executing') continue;
-        const payload = yield* tx.get('payloads', execution.id);
-        const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
-        events.push(signalEvent(execution, payload?.params ?? {}, grant, now));
-      }
-      return events;
-    });
+  /**
+   * Two programs that were given one id would both execute: whoever is there keeps it. The same program may come again
+   * at any time, and its older stream ends (EX-6).
+   */
+  requireFree({ userId, id, instance }: ConnectedRunner): void {
+    if (this.streams.isTaken(userId, id, instance)) throw new Refusal('RUNNER_CONNECTED', { runner: id });
   }
 
   #runnerLost(runner: ConnectedRunner): void {
@@ -146,7 +124,7 @@ export class Engine {
 
   async #takeCallsFrom(runner: ConnectedRunner): Promise<void> {
     const { store } = this.#deps;
-    const row = await store.read((tx) => tx.get('runners', runner.id));
+    const row = await store.read((tx) => tx.get('runners', runnerKey(runner.userId, runner.id)));
     // It may have moved to another node, which hears it.
     const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - (row?.last_seen_at ?? 0));
     if (leaseMs > 0) return this.runners.expect(runner, leaseMs);
@@ -164,9 +142,10 @@ export class Engine {
         connected: state === 'connected',
         last_seen_at: now,
       };
-      const known = yield* tx.get('runners', runner.id);
-      if (!known) yield* tx.insert('runners', { id: runner.id, user_id: runner.userId, ...row });
-      else if (known.user_id === runner.userId) yield* tx.update('runners', runner.id, row);
+      const key = runnerKey(runner.userId, runner.id);
+      const isKnown = yield* tx.update('runners', key, row);
+      if (!isKnown)
+        yield* tx.insert('runners', { id: key, runner_id: runner.id, user_id: runner.userId, ...row });
       const { id: runner_id, workspace, capabilities } = runner;
       const projects = (yield* tx.projectsOf(runner.userId)).filter(
         (project) => project.workspace === workspace,

@@ -26,9 +26,10 @@ export { auditGenesis, auditHash } from './audit-chain.ts';
 export { approvalView, errorOf, predicateOf } from './call-events.ts';
 export type { CallContext, CallRequest } from './call-request.ts';
 export type { Caller } from './caller.ts';
+export type { ClaimInput } from './claims.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { canonicalJson, digestOf } from './digests.ts';
-export { type ClaimInput, Dispatcher } from './dispatcher.ts';
+export { Dispatcher } from './dispatcher.ts';
 export { Engine, type EngineDeps } from './engine.ts';
 export {
   commitMoments,
@@ -59,6 +60,7 @@ export type {
   Tables,
   TokenRow,
 } from './rows.ts';
+export { runnerKey } from './runner-key.ts';
 export type { ConnectedRunner } from './runner-registry.ts';
 export type { ResultInput } from './settlements.ts';
 export { orderOfStep } from './step-order.ts';

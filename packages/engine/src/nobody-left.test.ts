@@ -1,6 +1,7 @@
 import { EngineFixture, settle } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ExecutionRow } from './rows.ts';
+import { runnerKey } from './runner-key.ts';
 import type { ResultInput } from './settlements.ts';
 
 let fixture: EngineFixture;
@@ -59,7 +60,7 @@ describe('after a restart of the server', () => {
     await fixture.clock.advance(25_000);
     const now = fixture.store.now();
     await fixture.store.write(function* (tx) {
-      yield* tx.update('runners', 'runner-1', { last_seen_at: now });
+      yield* tx.update('runners', runnerKey('ada', 'runner-1'), { last_seen_at: now });
     });
     await fixture.clock.advance(10_000);
     expect((await execution(toolId)).status).toBe('executing');

@@ -102,14 +102,20 @@ export interface ExecutionRow {
   readonly grant_id: string | null;
   readonly digest: string | null;
   readonly runner_id: string | null;
+  /** Which program of that runner made the claim, where it said so: no other may repeat it (EX-6). */
+  readonly claimed_by: string | null;
   readonly attempt: number;
   readonly cancel_requested: boolean;
   readonly error: string | null;
   readonly error_type: ErrorCode | null;
+  /** What the runner said of its failure; null: as the code is (EX-5). */
+  readonly error_recoverable: boolean | null;
   readonly execution_time_ms: number | null;
   /** Digest of the accepted result: the same one twice is fine, a different one is a conflict (EX-7). */
   readonly result_digest: string | null;
   readonly undoable: boolean;
+  /** The latest undo that was asked for (RN-3). */
+  readonly undo_id: string | null;
   readonly created_at: number;
   readonly approved_at: number | null;
   readonly completed_at: number | null;
@@ -125,7 +131,7 @@ export interface PayloadRow {
   /** What ran or would run: differs from the requested ones after an edit (AP-6). */
   readonly params: JsonObject;
   readonly result: Json;
-  /** What came after the call had ended (EX-7); null when nothing did. */
+  /** What came after the call had ended (EX-7), as the protocol's `LateResult`; null when nothing did. */
   readonly late_result: Json;
   readonly created_at: number;
 }
@@ -183,7 +189,9 @@ export interface GrantRow {
 }
 
 export interface RunnerRow {
+  /** `runnerKey`: people choose the ids of their runners, each for themselves. */
   readonly id: string;
+  readonly runner_id: string;
   readonly user_id: string;
   readonly workspace: string;
   readonly capabilities: readonly string[];

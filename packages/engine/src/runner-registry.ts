@@ -8,6 +8,8 @@ export interface ConnectedRunner {
   readonly userId: string;
   readonly workspace: string;
   readonly capabilities: readonly string[];
+  /** Which program it is, where it says so: tells two that were given one id apart. */
+  readonly instance?: string | undefined;
 }
 
 /**
@@ -55,10 +57,10 @@ export class RunnerRegistry {
     return this.#runners.get(keyOf(userId, runnerId));
   }
 
-  /** The runner of a workspace; the preferred one when it is there. */
+  /** The runner of a workspace; the preferred one when it is there and serves it. */
   pick(userId: string, workspace: string, preferred: string | null): ConnectedRunner | undefined {
     const wanted = preferred === null ? undefined : this.find(userId, preferred);
-    if (wanted) return wanted;
+    if (wanted?.workspace === workspace) return wanted;
     for (const runner of this.#runners.values()) {
       if (runner.userId === userId && runner.workspace === workspace) return runner;
     }

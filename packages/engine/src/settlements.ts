@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, isFinal } from '@countersign/protocol';
+import { describeError, type ErrorCode, errorCodes, isFinal } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { ackEvent, changedFilesOf, fileChangedEvents, resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
@@ -15,7 +15,7 @@ export interface ResultInput {
   readonly result?: Json | undefined;
   readonly error?:
     | string
-    | { readonly code: string; readonly message: string; readonly recoverable: boolean }
+    | { readonly code: string; readonly message: string; readonly recoverable?: boolean | undefined }
     | undefined;
   readonly execution_time_ms?: number | undefined;
   readonly attempt?: number | undefined;
@@ -30,7 +30,6 @@ export interface Settled {
   /** The call ended with this result: who waits is answered. */
   readonly news?: boolean;
   readonly asked?: ApprovalRow;
-  readonly withdrawn?: ApprovalRow;
   readonly retryAfterMs?: number;
 }
 
@@ -63,54 +62,70 @@ export class Settlements {
     // Its acknowledgement was lost on the way: what followed from this failure has begun already.
     if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
       return { execution, payload, message: 'Tool result was known already' };
-    if (isStale(input)) return yield* this.#staleResult(tx, execution, payload, input);
-
-    const started = this.#started(execution, input);
-    const error = errorFrom(input);
-    const retryAfterMs = error && this.#retryDelay(started, error.code);
-    if (retryAfterMs !== undefined) {
-      const retried = yield* transition(tx, started, 'approved', { attempt: started.attempt + 1 });
-      tx.announce(caller.userId, {
-        events: [{ projectId: execution.project_id, event: ackEvent(toolId, 'received', now) }],
-        audit: [
-          {
-            action: 'call.retried',
-            subject: toolId,
-            data: { code: error?.code ?? null, attempt: retried.attempt },
-          },
-        ],
-      });
-      return {
-        execution: retried,
+    requireItsRunner(execution, input);
+    const started = startedBy(execution, input);
+    // Nothing started, and nobody wants it any more: whether it is stale is beside the point (EX-8).
+    if (isStale(input) && execution.cancel_requested)
+      return yield* this.#end(
+        tx,
+        started,
         payload,
-        message: 'Tool result processed; it is tried again',
-        retryAfterMs,
-      };
-    }
+        { ...input, status: 'cancelled', error: undefined },
+        resultDigest,
+      );
+    if (isStale(input)) return yield* this.#staleResult(tx, execution, payload, input);
+    const retryAfterMs = retryDelay(execution, input);
+    if (retryAfterMs !== undefined) return yield* this.#retry(tx, started, payload, input, retryAfterMs);
+    return yield* this.#end(tx, started, payload, input, resultDigest);
+  }
 
-    const withdrawn =
-      execution.status === 'awaiting_approval'
-        ? yield* this.#approvals().withdrawApproval(tx, execution, now)
-        : undefined;
+  *#retry(
+    tx: Transaction,
+    started: ExecutionRow,
+    payload: PayloadRow,
+    input: ResultInput,
+    retryAfterMs: number,
+  ): Unit<Settled> {
+    const now = this.#store.now();
+    const { id, project_id } = started;
+    const execution = yield* transition(tx, started, 'approved', { attempt: started.attempt + 1 });
+    const data = { code: errorFrom(input)?.code ?? null, attempt: execution.attempt };
+    tx.announce(started.user_id, {
+      events: [{ projectId: project_id, event: ackEvent(id, 'received', now) }],
+      audit: [{ action: 'call.retried', subject: id, data }],
+    });
+    return { execution, payload, message: 'Tool result processed; it is tried again', retryAfterMs };
+  }
+
+  *#end(
+    tx: Transaction,
+    started: ExecutionRow,
+    payload: PayloadRow,
+    input: ResultInput,
+    resultDigest: string,
+  ): Unit<Settled> {
+    const now = this.#store.now();
+    const error = errorFrom(input);
     const result = input.result ?? null;
     const ended = yield* transition(tx, started, input.status, {
       ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
+      ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
       execution_time_ms: input.execution_time_ms ?? null,
       result_digest: resultDigest,
       undoable: changedFilesOf(result).length > 0,
     });
-    if (result !== null) yield* tx.update('payloads', toolId, { result });
+    if (result !== null) yield* tx.update('payloads', ended.id, { result });
     const events = [
       resultEvent(ended, result, now),
       ...fileChangedEvents(ended, result, now),
-      ackEvent(toolId, 'received', now),
+      ackEvent(ended.id, 'received', now),
     ];
-    tx.announce(caller.userId, {
+    tx.announce(ended.user_id, {
       events: events.map((event) => ({ projectId: ended.project_id, event })),
       audit: [
         {
           action: `call.${input.status}`,
-          subject: toolId,
+          subject: ended.id,
           data: { result: resultDigest, code: ended.error_type },
         },
       ],
@@ -120,11 +135,10 @@ export class Settlements {
       payload: { ...payload, result },
       message: 'Tool result processed',
       news: true,
-      ...(withdrawn && { withdrawn }),
     };
   }
 
-  /** A result that came after the call had ended. */
+  /** A result that came after the call had ended: the status stays, what it changed is known and can be undone. */
   *#settleLate(
     tx: Transaction,
     execution: ExecutionRow,
@@ -136,16 +150,21 @@ export class Settlements {
     if (execution.result_digest === resultDigest)
       return { execution, payload, message: 'Tool result was known already' };
     if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
-    yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest });
+    if (!mayHaveRun(execution)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
+    requireItsRunner(execution, input);
+    const result = input.result ?? null;
+    yield* tx.update('tool_executions', execution.id, {
+      result_digest: resultDigest,
+      undoable: changedFilesOf(result).length > 0,
+    });
     yield* tx.update('payloads', execution.id, { late_result: lateResultOf(input) });
+    const events = [
+      resultEvent(execution, result, now, { late: true }),
+      ...fileChangedEvents(execution, result, now),
+      ackEvent(execution.id, 'received', now),
+    ];
     tx.announce(execution.user_id, {
-      events: [
-        {
-          projectId: execution.project_id,
-          event: resultEvent(execution, input.result ?? null, now, { late: true }),
-        },
-        { projectId: execution.project_id, event: ackEvent(execution.id, 'received', now) },
-      ],
+      events: events.map((event) => ({ projectId: execution.project_id, event })),
       audit: [{ action: 'call.late_result', subject: execution.id, data: { result: resultDigest } }],
     });
     return { execution, payload, message: 'Tool result stored; the call had ended before' };
@@ -168,36 +187,56 @@ export class Settlements {
       ...(asked ? { asked } : { news: true }),
     };
   }
-
-  /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). */
-  #started(execution: ExecutionRow, input: ResultInput): ExecutionRow {
-    if (execution.status !== 'approved') return execution;
-    const nothingRan = input.status !== 'completed';
-    if (execution.risk_level !== 'LOW' && !nothingRan) {
-      throw new Refusal('ILLEGAL_TRANSITION', { from: 'approved', to: input.status, tool_id: execution.id });
-    }
-    if (
-      execution.runner_id !== null &&
-      input.runner_id !== undefined &&
-      input.runner_id !== execution.runner_id
-    ) {
-      throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
-    }
-    // Both steps are in this one transaction; only the last is written.
-    return { ...execution, status: 'executing' };
-  }
-
-  #retryDelay(execution: ExecutionRow, code: ErrorCode): number | undefined {
-    if (execution.risk_level !== 'LOW' || execution.status !== 'executing' || execution.cancel_requested)
-      return undefined;
-    return errorCodes[code].remedy === 'repeat' ? RETRY_AFTER_MS[execution.attempt - 1] : undefined;
-  }
 }
 
-/** What came late, with what it was: a failure without a result is news too. */
+/** Whose call it is settles it. The seeds' clients do not say who they are. */
+function requireItsRunner({ runner_id }: ExecutionRow, input: ResultInput): void {
+  if (runner_id !== null && input.runner_id !== undefined && input.runner_id !== runner_id)
+    throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
+}
+
+/** A harmless call needs no claim: its result is the first we hear of its start (PF-1). */
+function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {
+  if (execution.status === 'executing') return execution;
+  const { id, status, risk_level } = execution;
+  const nothingRan = input.status !== 'completed';
+  if (status !== 'approved' || (risk_level !== 'LOW' && !nothingRan))
+    throw new Refusal('ILLEGAL_TRANSITION', { from: status, to: input.status, tool_id: id });
+  // Both steps are in this one transaction; only the last is written.
+  return { ...execution, status: 'executing' };
+}
+
+/** When to try again what may pass by itself, where repeating is harmless: read-only, or nothing started (EX-5). */
+function retryDelay(
+  { risk_level, status, attempt, cancel_requested }: ExecutionRow,
+  input: ResultInput,
+): number | undefined {
+  const isHarmless = risk_level === 'LOW' || status === 'approved';
+  if (input.status !== 'failed' || !isHarmless || cancel_requested || !mayPass(input)) return undefined;
+  return RETRY_AFTER_MS[attempt - 1];
+}
+
+/** Of our own codes it is known; of others the runner says so. What it calls hopeless is not repeated. */
+function mayPass({ error }: ResultInput): boolean {
+  if (typeof error !== 'object') return false;
+  return isOurs(error.code)
+    ? errorCodes[error.code].remedy === 'repeat' && error.recoverable !== false
+    : error.recoverable === true;
+}
+
+/** Whether a report of a call that ended without one can be true: it was given to somebody, who may have begun. */
+function mayHaveRun({ attempt, status, risk_level, error_type }: ExecutionRow): boolean {
+  if (attempt === 0 || status === 'rejected' || status === 'timeout') return false;
+  return risk_level === 'LOW' || error_type === 'RUNNER_LOST';
+}
+
 function lateResultOf(input: ResultInput): Json {
-  if (input.status === 'completed') return input.result ?? null;
-  return { status: input.status, error: (input.error ?? null) as Json, result: input.result ?? null };
+  const error = errorFrom(input);
+  return {
+    status: input.status,
+    result: input.result ?? null,
+    error: error ? { ...describeError(error.code), ...error } : null,
+  };
 }
 
 /** Reported, and the call is tried or asked about again since. */
@@ -209,19 +248,24 @@ const isOfEarlierAttempt = ({ status, attempt }: ExecutionRow, input: ResultInpu
 const isStale = (input: ResultInput): boolean =>
   input.status === 'failed' && typeof input.error === 'object' && input.error.code === 'APPROVAL_STALE';
 
+const isOurs = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code);
+
 /** A runner's error with one of our codes; another code is kept as EXECUTION_FAILED, its words stay. */
-function errorFrom(input: ResultInput): { code: ErrorCode; message: string } | undefined {
+function errorFrom(
+  input: ResultInput,
+): { code: ErrorCode; message: string; recoverable?: boolean } | undefined {
   if (input.status === 'completed') return undefined;
   const { error } = input;
   if (error === undefined)
     return { code: 'EXECUTION_CANCELLED', message: new Refusal('EXECUTION_CANCELLED').message };
-  if (typeof error === 'string')
-    return {
-      code: input.status === 'cancelled' ? 'EXECUTION_CANCELLED' : 'EXECUTION_FAILED',
-      message: error,
-    };
+  if (typeof error === 'string') {
+    const code = input.status === 'cancelled' ? 'EXECUTION_CANCELLED' : 'EXECUTION_FAILED';
+    return { code, message: error };
+  }
+  const { code, message, recoverable } = error;
   return {
-    code: Object.hasOwn(errorCodes, error.code) ? (error.code as ErrorCode) : 'EXECUTION_FAILED',
-    message: error.message,
+    code: isOurs(code) ? code : 'EXECUTION_FAILED',
+    message,
+    ...(recoverable !== undefined && { recoverable }),
   };
 }

@@ -49,13 +49,15 @@ export interface Reading {
   activeRunOf(sessionId: string): Unit<RunRow | undefined>;
   executionOfCall(runId: string, step: number, index: number): Unit<ExecutionRow | undefined>;
   /** Calls that are not final and that this runner has or should have. */
-  openExecutionsOf(runnerId: string): Unit<readonly ExecutionRow[]>;
-  /** Approved calls of a person that no runner has been given yet. */
+  openExecutionsOf(userId: string, runnerId: string): Unit<readonly ExecutionRow[]>;
+  /** Calls of a person that no runner has: approved ones, and harmless ones that a plain listener was told of. */
   unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]>;
   /** All calls in one of these states, for rebuilding waiters after a restart. */
   executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]>;
   pendingApprovals(userId: string): Unit<readonly ApprovalRow[]>;
   countPendingApprovals(sessionId: string): Unit<number>;
+  /** How many calls of one program wait for an approval, in whatever session (AG-3). */
+  countAwaiting(userId: string, requestedBy: string): Unit<number>;
   /** Pending approvals of everybody, soonest deadline first: what the expiry timer looks at. */
   soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]>;
   /** Grants of a person for a project that are neither revoked nor expired at `now`. */
@@ -63,8 +65,11 @@ export interface Reading {
   grantsOf(userId: string): Unit<readonly GrantRow[]>;
   runnersOf(userId: string): Unit<readonly RunnerRow[]>;
   tokensOf(userId: string): Unit<readonly TokenRow[]>;
-  /** How often the call with this `params_digest` was rejected in a session (AG-3). */
-  countRejections(sessionId: string, paramsDigest: string): Unit<number>;
+  /** How often a call was rejected in this session, or when this program made it elsewhere (AG-3). */
+  countRejections(
+    userId: string,
+    call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string },
+  ): Unit<number>;
   history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
   /** Per tool: counts and times (OB-1). */
   metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]>;

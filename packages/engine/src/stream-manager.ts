@@ -1,6 +1,6 @@
 import type { CountersignEvent } from '@countersign/protocol';
 import type { StoredEvent } from './rows.ts';
-import type { Bus, Hint, Store } from './store.ts';
+import type { Bus, Hint, Reading, Store, Unit } from './store.ts';
 
 /** Where a stream's events go: an SSE response, or an array in a test. */
 export interface StreamSink {
@@ -15,9 +15,19 @@ export interface StreamOptions {
   readonly projectId: string | undefined;
   /** A client that executes (EV-3). */
   readonly runnerId: string | undefined;
+  /** Which program of that runner it is, where it says so. */
+  readonly instance?: string | undefined;
+  /** Whether this client's token may execute: only such a plain listener is told to, while no runner is there. */
+  readonly mayExecute: boolean;
   /** Where a client that was here before left off. */
   readonly lastEventId: number | undefined;
 }
+
+/** What a client is told before its first event, of the same moment that its events go on from. */
+export type Snapshot = (
+  tx: Reading,
+  client: { readonly resumes: boolean },
+) => Unit<readonly CountersignEvent[]>;
 
 /** Events kept in memory for one slow replay before it reads from the store again. */
 const PAGE = 500;
@@ -40,32 +50,39 @@ export class StreamManager {
   }
 
   /**
-   * Opens a stream. `snapshot` gives what is pending for a client that comes without an id (EV-2). The answer
-   * closes it; closing twice is harmless.
+   * Opens a stream. `snapshot` gives what is pending for a client that comes without an id (EV-2). An older stream of
+   * the same runner ends: each call is told to one. The answer closes it; closing twice is harmless.
    */
-  async open(
-    options: StreamOptions,
-    sink: StreamSink,
-    snapshot: () => Promise<readonly CountersignEvent[]>,
-  ): Promise<() => void> {
-    const { oldest, newest } = await this.#store.read((tx) => tx.eventBounds(options.userId));
-    const { lastEventId } = options;
-    const isKnown = lastEventId !== undefined && lastEventId <= newest && lastEventId >= oldest - 1;
-    const stream = new OpenStream(options, sink, isKnown ? lastEventId : newest, newest);
-    // Registered before the snapshot is read: what is committed meanwhile is newer and follows it.
+  async open(options: StreamOptions, sink: StreamSink, snapshot: Snapshot): Promise<() => void> {
+    const { userId, lastEventId } = options;
+    // One reading: what is committed after it has a newer id and follows, so that nothing comes twice.
+    const { newest, resumes, pending } = await this.#store.read(function* (tx) {
+      const { oldest, newest } = yield* tx.eventBounds(userId);
+      const resumes = lastEventId !== undefined && lastEventId <= newest && lastEventId >= oldest - 1;
+      return { newest, resumes, pending: yield* snapshot(tx, { resumes }) };
+    });
+    const stream = new OpenStream(options, sink, resumes ? (lastEventId ?? newest) : newest, newest);
     this.#add(stream);
-    if (!isKnown && lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
-    // A runner gets its unsettled calls from the state, not from old events (EX-7).
-    if (!isKnown || options.runnerId !== undefined) for (const event of await snapshot()) stream.pass(event);
+    if (!resumes && lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
+    for (const event of pending) stream.pass(event);
     stream.ready = true;
     await this.#catchUp(stream);
     return () => this.#remove(stream);
   }
 
-  /** Whether somebody listens who is no runner (EV-3). */
-  hasPlainListener(userId: string): boolean {
-    for (const stream of this.#byUser.get(userId) ?? [])
-      if (stream.options.runnerId === undefined) return true;
+  /** Whether somebody listens who is no runner, and who may execute a call of this project (EV-3). */
+  hasPlainListener(userId: string, projectId: string): boolean {
+    for (const { options } of this.#byUser.get(userId) ?? []) {
+      const hears = options.projectId === undefined || options.projectId === projectId;
+      if (options.runnerId === undefined && options.mayExecute && hears) return true;
+    }
+    return false;
+  }
+
+  /** Whether another program has a stream open as this runner. */
+  isTaken(userId: string, runnerId: string, instance: string | undefined): boolean {
+    for (const { options } of this.#byUser.get(userId) ?? [])
+      if (options.runnerId === runnerId && options.instance !== instance) return true;
     return false;
   }
 
@@ -112,10 +129,8 @@ export class StreamManager {
       do {
         stream.askedAgain = false;
         for (;;) {
-          const events = await this.#store.read((tx) =>
-            tx.events(stream.options.userId, stream.sentUpTo, PAGE),
-          );
-          if (events.length === 0 || !this.#check(stream, stream.sendAll(events))) break;
+          const { events, settled } = await this.#store.read((tx) => unsent(tx, stream));
+          if (events.length === 0 || !this.#check(stream, stream.sendAll(events, settled))) break;
         }
       } while (stream.askedAgain);
     } finally {
@@ -129,9 +144,12 @@ export class StreamManager {
   }
 
   #add(stream: OpenStream): void {
-    const streams = this.#byUser.get(stream.options.userId) ?? new Set();
+    const { userId, runnerId } = stream.options;
+    for (const older of this.#byUser.get(userId) ?? [])
+      if (runnerId !== undefined && older.options.runnerId === runnerId) this.#remove(older);
+    const streams = this.#byUser.get(userId) ?? new Set();
     streams.add(stream);
-    this.#byUser.set(stream.options.userId, streams);
+    this.#byUser.set(userId, streams);
   }
 
   #remove(stream: OpenStream): void {
@@ -142,10 +160,27 @@ export class StreamManager {
   }
 }
 
+/** The next page of a stream, and which of its signals are over: a plain client must not execute those (EV-3). */
+function* unsent(
+  tx: Reading,
+  stream: OpenStream,
+): Unit<{ events: readonly StoredEvent[]; settled: ReadonlySet<number> }> {
+  const events = yield* tx.events(stream.options.userId, stream.sentUpTo, PAGE);
+  const settled = new Set<number>();
+  for (const { id, event } of events) {
+    if (event.event !== 'tool.execution_signal' || !stream.isOld(id)) continue;
+    const { tool_id, attempt } = event.data;
+    const row = yield* tx.get('tool_executions', tool_id);
+    const isOpen = row?.status === 'executing' && row.runner_id === null && row.attempt === attempt;
+    if (!isOpen) settled.add(id);
+  }
+  return { events, settled };
+}
+
 class OpenStream {
   readonly options: StreamOptions;
   readonly #sink: StreamSink;
-  /** What was stored when the stream was opened: signals up to here are part of the snapshot. */
+  /** What was stored when the stream was opened: a runner's signals up to here are part of the snapshot. */
   readonly #openedAt: number;
   sentUpTo: number;
   ready = false;
@@ -160,12 +195,20 @@ class OpenStream {
     this.#openedAt = openedAt;
   }
 
-  sendAll(events: readonly StoredEvent[]): boolean {
+  /** Whether an event was stored before this stream was opened. */
+  isOld(id: number): boolean {
+    return id <= this.#openedAt;
+  }
+
+  /** `settled` are old signals that no longer count. */
+  sendAll(events: readonly StoredEvent[], settled?: ReadonlySet<number>): boolean {
     for (const { id, project_id, event } of events) {
       if (id <= this.sentUpTo) continue;
       this.sentUpTo = id;
       if (!this.concerns(project_id, event)) continue;
-      if (id <= this.#openedAt && event.event === 'tool.execution_signal') continue;
+      if (settled?.has(id)) continue;
+      if (this.options.runnerId !== undefined && this.isOld(id) && event.event === 'tool.execution_signal')
+        continue;
       if (this.#ended || !this.#sink.send(event, id)) return false;
     }
     return true;
@@ -180,13 +223,13 @@ class OpenStream {
     this.pass({ event: 'stream.reset', data: { reason, timestamp: new Date().toISOString() } });
   }
 
-  /** Signals go to the chosen runner only; to everybody else only while no runner was there (EV-3). */
+  /** Signals go to the chosen runner only; to others who may execute only while no runner was there (EV-3). */
   concerns(projectId: string | null, event: CountersignEvent): boolean {
-    const { projectId: wanted, runnerId } = this.options;
+    const { projectId: wanted, runnerId, mayExecute } = this.options;
     if (wanted !== undefined && projectId !== null && projectId !== wanted) return false;
     if (event.event !== 'tool.execution_signal' && event.event !== 'tool.undo') return true;
     const chosen = event.data.runner_id;
-    return chosen === null ? runnerId === undefined : chosen === runnerId;
+    return chosen === null ? runnerId === undefined && mayExecute : chosen === runnerId;
   }
 
   end(): void {

@@ -66,6 +66,7 @@ const pinned = {
   EXECUTION_FAILED: [500, 'none', false],
   CONCURRENCY_LIMIT: [429, 'repeat', true],
   NO_RUNNER: [503, 'person', false],
+  RUNNER_CONNECTED: [409, 'person', false],
   RUNNER_LOST: [500, 'none', false],
   JOURNAL_UNAVAILABLE: [503, 'person', false],
   NOT_UNDOABLE: [409, 'none', false],

@@ -234,7 +234,7 @@ export const errorCodes = {
   TOO_MANY_PENDING: define(
     429,
     'repeat',
-    'There are {limit} approvals pending in this session. Wait for a decision first.',
+    'There are {limit} approvals pending in this session or from this program. Wait for a decision first.',
   ),
   REJECTED_BEFORE: define(
     403,
@@ -266,6 +266,11 @@ export const errorCodes = {
     503,
     'person',
     'No runner is connected for {workspace}. Open it in an editor, or run: countersign connect {workspace}',
+  ),
+  RUNNER_CONNECTED: define(
+    409,
+    'person',
+    'Another program is connected as the runner {runner}. Stop it, or give this one an id of its own.',
   ),
   RUNNER_LOST: define(
     500,

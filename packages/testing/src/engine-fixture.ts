@@ -137,17 +137,22 @@ export class EngineFixture {
       lastEventId?: number;
       projectId?: string;
       workspace?: string;
+      instance?: string;
+      mayExecute?: boolean;
     } = {},
   ): Promise<Listener> {
     const listener = new Listener();
-    const { runnerId, userId = 'ada', workspace = '/workspace' } = options;
+    const { runnerId, userId = 'ada', workspace = '/workspace', instance, mayExecute = true } = options;
     listener.close = await this.engine.openStream(
       {
         userId,
         projectId: options.projectId,
         runnerId,
         lastEventId: options.lastEventId,
-        ...(runnerId !== undefined && { runner: { id: runnerId, userId, workspace, capabilities: [] } }),
+        mayExecute,
+        ...(runnerId !== undefined && {
+          runner: { id: runnerId, userId, workspace, capabilities: [], instance },
+        }),
       },
       listener,
     );

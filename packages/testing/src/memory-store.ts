@@ -225,10 +225,10 @@ class MemoryTransaction implements Transaction {
     )[0];
   }
 
-  *openExecutionsOf(runnerId: string): Unit<readonly ExecutionRow[]> {
+  *openExecutionsOf(userId: string, runnerId: string): Unit<readonly ExecutionRow[]> {
     return this.#select(
       'tool_executions',
-      (row) => row.runner_id === runnerId && !isFinal(row.status),
+      (row) => row.user_id === userId && row.runner_id === runnerId && !isFinal(row.status),
       byAge,
     );
   }
@@ -236,7 +236,10 @@ class MemoryTransaction implements Transaction {
   *unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]> {
     return this.#select(
       'tool_executions',
-      (row) => row.user_id === userId && row.runner_id === null && row.status === 'approved',
+      (row) =>
+        row.user_id === userId &&
+        row.runner_id === null &&
+        (row.status === 'approved' || (row.status === 'executing' && row.risk_level === 'LOW')),
       byAge,
     );
   }
@@ -252,6 +255,15 @@ class MemoryTransaction implements Transaction {
   *countPendingApprovals(sessionId: string): Unit<number> {
     return this.#select('approvals', (row) => row.session_id === sessionId && row.status === 'pending', byAge)
       .length;
+  }
+
+  *countAwaiting(userId: string, requestedBy: string): Unit<number> {
+    return this.#select(
+      'tool_executions',
+      (row) =>
+        row.user_id === userId && row.requested_by === requestedBy && row.status === 'awaiting_approval',
+      byAge,
+    ).length;
   }
 
   *soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]> {
@@ -292,11 +304,17 @@ class MemoryTransaction implements Transaction {
     return this.#select('tokens', (row) => row.user_id === userId, byAge);
   }
 
-  *countRejections(sessionId: string, paramsDigest: string): Unit<number> {
+  *countRejections(
+    userId: string,
+    call: { paramsDigest: string; sessionId: string; requestedBy: string },
+  ): Unit<number> {
     return this.#select(
       'tool_executions',
       (row) =>
-        row.session_id === sessionId && row.params_digest === paramsDigest && row.status === 'rejected',
+        row.user_id === userId &&
+        row.params_digest === call.paramsDigest &&
+        row.status === 'rejected' &&
+        (row.session_id === call.sessionId || row.requested_by === call.requestedBy),
       byAge,
     ).length;
   }

@@ -45,6 +45,7 @@ export class ScriptedRunner {
       projectId: undefined,
       runnerId: id,
       lastEventId: undefined,
+      mayExecute: true,
       runner,
     };
     const disconnect = await engine.openStream(options, {

@@ -400,13 +400,20 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           executionRow({ id: 'd', status: 'approved', runner_id: null }),
           executionRow({ id: 'e', status: 'awaiting_approval', runner_id: null }),
           executionRow({ id: 'f', status: 'approved', runner_id: null, user_id: 'grace' }),
+          executionRow({ id: 'g', status: 'approved', runner_id: 'r', user_id: 'grace' }),
+          executionRow({ id: 'h', status: 'executing', runner_id: null, error_recoverable: true }),
+          executionRow({ id: 'i', status: 'executing', runner_id: null, risk_level: 'HIGH' }),
         );
         expect((await read((tx) => tx.executionOfCall('run', 1, 1)))?.id).toBe('b');
         expect((await store.write((tx) => tx.executionOfCall('run', 1, 0)))?.id).toBe('a');
         expect(await read((tx) => tx.executionOfCall('run', 2, 0))).toBeUndefined();
-        expect(await ids((tx) => tx.openExecutionsOf('r'))).toEqual(['c', 'b']);
-        expect(await ids((tx) => tx.unassignedExecutions('ada'))).toEqual(['d']);
-        expect(await ids((tx) => tx.executionsIn(['approved', 'executing']))).toEqual(['c', 'b', 'd', 'f']);
+        expect(await ids((tx) => tx.openExecutionsOf('ada', 'r'))).toEqual(['c', 'b']);
+        expect(await ids((tx) => tx.unassignedExecutions('ada'))).toEqual(['d', 'h']);
+        expect(await ids((tx) => tx.executionsIn(['approved', 'executing']))).toEqual([
+          ...['c', 'b', 'd', 'f', 'g', 'h', 'i'],
+        ]);
+        expect(await read((tx) => tx.countAwaiting('ada', 'token'))).toBe(1);
+        expect(await read((tx) => tx.countAwaiting('ada', 'another token'))).toBe(0);
         expect(await ids((tx) => tx.executionsIn(['completed']))).toEqual(['a']);
         expect(await ids((tx) => tx.executionsIn([]))).toEqual([]);
       });
@@ -455,7 +462,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await ids((tx) => tx.tokensOf('ada'))).toEqual(['b', 'a']);
       });
 
-      it('[AG-3] counts how often a call was rejected in a session', async () => {
+      it('[AG-3] counts how often a call was rejected in a session or of one program', async () => {
         await insert(
           'tool_executions',
           executionRow({ id: 'a', status: 'rejected', params_digest: 'x' }),
@@ -463,8 +470,15 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           executionRow({ id: 'c', status: 'rejected', params_digest: 'y' }),
           executionRow({ id: 'd', status: 'completed', params_digest: 'x' }),
           executionRow({ id: 'e', status: 'rejected', params_digest: 'x', session_id: 'other' }),
+          executionRow({ id: 'f', status: 'rejected', params_digest: 'x', requested_by: 'other' }),
+          executionRow({ id: 'g', status: 'rejected', params_digest: 'x', user_id: 'grace' }),
         );
-        expect(await read((tx) => tx.countRejections('session', 'x'))).toBe(2);
+        const count = (sessionId: string, requestedBy: string) =>
+          read((tx) => tx.countRejections('ada', { paramsDigest: 'x', sessionId, requestedBy }));
+        expect(await count('session', 'nobody')).toBe(3);
+        expect(await count('other', 'other')).toBe(2);
+        expect(await count('new', 'token')).toBe(3);
+        expect(await count('new', 'nobody')).toBe(0);
       });
 
       it('[OB-1] counts calls and times for each tool', async () => {

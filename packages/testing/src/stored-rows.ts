@@ -93,13 +93,16 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   grant_id: null,
   digest: null,
   runner_id: null,
+  claimed_by: null,
   attempt: 1,
   cancel_requested: false,
   error: null,
   error_type: null,
+  error_recoverable: null,
   execution_time_ms: null,
   result_digest: null,
   undoable: false,
+  undo_id: null,
   undone_at: null,
   created_at: createdAt,
   approved_at: null,
@@ -168,7 +171,8 @@ export const grantRow = (row: Partial<GrantRow> = {}): GrantRow => ({
 });
 
 export const runnerRow = (row: Partial<RunnerRow> = {}): RunnerRow => ({
-  id: 'runner',
+  id: 'runner@ada',
+  runner_id: 'runner',
   user_id: 'ada',
   workspace: '/home/ada/engine',
   capabilities: ['filesystem', 'git'],

@@ -162,17 +162,18 @@ export class DatabaseReading implements Reading {
     return (yield* this.rows<ExecutionRow>(statement, { runId, step, index }))[0];
   }
 
-  *openExecutionsOf(runnerId: string): Unit<readonly ExecutionRow[]> {
+  *openExecutionsOf(userId: string, runnerId: string): Unit<readonly ExecutionRow[]> {
     const statement = this.statements.prepare('tool_executions:open', { of: 'tool_executions' }, (db, slot) =>
       db
         .selectFrom('tool_executions')
         .selectAll()
         .where('runner_id', '=', slot.text('runnerId'))
+        .where('user_id', '=', slot.text('userId'))
         .where(isOpen)
         .orderBy('created_at')
         .orderBy('id'),
     );
-    return yield* this.rows(statement, { runnerId });
+    return yield* this.rows(statement, { userId, runnerId });
   }
 
   *unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]> {
@@ -185,7 +186,15 @@ export class DatabaseReading implements Reading {
           .selectAll()
           .where('runner_id', 'is', null)
           .where('user_id', '=', slot.text('userId'))
-          .where('status', '=', sql.lit('approved' as const))
+          .where((eb) =>
+            eb.or([
+              eb('status', '=', sql.lit('approved' as const)),
+              eb.and([
+                eb('status', '=', sql.lit('executing' as const)),
+                eb('risk_level', '=', sql.lit('LOW' as const)),
+              ]),
+            ]),
+          )
           .where(isOpen)
           .orderBy('created_at')
           .orderBy('id'),
@@ -242,6 +251,21 @@ export class DatabaseReading implements Reading {
         .where('status', '=', sql.lit('pending' as const)),
     );
     return yield* this.count(statement, { sessionId });
+  }
+
+  *countAwaiting(userId: string, requestedBy: string): Unit<number> {
+    const statement = this.statements.prepare('countAwaiting', {}, (db, slot) =>
+      db
+        .selectFrom('tool_executions')
+        .select((eb) => eb.fn.countAll().as('count'))
+        // Nobody has a call that is being asked about: so the index of open calls finds it.
+        .where('runner_id', 'is', null)
+        .where('user_id', '=', slot.text('userId'))
+        .where('status', '=', sql.lit('awaiting_approval' as const))
+        .where(isOpen)
+        .where('requested_by', '=', slot.text('requestedBy')),
+    );
+    return yield* this.count(statement, { userId, requestedBy });
   }
 
   *soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]> {
@@ -303,16 +327,25 @@ export class DatabaseReading implements Reading {
     return yield* this.rows(statement, { userId });
   }
 
-  *countRejections(sessionId: string, paramsDigest: string): Unit<number> {
+  *countRejections(
+    userId: string,
+    call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string },
+  ): Unit<number> {
     const statement = this.statements.prepare('countRejections', {}, (db, slot) =>
       db
         .selectFrom('tool_executions')
         .select((eb) => eb.fn.countAll().as('count'))
-        .where('session_id', '=', slot.text('sessionId'))
         .where('params_digest', '=', slot.text('paramsDigest'))
-        .where('status', '=', sql.lit('rejected' as const)),
+        .where('user_id', '=', slot.text('userId'))
+        .where('status', '=', sql.lit('rejected' as const))
+        .where((eb) =>
+          eb.or([
+            eb('session_id', '=', slot.text('sessionId')),
+            eb('requested_by', '=', slot.text('requestedBy')),
+          ]),
+        ),
     );
-    return yield* this.count(statement, { sessionId, paramsDigest });
+    return yield* this.count(statement, { userId, ...call });
   }
 
   *history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]> {

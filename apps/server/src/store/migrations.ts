@@ -70,7 +70,7 @@ const indexes: readonly Index[] = [
   {
     name: 'executions_rejected',
     table: 'tool_executions',
-    columns: ['session_id', 'params_digest'],
+    columns: ['params_digest', 'user_id'],
     where: sql`status = 'rejected'`,
   },
   history('history', []),

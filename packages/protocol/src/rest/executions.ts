@@ -73,11 +73,19 @@ const decisionSchema = z.object({
   message: z.string().nullable(),
 });
 
+/** What a runner reported after the call had ended: the status of the call stays as it was. */
+const lateResultSchema = z.object({
+  status: z.enum(['completed', 'failed', 'cancelled']),
+  result: jsonValueSchema.nullable(),
+  error: toolErrorSchema.nullable(),
+});
+export type LateResult = z.infer<typeof lateResultSchema>;
+
 export const executionDetailResponseSchema = z.object({
   success: z.literal(true),
   execution: executionSchema,
   result: jsonValueSchema.nullable(),
-  late_result: jsonValueSchema.optional().describe('What came after the call had ended (EX-7).'),
+  late_result: lateResultSchema.optional().describe('What came after the call had ended (EX-7).'),
   requested_params: toolParamsSchema.describe('What the agent asked, before the person edited it.'),
   preview: previewSchema.nullable(),
   decision: decisionSchema.nullable(),

@@ -24,7 +24,7 @@ const reportedErrorSchema = z.union([
   z.strictObject({
     code: z.string().max(64),
     message: z.string().max(10_000),
-    recoverable: z.boolean().default(false),
+    recoverable: z.boolean().optional().describe('Unless said, as the code is.'),
   }),
 ]);
 
@@ -58,6 +58,9 @@ export const startBodySchema = z.strictObject({
   digest: digestSchema.nullable().describe('Recomputed just before; null where nothing was approved.'),
   runner_id: idSchema.optional(),
   attempt: z.int().min(1).optional(),
+  instance: idSchema
+    .optional()
+    .describe('As on the stream: a claim may be repeated by the program that made it, by no other.'),
 });
 
 export const startResponseSchema = z.object({

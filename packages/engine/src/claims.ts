@@ -1,0 +1,101 @@
+import { timing } from '@countersign/protocol';
+import type { AsksAgain } from './asks-again.ts';
+import type { Caller } from './caller.ts';
+import { transition } from './execution-record.ts';
+import { executionRows } from './execution-rows.ts';
+import { Refusal } from './refusal.ts';
+import type { ApprovalRow, ExecutionRow } from './rows.ts';
+import type { Store, Transaction, Unit } from './store.ts';
+
+/** What a runner sends to begin with a call. */
+export interface ClaimInput {
+  readonly digest: string | null;
+  readonly runner_id?: string | undefined;
+  readonly attempt?: number | undefined;
+  /** Which program of that runner it is: tells two that were given one id apart. */
+  readonly instance?: string | undefined;
+}
+
+export type Claimed =
+  | { readonly execution: ExecutionRow }
+  /** A refusal that is committed: the person is asked again, or the call has ended. */
+  | {
+      readonly refusal: Refusal;
+      readonly asked: ApprovalRow | undefined;
+      readonly ended: ExecutionRow | undefined;
+    };
+
+/** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
+export class Claims {
+  readonly #store: Store;
+  readonly #approvals: () => AsksAgain;
+
+  constructor(store: Store, approvals: () => AsksAgain) {
+    this.#store = store;
+    this.#approvals = approvals;
+  }
+
+  *claim(tx: Transaction, caller: Caller, toolId: string, input: ClaimInput): Unit<Claimed> {
+    const now = this.#store.now();
+    const { execution, payload } = yield* executionRows(tx, caller, toolId);
+    const attempt = input.attempt ?? execution.attempt;
+    if (execution.cancel_requested) throw refused('it is being cancelled');
+    if (isRepeated(execution, input, attempt)) {
+      requireTheSame(execution, input);
+      return { execution };
+    }
+    if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
+    if (attempt !== execution.attempt) throw refused('this attempt is over');
+    if (execution.runner_id !== null && input.runner_id !== execution.runner_id)
+      throw refused('it was given to another runner');
+    const stale = yield* this.#findStaleness(tx, execution, input, now);
+    if (stale) {
+      const asked = yield* this.#approvals().askAgain(tx, execution, payload, stale.problem);
+      const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
+      return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
+    }
+    if (execution.grant_id !== null) yield* tx.countGrantUse(execution.grant_id);
+    const claimed = yield* transition(tx, execution, 'executing', {
+      runner_id: input.runner_id ?? execution.runner_id,
+      claimed_by: input.instance ?? null,
+      digest: input.digest ?? execution.digest,
+    });
+    const data = { runner: claimed.runner_id, attempt, digest: claimed.digest };
+    tx.announce(caller.userId, { audit: [{ action: 'call.started', subject: toolId, data }] });
+    return { execution: claimed };
+  }
+
+  *#findStaleness(
+    tx: Transaction,
+    execution: ExecutionRow,
+    input: ClaimInput,
+    now: number,
+  ): Unit<{ code: 'APPROVAL_STALE' | 'GRANT_REVOKED'; problem: string } | undefined> {
+    const approvedAt = execution.approved_at ?? now;
+    if (now - approvedAt > timing.approvalGoodForSeconds * 1000) {
+      return { code: 'APPROVAL_STALE', problem: 'the approval is older than 10 minutes' };
+    }
+    if (execution.digest !== null && input.digest !== execution.digest) {
+      return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
+    }
+    if (execution.grant_id === null) return undefined;
+    const grant = yield* tx.get('grants', execution.grant_id);
+    const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
+    return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+  }
+}
+
+/** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */
+const isRepeated = (execution: ExecutionRow, input: ClaimInput, attempt: number): boolean =>
+  execution.status === 'executing' &&
+  execution.attempt === attempt &&
+  execution.runner_id === (input.runner_id ?? null);
+
+/** Only the program that made a claim may repeat it, and only for what it claimed: anything else would run twice. */
+function requireTheSame(execution: ExecutionRow, input: ClaimInput): void {
+  if (execution.claimed_by !== (input.instance ?? null))
+    throw refused('another program with the id of this runner has it');
+  if (execution.digest !== input.digest) throw refused('it was claimed with another digest');
+}
+
+const refused = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });

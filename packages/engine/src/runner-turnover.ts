@@ -1,0 +1,140 @@
+import { isFinal, timing } from '@countersign/protocol';
+import { resultEvent } from './call-events.ts';
+import { failure, transition } from './execution-record.ts';
+import { commit, type FaultPoints } from './fault-points.ts';
+import type { Outcomes } from './outcomes.ts';
+import { Refusal } from './refusal.ts';
+import type { ExecutionRow, GrantRow, JsonObject } from './rows.ts';
+import { runnerKey } from './runner-key.ts';
+import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
+import type { RunnerlessCalls } from './runnerless-calls.ts';
+import type { Store, Transaction, Unit } from './store.ts';
+
+export interface RunnerTurnoverDeps extends FaultPoints {
+  readonly store: Store;
+  readonly runners: RunnerRegistry;
+  readonly outcomes: Outcomes;
+  readonly runnerless: RunnerlessCalls;
+  readonly signal: (
+    tx: Transaction,
+    execution: ExecutionRow,
+    params: JsonObject,
+    grant: GrantRow | undefined,
+  ) => Unit<ExecutionRow>;
+}
+
+/** Runners come and go: who gets the calls that nobody had, and what becomes of those that one leaves behind (EX-7). */
+export class RunnerTurnover {
+  readonly #deps: RunnerTurnoverDeps;
+
+  constructor(deps: RunnerTurnoverDeps) {
+    this.#deps = deps;
+  }
+
+  /** A runner connected: calls that nobody had are its own now. */
+  async connected(runner: ConnectedRunner): Promise<void> {
+    const { store, runnerless } = this.#deps;
+    const waiting = await store.read((tx) => tx.unassignedExecutions(runner.userId));
+    for (const { id } of waiting) {
+      const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
+      if (given) runnerless.forget(id);
+    }
+  }
+
+  *#give(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<boolean> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (!execution || execution.runner_id !== null || execution.cancel_requested) return false;
+    const project = yield* tx.get('projects', execution.project_id);
+    if (project?.workspace !== runner.workspace) return false;
+    // A plain listener was told of it and may be at it. To repeat what is harmless is better than to wait for nobody.
+    const isHarmlessRepeat = execution.status === 'executing' && execution.risk_level === 'LOW';
+    if (execution.status !== 'approved' && !isHarmlessRepeat) return false;
+    const given = yield* passOn(
+      tx,
+      execution,
+      isHarmlessRepeat ? execution.attempt + 1 : execution.attempt,
+      runner,
+    );
+    yield* this.#signalAgain(tx, given);
+    return true;
+  }
+
+  /** A lease ended. A harmless call is given to somebody else; the outcome of another one is unknown. */
+  async lost(runner: ConnectedRunner): Promise<void> {
+    const { store, outcomes, runnerless } = this.#deps;
+    for (const { id } of await store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id))) {
+      const changed = await commit(this.#deps, 'lease', (tx) => this.#takeFrom(tx, id, runner));
+      if (!changed) continue;
+      if (isFinal(changed.status)) outcomes.settled(changed, null, undefined);
+      else runnerless.watch(changed);
+    }
+  }
+
+  *#takeFrom(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (!execution || execution.user_id !== runner.userId || execution.runner_id !== runner.id)
+      return undefined;
+    if (isFinal(execution.status) || execution.status === 'awaiting_approval') return undefined;
+    if (execution.status === 'executing' && execution.risk_level !== 'LOW')
+      return yield* this.#end(tx, execution, runner, 'RUNNER_LOST');
+    if (execution.cancel_requested) return yield* this.#end(tx, execution, runner, 'EXECUTION_CANCELLED');
+    const next = this.#deps.runners.pick(runner.userId, runner.workspace, null);
+    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, next));
+  }
+
+  *#end(
+    tx: Transaction,
+    execution: ExecutionRow,
+    runner: ConnectedRunner,
+    code: 'RUNNER_LOST' | 'EXECUTION_CANCELLED',
+  ): Unit<ExecutionRow> {
+    const now = this.#deps.store.now();
+    const [status, action] =
+      code === 'RUNNER_LOST' ? (['failed', 'runner_lost'] as const) : (['cancelled', 'cancelled'] as const);
+    const ended = yield* transition(tx, execution, status, failure(code, new Refusal(code).message, now));
+    tx.announce(ended.user_id, {
+      events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
+      audit: [{ action: `call.${action}`, subject: execution.id, data: { runner: runner.id } }],
+    });
+    return ended;
+  }
+
+  *#signalAgain(tx: Transaction, execution: ExecutionRow): Unit<ExecutionRow> {
+    const payload = yield* tx.get('payloads', execution.id);
+    const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
+    return yield* this.#deps.signal(tx, execution, payload?.params ?? {}, grant);
+  }
+
+  /**
+   * At start: who waits for a runner counts anew, and a runner that has calls must come back within its lease. When it
+   * does, it is told of them from the state, those that were being retried as well.
+   */
+  async resume(): Promise<void> {
+    const { store, runners, runnerless } = this.#deps;
+    const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
+    const awaited = new Set<string>();
+    for (const execution of open) {
+      if (execution.runner_id === null) runnerless.resume(execution);
+      else awaited.add(runnerKey(execution.user_id, execution.runner_id));
+    }
+    for (const key of awaited) {
+      const row = await store.read((tx) => tx.get('runners', key));
+      if (!row) continue;
+      const { runner_id: id, user_id: userId, workspace, capabilities } = row;
+      runners.expect({ id, userId, workspace, capabilities }, timing.runnerLeaseSeconds * 1000);
+    }
+  }
+}
+
+/** The call is this runner's now, or nobody's, and has not been started. */
+function* passOn(
+  tx: Transaction,
+  execution: ExecutionRow,
+  attempt: number,
+  runner: ConnectedRunner | undefined,
+): Unit<ExecutionRow> {
+  const patch = { runner_id: runner?.id ?? null, attempt };
+  if (execution.status === 'executing') return yield* transition(tx, execution, 'approved', patch);
+  yield* tx.update('tool_executions', execution.id, patch);
+  return { ...execution, ...patch };
+}

@@ -1,0 +1,103 @@
+import { defaultLimits, isFinal, timing } from '@countersign/protocol';
+import { progressEvent, resultEvent } from './call-events.ts';
+import type { Clock } from './clock.ts';
+import { Deadlines } from './deadlines.ts';
+import { failure, transition } from './execution-record.ts';
+import { commit, type FaultPoints } from './fault-points.ts';
+import type { Outcomes } from './outcomes.ts';
+import { Refusal } from './refusal.ts';
+import type { ExecutionRow } from './rows.ts';
+import type { Bus, Store, Transaction, Unit } from './store.ts';
+
+export interface RunnerlessCallsDeps extends FaultPoints {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly outcomes: Outcomes;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What could not be written when its time came is tried again after this long. */
+const TRY_AGAIN_MS = 5_000;
+
+/** Calls that no runner has: the person is told which workspace to open, and after a while they end (EX-10). */
+export class RunnerlessCalls {
+  readonly #deps: RunnerlessCallsDeps;
+  readonly #deadlines: Deadlines;
+
+  constructor(deps: RunnerlessCallsDeps) {
+    this.#deps = deps;
+    this.#deadlines = new Deadlines(deps.clock, (id) => {
+      this.#giveUp(id).catch((error: unknown) => {
+        deps.onError(error);
+        this.#deadlines.set(id, TRY_AGAIN_MS);
+      });
+    });
+  }
+
+  /** After the commit that left a call without a runner; any other call is none of ours. */
+  watch(execution: ExecutionRow): void {
+    if (execution.runner_id !== null || isFinal(execution.status)) return;
+    this.#deadlines.set(execution.id, patienceMs(execution));
+    if (execution.status === 'approved') this.#tellThatNobodyIsThere(execution).catch(this.#deps.onError);
+  }
+
+  /** At start: its time counts anew, and nobody is told again. */
+  resume(execution: ExecutionRow): void {
+    this.#deadlines.set(execution.id, patienceMs(execution));
+  }
+
+  forget(toolId: string): void {
+    this.#deadlines.clear(toolId);
+  }
+
+  close(): void {
+    this.#deadlines.close();
+  }
+
+  async #giveUp(toolId: string): Promise<void> {
+    const ended = await commit(this.#deps, 'no_runner', (tx) => this.#end(tx, toolId));
+    if (ended) this.#deps.outcomes.settled(ended, null, undefined);
+  }
+
+  *#end(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
+    const now = this.#deps.store.now();
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
+    const project = yield* tx.get('projects', execution.project_id);
+    const { code, message } = whyItEnds(execution, project?.workspace ?? 'the workspace');
+    const status = code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
+    const ended = yield* transition(tx, execution, status, failure(code, message, now));
+    tx.announce(ended.user_id, {
+      events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
+      audit: [{ action: 'call.no_runner', subject: toolId, data: { code } }],
+    });
+    return ended;
+  }
+
+  async #tellThatNobodyIsThere(execution: ExecutionRow): Promise<void> {
+    const { store, bus } = this.#deps;
+    const project = await store.read((tx) => tx.get('projects', execution.project_id));
+    const { message } = new Refusal('NO_RUNNER', { workspace: project?.workspace ?? 'the workspace' });
+    const event = progressEvent(execution, { progress: null, message, output: null }, store.now());
+    bus.publish({ kind: 'passing', userId: execution.user_id, projectId: execution.project_id, event });
+  }
+}
+
+const isWithRunner = ({ status }: ExecutionRow): boolean => status === 'approved' || status === 'executing';
+
+/** A plain listener that was told and said nothing: what is not harmless may have happened. */
+function whyItEnds({ status, risk_level, cancel_requested }: ExecutionRow, workspace: string): Refusal {
+  if (status === 'executing' && risk_level !== 'LOW') return new Refusal('RUNNER_LOST');
+  return cancel_requested ? new Refusal('EXECUTION_CANCELLED') : new Refusal('NO_RUNNER', { workspace });
+}
+
+/**
+ * How long a call may be with nobody. A plain listener that was told sends no heartbeat: a command, and whatever is not
+ * harmless, has the time of the longest command as well (EX-10, TL-3).
+ */
+function patienceMs({ status, risk_level, tool_name }: ExecutionRow): number {
+  const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || tool_name === 'execute_command');
+  const seconds = timing.runnerWaitSeconds + (mayTakeLong ? defaultLimits.commandTimeoutMaxSeconds : 0);
+  return seconds * 1000;
+}
