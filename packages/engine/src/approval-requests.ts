@@ -175,6 +175,7 @@ export class ApprovalRequests {
       approved_by: null,
       approved_at: null,
       grant_id: null,
+      allowed_by: null,
       digest: null,
       risk_level: risk,
       runner_id: null,

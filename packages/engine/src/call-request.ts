@@ -13,6 +13,8 @@ export interface CallRequest {
   readonly agent: string;
   /** The token that asked; an agent sees only its own calls (AP-9). */
   readonly requestedBy: string;
+  /** An outside agent opens sessions by itself: what is limited in a session is limited over all of its own (AG-3). */
+  readonly isOutsideAgent?: boolean;
   readonly context: CallContext;
   /** Where in a run the call stands: it is made once, however often the run is resumed (AG-2). */
   readonly run?: { readonly runId: string; readonly step: number; readonly index: number };

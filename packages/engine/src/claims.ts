@@ -78,11 +78,19 @@ export class Claims {
     if (execution.digest !== null && input.digest !== execution.digest) {
       return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
     }
+    const rule = execution.allowed_by;
+    if (rule !== null && !(yield* isStillRule(tx, execution.user_id, rule.id)))
+      return { code: 'GRANT_REVOKED', problem: 'the rule was taken out of your policy' };
     if (execution.grant_id === null) return undefined;
     const grant = yield* tx.get('grants', execution.grant_id);
     const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
     return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
   }
+}
+
+function* isStillRule(tx: Transaction, userId: string, ruleId: string): Unit<boolean> {
+  const row = yield* tx.get('policies', userId);
+  return row?.policy.rules.some(({ id }) => id === ruleId) ?? false;
 }
 
 /** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */

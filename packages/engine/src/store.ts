@@ -65,10 +65,10 @@ export interface Reading {
   grantsOf(userId: string): Unit<readonly GrantRow[]>;
   runnersOf(userId: string): Unit<readonly RunnerRow[]>;
   tokensOf(userId: string): Unit<readonly TokenRow[]>;
-  /** How often a call was rejected in this session, or when this program made it elsewhere (AG-3). */
+  /** How often a call was rejected in this session, or when this program, if one is named, made it elsewhere (AG-3). */
   countRejections(
     userId: string,
-    call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string },
+    call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string | null },
   ): Unit<number>;
   history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
   /** Per tool: counts and times (OB-1). */
@@ -177,6 +177,8 @@ export type Hint =
       readonly newest: number;
       readonly events?: readonly StoredEvent[];
     }
+  /** What this process has just committed, where no hint carried it: for those who watch it here (OB-1). */
+  | { readonly kind: 'written'; readonly events: readonly StoredEvent[] }
   | { readonly kind: 'settled'; readonly toolId: string }
   | { readonly kind: 'decided'; readonly approvalId: string }
   /** Not stored: progress and message deltas. */

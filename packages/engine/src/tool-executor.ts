@@ -1,9 +1,15 @@
 import { type Decision, isRefused } from '@countersign/policy';
-import { type ErrorCode, isFinal, type ToolOutcome } from '@countersign/protocol';
+import {
+  type ErrorCode,
+  higherRisk,
+  isFinal,
+  type PolicyRule,
+  type ToolOutcome,
+} from '@countersign/protocol';
 import type { ApprovalManager } from './approval-manager.ts';
+import { digestOfCall } from './call-digest.ts';
 import { callEvent, resultEvent } from './call-events.ts';
 import type { CallRequest } from './call-request.ts';
-import { digestOf } from './digests.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { failure } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
@@ -84,8 +90,9 @@ export class ToolExecutor {
       if (payload) return { execution: known, payload, approval: undefined };
     }
     const now = this.#deps.store.now();
-    const fate = yield* this.#decideFate(tx, request, decision, now);
-    const execution = this.#newExecution(id, request, decision, fate, now);
+    const paramsDigest = digestOfCall(request, decision);
+    const fate = yield* this.#decideFate(tx, request, decision, paramsDigest, now);
+    const execution = this.#newExecution(id, request, decision, fate, paramsDigest, now);
     // The parameters that run are those that were decided on: with the defaults of the tool's schema.
     const params = (decision.call?.params ?? request.toolParams) as JsonObject;
     const payload: PayloadRow = {
@@ -150,27 +157,37 @@ export class ToolExecutor {
     tx: Transaction,
     request: CallRequest,
     { verdict, assessed, allowedBy, call, details }: Decision,
+    paramsDigest: string,
     now: number,
   ): Unit<Fate> {
     if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
-    if (allowedBy) return { kind: 'run', by: 'config', grant: undefined };
-    if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined };
+    if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rule: allowedBy };
+    if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rule: undefined };
     const workspace = request.project.workspace ?? '';
     for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
       const covered =
         call &&
         details &&
         grantCovers(grant, call, details, { sessionId: request.sessionId, workspace, now });
-      if (covered && assessed) return { kind: 'run', by: 'config', grant };
+      if (covered && assessed) return { kind: 'run', by: 'config', grant, rule: undefined };
     }
-    const digest = digestOf([request.toolName, request.toolParams]);
-    if ((yield* tx.countRejections(request.sessionId, digest)) >= MAX_REJECTIONS) {
-      return refusedBy(new Refusal('REJECTED_BEFORE'));
-    }
-    if ((yield* tx.countPendingApprovals(request.sessionId)) >= MAX_PENDING_APPROVALS) {
-      return refusedBy(new Refusal('TOO_MANY_PENDING', { limit: MAX_PENDING_APPROVALS }));
-    }
-    return { kind: 'ask' };
+    return (yield* this.#whyNotAsked(tx, request, paramsDigest)) ?? { kind: 'ask' };
+  }
+
+  /** AG-3: in a session, and of an agent that opens one session after the other. */
+  *#whyNotAsked(tx: Transaction, request: CallRequest, paramsDigest: string): Unit<Fate | undefined> {
+    const { userId, sessionId } = request;
+    const requestedBy = request.isOutsideAgent ? request.requestedBy : null;
+    // Locked, so that of many calls at once each counts those before it.
+    yield* tx.get('sessions', sessionId);
+    const rejections = yield* tx.countRejections(userId, { paramsDigest, sessionId, requestedBy });
+    if (rejections >= MAX_REJECTIONS) return refusedBy(new Refusal('REJECTED_BEFORE'));
+    const pending = Math.max(
+      yield* tx.countPendingApprovals(sessionId),
+      requestedBy === null ? 0 : yield* tx.countAwaiting(userId, requestedBy),
+    );
+    if (pending < MAX_PENDING_APPROVALS) return undefined;
+    return refusedBy(new Refusal('TOO_MANY_PENDING', { limit: MAX_PENDING_APPROVALS }));
   }
 
   #newExecution(
@@ -178,6 +195,7 @@ export class ToolExecutor {
     request: CallRequest,
     { assessed, verdict }: Decision,
     fate: Fate,
+    paramsDigest: string,
     now: number,
   ): ExecutionRow {
     const runs = fate.kind === 'run';
@@ -198,15 +216,21 @@ export class ToolExecutor {
       requested_by: request.requestedBy,
       tool_name: request.toolName,
       tool_params: this.#deps.policies.mask(request.toolParams),
-      params_digest: digestOf([request.toolName, request.toolParams]),
+      params_digest: paramsDigest,
       status: runs ? 'approved' : fate.kind === 'ask' ? 'awaiting_approval' : 'failed',
-      risk_level: assessed?.decision ?? null,
+      // Whoever asks for a harmless call to be asked about gets a request as any other, with time to decide.
+      risk_level: assessed
+        ? fate.kind === 'ask'
+          ? higherRisk(assessed.decision, 'MEDIUM')
+          : assessed.decision
+        : null,
       reasons: verdict.reasons,
       network: assessed?.network ?? false,
       requires_approval: fate.kind === 'ask',
       approval_id: fate.kind === 'ask' ? newId(now) : null,
       approved_by: runs ? fate.by : null,
       grant_id: runs ? (fate.grant?.id ?? null) : null,
+      allowed_by: runs && fate.rule ? withoutExamples(fate.rule) : null,
       digest: null,
       runner_id: runner?.id ?? null,
       claimed_by: null,
@@ -237,6 +261,14 @@ interface Recorded {
 type Fate =
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'ask' }
-  | { readonly kind: 'run'; readonly by: 'auto' | 'config'; readonly grant: GrantRow | undefined };
+  | {
+      readonly kind: 'run';
+      readonly by: 'auto' | 'config';
+      readonly grant: GrantRow | undefined;
+      readonly rule: PolicyRule | undefined;
+    };
+
+/** What decides; its examples are for whoever edits it. */
+const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
 
 const refusedBy = ({ code, message }: Refusal): Fate => ({ kind: 'refused', code, message });

@@ -59,6 +59,7 @@ describe('[RK-5] the deny rules of a person stand', () => {
     await fixture.store.write(function* (tx) {
       yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, updated_at: 0 });
     });
+    fixture.engine.policies.forget('ada');
     expect(await read('private/x.txt')).toBe('DENIED_BY_POLICY');
     expect((await write('a.md')).status).toBe('awaiting_approval');
   });

@@ -192,7 +192,13 @@ export class AgentFixture {
   /** A front end that collects what it gets. */
   async listen(): Promise<Listener> {
     const listener = new Listener();
-    const options = { userId: 'ada', projectId: undefined, runnerId: undefined, lastEventId: undefined };
+    const options = {
+      userId: 'ada',
+      projectId: undefined,
+      runnerId: undefined,
+      lastEventId: undefined,
+      mayExecute: true,
+    };
     listener.close = await this.node.engine.openStream(options, listener);
     return listener;
   }

@@ -3,6 +3,7 @@ import {
   type Caller,
   type CallRequest,
   type ClaimInput,
+  type DecisionAnswer,
   Engine,
   type ExecutionRow,
   type JsonObject,
@@ -99,7 +100,7 @@ export class EngineFixture {
     return (await this.store.read((tx) => tx.get('tool_executions', toolId))) as ExecutionRow;
   }
 
-  approve(approvalId: string | null, input: ApproveInput = {}) {
+  approve(approvalId: string | null, input: ApproveInput = {}): Promise<DecisionAnswer> {
     return this.engine.approvals.approveTool(this.person, String(approvalId), input);
   }
 

@@ -306,7 +306,7 @@ class MemoryTransaction implements Transaction {
 
   *countRejections(
     userId: string,
-    call: { paramsDigest: string; sessionId: string; requestedBy: string },
+    call: { paramsDigest: string; sessionId: string; requestedBy: string | null },
   ): Unit<number> {
     return this.#select(
       'tool_executions',

@@ -473,9 +473,9 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           executionRow({ id: 'f', status: 'rejected', params_digest: 'x', requested_by: 'other' }),
           executionRow({ id: 'g', status: 'rejected', params_digest: 'x', user_id: 'grace' }),
         );
-        const count = (sessionId: string, requestedBy: string) =>
+        const count = (sessionId: string, requestedBy: string | null) =>
           read((tx) => tx.countRejections('ada', { paramsDigest: 'x', sessionId, requestedBy }));
-        expect(await count('session', 'nobody')).toBe(3);
+        expect(await count('session', null)).toBe(3);
         expect(await count('other', 'other')).toBe(2);
         expect(await count('new', 'token')).toBe(3);
         expect(await count('new', 'nobody')).toBe(0);

@@ -38,7 +38,14 @@ export async function startNode(
     });
   }
   await engine.start();
-  const stream = { userId: 'ada', projectId: undefined, runnerId: runner.id, lastEventId: undefined, runner };
+  const stream = {
+    userId: 'ada',
+    projectId: undefined,
+    runnerId: runner.id,
+    lastEventId: undefined,
+    mayExecute: true,
+    runner,
+  };
   // Both nodes know the runner: whichever approves, signals it.
   await engine.openStream(stream, { send: () => true, end: () => {} });
   return {

@@ -90,7 +90,7 @@ const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promi
   submitPreview: async (who) => ({
     params: { project_id: who.projectId, approval_id: (await pending(who)).approvalId },
     body: {
-      runner_id: 'runner-2',
+      runner_id: who === ada ? 'runner-1' : 'runner-2',
       revision: 1,
       reasons: [],
       preview: somePreview('write_file'),

@@ -128,11 +128,15 @@ describe('a stream', () => {
     expect(bobs.events).toEqual([]);
   });
 
-  it('[RE-3] of a runner cannot be taken by another person who knows its name', async () => {
-    const stream = await server.listen('/my/stream?runner=runner-1&workspace=/workspace', {
+  it("[RE-3] of a runner is its person's: another one may choose the same id, and takes nothing by it", async () => {
+    const bobs = await server.listen('/my/stream?runner=runner-1&workspace=/workspace', {
       token: bob.tokens.runner,
     });
-    expect(stream.status).toBe(404);
+    expect(bobs.status).toBe(200);
+    await bobs.untilListening();
+    expect((await read(ada)).body).toMatchObject({ status: 'completed' });
+    expect(bobs.events).toEqual([]);
+    bobs.close();
   });
 
   it('[EV-3] of a runner needs a token that may run', async () => {

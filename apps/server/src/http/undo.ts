@@ -6,7 +6,7 @@ import {
   type ResultInput,
   type Store,
 } from '@countersign/engine';
-import { describeError, type ErrorCode, errorCodes } from '@countersign/protocol';
+import { describeError, type ErrorCode, errorCodes, isFinal } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { isoTime } from './views.ts';
 
@@ -29,6 +29,7 @@ export async function requestUndo(
     const current = yield* tx.get('tool_executions', call.id);
     const changed = current && whyNotUndoable(current);
     if (changed !== undefined) throw new Refusal('NOT_UNDOABLE', { problem: changed });
+    yield* tx.update('tool_executions', call.id, { undo_id: undoId });
     const data = {
       tool_id: call.id,
       project_id: call.project_id,
@@ -54,8 +55,9 @@ export async function requestUndo(
 
 function whyNotUndoable(call: ExecutionRow): string | undefined {
   if (call.undone_at !== null) return 'it was undone already';
-  if (call.status !== 'completed') return `it is ${call.status}`;
-  if (!call.undoable) return 'it changed no file';
+  // What a lost runner reported late, or what failed half-way, changed files all the same.
+  if (!isFinal(call.status)) return `it is ${call.status}`;
+  if (!call.undoable) return call.status === 'completed' ? 'it changed no file' : `it is ${call.status}`;
   return undefined;
 }
 
@@ -71,6 +73,8 @@ export async function settleUndo(
   return store.write(function* (tx) {
     const current = yield* tx.get('tool_executions', call.id);
     if (!current?.undoable) throw new Refusal('NOT_UNDOABLE', { problem: 'it changed no file' });
+    if (current.undo_id !== undoId)
+      throw new Refusal('NOT_UNDOABLE', { problem: 'this undo was not asked for' });
     if (isDone && current.undone_at !== null) return 'The undo was known already';
     if (isDone) yield* tx.update('tool_executions', call.id, { undone_at: now });
     tx.announce(call.user_id, {

@@ -329,7 +329,7 @@ export class DatabaseReading implements Reading {
 
   *countRejections(
     userId: string,
-    call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string },
+    call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string | null },
   ): Unit<number> {
     const statement = this.statements.prepare('countRejections', {}, (db, slot) =>
       db

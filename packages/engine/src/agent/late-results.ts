@@ -1,4 +1,5 @@
-import type { ExecutionRow, Json } from '../rows.ts';
+import { describeError, type ModelResult, type LateResult as Reported } from '@countersign/protocol';
+import type { ExecutionRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
 import type { HeldUnit } from './held-run.ts';
 import { lateNoteId } from './message-ids.ts';
@@ -10,7 +11,7 @@ const LATEST_CALLS = 200;
 /** A result that came after its call had ended, and that no step was given yet (EX-7). */
 export interface LateResult {
   readonly execution: ExecutionRow;
-  readonly result: Json;
+  readonly reported: Reported;
 }
 
 export function* findLateResults(
@@ -25,20 +26,20 @@ export function* findLateResults(
     const payload = yield* tx.get('payloads', execution.id);
     if (!payload || payload.late_result === null) continue;
     if (yield* tx.get('messages', lateNoteId(execution.id))) continue;
-    late.push({ execution, result: payload.late_result });
+    late.push({ execution, reported: payload.late_result as Reported });
   }
   return late.reverse();
 }
 
 /** Puts what came late at the end of the conversation, each once. */
 export function* addLateResults({ tx, add }: HeldUnit, late: readonly LateResult[]): Unit<void> {
-  for (const { execution, result } of late) {
+  for (const { execution, reported } of late) {
     const id = lateNoteId(execution.id);
     if (yield* tx.get('messages', id)) continue;
     yield* add({
       id,
       role: 'system',
-      content: noteOf(execution, result),
+      content: noteOf(execution, reported),
       tool_calls: null,
       tool_id: execution.id,
       complete: true,
@@ -46,17 +47,28 @@ export function* addLateResults({ tx, add }: HeldUnit, late: readonly LateResult
   }
 }
 
-function noteOf(execution: ExecutionRow, result: Json): string {
+function noteOf(execution: ExecutionRow, reported: Reported): string {
   const { id, tool_name, tool_call_id, error } = execution;
-  const data = resultText({
-    status: 'success',
-    tool_call_id,
-    result: result as never,
-    execution_time_ms: execution.execution_time_ms ?? 0,
-  });
+  const data = resultText(modelResultOf(execution, reported));
   return (
     `The result of an earlier call of ${tool_name} (${tool_call_id}) came late. The call had ended as ` +
     `${execution.status}${error === null ? '' : ` ("${error}")`}; this is what the runner reported afterwards:\n` +
     asData(id, tool_name, data)
   );
+}
+
+/** As the model is told of any call: what failed late is a failure. */
+function modelResultOf(
+  { tool_call_id, execution_time_ms }: ExecutionRow,
+  { status, result, error }: Reported,
+): ModelResult {
+  const time = { execution_time_ms: execution_time_ms ?? 0 };
+  if (status === 'completed') return { status: 'success', tool_call_id, result: result as never, ...time };
+  return {
+    status: 'error',
+    tool_call_id,
+    error: error ?? describeError('EXECUTION_FAILED'),
+    ...(result !== null && { result: result as never }),
+    ...time,
+  };
 }

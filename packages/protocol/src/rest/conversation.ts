@@ -33,7 +33,9 @@ export const streamQuerySchema = z.object({
   runner: idSchema.optional().describe('Its id; with it a client is a runner (EV-3).'),
   workspace: z.string().max(4096).optional().describe('The root that the runner serves.'),
   capabilities: z.string().max(1000).optional().describe('Of the runner, comma-separated.'),
-  instance: idSchema.optional().describe("Of the runner's journal: tells a second program with its id apart."),
+  instance: idSchema
+    .optional()
+    .describe("Of the runner's journal: tells a second program with its id apart."),
   last_event_id: z
     .string()
     .max(64)

@@ -1,9 +1,20 @@
-import { newId, notFound, type ProjectRow, Refusal, type SessionRow, type Store } from '@countersign/engine';
+import {
+  type Caller,
+  DuplicateRow,
+  digestOf,
+  newId,
+  notFound,
+  type ProjectRow,
+  Refusal,
+  type SessionRow,
+  type Store,
+} from '@countersign/engine';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
 import { ownProject, ownRun, ownSession } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { isoTime, messageView, projectView, runView, sessionView } from '../views.ts';
+import { workspaceRoot } from '../workspace-root.ts';
 
 /** Projects, sessions, messages, runs and runners. */
 export function conversationHandlers({
@@ -65,7 +76,8 @@ export function conversationHandlers({
 
     async createProject({ caller, body }) {
       const now = store.now();
-      const { name, workspace = null } = body;
+      const { name } = body;
+      const workspace = typeof body.workspace === 'string' ? workspaceRoot(body.workspace) : null;
       const row: ProjectRow = { id: newId(), user_id: caller.userId, name, workspace, created_at: now };
       await store.write(function* (tx) {
         yield* tx.insert('projects', row);
@@ -105,11 +117,11 @@ export function conversationHandlers({
         projects
           .filter(({ workspace }) => workspace === row.workspace)
           .map((project) => ({
-            runner_id: row.id,
+            runner_id: row.runner_id,
             project_id: project.id,
             workspace: row.workspace,
             capabilities: [...row.capabilities],
-            connected: engine.runners.find(caller.userId, row.id) !== undefined,
+            connected: engine.runners.find(caller.userId, row.runner_id) !== undefined,
             last_seen_at: isoTime(row.last_seen_at),
           })),
       );
@@ -118,21 +130,33 @@ export function conversationHandlers({
   };
 }
 
-/** The session that a call or a message without one belongs to. */
-export async function newSession(store: Store, project: ProjectRow, title: string): Promise<SessionRow> {
+async function newSession(
+  store: Store,
+  project: ProjectRow,
+  title: string,
+  id = newId(),
+): Promise<SessionRow> {
   const { user_id, id: project_id } = project;
-  const row: SessionRow = {
-    id: newId(),
-    user_id,
-    project_id,
-    title,
-    created_at: store.now(),
-    last_message_at: null,
-  };
+  const row: SessionRow = { id, user_id, project_id, title, created_at: store.now(), last_message_at: null };
   await store.write(function* (tx) {
     yield* tx.insert('sessions', row);
   });
   return row;
+}
+
+/** Where the calls of a token go that name no session: always the same one, or the limits of AG-3 would not hold. */
+export async function sessionOfToken(
+  store: Store,
+  project: ProjectRow,
+  { tokenId }: Caller,
+): Promise<SessionRow> {
+  const id = digestOf([project.id, tokenId]).slice('sha256:'.length);
+  const known = await store.read((tx) => tx.get('sessions', id));
+  if (known) return known;
+  return newSession(store, project, '', id).catch(async (error: unknown) => {
+    if (!(error instanceof DuplicateRow)) throw error;
+    return (await store.read((tx) => tx.get('sessions', id))) as SessionRow;
+  });
 }
 
 async function latestSession(store: Store, project: ProjectRow): Promise<SessionRow> {

@@ -1,5 +1,5 @@
 import { errorOf, newId, notFound, type ProjectRow, Refusal, type SessionRow } from '@countersign/engine';
-import type { JsonValue, ToolOutcome } from '@countersign/protocol';
+import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { availableTools } from '../available-tools.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
@@ -9,7 +9,7 @@ import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { requestUndo } from '../undo.ts';
 import { executionView, isoTime } from '../views.ts';
-import { newSession } from './conversation.ts';
+import { sessionOfToken } from './conversation.ts';
 
 /** Metrics reach back this far unless the caller says otherwise. */
 const METRICS_DAYS = 30;
@@ -47,6 +47,7 @@ export function executionHandlers(
         toolCallId: newId(),
         agent: caller.scope === 'agent' ? caller.tokenName : 'Agent',
         requestedBy: caller.tokenId,
+        isOutsideAgent: caller.scope === 'agent',
         context: { message_id: null, run_id: null, step: null, excerpt: '' },
       });
       const error = errorOf(execution);
@@ -81,12 +82,12 @@ export function executionHandlers(
         return { payload, approval };
       });
       const execution = executionView(call, payload?.params);
-      const late = payload?.late_result ?? null;
+      const late = (payload?.late_result ?? null) as LateResult | null;
       return {
         success: true,
         execution,
         result: (payload?.result ?? null) as JsonValue | null,
-        ...(late !== null && { late_result: late as JsonValue }),
+        ...(late !== null && { late_result: late }),
         requested_params: (payload?.requested_params ??
           execution.tool_params) as typeof execution.tool_params,
         preview: approval?.preview ?? null,
@@ -163,7 +164,7 @@ export function executionHandlers(
     },
   };
 
-  /** The session that was named, or a new one in the person's only project. */
+  /** The session that was named, or in the person's only project the one of this token. */
   async function placeOf(
     caller: AuthenticatedCaller,
     sessionId: string | undefined,
@@ -175,7 +176,7 @@ export function executionHandlers(
     const projects = await store.read((tx) => tx.projectsOf(caller.userId));
     const [project] = projects;
     if (!project || projects.length > 1) throw new Refusal('PROJECT_REQUIRED', { count: projects.length });
-    return { project, session: await newSession(store, project, '') };
+    return { project, session: await sessionOfToken(store, project, caller) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { auditHeadText, notFound, type Store } from '@countersign/engine';
+import { auditHeadText, notFound, runnerKey, type Store } from '@countersign/engine';
 import { inProject, ownCall, ownProject } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -35,13 +35,13 @@ export function runnerHandlers({
 
     async heartbeat({ caller, params, body }) {
       await ownProject(store, caller, params.project_id);
-      const known = await store.read((tx) => tx.get('runners', params.runner_id));
-      if (known?.user_id !== caller.userId) throw notFound('runner');
+      const key = runnerKey(caller.userId, params.runner_id);
+      if (!(await store.read((tx) => tx.get('runners', key)))) throw notFound('runner');
       const named = new Set([...body.queued, ...body.executing, ...body.unacknowledged]);
       const calls = await dispatcher.heartbeat(caller, params.runner_id, [...named]);
       const now = store.now();
       await store.write(function* (tx) {
-        yield* tx.update('runners', params.runner_id, { last_seen_at: now });
+        yield* tx.update('runners', key, { last_seen_at: now });
       });
       return { success: true, calls, audit_head: await auditHead(store, caller.userId) };
     },

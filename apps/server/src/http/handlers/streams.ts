@@ -1,4 +1,4 @@
-import { notFound, Refusal } from '@countersign/engine';
+import { Refusal } from '@countersign/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { EventStream } from '../event-stream.ts';
@@ -6,11 +6,13 @@ import { ownProject } from '../own-rows.ts';
 import { securityHeaders } from '../request-guard.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
+import { workspaceRoot } from '../workspace-root.ts';
 
 interface StreamQuery {
   readonly runner?: string | undefined;
   readonly workspace?: string | undefined;
   readonly capabilities?: string | undefined;
+  readonly instance?: string | undefined;
   readonly last_event_id?: string | undefined;
 }
 
@@ -59,7 +61,14 @@ export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStrea
     };
     try {
       const { userId } = caller;
-      const options = { userId, projectId, runnerId: runner?.id, lastEventId, ...(runner && { runner }) };
+      const options = {
+        userId,
+        projectId,
+        runnerId: runner?.id,
+        mayExecute: mayExecute(caller),
+        lastEventId,
+        ...(runner && { runner }),
+      };
       close = await engine.openStream(options, stream);
       if (isGone) close();
       else stream.comment('listening');
@@ -75,16 +84,12 @@ export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStrea
     caller: AuthenticatedCaller,
     projectId: string | undefined,
     id: string,
-    { workspace: named, capabilities = '' }: StreamQuery,
+    { workspace: named, capabilities = '', instance }: StreamQuery,
   ) {
-    // A cookie reads; a runner takes calls and is spoken to as one.
-    const mayRun = caller.use === 'bearer' && (caller.scope === 'runner' || caller.scope === 'person');
-    if (!mayRun) throw new Refusal('FORBIDDEN', { scope: 'runner' });
-    const known = await store.read((tx) => tx.get('runners', id));
-    if (known && known.user_id !== caller.userId) throw notFound('runner');
+    if (!mayExecute(caller)) throw new Refusal('FORBIDDEN', { scope: 'runner' });
     const project = projectId === undefined ? undefined : await ownProject(store, caller, projectId);
-    const workspace = named ?? project?.workspace ?? undefined;
-    if (workspace === undefined) {
+    const workspace = named === undefined ? project?.workspace : workspaceRoot(named);
+    if (workspace === undefined || workspace === null) {
       throw new Refusal('INVALID_QUERY', { problem: 'workspace: a runner names the root that it serves' });
     }
     if (project && project.workspace === null) {
@@ -93,9 +98,15 @@ export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStrea
       });
     }
     const list = capabilities.split(',').filter((word) => word !== '');
-    return { id, userId: caller.userId, workspace, capabilities: list };
+    const runner = { id, userId: caller.userId, workspace, capabilities: list, instance };
+    engine.requireFree(runner);
+    return runner;
   }
 }
+
+/** A cookie reads; who takes calls says so with a token that may report them. */
+const mayExecute = ({ use, scope }: AuthenticatedCaller): boolean =>
+  use === 'bearer' && (scope === 'runner' || scope === 'person');
 
 /** An id that is none of ours is unknown, which the client is told by `stream.reset`. */
 function readEventId(value: string | string[] | undefined): number | undefined {
