@@ -1,5 +1,5 @@
 import { isRefused, type ToolCallPolicy } from '@countersign/policy';
-import { type ErrorCode, higherRisk, riskLevels } from '@countersign/protocol';
+import { type ErrorCode, higherRisk, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { ApproveInput, RejectInput } from './approval-input.ts';
 import { type ApprovalRows, alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
 import { approvalResolvedEvent, approvalUpdatedEvent, resultEvent } from './call-events.ts';
@@ -138,7 +138,10 @@ export class ApprovalDecisions {
       throw new Refusal('INVALID_PARAMS', { tool: execution.tool_name, problem: `${message} [${code}]` });
     }
     const risk = higherRisk(decision.assessed.decision, 'MEDIUM');
-    const rose = riskLevels.indexOf(risk) > riskLevels.indexOf(current.approval.risk_level);
+    const before = policy.decide(execution.tool_name, current.payload.params).assessed?.decision ?? 'MEDIUM';
+    const rose = isAbove(risk, higherRisk(before, 'MEDIUM'));
+    // The runner sees the disk, and found more than the text says: what it finds now is not known yet (VA-8).
+    const wasRaised = isAbove(current.approval.risk_level, higherRisk(before, 'MEDIUM'));
     const revised: Partial<ApprovalRow> = {
       revision: current.approval.revision + 1,
       risk_level: risk,
@@ -167,7 +170,7 @@ export class ApprovalDecisions {
     });
     // Returned, not thrown: the revision stays, and the person decides on its preview.
     if (rose) return { refusal: new Refusal('RISK_ROSE', { risk }), approval };
-    if (risk === 'HIGH') return { refusal: new Refusal('PREVIEW_PENDING'), approval };
+    if (risk === 'HIGH' || wasRaised) return { refusal: new Refusal('PREVIEW_PENDING'), approval };
     return {
       approval,
       execution: { ...execution, tool_params: params },
@@ -327,3 +330,5 @@ export class ApprovalDecisions {
     return rows;
   }
 }
+
+const isAbove = (a: RiskLevel, b: RiskLevel): boolean => riskLevels.indexOf(a) > riskLevels.indexOf(b);

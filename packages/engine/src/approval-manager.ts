@@ -12,6 +12,7 @@ import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { notFound, type Refusal } from './refusal.ts';
+import { resumeDeadlines } from './resumed-deadlines.ts';
 import type { ApprovalRow, ExecutionRow, JsonObject, PayloadRow } from './rows.ts';
 import type { Bus, Store, Transaction, Unit } from './store.ts';
 import { Waiters } from './waiters.ts';
@@ -26,8 +27,6 @@ export interface ApprovalManagerDeps extends FaultPoints {
   readonly onError: (error: unknown) => void;
 }
 
-/** After a restart, what had run out meanwhile still gets this long (AP-3). */
-const GRACE_MS = 30_000;
 /**
  * Asks the person and keeps their decision: made once, first one wins, by a person or by the server's own timer
  * (AP-1 to AP-10). The row is the truth; what is in memory is only who waits and which deadline is next.
@@ -163,33 +162,9 @@ export class ApprovalManager {
     this.#decided(approval);
   }
 
-  /**
-   * At start: every pending request counts again from its stored deadline. What ran out while nobody was there
-   * gets a short grace; a clock that was set back gives nobody more than the full time (AP-3).
-   */
-  async resume(): Promise<number> {
-    const { store } = this.#deps;
-    const pending = await store.read((tx) => tx.soonestDeadlines(1_000_000));
-    const now = store.now();
-    for (const { id, deadline_at } of pending) {
-      const row = await store.read((tx) => tx.get('approvals', id));
-      if (!row) continue;
-      const left = Math.min(deadline_at - now, row.timeout_seconds * 1000);
-      if (left <= 0) {
-        await store.write(function* (tx) {
-          yield* tx.update('approvals', id, { deadline_at: now + GRACE_MS });
-        });
-        this.#deadlines.set(id, GRACE_MS);
-      } else {
-        if (left < deadline_at - now) {
-          await store.write(function* (tx) {
-            yield* tx.update('approvals', id, { deadline_at: now + left });
-          });
-        }
-        this.#deadlines.set(id, left);
-      }
-    }
-    return pending.length;
+  /** At start: every pending request counts again from its stored deadline (AP-3, AP-10). */
+  resume(): Promise<number> {
+    return resumeDeadlines(this.#deps, (id, leftMs) => this.#deadlines.set(id, leftMs));
   }
 
   /** The slow tick: picks up what other nodes decided or asked, so that a lost hint costs a moment only. */

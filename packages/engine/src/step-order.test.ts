@@ -30,6 +30,44 @@ describe('[EX-4] orderOfStep', () => {
     expect(order(['read_file', { path: 'a.md' }], run('test'))).toEqual([[], []]);
   });
 
+  it('compares paths with the folders above them', () => {
+    expect(order(['create_directory', { path: 'src' }], write('src/a.md'), write('src2/a.md'))).toEqual([
+      [],
+      [0],
+      [],
+    ]);
+    expect(order(write('src/a.md'), ['search_files', { pattern: '*.md' }])).toEqual([[], [0]]);
+    expect(order(write('src/a.md'), ['list_directory', { path: 'docs' }])).toEqual([[], []]);
+  });
+
+  it.each<[string, object]>([
+    ['shell_exec', { command: 'mkdir out' }],
+    ['execute_command', { command: 'npm', args: ['install'] }],
+    ['git_commit', { message: 'm', files: ['src'] }],
+    ['git_commit', { message: 'm', files: ['.'] }],
+    ['git_push', {}],
+    ['git_branch', { name: 'b', create: true }],
+  ])('takes %s %j for writing anywhere: it waits for writes, and all wait for it', (tool, params) => {
+    expect(order(write('src/a.md'), [tool, params], write('out/x.md'), run('test'))).toEqual([
+      [],
+      [0],
+      [1],
+      [0, 1, 2],
+    ]);
+    expect(order([tool, params], ['read_file', { path: 'b.md' }], ['git_status', {}])).toEqual([
+      [],
+      [0],
+      [0],
+    ]);
+    expect(order([tool, params], ['shell_output', { job_id: 'j' }])).toEqual([[], []]);
+  });
+
+  it('lets harmless commands run beside each other', () => {
+    const cat: [string, object] = ['execute_command', { command: 'cat', args: ['a.md'] }];
+    expect(order(cat, ['git_status', {}], cat)).toEqual([[], [], []]);
+    expect(order(cat, cat, write('b.md'), write('a.md'))).toEqual([[], [], [], [0, 1]]);
+  });
+
   it('waits for nothing where a call was refused', () => {
     expect(order(['write_file', { path: '../x', content: '' }], run('test'))).toEqual([[], []]);
   });

@@ -1,9 +1,9 @@
 import type { Decision } from '@countersign/policy';
 
 /**
- * Which calls of one step must wait for which earlier ones (EX-4): calls that change the same path run in order,
- * and so do commands after writes. Everything else runs in parallel. Answers, for each call, the indexes before
- * it that must have ended.
+ * Which calls of one step must wait for which earlier ones (EX-4): calls that change the same path, or a folder above
+ * it, run in order, and so do commands after writes and everything after a command that may write. Everything else runs
+ * in parallel. Answers, for each call, the indexes before it that must have ended.
  */
 export function orderOfStep(decisions: readonly Decision[]): readonly (readonly number[])[] {
   const effects = decisions.map(effectOf);
@@ -13,24 +13,42 @@ export function orderOfStep(decisions: readonly Decision[]): readonly (readonly 
 }
 
 interface Effect {
+  /** A program that may look at whatever was written before it. */
   readonly isCommand: boolean;
-  readonly writes: ReadonlySet<string>;
-  readonly touches: ReadonlySet<string>;
+  /** It may write anywhere: a command that is not harmless, a commit, a push. */
+  readonly writesAnywhere: boolean;
+  readonly writes: readonly string[];
+  readonly touches: readonly string[];
+  /** It looks at no file: the output of a job, its end. */
+  readonly isApart: boolean;
 }
+
+const apart: ReadonlySet<string> = new Set(['shell_output', 'shell_kill']);
 
 function mustWait(earlier: Effect, later: Effect): boolean {
-  if (later.isCommand)
-    return earlier.isCommand ? earlier.writes.size > 0 || later.writes.size > 0 : earlier.writes.size > 0;
-  for (const path of earlier.writes) if (later.touches.has(path)) return true;
-  for (const path of later.writes) if (earlier.touches.has(path)) return true;
-  return false;
+  if (earlier.isApart || later.isApart) return false;
+  if (earlier.writesAnywhere) return true;
+  if (later.isCommand && earlier.writes.length > 0) return true;
+  return overlap(earlier.writes, later.touches) || overlap(later.writes, earlier.touches);
 }
 
-function effectOf({ call, details }: Decision): Effect {
-  const operands = details?.operands ?? [];
+function overlap(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((a) => others.some((b) => a === b || isAbove(a, b) || isAbove(b, a)));
+}
+
+/** The root is written as nothing at all. */
+const isAbove = (folder: string, path: string): boolean => folder === '' || path.startsWith(`${folder}/`);
+
+function effectOf({ call, details, assessed }: Decision): Effect {
+  // What was refused does nothing.
+  if (!call || !details || !assessed)
+    return { isCommand: false, writesAnywhere: false, writes: [], touches: [], isApart: true };
+  const isCommand = details.commands.length > 0 || call.tool.startsWith('git_');
   return {
-    isCommand: details !== undefined && details.commands.length > 0 && call?.tool !== undefined,
-    writes: new Set(operands.filter(({ use }) => use === 'write').map(({ path }) => path)),
-    touches: new Set(operands.map(({ path }) => path)),
+    isCommand,
+    writesAnywhere: isCommand && assessed.decision !== 'LOW',
+    writes: details.operands.filter(({ use }) => use === 'write').map(({ path }) => path),
+    touches: details.operands.map(({ path }) => path),
+    isApart: apart.has(call.tool),
   };
 }

@@ -209,7 +209,7 @@ export const errorCodes = {
   PREVIEW_PENDING: define(
     409,
     'repeat',
-    'The preview is not there yet, and a HIGH call is not approved unseen. Wait for approval.updated.',
+    'The preview is not there yet, and this call is not approved unseen. Wait for approval.updated.',
   ),
   PREVIEW_CHANGED: define(
     409,

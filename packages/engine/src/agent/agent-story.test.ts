@@ -169,6 +169,7 @@ describe('the story of a run', () => {
         toolCall('read_file', { path: 'a.md' }, 'a'),
         toolCall('write_file', { path: 'b.md', content: '1' }, 'b'),
         toolCall('write_file', { path: 'b.md', content: '2' }, 'c'),
+        toolCall('read_file', { path: 'd.md' }, 'f'),
         toolCall('execute_command', { command: 'npm', args: ['test'] }, 'd'),
         toolCall('read_file', { path: 'c.md' }, 'e'),
       ],
@@ -180,7 +181,8 @@ describe('the story of a run', () => {
     await agent.say('Do all of it.');
     const asked = () => screen.all('tool.approval_request').map((request) => request.tool_call_id);
 
-    expect(agent.runner.executed.map(({ params }) => params.path)).toEqual(['a.md', 'c.md']);
+    // The last one reads what the command may write.
+    expect(agent.runner.executed.map(({ params }) => params.path)).toEqual(['a.md', 'd.md']);
     expect(asked()).toEqual(['b']);
     for (const expected of [
       ['b', 'c'],
@@ -197,7 +199,7 @@ describe('the story of a run', () => {
     const results = resultsIn(model.requests[1]).map(
       (result) => (result as { tool_call_id: string }).tool_call_id,
     );
-    expect(results).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(results).toEqual(['a', 'b', 'c', 'f', 'd', 'e']);
   });
 
   it('[AG-3] asks about at most ten calls of a step at once; the others wait for their turn', async () => {

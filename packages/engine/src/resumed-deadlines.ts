@@ -1,0 +1,95 @@
+import type { ToolCallPolicy } from '@countersign/policy';
+import { scopesOffered } from './approval-rows.ts';
+import { approvalUpdatedEvent } from './call-events.ts';
+import type { PolicyBook } from './policy-book.ts';
+import type { ApprovalRow } from './rows.ts';
+import type { Reading, Store, Transaction, Unit } from './store.ts';
+
+/** After a restart, what had run out meanwhile still gets this long (AP-3). */
+const GRACE_MS = 30_000;
+/** So many requests are looked at in one go, and so many of one person share a commit. */
+const LOOKED_AT = 500;
+const COMMITTED = 100;
+
+/**
+ * At start: every pending request counts again from its stored deadline. What ran out while nobody was there gets a
+ * short grace; a clock that was set back gives nobody more than the full time (AP-3). Whoever comes back is told of a
+ * deadline that moved. `watch` gets each request with what it has left.
+ */
+export async function resumeDeadlines(
+  { store, policies }: { readonly store: Store; readonly policies: PolicyBook },
+  watch: (approvalId: string, leftMs: number) => void,
+): Promise<number> {
+  const pending = await store.read((tx) => tx.soonestDeadlines(1_000_000));
+  for (let from = 0; from < pending.length; from += LOOKED_AT) {
+    const ids = pending.slice(from, from + LOOKED_AT).map(({ id }) => id);
+    const moved: Moved[] = [];
+    for (const row of await store.read((tx) => rowsOf(tx, ids))) {
+      const now = store.now();
+      const stored = row.deadline_at - now;
+      const leftMs = stored <= 0 ? GRACE_MS : Math.min(stored, row.timeout_seconds * 1000);
+      if (leftMs === stored) watch(row.id, leftMs);
+      else moved.push({ row, deadline: now + leftMs });
+    }
+    const units: Promise<void>[] = [];
+    for (const ofPerson of Map.groupBy(moved, ({ row }) => row.user_id).values())
+      for (let first = 0; first < ofPerson.length; first += COMMITTED)
+        units.push(move(ofPerson.slice(first, first + COMMITTED)));
+    await Promise.all(units);
+  }
+  return pending.length;
+
+  async function move(moved: readonly Moved[]): Promise<void> {
+    const offers = new Map<string, ToolCallPolicy>();
+    for (const { row } of moved) {
+      if (offers.has(row.project_id)) continue;
+      const project = await store.read((tx) => tx.get('projects', row.project_id));
+      offers.set(row.project_id, await policies.policyFor(row.user_id, project?.workspace ?? null));
+    }
+    const now = store.now();
+    const standing = await store.write(function* (tx): Unit<readonly Moved[]> {
+      const still: Moved[] = [];
+      for (const { row: seen, deadline } of moved) {
+        const row = yield* tx.get('approvals', seen.id);
+        // Another node may have decided it, or moved it, meanwhile.
+        if (row?.status !== 'pending' || row.deadline_at !== seen.deadline_at) continue;
+        const policy = offers.get(row.project_id);
+        still.push({ row: yield* announceMoved(tx, row, deadline, policy, now), deadline });
+      }
+      return still;
+    });
+    for (const { row, deadline } of standing) watch(row.id, deadline - store.now());
+  }
+}
+
+interface Moved {
+  readonly row: ApprovalRow;
+  readonly deadline: number;
+}
+
+function* rowsOf(tx: Reading, ids: readonly string[]): Unit<readonly ApprovalRow[]> {
+  const rows: ApprovalRow[] = [];
+  for (const id of ids) {
+    const row = yield* tx.get('approvals', id);
+    if (row) rows.push(row);
+  }
+  return rows;
+}
+
+function* announceMoved(
+  tx: Transaction,
+  approval: ApprovalRow,
+  deadline: number,
+  policy: ToolCallPolicy | undefined,
+  now: number,
+): Unit<ApprovalRow> {
+  const row = { ...approval, deadline_at: deadline };
+  yield* tx.update('approvals', row.id, { deadline_at: deadline });
+  const params = (yield* tx.get('payloads', row.tool_id))?.params ?? {};
+  const offered = policy ? scopesOffered(policy, row, params) : [];
+  tx.announce(row.user_id, {
+    events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, params, offered, now) }],
+    audit: [{ action: 'approval.resumed', subject: row.id, data: { left_ms: deadline - now } }],
+  });
+  return row;
+}
