@@ -35,7 +35,13 @@ export type StreamOptions = ({ readonly client: Pick<Client, 'connection'> } | C
   readonly projectId?: string | undefined;
   /** Makes this client a runner (EV-3). */
   readonly runner?:
-    | { readonly id: string; readonly workspace: string; readonly capabilities: readonly string[] }
+    | {
+        readonly id: string;
+        readonly workspace: string;
+        readonly capabilities: readonly string[];
+        /** Of its journal: while it is connected, another program with its id is refused (409). */
+        readonly instance?: string | undefined;
+      }
     | undefined;
   /** The last event an earlier stream delivered; without it the server begins with what is pending. */
   readonly lastEventId?: string | undefined;
@@ -192,6 +198,7 @@ function pathOf({ projectId, runner }: StreamOptions): string {
     runner: runner.id,
     workspace: runner.workspace,
     capabilities: runner.capabilities.join(','),
+    ...(runner.instance !== undefined && { instance: runner.instance }),
   };
   return projectId === undefined
     ? requestPath(routes.personStream.path, {}, query)

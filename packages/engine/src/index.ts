@@ -15,7 +15,7 @@ export {
   type ModelToolCall,
   UnparsableParams,
 } from './agent/model.ts';
-export { type OfferedTool, offeredTools } from './agent/offered-tools.ts';
+export { availableTools, type OfferedTool, offeredTools } from './agent/offered-tools.ts';
 export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
 export type { RunObserver } from './agent/run-observer.ts';
 export { type AtPoint, type RunPoint, runPoints } from './agent/run-points.ts';

@@ -1,7 +1,14 @@
-import { errorOf, newId, notFound, type ProjectRow, Refusal, type SessionRow } from '@countersign/engine';
+import {
+  availableTools,
+  errorOf,
+  newId,
+  notFound,
+  type ProjectRow,
+  Refusal,
+  type SessionRow,
+} from '@countersign/engine';
 import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
-import { availableTools } from '../available-tools.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
 import { ownCall, ownProject, ownSession } from '../own-rows.ts';
 import { RefusedCall } from '../refusals.ts';

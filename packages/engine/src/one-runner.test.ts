@@ -1,0 +1,130 @@
+import { codeOf, digest, EngineFixture, type Listener } from '@countersign/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+let fixture: EngineFixture;
+beforeEach(async () => {
+  fixture = await EngineFixture.open();
+});
+
+const write = () => fixture.submit('write_file', { path: 'a.md', content: 'x' });
+/** A write that was previewed by runner-1 and approved. */
+async function approved(): Promise<string> {
+  const { id, approval_id } = await write();
+  await fixture.preview(approval_id);
+  await fixture.approve(approval_id, { digest: digest('a') });
+  return id;
+}
+const signals = (listener: Listener) => listener.all('tool.execution_signal').map(({ tool_id }) => tool_id);
+
+describe('[EX-6] one program is the runner', () => {
+  it('its older stream ends when it comes again, and only the newer one is told', async () => {
+    const older = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    const newer = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    const id = await approved();
+    await newer.last('tool.execution_signal');
+    expect([older.ended, signals(older), newer.ended, signals(newer)]).toEqual([true, [], false, [id]]);
+  });
+
+  it('another program with its id is refused while it is there', async () => {
+    const first = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    const second = () => fixture.listen({ runnerId: 'runner-1', instance: 'a copy' });
+    expect(await codeOf(second())).toBe('RUNNER_CONNECTED');
+    expect(await codeOf(fixture.listen({ runnerId: 'runner-1' }))).toBe('RUNNER_CONNECTED');
+    expect(first.ended).toBe(false);
+    first.close();
+    expect(await codeOf(second())).toBe('ok');
+  });
+
+  it('another program cannot repeat its claim', async () => {
+    await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    const id = await approved();
+    const claim = (instance?: string) => codeOf(fixture.claim(id, { instance }));
+    expect([await claim('journal'), await claim('journal')]).toEqual(['ok', 'ok']);
+    expect([await claim('a copy'), await claim()]).toEqual(['CLAIM_REFUSED', 'CLAIM_REFUSED']);
+  });
+
+  it('a claim is repeated for the same digest only, and not when the call is being cancelled', async () => {
+    await fixture.listen({ runnerId: 'runner-1' });
+    const id = await approved();
+    await fixture.claim(id);
+    expect(await codeOf(fixture.claim(id, { digest: digest('b') }))).toBe('CLAIM_REFUSED');
+    expect(await codeOf(fixture.claim(id))).toBe('ok');
+    await fixture.engine.dispatcher.cancel(fixture.person, id, 'no');
+    expect(await codeOf(fixture.claim(id))).toBe('CLAIM_REFUSED');
+  });
+});
+
+describe('[EX-10] a preview comes from a runner of the workspace', () => {
+  it('not from one of another workspace, and not from nobody', async () => {
+    await fixture.listen({ runnerId: 'elsewhere', workspace: '/elsewhere' });
+    const here = await fixture.listen({ runnerId: 'runner-1' });
+    const { id, approval_id } = await write();
+    for (const runner_id of ['elsewhere', 'nobody'])
+      expect(await codeOf(fixture.preview(approval_id, { runner_id }))).toBe('NOT_FOUND');
+    await fixture.preview(approval_id);
+    await fixture.approve(approval_id, { digest: digest('a') });
+    expect((await fixture.execution(id)).runner_id).toBe('runner-1');
+    expect(await here.last('tool.execution_signal')).toMatchObject({ tool_id: id });
+  });
+
+  it('nor from one that is lost', async () => {
+    await fixture.listen({ runnerId: 'runner-1' });
+    const { approval_id } = await write();
+    await fixture.clock.advance(30_000);
+    expect(await codeOf(fixture.preview(approval_id))).toBe('NOT_FOUND');
+  });
+
+  it('a runner that moved to another workspace is not given the call', async () => {
+    await fixture.listen({ runnerId: 'runner-1' });
+    const { id, approval_id } = await write();
+    await fixture.preview(approval_id);
+    const moved = await fixture.listen({ runnerId: 'runner-1', workspace: '/elsewhere' });
+    await fixture.approve(approval_id, { digest: digest('a') });
+    expect([(await fixture.execution(id)).runner_id, signals(moved)]).toEqual([null, []]);
+  });
+
+  it('and a runner is shown the pending requests of its own workspace only', async () => {
+    await write();
+    const elsewhere = await fixture.listen({ runnerId: 'elsewhere', workspace: '/elsewhere' });
+    const here = await fixture.listen({ runnerId: 'runner-1' });
+    const shown = [elsewhere, here].map((listener) => listener.all('tool.approval_request').length);
+    expect(shown).toEqual([0, 1]);
+  });
+});
+
+describe('[EX-6] whose call it is reports it', () => {
+  it('not another runner', async () => {
+    await fixture.listen({ runnerId: 'runner-1' });
+    const id = await approved();
+    await fixture.claim(id);
+    for (const status of ['completed', 'failed', 'cancelled'] as const)
+      expect(await codeOf(fixture.report(id, { status, runner_id: 'another' }))).toBe('CLAIM_REFUSED');
+    expect((await fixture.execution(id)).status).toBe('executing');
+    expect((await fixture.report(id)).execution.status).toBe('completed');
+  });
+
+  it('[RE-4] nobody while the person is being asked: the request stays', async () => {
+    await fixture.listen({ runnerId: 'runner-1' });
+    const { id, approval_id } = await write();
+    for (const status of ['completed', 'failed', 'cancelled'] as const)
+      expect(await codeOf(fixture.report(id, { status, error: 'no' }))).toBe('ILLEGAL_TRANSITION');
+    expect(await fixture.execution(id)).toMatchObject({ status: 'awaiting_approval', approval_id });
+    expect(await codeOf(fixture.approve(approval_id))).toBe('ok');
+  });
+});
+
+it('[RE-3] people choose the ids of their runners each for themselves', async () => {
+  const adas = await fixture.listen({ runnerId: 'laptop' });
+  const bobs = await fixture.listen({ runnerId: 'laptop', userId: 'bob' });
+  const { id } = await fixture.submit('read_file', { path: 'a.md' });
+  await fixture.clock.advance(1);
+  expect([signals(adas), signals(bobs)]).toEqual([[id], []]);
+  expect(await fixture.store.read((tx) => tx.runnersOf('bob'))).toMatchObject([{ runner_id: 'laptop' }]);
+  await fixture.engine.dispatcher.runnerLost({
+    id: 'laptop',
+    userId: 'bob',
+    workspace: '/workspace',
+    capabilities: [],
+  });
+  expect((await fixture.execution(id)).attempt).toBe(1);
+});
