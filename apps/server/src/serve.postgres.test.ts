@@ -35,6 +35,26 @@ it('[DA-2] what happens on one server is heard on another of the same PostgreSQL
   await one.close();
 });
 
+it('[AG-3] of thirty calls at once ten are asked about', async () => {
+  const server = await TestServer.start({ database: await postgres.createDatabase() });
+  const ada = await server.person('ada');
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, i) =>
+      server.send('POST', '/my/tools/execute', {
+        token: ada.tokens.person,
+        body: {
+          tool_name: 'write_file',
+          tool_params: { path: `${i}.md`, content: 'x' },
+          session_id: ada.sessionId,
+        },
+      }),
+    ),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  expect(answers.filter(({ body }) => body.code === 'TOO_MANY_PENDING')).toHaveLength(20);
+  await server.close();
+});
+
 it('says so when the database cannot be reached', async () => {
   await expect(TestServer.start({ database: 'postgres://nobody:x@127.0.0.1:1/none' })).rejects.toThrow();
 });

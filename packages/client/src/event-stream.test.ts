@@ -86,6 +86,8 @@ describe('an open stream', () => {
     setup({ projectId: 'p1', runner: { id: 'r1', workspace: '/home/a b', capabilities: ['lsp', 'git'] } });
     const { url } = await server.next();
     expect(url).toBe('/my/projects/p1/chat/stream?runner=r1&workspace=%2Fhome%2Fa+b&capabilities=lsp%2Cgit');
+    setup({ runner: { id: 'r1', workspace: '/a', capabilities: [], instance: 'journal-1' } });
+    expect((await server.next()).url).toContain('&instance=journal-1');
   });
 
   it('reads an event that comes byte by byte', async () => {

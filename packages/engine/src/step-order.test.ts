@@ -22,6 +22,7 @@ describe('[EX-4] orderOfStep', () => {
       [0],
       [1],
     ]);
+    expect(order(write('a.md'), write('A.md'))).toEqual([[], [0]]);
     expect(order(['copy_file', { source: 'a.md', dest: 'b.md' }], write('b.md'))).toEqual([[], [0]]);
   });
 

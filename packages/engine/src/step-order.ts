@@ -39,6 +39,9 @@ function overlap(some: readonly string[], others: readonly string[]): boolean {
 /** The root is written as nothing at all. */
 const isAbove = (folder: string, path: string): boolean => folder === '' || path.startsWith(`${folder}/`);
 
+/** On many disks `A.md` is `a.md`: to wait without need costs a moment. */
+const fold = (path: string): string => path.normalize('NFC').toLowerCase();
+
 function effectOf({ call, details, assessed }: Decision): Effect {
   // What was refused does nothing.
   if (!call || !details || !assessed)
@@ -47,8 +50,8 @@ function effectOf({ call, details, assessed }: Decision): Effect {
   return {
     isCommand,
     writesAnywhere: isCommand && assessed.decision !== 'LOW',
-    writes: details.operands.filter(({ use }) => use === 'write').map(({ path }) => path),
-    touches: details.operands.map(({ path }) => path),
+    writes: details.operands.filter(({ use }) => use === 'write').map(({ path }) => fold(path)),
+    touches: details.operands.map(({ path }) => fold(path)),
     isApart: apart.has(call.tool),
   };
 }

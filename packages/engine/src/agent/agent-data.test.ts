@@ -175,6 +175,27 @@ describe('a result that came late', () => {
     expect((await agent.messages()).filter(({ role }) => role === 'system')).toHaveLength(1);
   });
 
+  it('[EX-7] is told as a failure when it is one', async () => {
+    const model = new ScriptedModel([[write], ['It failed.'], ['Ah.']]);
+    const agent = await AgentFixture.open({ model, tools: { write_file: hangs } });
+    await agent.say('Write it.');
+    const { dispatcher } = agent.node.engine;
+    await dispatcher.runnerLost({ id: 'runner-1', userId: 'ada', workspace: '/workspace', capabilities: [] });
+    await settle();
+    const toolId = agent.runner.executed[0]?.toolId as string;
+    const error = { code: 'DISK_FULL', message: 'no room' };
+    await dispatcher.submitResult({ userId: 'ada', tokenId: 't', scope: 'runner' }, toolId, {
+      status: 'failed',
+      error,
+    });
+    await agent.say('And now?');
+    expect(model.requests[2]?.request.messages.find(({ role }) => role === 'note')).toMatchObject({
+      text: expect.stringContaining(
+        '{"status":"error","tool_call_id":"call_0","error":{"code":"DISK_FULL","message":"no room","recoverable":false}',
+      ),
+    });
+  });
+
   it('[EX-7] is given to the next run when its own has ended', async () => {
     const model = new ScriptedModel([[write], ['It failed.'], ['Ah.']]);
     const agent = await AgentFixture.open({ model, tools: { write_file: hangs } });
