@@ -11,6 +11,8 @@ export interface Confinement {
   readonly maskSensitive: boolean;
   /** Folders beside the workspace that it may read (a language server's own files, a remote repository). */
   readonly readable?: readonly string[];
+  /** Folders that it may also write: only the repository that an approved push goes to by its path (RN-6). */
+  readonly writable?: readonly string[];
   /** Bytes of RLIMIT_DATA, seconds of CPU, number of descriptors. */
   readonly limits?: { readonly memoryBytes?: number; readonly cpuSeconds?: number; readonly files?: number };
 }
