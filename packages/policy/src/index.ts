@@ -1,6 +1,7 @@
 export type { CommandCheck, CommandOperand } from './command/command-check.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export type { Disk, DiskEntry } from './disk.ts';
+export { executingPlaces } from './executing-places.ts';
 export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { type Glob, type ParsedGlob, parseGlob } from './glob.ts';
 export {

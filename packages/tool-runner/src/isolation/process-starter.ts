@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CountersignError } from '@countersign/protocol';
+import type { Workspace } from '../workspace.ts';
+import { bubblewrapArguments, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
+import { commandEnvironment } from './command-environment.ts';
+import { ExecutingPlaceGuard, type Protection, type SetAside } from './executing-place-guard.ts';
+import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
+import { readPersonName } from './git-identity.ts';
+import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
+import type { ProcessRequest, ProcessStarter } from './isolated-process.ts';
+import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
+import { limitArguments } from './resource-limits.ts';
+import { seccompFilter } from './seccomp-filter.ts';
+import { StartedProcess } from './started-process.ts';
+import { type PreparedFiles, prepareFiles, privateHome, privateTemporary } from './visible-system.ts';
+import { type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
+
+export interface ProcessStarterOptions {
+  /** The operator's decision: where isolation does not work, programs start without it. */
+  readonly allowUnisolated?: boolean;
+  /** Between SIGTERM and SIGKILL (EX-8). */
+  readonly killDelayMs?: number;
+  /** What the allow-list of VA-7 chooses from; the runner's own environment by default. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where bubblewrap is, if not in a system folder. */
+  readonly bubblewrap?: string;
+  readonly scanBounds?: ScanBounds;
+}
+
+/** A ProcessStarter that says what it can. */
+export interface IsolatingStarter extends ProcessStarter {
+  /** False: nothing is claimed, and LOW commands ask instead of running unless the operator decided otherwise (RN-5). */
+  readonly isIsolated: boolean;
+  /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
+  setAside(child: ChildProcess): readonly SetAside[];
+  /** Stops all that still runs. */
+  dispose(): Promise<void>;
+}
+
+export function createProcessStarter(
+  workspace: Workspace,
+  options: ProcessStarterOptions = {},
+): IsolatingStarter {
+  return new Starter(workspace, options);
+}
+
+/** What is made once, when the first program starts. */
+interface Prepared {
+  readonly tools: IsolationTools;
+  readonly files: PreparedFiles;
+  readonly seccomp: string | undefined;
+  readonly inherited: readonly number[];
+  readonly guard: ExecutingPlaceGuard;
+}
+
+class Starter implements IsolatingStarter {
+  readonly #workspace: Workspace;
+  readonly #options: ProcessStarterOptions;
+  readonly #node: OwnNode | undefined;
+  readonly #path: readonly string[];
+  readonly #scan: WorkspaceScan;
+  readonly #started = new Map<ChildProcess, StartedProcess>();
+  readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
+  #probe: Probe | undefined;
+  #prepared: Prepared | undefined;
+
+  constructor(workspace: Workspace, options: ProcessStarterOptions) {
+    this.#workspace = workspace;
+    this.#options = options;
+    this.#node = findOwnNode(workspace.root);
+    this.#path = fixedPath(this.#node);
+    this.#scan = new WorkspaceScan(workspace.root, options.scanBounds);
+  }
+
+  get isIsolated(): boolean {
+    return 'tools' in this.#probed();
+  }
+
+  start(request: ProcessRequest): ChildProcess {
+    const probe = this.#probed();
+    if ('problem' in probe && !this.#options.allowUnisolated)
+      throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: probe.problem });
+    const program = findProgram(request.program, this.#path, this.#workspace.root);
+    const cwd = this.#findFolder(request);
+    return 'problem' in probe
+      ? this.#startUnisolated(request, program, cwd)
+      : this.#startIsolated(request, program, cwd, this.#prepare(probe.tools));
+  }
+
+  async stop(child: ChildProcess): Promise<void> {
+    const started = this.#started.get(child) ?? this.#ended.get(child);
+    await started?.stop(this.#options.killDelayMs ?? 10_000);
+  }
+
+  setAside(child: ChildProcess): readonly SetAside[] {
+    return this.#ended.get(child)?.setAside ?? [];
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all([...this.#started.keys()].map((child) => this.stop(child)));
+  }
+
+  #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
+    const { tools, files, seccomp, inherited, guard } = prepared;
+    const { confinement } = request;
+    const places = confinement.workspace === 'none' ? noPlaces : this.#scan.look();
+    const protection =
+      confinement.workspace === 'write' && places.isComplete
+        ? guard.protect(places, { writableGit: confinement.writableGit ?? false })
+        : unprotected;
+    try {
+      const isolation = bubblewrapArguments({
+        root: this.#workspace.root,
+        confinement,
+        files,
+        node: this.#node,
+        hasSeccomp: seccomp !== undefined,
+        places,
+        readOnly: protection.readOnly,
+        pinned: protection.pinned,
+        cwd,
+      });
+      const limits = [tools.prlimit, ...limitArguments(confinement.limits), '--'];
+      const line = [tools.bubblewrap, ...isolation, ...limits, program, ...request.args];
+      const filter = seccomp === undefined ? undefined : openSync(seccomp, 'r');
+      try {
+        const stdio = [
+          request.stdin,
+          'pipe',
+          'pipe',
+          'pipe',
+          ...(filter === undefined ? [] : [filter]),
+        ] as const;
+        const extra = inherited.filter(
+          (descriptor) => descriptor > (filter ? seccompDescriptor : statusDescriptor),
+        );
+        return this.#spawn(request, closingArguments(extra, line), '/', stdio, protection, {
+          home: privateHome,
+          temporary: privateTemporary,
+        });
+      } finally {
+        if (filter !== undefined) closeSync(filter);
+      }
+    } catch (error) {
+      protection.release();
+      throw error;
+    }
+  }
+
+  #startUnisolated(request: ProcessRequest, program: string, cwd: string): ChildProcess {
+    const folder = join(this.#workspace.root, cwd);
+    const places = { home: this.#workspace.home, temporary: privateTemporary };
+    const stdio = [request.stdin, 'pipe', 'pipe'] as const;
+    return this.#spawn(request, [program, ...request.args], folder, stdio, unprotected, places);
+  }
+
+  #spawn(
+    request: ProcessRequest,
+    [command = '', ...args]: readonly string[],
+    cwd: string,
+    stdio: readonly ('ignore' | 'pipe' | number)[],
+    protection: Protection,
+    places: { readonly home: string; readonly temporary: string },
+  ): ChildProcess {
+    const environment = {
+      ...commandEnvironment(
+        this.#options.environment ?? process.env,
+        { path: this.#path.join(':'), ...places },
+        this.#workspace.addedEnvironment,
+      ),
+      ...request.environment,
+    };
+    let child: ChildProcess;
+    try {
+      child = spawn(command, args, { cwd, env: environment, stdio: [...stdio], detached: true });
+    } catch (cause) {
+      throw new CountersignError(
+        'SPAWN_FAILED',
+        { program: request.program, problem: (cause as Error).message },
+        { cause },
+      );
+    }
+    const started = new StartedProcess(child, stdio.length > 3, protection);
+    this.#started.set(child, started);
+    void started.isOver.then(() => {
+      this.#started.delete(child);
+      this.#ended.set(child, started);
+    });
+    return child;
+  }
+
+  /** Workspace-relative, with links resolved: a link that leads outside is refused here, and leads nowhere inside. */
+  #findFolder({ cwd, confinement }: ProcessRequest): string {
+    if (confinement.workspace === 'none') return '';
+    const { root } = this.#workspace;
+    let real: string;
+    try {
+      real = realpathSync(join(root, cwd));
+    } catch (cause) {
+      throw new CountersignError('FILE_NOT_FOUND', { path: cwd }, { cause });
+    }
+    if (!isInside(root, real)) throw new CountersignError('PATH_OUTSIDE_WORKSPACE', { path: cwd });
+    if (!statSync(real).isDirectory()) throw new CountersignError('NOT_A_DIRECTORY', { path: cwd });
+    return real.slice(root.length + 1);
+  }
+
+  #probed(): Probe {
+    this.#probe ??= probeIsolation(this.#options.bubblewrap);
+    return this.#probe;
+  }
+
+  #prepare(tools: IsolationTools): Prepared {
+    if (this.#prepared) return this.#prepared;
+    const { root, stateFolder, home } = this.#workspace;
+    const folder = join(stateFolder, 'isolation');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const filter = seccompFilter();
+    const seccomp = filter && join(folder, 'seccomp');
+    if (filter && seccomp) writeFileSync(seccomp, filter);
+    this.#prepared = {
+      tools,
+      files: prepareFiles(folder, readPersonName(home)),
+      seccomp,
+      inherited: inheritedDescriptors(),
+      guard: new ExecutingPlaceGuard({
+        root,
+        records: join(folder, 'stand-ins.json'),
+        kept: join(stateFolder, 'set-aside'),
+        look: () => this.#scan.look(),
+      }),
+    };
+    return this.#prepared;
+  }
+}
+
+const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], isComplete: true };
+const unprotected: Protection = { readOnly: [], pinned: [], release: () => [] };

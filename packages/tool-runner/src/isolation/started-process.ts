@@ -1,0 +1,111 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { statusDescriptor } from './bubblewrap.ts';
+import type { Protection, SetAside } from './executing-place-guard.ts';
+import { descendants, hasEnded, sendSignal } from './process-tree.ts';
+
+/** One program from its start until nothing of it is left. */
+export class StartedProcess {
+  /** Resolves when no process of it is left and what it planted has been set aside. Never rejects. */
+  readonly isOver: Promise<void>;
+  setAside: readonly SetAside[] = [];
+  /** Why something that it planted could not be set aside. */
+  problem: string | undefined;
+  readonly #child: ChildProcess;
+  readonly #isIsolated: boolean;
+  /** The first process of the namespace, as seen from here; with it, all others end. */
+  #first: number | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(child: ChildProcess, isIsolated: boolean, protection: Protection) {
+    this.#child = child;
+    this.#isIsolated = isIsolated;
+    const said = isIsolated ? this.#readStatus(child.stdio[statusDescriptor] as Readable) : undefined;
+    const exited = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', () => resolve());
+    });
+    this.isOver = exited.then(() => said).then(() => this.#settle(protection));
+  }
+
+  /** SIGTERM to all of it, SIGKILL after the delay. Asking twice is asking once. */
+  stop(killDelayMs: number): Promise<void> {
+    this.#stopping ??= this.#stop(killDelayMs);
+    return this.#stopping;
+  }
+
+  async #stop(killDelayMs: number): Promise<void> {
+    if (!this.#hasExited()) {
+      const timer = setTimeout(() => this.#kill(), killDelayMs);
+      await this.#terminate();
+      await this.isOver;
+      clearTimeout(timer);
+    }
+    await this.isOver;
+  }
+
+  #hasExited(): boolean {
+    return this.#child.pid === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /**
+   * In isolation bubblewrap must not get the signal, since everything is killed when it ends; its namespace's first
+   * process ignores it. While it still prepares there is nobody to tell: then a moment later again.
+   */
+  async #terminate(): Promise<void> {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    if (!this.#isIsolated) {
+      sendSignal(-pid, 'SIGTERM');
+      sendSignal(-pid, 'SIGCONT');
+      return;
+    }
+    while (!this.#hasExited()) {
+      const programs = descendants(pid).filter((found) => found !== this.#first);
+      const told = this.#first === undefined ? [] : programs.filter((found) => sendSignal(found, 'SIGTERM'));
+      for (const program of told) sendSignal(program, 'SIGCONT');
+      if (told.length > 0) return;
+      await wait(5);
+    }
+  }
+
+  #kill(): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    // Killing the namespace's first process ends all others before bubblewrap hears of it.
+    if (this.#first !== undefined) sendSignal(this.#first, 'SIGKILL');
+    else sendSignal(-pid, 'SIGKILL');
+  }
+
+  async #settle(protection: Protection): Promise<void> {
+    const { pid } = this.#child;
+    if (!this.#isIsolated) {
+      // The group may outlive its leader.
+      if (pid !== undefined) sendSignal(-pid, 'SIGKILL');
+    } else if (this.#first !== undefined) {
+      for (let pause = 1; !hasEnded(this.#first); pause = Math.min(2 * pause, 50)) {
+        sendSignal(this.#first, 'SIGKILL');
+        await wait(pause);
+      }
+    }
+    try {
+      this.setAside = protection.release();
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
+  }
+
+  /** bubblewrap says which process is the first of the namespace as soon as there is one. */
+  #readStatus(status: Readable): Promise<void> {
+    let text = '';
+    status.setEncoding('utf8');
+    status.on('error', () => {}); // it closes as well then
+    status.on('data', (chunk: string) => {
+      text = (text + chunk).slice(0, 4_096);
+      const found = /"child-pid": *(\d+)/.exec(text)?.[1];
+      if (found !== undefined) this.#first = Number(found);
+    });
+    return new Promise((resolve) => status.once('close', resolve));
+  }
+}
