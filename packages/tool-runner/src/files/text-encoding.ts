@@ -60,7 +60,7 @@ export function markLength(head: Uint8Array, encoding: TextEncoding): number {
 }
 
 /** What cannot be read is U+FFFD; a lone surrogate too. */
-export function decodeLeniently(bytes: Uint8Array, encoding: TextEncoding): string {
+function decodeLeniently(bytes: Uint8Array, encoding: TextEncoding): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (encoding) {
     case 'utf-8':
