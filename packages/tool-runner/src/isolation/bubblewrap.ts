@@ -44,6 +44,7 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
     ...shown.filter((path) => !isInside('/usr', path)).flatMap((path) => ['--ro-bind', path, path]),
     ...(confinement.workspace === 'none' ? [] : workspaceArguments(plan)),
+    ...(confinement.writable ?? []).flatMap((path) => ['--bind', path, path]),
     ...['--remount-ro', '/'],
     ...['--chdir', confinement.workspace === 'none' ? privateTemporary : join(root, plan.cwd)],
     '--',
