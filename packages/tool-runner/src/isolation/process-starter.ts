@@ -35,6 +35,8 @@ export interface IsolatingStarter extends ProcessStarter {
   readonly isIsolated: boolean;
   /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
   setAside(child: ChildProcess): readonly SetAside[];
+  /** False when isolation could not be set up for it after all: then its standard error says why. */
+  hasRun(child: ChildProcess): boolean;
   /** Stops all that still runs. */
   dispose(): Promise<void>;
 }
@@ -90,12 +92,16 @@ class Starter implements IsolatingStarter {
   }
 
   async stop(child: ChildProcess): Promise<void> {
-    const started = this.#started.get(child) ?? this.#ended.get(child);
+    const started = this.#started.get(child);
     await started?.stop(this.#options.killDelayMs ?? 10_000);
   }
 
   setAside(child: ChildProcess): readonly SetAside[] {
     return this.#ended.get(child)?.setAside ?? [];
+  }
+
+  hasRun(child: ChildProcess): boolean {
+    return (this.#started.get(child) ?? this.#ended.get(child))?.hasRun ?? false;
   }
 
   async dispose(): Promise<void> {

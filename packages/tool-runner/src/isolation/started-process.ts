@@ -17,6 +17,8 @@ export class StartedProcess {
   /** The first process of the namespace, as seen from here; with it, all others end. */
   #first: number | undefined;
   #stopping: Promise<void> | undefined;
+  #hasRun = false;
+  #wasTold = false;
 
   constructor(child: ChildProcess, isIsolated: boolean, protection: Protection) {
     this.#child = child;
@@ -29,6 +31,11 @@ export class StartedProcess {
     this.isOver = exited.then(() => said).then(() => this.#settle(protection));
   }
 
+  /** False when it ended by itself before the program was started: isolation could not be set up. */
+  get hasRun(): boolean {
+    return !this.#isIsolated || this.#hasRun || this.#wasTold;
+  }
+
   /** SIGTERM to all of it, SIGKILL after the delay. Asking twice is asking once. */
   stop(killDelayMs: number): Promise<void> {
     this.#stopping ??= this.#stop(killDelayMs);
@@ -37,6 +44,7 @@ export class StartedProcess {
 
   async #stop(killDelayMs: number): Promise<void> {
     if (!this.#hasExited()) {
+      this.#wasTold = true;
       const timer = setTimeout(() => this.#kill(), killDelayMs);
       await this.#terminate();
       await this.isOver;
@@ -105,6 +113,7 @@ export class StartedProcess {
       text = (text + chunk).slice(0, 4_096);
       const found = /"child-pid": *(\d+)/.exec(text)?.[1];
       if (found !== undefined) this.#first = Number(found);
+      this.#hasRun ||= text.includes('"exit-code"');
     });
     return new Promise((resolve) => status.once('close', resolve));
   }
