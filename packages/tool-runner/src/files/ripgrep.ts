@@ -15,7 +15,8 @@ export interface RipgrepQuestion {
   readonly gitFolder: boolean;
   readonly maxFileBytes: number;
   readonly maxMatchesPerFile: number;
-  readonly maxLineBytes: number;
+  /** More or less: it counts what looks like one. */
+  readonly maxLineCharacters: number;
 }
 
 /**
@@ -78,7 +79,7 @@ export async function runRipgrep(
 const MAX_COMPLAINT = 10_000;
 
 function argumentsFor(question: RipgrepQuestion): string[] {
-  const { content, names, hidden, gitFolder, maxFileBytes, maxMatchesPerFile, maxLineBytes } = question;
+  const { content, names, hidden, gitFolder, maxFileBytes, maxMatchesPerFile, maxLineCharacters } = question;
   return [
     ...['--no-config', '--no-messages', '--color=never', '--null', '--no-follow', '--no-pre'],
     // Ignored is what git ignores, by files of the repository alone.
@@ -94,7 +95,7 @@ function argumentsFor(question: RipgrepQuestion): string[] {
       : [
           ...['--line-number', '--byte-offset', '--with-filename', '--no-heading'],
           `--max-count=${maxMatchesPerFile}`,
-          ...[`--max-columns=${maxLineBytes}`, '--max-columns-preview'],
+          ...[`--max-columns=${maxLineCharacters}`, '--max-columns-preview'],
           ...['--', content, './'],
         ]),
   ];

@@ -26,11 +26,11 @@ export interface Found {
 
 /** Lines of one file that are shown. */
 const MATCHES_PER_FILE = 100;
-/** Bytes of one line that are shown; what is cut ends in `…`. */
-const LINE_BYTES = 500;
+/** Characters of one line that are shown; what is cut ends in `…`. */
+const LINE_CHARACTERS = 500;
 
 /**
- * Finds files by name, by content or both. At most `entries` files, 100 matches in each, 500 bytes of a line, and
+ * Finds files by name, by content or both. At most `entries` files, 100 matches in each, 500 characters of a line, and
  * `outputStreamBytes` of text in all; it stops as soon as one bound is reached and says `truncated`. The files come in
  * no particular order.
  */
@@ -97,7 +97,7 @@ class ConfirmedMatches {
       return true;
     }
     const isFirst = this.#matches.length === 0;
-    const shown = found.isCut ? `${text}…` : text.replace(/\r$/, '');
+    const shown = shownLine(text, found.isCut);
     this.#bytes += Buffer.byteLength(shown);
     if ((isFirst && this.files.length === limits.entries) || this.#bytes > limits.outputStreamBytes) {
       this.truncated = true;
@@ -124,6 +124,12 @@ class ConfirmedMatches {
   }
 }
 
+function shownLine(text: string, isCut: boolean): string {
+  const line = text.replace(/\r$/, '');
+  if (!isCut && line.length <= LINE_CHARACTERS) return line;
+  return `${line.slice(0, LINE_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
 /** Where something that ripgrep named is; undefined when it is not to be shown. */
 function placeOf(
   { root, directory, visible }: Search,
@@ -144,7 +150,7 @@ function questionOf({ content, visible, limits }: Search): RipgrepQuestion {
     gitFolder: visible.pattern.split('/').includes('.git'),
     maxFileBytes: limits.fileBytes,
     maxMatchesPerFile: MATCHES_PER_FILE + 1, // one more, to know that there are more
-    maxLineBytes: LINE_BYTES,
+    maxLineCharacters: LINE_CHARACTERS,
   };
 }
 
