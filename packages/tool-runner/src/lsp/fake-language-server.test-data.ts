@@ -16,6 +16,7 @@ interface Incoming {
 const [behaviour = 'plain', file = ''] = process.argv.slice(2);
 const told: unknown[] = [];
 let asked = 0;
+let isLoaded = false;
 
 function frame(message: object): Buffer {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
@@ -54,6 +55,7 @@ function answer({ id, method, params }: Incoming): unknown {
       break;
     case 'hang':
     case 'deaf':
+      if (method !== 'shutdown') writeFileSync(`${file}.asked`, '');
       return;
     case 'garbage':
       return process.stdout.write('Segmentation fault\n'.repeat(1_000));
@@ -90,8 +92,10 @@ function answer({ id, method, params }: Incoming): unknown {
     case 'locations':
       return result((JSON.parse(file) as string[]).map((place) => ({ uri: place, range: range(0, 0, 1) })));
     case 'loading':
-      // Knows more each time, until its work has ended.
-      return result(Array.from({ length: Math.min(asked, 3) }, () => ({ uri, range: range(0, 0, 1) })));
+      // Knows nothing before it is loaded, and even then a little more each time.
+      return result(
+        Array.from({ length: isLoaded ? Math.min(asked, 3) : 0 }, () => ({ uri, range: range(0, 0, 1) })),
+      );
     default:
       if (method === 'textDocument/hover') return result({ contents: JSON.stringify(told) });
       return result(null);
@@ -103,7 +107,11 @@ function handle(message: Incoming): unknown {
   if (method === undefined) return told.push({ id, result: message.result, error: message.error?.code });
   switch (method) {
     case 'initialize': {
-      if (behaviour === 'mute') return;
+      if (behaviour === 'mute') return writeFileSync(`${file}.asked`, '');
+      if (behaviour === 'loading') {
+        // Before anything else, so that nobody can take its silence for the end.
+        notify('$/progress', { token: 't', value: { kind: 'begin', title: 'Indexing' } });
+      }
       if (behaviour === 'no-capabilities') return send({ id, result: {} });
       const positionEncoding =
         behaviour === 'utf-32' ? 'utf-32' : behaviour === 'utf-8' ? 'utf-8' : undefined;
@@ -113,8 +121,10 @@ function handle(message: Incoming): unknown {
       if (behaviour === 'asks') askEverything();
       if (behaviour === 'loading') {
         send({ id: 'p', method: 'window/workDoneProgress/create', params: { token: 't' } });
-        notify('$/progress', { token: 't', value: { kind: 'begin', title: 'Indexing' } });
-        setTimeout(() => notify('$/progress', { token: 't', value: { kind: 'end' } }), 400);
+        setTimeout(() => {
+          isLoaded = true;
+          notify('$/progress', { token: 't', value: { kind: 'end' } });
+        }, 100);
       }
       return;
     case 'textDocument/didOpen':
@@ -131,9 +141,10 @@ function handle(message: Incoming): unknown {
       if (behaviour === 'pushes-unversioned') publish(uri, undefined, ['types']);
       return;
     }
+    case '$/cancelRequest':
+      return writeFileSync(`${file}.cancelled`, '');
     case 'textDocument/didClose':
     case 'workspace/didChangeWatchedFiles':
-    case '$/cancelRequest':
       return told.push({ method, ...params });
     case 'shutdown':
       return behaviour === 'deaf' ? undefined : send({ id, result: null });

@@ -4,10 +4,7 @@ import { LanguageServerFailure } from './language-server-failure.ts';
 import { orCancelled } from './or-cancelled.ts';
 import type { ServerDefinition } from './server-definition.ts';
 
-export interface PoolOptions extends Omit<LanguageServerOptions, 'definition'> {
-  /** A server that nobody asked for this long is stopped. */
-  readonly idleMs: number;
-}
+export type PoolOptions = Omit<LanguageServerOptions, 'definition'>;
 
 interface Place {
   /** Started, or being started. */
@@ -72,7 +69,7 @@ export class LanguageServerPool {
     } finally {
       place.users -= 1;
       if (place.users === 0) {
-        place.cancelIdleTimer = this.#options.clock.after(this.#options.idleMs, () =>
+        place.cancelIdleTimer = this.#options.clock.after(this.#options.patience.idleMs, () =>
           this.#leave(definition.language, place),
         );
       }

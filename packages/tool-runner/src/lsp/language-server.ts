@@ -12,6 +12,7 @@ import { clientCapabilities } from './client-capabilities.ts';
 import { LanguageServerFailure } from './language-server-failure.ts';
 import { type OpenedDocument, OpenedDocuments } from './opened-documents.ts';
 import { orCancelled } from './or-cancelled.ts';
+import type { Patience } from './patience.ts';
 import { ProjectLoading } from './project-loading.ts';
 import { PublishedDiagnostics } from './published-diagnostics.ts';
 import { ServerConnection } from './server-connection.ts';
@@ -31,7 +32,7 @@ export interface LanguageServerOptions {
   readonly texts: WorkspaceTexts;
   readonly starter: ProcessStarter;
   readonly clock: RunnerClock;
-  readonly requestTimeoutMs: number;
+  readonly patience: Patience;
 }
 
 /** An answer, not yet looked at, and the document as it was when the question was put. */
@@ -60,11 +61,11 @@ export class LanguageServer {
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(options: LanguageServerOptions, changed: ChangedFiles) {
-    const { definition, workspace, texts, starter, clock, requestTimeoutMs } = options;
+    const { definition, workspace, texts, starter, clock, patience } = options;
     this.#options = options;
     this.#changed = changed;
-    this.#loading = new ProjectLoading(definition.loading, clock);
-    this.#published = new PublishedDiagnostics(clock);
+    this.#loading = new ProjectLoading(definition.loading, clock, patience);
+    this.#published = new PublishedDiagnostics(clock, patience);
     const child = starter.start({
       program: definition.command,
       args: definition.args,
@@ -85,7 +86,7 @@ export class LanguageServer {
       onMessage: () => this.#loading.onMessage(),
     };
     const { language } = definition;
-    this.#connection = new ServerConnection(child, listener, { language, starter, clock, requestTimeoutMs });
+    this.#connection = new ServerConnection(child, listener, { language, starter, clock, patience });
     this.#documents = new OpenedDocuments({
       root: workspace.root,
       texts,
@@ -144,11 +145,11 @@ export class LanguageServer {
       const { document: asked, value } = await this.ask('textDocument/diagnostic', path, () => ({}), signal);
       return { document: asked, value: (value as { items?: unknown } | null)?.items };
     }
-    const { requestTimeoutMs, definition } = this.#options;
-    const value = await this.#published.of(document, requestTimeoutMs, signal);
+    const { patience, definition } = this.#options;
+    const value = await this.#published.of(document, signal);
     if (signal.aborted) throw new ExecutionCancelled();
     if (value) return { document, value };
-    const problem = `it published no diagnostics within ${requestTimeoutMs / 1000} s`;
+    const problem = `it published no diagnostics within ${patience.requestMs / 1000} s`;
     throw new LanguageServerFailure(definition.language, problem, { died: false });
   }
 

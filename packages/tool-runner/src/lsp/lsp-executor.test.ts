@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ManualClock } from '@countersign/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LspExecutor, LspExecutorOptions } from './lsp-executor.ts';
 import { callTool, codeOf, LspFixture } from './lsp-fixture.test-data.ts';
 import type { ConfiguredServer } from './server-definition.ts';
@@ -19,12 +20,15 @@ const fake = (behaviour: string, file = ''): ConfiguredServer => ({
 
 let fixture: LspFixture;
 beforeEach(() => {
-  fixture = new LspFixture({ 'a.fake': 'a😀b\nsecond\n', 'b.fake': 'other\n' });
+  fixture = new LspFixture({ 'a.fake': 'a😀b\nsecond\n', 'b.fake': 'other\n' }, { isolated: false });
 });
 afterEach(() => fixture.dispose());
 
+/** The fakes answer at once. */
+const quick = { quietMs: 20, settleMs: 60, doubtMs: 100, goodbyeMs: 300 };
+
 const setUp = (behaviour: string, file = '', options: Partial<LspExecutorOptions> = {}): LspExecutor =>
-  fixture.executor({ servers: [fake(behaviour, file)], ...options });
+  fixture.executor({ servers: [fake(behaviour, file)], patience: quick, ...options });
 
 const at = { path: 'a.fake', line: 1, col: 1 };
 /** What the fake was told so far. */
@@ -38,6 +42,24 @@ const failureOf = async (call: Promise<unknown>) => {
   return { code: error?.code, message: error?.message, cause: error?.cause?.message };
 };
 
+/** Where a fake leaves a trace. */
+const traceOf = (name: string) => join(fixture.workspace.stateFolder, name);
+const seen = (trace: string) => vi.waitUntil(() => existsSync(trace), { timeout: 15_000, interval: 5 });
+
+/** Lets the clock go on in steps, each not quicker than real programs need, until something has happened. */
+async function passTime<T>(clock: ManualClock, stepMs: number, event: Promise<T>): Promise<T> {
+  let hasHappened = false;
+  const happened = () => {
+    hasHappened = true;
+  };
+  event.then(happened, happened);
+  while (!hasHappened) {
+    await clock.advance(stepMs);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return event;
+}
+
 describe('[RN-7] which server answers', () => {
   it('says so when no server is known, and starts nothing', async () => {
     fixture.write('x.unknown', 'x');
@@ -48,12 +70,12 @@ describe('[RN-7] which server answers', () => {
       message: expect.stringContaining('.unknown files'),
     });
     expect(await codeOf(callTool(lsp, 'symbols', { path: 'Makefile' }))).toBe('NO_LANGUAGE_SERVER');
-    expect(fixture.starter.requests).toEqual([]);
+    expect(fixture.requests).toEqual([]);
   });
 
   it("prefers the person's own configuration", async () => {
     fixture.write('x.ts', 'const x = 1;\n');
-    const lsp = fixture.executor({ servers: [{ ...fake('plain'), extensions: ['.ts'] }] });
+    const lsp = fixture.executor({ patience: quick, servers: [{ ...fake('plain'), extensions: ['.ts'] }] });
     expect((await callTool(lsp, 'hover', { path: 'x.ts', line: 1, col: 1 })).contents).toContain('didOpen');
   });
 
@@ -81,12 +103,15 @@ describe('[RN-7] which server answers', () => {
       'BINARY_FILE',
       'FILE_TOO_LARGE',
     ]);
-    expect(fixture.starter.requests).toEqual([]);
+    expect(fixture.requests).toEqual([]);
   });
 
   it('reports a program that cannot be started', async () => {
-    const lsp = fixture.executor({ servers: [{ ...fake('plain'), command: '/nowhere/server' }] });
-    expect(await codeOf(callTool(lsp, 'symbols', { path: 'a.fake' }))).toBe('LANGUAGE_SERVER_FAILED');
+    const lsp = fixture.executor({
+      patience: quick,
+      servers: [{ ...fake('plain'), command: '/nowhere/server' }],
+    });
+    expect(await codeOf(callTool(lsp, 'symbols', { path: 'a.fake' }))).toBe('PROGRAM_NOT_FOUND');
   });
 
   it('executes its own tools only', async () => {
@@ -111,7 +136,7 @@ describe('positions', () => {
     for (const behaviour of ['utf-8', 'no-capabilities']) {
       expect(await codeOf(callTool(setUp(behaviour), 'hover', at))).toBe('LANGUAGE_SERVER_FAILED');
     }
-    expect(fixture.starter.running).toBe(0);
+    expect(fixture.running).toBe(0);
   });
 });
 
@@ -119,7 +144,7 @@ describe('a server that fails', () => {
   it('is started again once, and the call goes on', async () => {
     const lsp = setUp('crash-once', join(fixture.workspace.stateFolder, 'crashed'));
     expect((await callTool(lsp, 'hover', at)).contents).toBe('back again');
-    expect(fixture.starter.requests).toHaveLength(2);
+    expect(fixture.requests).toHaveLength(2);
   });
 
   it('is reported when it dies again, with its last words for the log', async () => {
@@ -129,8 +154,8 @@ describe('a server that fails', () => {
       message: 'The fake language server failed: it ended with 3. Try again.',
       cause: 'out of luck\n',
     });
-    expect(fixture.starter.requests).toHaveLength(2);
-    expect(fixture.starter.running).toBe(0);
+    expect(fixture.requests).toHaveLength(2);
+    expect(fixture.running).toBe(0);
   });
 
   it.each([
@@ -144,8 +169,8 @@ describe('a server that fails', () => {
       code: 'LANGUAGE_SERVER_FAILED',
       message: expect.stringContaining(problem),
     });
-    await fixture.starter.stop(fixture.starter.children[0] as never);
-    expect([fixture.starter.requests.length, fixture.starter.running]).toEqual([1, 0]);
+    await fixture.starter.stop(fixture.children[0] as ChildProcess);
+    expect([fixture.requests.length, fixture.running]).toEqual([1, 0]);
   });
 
   it('that closes its output counts as dead', async () => {
@@ -154,16 +179,24 @@ describe('a server that fails', () => {
   });
 
   it('is ended when it does not answer in time, and the next call gets a new one', async () => {
-    const lsp = setUp('hang', '', { requestTimeoutMs: 500 });
-    const { message } = await failureOf(callTool(lsp, 'hover', at));
-    expect(message).toContain('it did not answer textDocument/hover within 0.5 s');
-    expect(await codeOf(callTool(lsp, 'hover', at))).toBe('LANGUAGE_SERVER_FAILED');
-    expect(fixture.starter.requests).toHaveLength(2);
+    const clock = new ManualClock();
+    const lsp = setUp('hang', traceOf('hang'), { clock });
+    for (const servers of [1, 2]) {
+      const call = failureOf(callTool(lsp, 'hover', at));
+      await passTime(clock, 1, seen(traceOf('hang.asked')));
+      rmSync(traceOf('hang.asked'));
+      expect((await passTime(clock, 1_000, call)).message).toContain(
+        'it did not answer textDocument/hover within 120 s',
+      );
+      expect(fixture.requests).toHaveLength(servers);
+    }
   });
 
   it('is waited for no longer than that when it starts', async () => {
-    const lsp = setUp('mute', '', { requestTimeoutMs: 300 });
-    expect((await failureOf(callTool(lsp, 'hover', at))).message).toContain('did not answer initialize');
+    const clock = new ManualClock();
+    const call = failureOf(callTool(setUp('mute', traceOf('mute'), { clock }), 'hover', at));
+    await seen(traceOf('mute.asked'));
+    expect((await passTime(clock, 1_000, call)).message).toContain('did not answer initialize');
   });
 
   it('says what it refused', async () => {
@@ -206,7 +239,7 @@ describe('a server that is only unusual', () => {
 
   it('gets an answer to each of its own questions, and may change nothing', async () => {
     const settings = { fake: { deep: 7 } };
-    const lsp = fixture.executor({ servers: [{ ...fake('asks'), settings }] });
+    const lsp = fixture.executor({ patience: quick, servers: [{ ...fake('asks'), settings }] });
     const answers = (await heard(lsp)).filter(({ id }) => id !== undefined);
     const root = pathToFileURL(fixture.workspace.root).href;
     expect(answers).toEqual([
@@ -223,7 +256,7 @@ describe('a server that is only unusual', () => {
   });
 
   it('may publish diagnostics by itself: those of the current version, once they have settled', async () => {
-    const lsp = setUp('pushes');
+    const lsp = setUp('pushes', '', { patience: { ...quick, settleMs: 400 } });
     const messages = async () =>
       (await callTool(lsp, 'diagnostics', { path: 'a.fake' })).diagnostics.map(
         ({ message }: { message: string }) => message,
@@ -241,9 +274,12 @@ describe('a server that is only unusual', () => {
   });
 
   it('that publishes none is reported: silence does not mean that there is no error', async () => {
-    const lsp = setUp('plain', '', { requestTimeoutMs: 500 });
-    const { message } = await failureOf(callTool(lsp, 'diagnostics', { path: 'a.fake' }));
-    expect(message).toContain('it published no diagnostics within 0.5 s');
+    const clock = new ManualClock();
+    const lsp = setUp('plain', '', { clock });
+    await passTime(clock, 1, callTool(lsp, 'hover', at));
+    const call = failureOf(callTool(lsp, 'diagnostics', { path: 'a.fake' }));
+    const { message } = await passTime(clock, 1_000, call);
+    expect(message).toContain('it published no diagnostics within 30 s');
   });
 });
 
@@ -279,7 +315,10 @@ describe('what is shown', () => {
 
   it('[TL-3] no more than the limit of entries', async () => {
     await fixture.dispose();
-    fixture = new LspFixture({ 'a.fake': `${'y'.repeat(10_000)}\n` }, { entries: 2 });
+    fixture = new LspFixture(
+      { 'a.fake': `${'y'.repeat(10_000)}\n` },
+      { isolated: false, limits: { entries: 2 } },
+    );
     const uri = pathToFileURL(join(fixture.workspace.root, 'a.fake')).href;
     const lsp = setUp('locations', JSON.stringify([uri, uri, uri]));
     const answer = await callTool(lsp, 'references', at);
@@ -361,31 +400,40 @@ describe('what a server is told', () => {
     await heard(lsp);
     fixture.write('node_modules/.package-lock.json', '{}');
     await heard(lsp);
-    expect(fixture.starter.requests.length).toBeGreaterThan(1);
+    expect(fixture.requests.length).toBeGreaterThan(1);
   });
 });
 
 describe('cancelling and stopping', () => {
   it('a cancelled call ends at once, and the server is told', async () => {
-    const lsp = setUp('hang');
+    const lsp = setUp('hang', traceOf('hang'));
+    const controller = new AbortController();
+    const calls = [1, 2].map(() => codeOf(callTool(lsp, 'hover', at, controller.signal)));
+    await seen(traceOf('hang.asked'));
+    controller.abort();
+    expect(await Promise.all(calls)).toEqual(['EXECUTION_CANCELLED', 'EXECUTION_CANCELLED']);
+    await seen(traceOf('hang.cancelled'));
+    expect(await codeOf(callTool(lsp, 'hover', at, controller.signal))).toBe('EXECUTION_CANCELLED');
+    expect([fixture.requests.length, fixture.running]).toEqual([1, 1]);
+  });
+
+  it('a call that is cancelled while its server starts does not wait for it', async () => {
+    const lsp = setUp('mute', traceOf('mute'));
     const controller = new AbortController();
     const call = codeOf(callTool(lsp, 'hover', at, controller.signal));
-    const waiting = codeOf(callTool(lsp, 'hover', at, controller.signal));
-    setTimeout(() => controller.abort(), 700);
-    expect(await Promise.all([call, waiting])).toEqual(['EXECUTION_CANCELLED', 'EXECUTION_CANCELLED']);
-    expect(await codeOf(callTool(lsp, 'hover', at, controller.signal))).toBe('EXECUTION_CANCELLED');
-    expect(fixture.starter.requests).toHaveLength(1);
+    await seen(traceOf('mute.asked'));
+    controller.abort();
+    expect(await call).toBe('EXECUTION_CANCELLED');
   });
 
   it('dispose ends every server, also one that hangs or is starting, and cancels what waits', async () => {
-    const lsp = setUp('hang');
-    const call = codeOf(callTool(lsp, 'hover', at));
-    const starting = setUp('mute');
-    const early = codeOf(callTool(starting, 'hover', at));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const lsp = setUp('hang', traceOf('hang'));
+    const starting = setUp('mute', traceOf('mute'));
+    const calls = [lsp, starting].map((executor) => codeOf(callTool(executor, 'hover', at)));
+    await Promise.all([seen(traceOf('hang.asked')), seen(traceOf('mute.asked'))]);
     await Promise.all([lsp.dispose(), starting.dispose()]);
-    expect(await Promise.all([call, early])).toEqual(['EXECUTION_CANCELLED', 'EXECUTION_CANCELLED']);
-    expect(fixture.starter.running).toBe(0);
+    expect(await Promise.all(calls)).toEqual(['EXECUTION_CANCELLED', 'EXECUTION_CANCELLED']);
+    expect(fixture.running).toBe(0);
     await lsp.dispose();
     expect(await codeOf(callTool(lsp, 'hover', at))).toBe('EXECUTION_CANCELLED');
   });
@@ -394,34 +442,30 @@ describe('cancelling and stopping', () => {
     const polite = setUp('plain');
     await heard(polite);
     await polite.dispose();
-    expect(fixture.starter.children[0]?.exitCode).toBe(0);
-    const deaf = setUp('deaf');
+    expect(fixture.children[0]).toMatchObject({ exitCode: 0, signalCode: null });
+    const deaf = setUp('deaf', traceOf('deaf'));
     const call = codeOf(callTool(deaf, 'hover', at));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await seen(traceOf('deaf.asked'));
     await deaf.dispose();
-    await call;
-    expect(fixture.starter.children[1]?.signalCode).toBe('SIGKILL');
+    expect(await call).toBe('EXECUTION_CANCELLED');
+    expect(fixture.children[1]).toMatchObject({ exitCode: null, signalCode: 'SIGTERM' });
   });
 
   it('a server that nobody asked for some minutes is stopped, and started again on demand', async () => {
     fixture.write('x.ts', 'const x = 1;\n');
     const clock = new ManualClock();
-    const lsp = fixture.executor({ clock, idleMs: 60_000 });
+    const lsp = fixture.executor({ clock, patience: { idleMs: 60_000 } });
     const ask = () => callTool(lsp, 'symbols', { path: 'x.ts' });
     await ask();
     await clock.advance(59_000);
     await ask();
     await clock.advance(59_000);
-    expect(fixture.starter.running).toBe(1);
-    const ended = new Promise((resolve) => fixture.starter.children[0]?.once('exit', resolve));
+    expect(fixture.running).toBe(1);
+    const ended = new Promise((resolve) => fixture.children[0]?.once('exit', resolve));
     await clock.advance(1_000);
     await ended;
-    expect(fixture.starter.running).toBe(0);
+    expect(fixture.running).toBe(0);
     await ask();
-    expect(fixture.starter.requests).toHaveLength(2);
+    expect(fixture.requests).toHaveLength(2);
   });
-});
-
-it('the fake server is where the tests look for it', () => {
-  expect(existsSync(fakeProgram)).toBe(true);
 });

@@ -15,6 +15,7 @@ import type { LanguageServer } from './language-server.ts';
 import { LanguageServerFailure } from './language-server-failure.ts';
 import { LanguageServerPool } from './language-server-pool.ts';
 import type { OpenedDocument } from './opened-documents.ts';
+import { defaultPatience, type Patience } from './patience.ts';
 import {
   MalformedAnswer,
   readDiagnostics,
@@ -32,8 +33,7 @@ export interface LspExecutorOptions {
   /** The person's own; they win over ours for the same extension. */
   readonly servers?: readonly ConfiguredServer[];
   readonly clock?: RunnerClock;
-  readonly requestTimeoutMs?: number;
-  readonly idleMs?: number;
+  readonly patience?: Partial<Patience>;
 }
 
 const tools = ['diagnostics', 'symbols', 'hover', 'definition', 'references'] as const;
@@ -57,7 +57,7 @@ export class LspExecutor implements Executor {
   readonly #pool: LanguageServerPool;
 
   constructor(options: LspExecutorOptions) {
-    const { workspace, starter, clock = systemClock, requestTimeoutMs = 30_000, idleMs = 300_000 } = options;
+    const { workspace, starter, clock = systemClock, patience } = options;
     this.#options = options;
     this.#texts = new WorkspaceTexts(workspace);
     this.#pool = new LanguageServerPool({
@@ -65,8 +65,7 @@ export class LspExecutor implements Executor {
       texts: this.#texts,
       starter,
       clock,
-      requestTimeoutMs,
-      idleMs,
+      patience: { ...defaultPatience, ...patience },
     });
   }
 

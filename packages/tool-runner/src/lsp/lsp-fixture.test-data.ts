@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,19 +10,26 @@ import {
   parseToolCall,
 } from '@countersign/protocol';
 import type { CallContext } from '../executor.ts';
-import type { ProcessStarter } from '../isolation/isolated-process.ts';
+import type { ProcessRequest, ProcessStarter } from '../isolation/isolated-process.ts';
+import { createProcessStarter, type IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
-import { DirectStarter } from './direct-starter.test-data.ts';
 import { LspExecutor, type LspExecutorOptions } from './lsp-executor.ts';
 
 /** A real folder and an executor for it. */
 export class LspFixture {
   readonly workspace: Workspace;
-  readonly starter: DirectStarter;
+  readonly requests: ProcessRequest[] = [];
+  readonly children: ChildProcess[] = [];
+  readonly isolation: IsolatingStarter;
+  readonly starter: ProcessStarter;
   readonly #parent = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-lsp-')));
   readonly #executors: LspExecutor[] = [];
 
-  constructor(files: Readonly<Record<string, string>>, limits: Partial<Limits> = {}) {
+  /** Without isolation a fake server may leave a file behind to tell what it did. */
+  constructor(
+    files: Readonly<Record<string, string>>,
+    { isolated, limits }: { readonly isolated: boolean; readonly limits?: Partial<Limits> },
+  ) {
     const root = join(this.#parent, 'workspace');
     this.workspace = {
       root,
@@ -31,7 +39,20 @@ export class LspFixture {
       addedEnvironment: [],
     };
     for (const folder of [root, this.workspace.stateFolder, this.workspace.home]) mkdirSync(folder);
-    this.starter = new DirectStarter(root);
+    this.isolation = createProcessStarter(this.workspace, {
+      allowUnisolated: true,
+      killDelayMs: 300,
+      ...(isolated ? {} : { bubblewrap: join(this.#parent, 'none') }),
+    });
+    this.starter = {
+      start: (request) => {
+        this.requests.push(request);
+        const child = this.isolation.start(request);
+        this.children.push(child);
+        return child;
+      },
+      stop: (child) => this.isolation.stop(child),
+    };
     for (const [path, content] of Object.entries(files)) this.write(path, content);
   }
 
@@ -46,14 +67,21 @@ export class LspFixture {
     rmSync(join(this.workspace.root, path));
   }
 
-  executor(options: Partial<LspExecutorOptions> & { starter?: ProcessStarter } = {}): LspExecutor {
+  /** How many of the started servers still run. */
+  get running(): number {
+    return this.children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+      .length;
+  }
+
+  executor(options: Partial<LspExecutorOptions> = {}): LspExecutor {
     const executor = new LspExecutor({ workspace: this.workspace, starter: this.starter, ...options });
     this.#executors.push(executor);
     return executor;
   }
 
   async dispose(): Promise<void> {
-    for (const executor of this.#executors) await executor.dispose();
+    await Promise.all(this.#executors.map((executor) => executor.dispose()));
+    await this.isolation.dispose();
     rmSync(this.#parent, { recursive: true, force: true });
   }
 }

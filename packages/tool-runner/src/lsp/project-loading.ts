@@ -1,11 +1,7 @@
 import { pause, type RunnerClock } from '../clock.ts';
+import type { Patience } from './patience.ts';
 import type { LoadingSign } from './server-definition.ts';
 
-/** The first answer may be waited for as long; then it is given as it is. */
-const FIRST_LOAD_MS = 20_000;
-/** After files came or went a server looks for them again; one that does not care says nothing. */
-const RELOAD_MS = 3_000;
-const QUIET_MS = 250;
 const MAX_TASKS = 1_000;
 
 /** Knows whether a server is still loading its project, and so whether its answers are complete. */
@@ -16,12 +12,15 @@ export class ProjectLoading {
   readonly #tasks = new Set<unknown>();
   #lastMessageAt = 0;
   #isLoading = true;
-  #limitMs = FIRST_LOAD_MS;
+  readonly #patience: Patience;
+  #limitMs: number;
   #onSign: (() => void) | undefined;
 
-  constructor(sign: LoadingSign, clock: RunnerClock) {
+  constructor(sign: LoadingSign, clock: RunnerClock, patience: Patience) {
     this.#sign = sign;
     this.#clock = clock;
+    this.#patience = patience;
+    this.#limitMs = patience.firstLoadMs;
     if (sign === 'at-once') this.#isLoading = false;
   }
 
@@ -38,7 +37,7 @@ export class ProjectLoading {
   again(): void {
     if (this.#sign === 'at-once' || this.#isLoading) return;
     this.#isLoading = true;
-    this.#limitMs = RELOAD_MS;
+    this.#limitMs = this.#patience.reloadMs;
   }
 
   /** An answer was as good as it gets. */
@@ -77,12 +76,13 @@ export class ProjectLoading {
   }
 
   async #waitForQuiet(signal: AbortSignal): Promise<void> {
+    const { quietMs } = this.#patience;
     const end = this.#clock.monotonic() + this.#limitMs;
     this.onMessage(); // what we told it a moment ago counts as well
     while (!signal.aborted && this.#clock.monotonic() < end) {
       const quietFor = this.#clock.monotonic() - this.#lastMessageAt;
-      if (this.#tasks.size === 0 && quietFor >= QUIET_MS) return;
-      await pause(this.#clock, this.#tasks.size > 0 ? QUIET_MS : QUIET_MS - quietFor, signal);
+      if (this.#tasks.size === 0 && quietFor >= quietMs) return;
+      await pause(this.#clock, this.#tasks.size > 0 ? quietMs : quietMs - quietFor, signal);
     }
   }
 }

@@ -1,9 +1,5 @@
 import { pause, type RunnerClock } from '../clock.ts';
-
-/** A server that publishes often does so twice: syntax first, types later. */
-const SETTLE_MS = 250;
-/** How long news from another file may take to show in this one; if nothing comes, nothing changed. */
-const DOUBT_MS = 1_000;
+import type { Patience } from './patience.ts';
 
 interface Publication {
   readonly version: number | undefined;
@@ -14,12 +10,14 @@ interface Publication {
 /** What a server publishes by itself for the opened documents, for servers that cannot be asked for diagnostics. */
 export class PublishedDiagnostics {
   readonly #clock: RunnerClock;
+  readonly #patience: Patience;
   readonly #byUri = new Map<string, Publication>();
   readonly #waiting = new Set<() => void>();
   #doubtedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: RunnerClock) {
+  constructor(clock: RunnerClock, patience: Patience) {
     this.#clock = clock;
+    this.#patience = patience;
   }
 
   accept(uri: string, version: unknown, items: readonly unknown[]): void {
@@ -38,13 +36,12 @@ export class PublishedDiagnostics {
     this.#doubtedAt = this.#clock.monotonic();
   }
 
-  /** Those of one version of a document, once they have settled; undefined when none came within `limitMs`. */
+  /** Those of one version of a document, once they have settled; undefined when none came in time. */
   async of(
     { uri, version }: { readonly uri: string; readonly version: number },
-    limitMs: number,
     signal: AbortSignal,
   ): Promise<readonly unknown[] | undefined> {
-    const end = this.#clock.monotonic() + limitMs;
+    const end = this.#clock.monotonic() + this.#patience.requestMs;
     for (;;) {
       const now = this.#clock.monotonic();
       const published = this.#byUri.get(uri);
@@ -57,7 +54,8 @@ export class PublishedDiagnostics {
   }
 
   #trustedAt({ at }: Publication): number {
-    return at < this.#doubtedAt ? this.#doubtedAt + DOUBT_MS : at + SETTLE_MS;
+    const { doubtMs, settleMs } = this.#patience;
+    return at < this.#doubtedAt ? this.#doubtedAt + doubtMs : at + settleMs;
   }
 
   async #publicationOr(ms: number, signal: AbortSignal): Promise<void> {

@@ -14,7 +14,7 @@ wrong: int = greet("x")
 let fixture: LspFixture;
 let lsp: LspExecutor;
 beforeAll(() => {
-  fixture = new LspFixture({ 'greet.py': greet, 'main.py': main });
+  fixture = new LspFixture({ 'greet.py': greet, 'main.py': main }, { isolated: true });
   lsp = fixture.executor();
 });
 afterAll(() => fixture.dispose());
@@ -81,6 +81,6 @@ describe('[RN-7] Python out of the box', () => {
 
     fixture.write('greet.py', greet.replace('-> str', '-> int'));
     expect(await errors()).toBe(0);
-    expect(fixture.starter.requests).toHaveLength(1);
+    expect(fixture.requests).toHaveLength(1);
   });
 });

@@ -12,9 +12,8 @@ import type { ProcessStarter } from '../isolation/isolated-process.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { BoundedMessageReader } from './bounded-message-reader.ts';
 import { LanguageServerFailure } from './language-server-failure.ts';
+import type { Patience } from './patience.ts';
 
-/** How long a server may take to say goodbye before it is ended. */
-const GOODBYE_MS = 2_000;
 const EXIT_FOLLOWS_MS = 100;
 const LAST_WORDS_BYTES = 2_048;
 /** ContentModified and ServerCancelled: the server asks to be asked again. */
@@ -25,7 +24,7 @@ export interface ConnectionOptions {
   readonly language: string;
   readonly starter: ProcessStarter;
   readonly clock: RunnerClock;
-  readonly requestTimeoutMs: number;
+  readonly patience: Patience;
 }
 
 /** What a server asks or tells us. A request is answered with what is returned; it must not throw. */
@@ -48,6 +47,8 @@ export class ServerConnection {
   /** Those who wait for an answer. */
   readonly #waiting = new Set<(failure: LanguageServerFailure) => void>();
   #lastWords = '';
+  /** A question about a file, not only how it is. */
+  #hasAnswered = false;
   #failure: LanguageServerFailure | undefined;
   #ended: Promise<void> | undefined;
 
@@ -118,7 +119,7 @@ export class ServerConnection {
 
   async #sayGoodbye(): Promise<void> {
     const enough = new AbortController();
-    const cancelTimer = this.#options.clock.after(GOODBYE_MS, () => enough.abort());
+    const cancelTimer = this.#options.clock.after(this.#options.patience.goodbyeMs, () => enough.abort());
     try {
       const hasExited = new Promise<void>((resolve) => {
         this.#child.once('exit', () => resolve());
@@ -140,9 +141,10 @@ export class ServerConnection {
     const cancellation = new CancellationTokenSource();
     const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
     const onAbort = () => giveUp(new ExecutionCancelled());
-    const { clock, requestTimeoutMs } = this.#options;
-    const cancelTimer = clock.after(requestTimeoutMs, () => {
-      this.#fail(`it did not answer ${method} within ${requestTimeoutMs / 1000} s`, { died: false });
+    const { clock, patience } = this.#options;
+    const limitMs = this.#hasAnswered ? patience.requestMs : patience.firstRequestMs;
+    const cancelTimer = clock.after(limitMs, () => {
+      this.#fail(`it did not answer ${method} within ${limitMs / 1000} s`, { died: false });
     });
     this.#waiting.add(giveUp);
     signal.addEventListener('abort', onAbort);
@@ -151,7 +153,9 @@ export class ServerConnection {
         ? this.#connection.sendRequest<unknown>(method, params, cancellation.token)
         : this.#connection.sendRequest<unknown>(method, cancellation.token);
       answer.catch(() => {}); // it may come, or fail, when nobody waits any more
-      return await Promise.race([answer, givenUp]);
+      const result = await Promise.race([answer, givenUp]);
+      if (method !== 'initialize') this.#hasAnswered = true;
+      return result;
     } catch (error) {
       if (signal.aborted) cancellation.cancel(); // sends $/cancelRequest
       // The library's own errors only say that the connection is gone; we know why, or shall in a moment.

@@ -27,11 +27,20 @@ beforeAll(() => {
     module: 'nodenext',
     allowImportingTsExtensions: true,
   };
-  fixture = new LspFixture({
-    'tsconfig.json': JSON.stringify({ compilerOptions, include: ['src'] }),
-    'src/greet.ts': greet,
-    'src/main.ts': main,
-  });
+  fixture = new LspFixture(
+    {
+      'tsconfig.json': JSON.stringify({ compilerOptions, include: ['src'] }),
+      'src/greet.ts': greet,
+      'src/main.ts': main,
+      'src/credentials.json': '{ "CANARY": 1 }',
+      'src/settings.json': '{ "harmless": 1 }',
+      'src/secret.ts': `import secret from './credentials.json' with { type: 'json' };
+import settings from './settings.json' with { type: 'json' };
+export const both = [secret, settings];
+`,
+    },
+    { isolated: true },
+  );
   lsp = fixture.executor();
 });
 afterAll(() => fixture.dispose());
@@ -157,9 +166,19 @@ describe('[RN-7] TypeScript out of the box', () => {
     expect(await errors()).toBe(0);
   });
 
+  it('[VA-2] a server does not see sensitive files', async ({ skip }) => {
+    if (!fixture.isolation.isIsolated) skip('this machine cannot isolate');
+    const hover = async (line: number) =>
+      (await callTool(lsp, 'hover', { path: 'src/secret.ts', line, col: 9 })).contents;
+    expect(await hover(2)).toContain('harmless');
+    expect(await hover(1)).not.toContain('CANARY');
+    const { locations } = await callTool(lsp, 'definition', { path: 'src/secret.ts', line: 1, col: 9 });
+    expect(JSON.stringify(locations)).not.toMatch(/credentials|CANARY/);
+  });
+
   it('keeps one server warm, in the LOW confinement, from our own packages', () => {
-    expect(fixture.starter.requests).toHaveLength(1);
-    const [request] = fixture.starter.requests;
+    expect(fixture.requests).toHaveLength(1);
+    const [request] = fixture.requests;
     expect(request).toMatchObject({
       args: ['--lsp', '--stdio'],
       stdin: 'pipe',
