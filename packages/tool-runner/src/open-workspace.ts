@@ -5,8 +5,14 @@ import { join } from 'node:path';
 import { CountersignError, defaultLimits, lowerLimits } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import type { Executor } from './executor.ts';
+import { FileSystemExecutor } from './files/file-system-executor.ts';
+import { GitExecutor } from './git/git-executor.ts';
+import { RepositoryPreviewer } from './git/git-preview.ts';
+import { createProcessStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
+import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
+import { digestCall, previewCall } from './preview/preview-call.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -58,6 +64,8 @@ export interface WorkspaceParts {
   readonly previews: CallPreviews;
   readonly journal: Journal;
   readonly clock: RunnerClock;
+  /** Stops what was opened here; what the configuration gave is closed by whoever gave it, except executors. */
+  dispose(): Promise<void>;
 }
 
 /** Puts together what the configuration gives and, for the rest, the real thing. */
@@ -74,14 +82,37 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
       holder: { program: config.program ?? 'a runner' },
       now: () => clock.now(),
     });
+  // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
+  const starter = createProcessStarter(workspace, { allowUnisolated: true });
+  const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);
+  const verdict = new OwnVerdict({ workspace, configFolder, isIsolated });
+  const executors = config.executors ?? [
+    new FileSystemExecutor(workspace, {
+      clock,
+      liftedSensitivePaths: verdict.liftedSensitivePaths(),
+      ...(config.enableCaching !== undefined && { enableCaching: config.enableCaching }),
+      ...(config.cacheTtlMs !== undefined && { cacheTtlMs: config.cacheTtlMs }),
+    }),
+    new GitExecutor(workspace, starter),
+    new LspExecutor({ workspace, starter, clock }),
+  ];
+  const looked = { workspace, git: new RepositoryPreviewer(workspace, starter) };
   return {
     workspace,
     configFolder,
-    verdict: new OwnVerdict({ workspace, configFolder, isIsolated: config.isIsolated ?? false }),
-    executors: config.executors ?? [],
-    previews: config.previews ?? noPreviews,
+    verdict,
+    executors,
+    previews: config.previews ?? {
+      preview: (call, decision) => previewCall(call, decision, looked),
+      digest: (call, decision) => digestCall(call, decision, looked),
+    },
     journal,
     clock,
+    async dispose() {
+      await Promise.allSettled(executors.map((executor) => executor.dispose()));
+      await starter.dispose();
+      if (!config.journal) journal.close();
+    },
   };
 }
 
@@ -91,8 +122,3 @@ function limitsOf({ limits }: Workspace, { commandTimeoutMs, fileSizeMaxBytes }:
     ...(fileSizeMaxBytes !== undefined && { fileBytes: fileSizeMaxBytes }),
   });
 }
-
-const noPreviews: CallPreviews = {
-  preview: () => Promise.reject(new Error('There are no previews yet')),
-  digest: () => Promise.reject(new Error('There are no previews yet')),
-};

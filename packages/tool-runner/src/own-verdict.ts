@@ -7,7 +7,7 @@ import {
   readPolicyFile,
   ToolCallPolicy,
 } from '@countersign/policy';
-import { describeError, higherRisk, type RiskLevel } from '@countersign/protocol';
+import { describeError, findTool, higherRisk, type RiskLevel } from '@countersign/protocol';
 import { openInside } from './open-inside.ts';
 import { type PersonsFile, readPersonsFile } from './persons-file.ts';
 import { realDisk } from './real-disk.ts';
@@ -20,8 +20,8 @@ export interface OwnVerdictOptions {
   readonly workspace: Workspace;
   /** The person's, where `policy.json` may stand. */
   readonly configFolder: string;
-  /** Whether commands run isolated here; where not, LOW commands ask instead of running (RN-5). */
-  readonly isIsolated: boolean;
+  /** Whether programs run isolated here; where not, LOW ones ask instead of running (RN-5). Asked when it matters. */
+  readonly isIsolated: () => boolean;
 }
 
 /**
@@ -42,6 +42,14 @@ export class OwnVerdict {
     const policy = this.#policy();
     if (typeof policy === 'string') return refusedFor(policy);
     return this.#askWithoutIsolation(policy.decide(tool, params));
+  }
+
+  /** The sensitive files that the person's own policy lifts (RK-5). */
+  liftedSensitivePaths(): ReadonlySet<string> {
+    const { workspace, configFolder } = this.#options;
+    const file = readPersonsFile(join(configFolder, 'policy.json'), workspace.root);
+    const reading = file.state === 'read' ? readPolicyFile(file.text, 'person') : undefined;
+    return new Set(reading?.ok ? reading.policy.file.sensitive_paths : []);
   }
 
   /** The policy as the files say it now, or what is wrong with them. */
@@ -69,15 +77,21 @@ export class OwnVerdict {
 
   #askWithoutIsolation(decision: Decision): Decision {
     const { verdict, call } = decision;
-    if (this.#options.isIsolated || call?.tool !== 'execute_command' || verdict.decision !== 'LOW')
+    if (verdict.decision !== 'LOW' || !call || !startsProcess(call.tool) || this.#options.isIsolated())
       return decision;
-    const reason = { rule: 'ISO-1', why: 'this machine cannot isolate commands, so each one is asked about' };
+    const reason = { rule: 'ISO-1', why: 'this machine cannot isolate programs, so each one is asked about' };
     return {
       ...decision,
       allowedBy: undefined,
       verdict: { ...verdict, decision: 'MEDIUM', reasons: [...verdict.reasons, reason] },
     };
   }
+}
+
+/** Tools whose work another program does. Searching does not count: that program is ours, and reads only. */
+function startsProcess(tool: string): boolean {
+  const category = findTool(tool)?.category;
+  return category === 'command' || category === 'git' || category === 'lsp';
 }
 
 /** How risky a call is here: an allow rule of the person's answers in their place, it does not make it harmless. */

@@ -34,7 +34,9 @@ export interface ToolHandlerConfig {
   readonly previews?: CallPreviews;
   /** Whoever gives one closes it. */
   readonly journal?: Journal;
-  /** Whether commands run isolated (RN-5). */
+  /** The operator's decision: where nothing isolates commands, LOW ones run all the same instead of asking (RN-5). */
+  readonly runUnisolated?: boolean;
+  /** Whether commands run isolated; found out unless said. */
   readonly isIsolated?: boolean;
   readonly clock?: RunnerClock;
   /** Secrets that must not be logged, such as the runner's own token. */

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { SecretMasker } from '@countersign/policy';
+import { type Decision, SecretMasker } from '@countersign/policy';
 import {
   type BuiltInToolCall,
   CountersignError,
@@ -96,8 +96,7 @@ export class ToolHandler {
   readonly #verdict: OwnVerdict;
   readonly #previews: CallPreviews;
   readonly #journal: Journal;
-  readonly #ownsJournal: boolean;
-  readonly #executors: readonly Executor[];
+  readonly #disposeParts: () => Promise<void>;
   readonly #executorOf: ReadonlyMap<string, Executor>;
   readonly #masker: SecretMasker;
   readonly #desk: ApprovalDesk;
@@ -126,8 +125,7 @@ export class ToolHandler {
     this.#verdict = parts.verdict;
     this.#previews = parts.previews;
     this.#journal = parts.journal;
-    this.#ownsJournal = config.journal === undefined;
-    this.#executors = parts.executors;
+    this.#disposeParts = () => parts.dispose();
     this.#executorOf = new Map(
       parts.executors.flatMap((executor) => executor.tools.map((tool) => [tool, executor])),
     );
@@ -235,20 +233,18 @@ export class ToolHandler {
     const { tool_id, tool_name, attempt } = event;
     this.#logger.info(`Tool execution signal received: ${tool_id}, ${tool_name}`);
     this.#logger.debug(`Tool arguments: ${tool_id}`, this.#masker.maskValue(event.tool_params));
-    const running = this.#active.get(tool_id);
-    if (running?.signal.attempt === attempt) return running.done;
-    if (running) {
-      // The server has given up the attempt before this one.
-      running.abort.abort();
+    await this.#recovered;
+    // Everything from the last look at what runs to the entry of this call happens in one turn: no second one starts.
+    for (let running = this.#active.get(tool_id); running; running = this.#active.get(tool_id)) {
+      if (running.signal.attempt === attempt) return running.done;
+      running.abort.abort(); // the server has given up the attempt before this one
       await running.done;
     }
-    await this.#recovered;
     if (this.#disposed) return this.#ended(event, failedReport(new ExecutionCancelled(), attempt, 0));
-    const known = this.#journal.attempt(tool_id, attempt);
+    const known = this.#journalled(event);
     if (known) {
-      const report = known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt, 0);
-      this.#outbox.add(tool_id, report);
-      return this.#ended(event, report);
+      this.#outbox.add(tool_id, known);
+      return this.#ended(event, known);
     }
     const abort = new AbortController();
     const done = this.#executeAndReport(event, abort.signal);
@@ -326,8 +322,7 @@ export class ToolHandler {
     await this.#recovered;
     await this.#undo.idle();
     await this.#outbox.close();
-    await Promise.allSettled(this.#executors.map((executor) => executor.dispose()));
-    if (this.#ownsJournal) this.#journal.close();
+    await this.#disposeParts();
   }
 
   async #recover(): Promise<void> {
@@ -340,6 +335,18 @@ export class ToolHandler {
     } catch (error) {
       // Then nothing can be journalled either, and so nothing that needs it will run.
       this.#logger.error('The journal could not be settled', { error });
+    }
+  }
+
+  /** The report of an attempt that has been here before. */
+  #journalled({ tool_id, attempt }: ExecutionSignal): ResultReport | undefined {
+    try {
+      const known = this.#journal.attempt(tool_id, attempt);
+      return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt, 0));
+    } catch (error) {
+      // What only reads may go on; everything else has to be written there first, and fails.
+      this.#logger.error(`The journal could not be read: ${tool_id}`, { error });
+      return undefined;
     }
   }
 
@@ -381,15 +388,10 @@ export class ToolHandler {
     if (!call) throw new ToolTypeError(tool_name);
     const risk = higherRisk(event.risk_level, ownRisk(own));
     if (risk === 'LOW') {
-      const result = await this.#work(executor, call, event, {
-        risk,
-        network: false,
-        signal,
-        isJournalled: false,
-      });
+      const result = await this.#work(executor, call, event, { risk, network: false, signal });
       return reportOf(result, attempt, elapsed());
     }
-    const digest = await this.#previews.digest(call, own);
+    const digest = await this.#digestNow(call, own, event);
     const permission = permissionFor({
       signal: event,
       own,
@@ -407,7 +409,7 @@ export class ToolHandler {
     const network = event.network && verdict.network;
     let report: ResultReport;
     try {
-      const result = await this.#work(executor, call, event, { risk, network, signal, isJournalled: true });
+      const result = await this.#work(executor, call, event, { risk, network, signal, digest });
       report = reportOf(result, attempt, elapsed());
     } catch (error) {
       this.#logger.error(`Tool failed: ${tool_id}`, { error: this.#masked(error) });
@@ -426,7 +428,7 @@ export class ToolHandler {
     executor: Executor,
     call: BuiltInToolCall,
     event: ExecutionSignal,
-    how: { risk: RiskLevel; network: boolean; signal: AbortSignal; isJournalled: boolean },
+    how: { risk: RiskLevel; network: boolean; signal: AbortSignal; digest?: string },
   ): Promise<ToolResult> {
     const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = event;
     this.#logger.info(`Tool execution started: ${toolId}, ${tool_name}`);
@@ -438,11 +440,12 @@ export class ToolHandler {
         sessionId,
         riskLevel: how.risk,
         network: how.network,
+        ...(how.digest !== undefined && { digest: how.digest }),
         signal: how.signal,
         onProgress: (made) => progress.report(made),
         changes: {
           begin: (changes) => {
-            if (!how.isJournalled)
+            if (how.digest === undefined)
               throw new CountersignError('JOURNAL_UNAVAILABLE', {
                 problem: `${tool_name} was started as harmless`,
               });
@@ -455,6 +458,16 @@ export class ToolHandler {
       return result;
     } finally {
       progress.close();
+    }
+  }
+
+  /** What was approved and cannot even be planned any more has changed as well (AP-8). */
+  async #digestNow(call: BuiltInToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
+    try {
+      return await this.#previews.digest(call, own);
+    } catch (error) {
+      if (event.digest === null || !(error instanceof CountersignError)) throw error;
+      throw new CountersignError('APPROVAL_STALE', { problem: error.message }, { cause: error });
     }
   }
 

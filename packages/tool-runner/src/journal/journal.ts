@@ -148,13 +148,18 @@ export class Journal {
     });
   }
 
+  /** With it, what is known not to have happened needs no undo any more. */
   end(toolId: string, attempt: number, report: ResultReport): void {
-    this.#write('update attempts set report = ?, ended_at = ? where tool_id = ? and attempt = ?', [
-      JSON.stringify(report),
-      this.#now(),
-      toolId,
-      attempt,
-    ]);
+    this.#together(() => {
+      this.#run('update attempts set report = ?, ended_at = ? where tool_id = ? and attempt = ?', [
+        JSON.stringify(report),
+        this.#now(),
+        toolId,
+        attempt,
+      ]);
+      if (changedNothing(report))
+        this.#run('delete from changes where tool_id = ? and attempt = ?', [toolId, attempt]);
+    });
   }
 
   attempt(toolId: string, attempt: number): JournalledAttempt | undefined {
@@ -334,6 +339,10 @@ function orUnavailable<T>(work: () => T): T {
     throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
   }
 }
+
+/** A file tool that fails leaves its files as they were, but for these two codes, which promise nothing. */
+const changedNothing = ({ status, error }: ResultReport): boolean =>
+  status !== 'completed' && error?.code !== 'RUNNER_LOST' && error?.code !== 'EXECUTION_FAILED';
 
 const reportFrom = (text: unknown): ResultReport | undefined =>
   text === null ? undefined : (JSON.parse(text as string) as ResultReport);
