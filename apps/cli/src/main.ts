@@ -1,14 +1,10 @@
 import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
-import { approvalsCommand } from './approvals/approvals-command.ts';
 import { auditCommand } from './audit-command.ts';
-import { chatCommand } from './chat/chat-command.ts';
 import type { CommandContext } from './command-context.ts';
-import { historyCommand } from './history-command.ts';
 import { policyCommand } from './policy-command.ts';
 import { serveCommand } from './serve-command.ts';
-import { signInCommand, signOutCommand } from './server/sign-in-command.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import { wordsFor } from './words.ts';
 
@@ -43,23 +39,26 @@ export async function main(
   const context: CommandContext = { terminal, env, words: (asked) => wordsFor(env, asked) };
   try {
     const [command, ...rest] = argv;
+    // Commands that talk to a server are loaded when they are used: the others start in half the time.
     switch (command) {
       case 'approvals':
-        return await approvalsCommand(rest, context);
+        return await (await import('./approvals/approvals-command.ts')).approvalsCommand(rest, context);
       case 'audit':
         return await auditCommand(rest, terminal);
       case 'chat':
-        return await chatCommand(rest, context);
+        return await (await import('./chat/chat-command.ts')).chatCommand(rest, context);
+      case 'connect':
+        return await (await import('./connect/connect-command.ts')).connectCommand(rest, context);
       case 'history':
-        return await historyCommand(rest, context);
+        return await (await import('./history-command.ts')).historyCommand(rest, context);
       case 'policy':
         return await policyCommand(rest, terminal);
       case 'serve':
         return await serveCommand(rest);
       case 'sign-in':
-        return await signInCommand(rest, context);
+        return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':
-        return await signOutCommand(rest, context);
+        return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
       case undefined:
       case 'help':
       case '--help':

@@ -91,14 +91,14 @@ function topLine(
 function headLines(approval: CardApproval, width: number, { color, words }: CardFrame): string[] {
   const { card } = words;
   const { excerpt, step } = approval.context;
-  const place = step === null ? '' : `  (${card.step(step)})`;
+  const place = step === null ? '' : `  (${card.step(step + 1)})`;
   return [
     ...layOut([{ text: approval.description, style: 'bold' }], width, color),
     '',
     ...layOut(
       [
         ...reasonParagraphs(approval, card),
-        labelled('', approval.network ? card.network : card.noNetwork),
+        ...(approval.network ? [{ ...labelled('', card.network), style: 'yellow' as const }] : []),
         ...(excerpt === '' ? [] : [labelled(card.said, `“${oneLine(excerpt)}”${place}`)]),
       ],
       width,

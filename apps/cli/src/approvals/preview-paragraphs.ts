@@ -31,6 +31,7 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
         })),
         labelled(card.inFolder, preview.cwd === '' ? '.' : preview.cwd),
         ...(preview.scripts.length > 0 ? [labelled(card.executes, preview.scripts.join('  '))] : []),
+        ...(preview.network ? [] : [labelled('', card.noNetwork)]),
         ...(preview.reversible ? [] : [{ ...labelled('', card.irreversible), style: 'yellow' as const }]),
       ];
     case 'commit':

@@ -10,7 +10,7 @@ export interface Surface {
 const esc = '\u001b[';
 const hideCursor = `${esc}?25l`;
 const showCursor = `${esc}?25h`;
-const clearBelow = `${esc}0J`;
+const clearLine = `${esc}K`;
 
 /**
  * The last lines of a terminal, drawn again when they change, while everything printed goes above them and stays in
@@ -37,20 +37,19 @@ export class LiveRegion {
   /** Shows these lines instead. */
   set(lines: readonly string[]): void {
     if (this.#isClosed || same(lines, this.#lines)) return;
-    this.#surface.write(`${this.#erase()}${draw(lines)}`);
+    this.#overwrite(lines);
     this.#lines = lines;
   }
 
   /** Prints above the region. */
   print(lines: readonly string[]): void {
-    if (lines.length === 0) return;
-    if (this.#isClosed) this.#surface.write(draw(lines));
-    else this.#surface.write(`${this.#erase()}${draw(lines)}${draw(this.#lines)}`);
+    if (lines.length > 0) this.#overwrite([...lines, ...this.#lines]);
   }
 
   /** Leaves the terminal to another program; `set` comes back. */
   suspend(): void {
-    this.#surface.write(`${this.#erase()}${showCursor}`);
+    this.#overwrite([]);
+    this.#surface.write(showCursor);
     this.#lines = [];
   }
 
@@ -65,15 +64,24 @@ export class LiveRegion {
     this.#isClosed = true;
   }
 
-  /** Back to the region's first row. A terminal that became narrower has wrapped the lines meanwhile. */
-  #erase(): string {
+  /**
+   * Writes from the region's first row on, line over line, so that nothing flickers. Rows that are left over are
+   * emptied one by one: "clear all below" makes some terminals push what they show into their history.
+   */
+  #overwrite(lines: readonly string[]): void {
     const columns = Math.max(this.#surface.columns, 1);
-    const rows = this.#lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
-    return rows === 0 ? '' : `${esc}${rows}A\r${clearBelow}`;
+    // A terminal that became narrower has wrapped the lines meanwhile.
+    const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(line) / columns));
+    const before = this.#lines.reduce((sum, line) => sum + rowsOf(line), 0);
+    const after = lines.reduce((sum, line) => sum + rowsOf(line), 0);
+    const surplus = Math.max(before - after, 0);
+    const written = lines.map((line) => `${line}${clearLine}\r\n`).join('');
+    const emptied = `${clearLine}\r\n`.repeat(surplus);
+    this.#surface.write(`${up(before)}${written}${emptied}${up(surplus)}`);
   }
 }
 
-const draw = (lines: readonly string[]): string => lines.map((line) => `${line}\r\n`).join('');
+const up = (rows: number): string => (rows === 0 ? '' : `${esc}${rows}A\r`);
 
 const same = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((line, i) => line === b[i]);

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
+import { personsFolders } from '@countersign/tool-runner';
 import type { Words } from '../words.ts';
-import { configFolder } from './config-folder.ts';
 import { Credentials } from './credentials.ts';
 import { defaultServer, serverAddress } from './server-address.ts';
 
@@ -24,7 +24,7 @@ export function chosenAddress(named: string | undefined, words: Words, env: Envi
 }
 
 export const credentialsOf = (words: Words, env: Environment): Credentials =>
-  new Credentials(configFolder(env), words);
+  new Credentials(personsFolders(env).config, words);
 
 /**
  * A client for that server with the person's token: of COUNTERSIGN_TOKEN, for programs, else of the credentials file.
