@@ -20,7 +20,7 @@ const MOST_COMPARED = 2 * 1024 * 1024;
 const MOST_EDITS = 2_000;
 const MOST_MILLISECONDS = 500;
 /** Nobody is shown more of one run; the rest is only counted. */
-const MOST_OF_A_RUN = 1024 * 1024;
+const MOST_OF_A_RUN = 512 * 1024;
 const NO_NEWLINE = '\\ No newline at end of file';
 
 /** Where two texts differ, quickly whatever they are. What they have in common at both ends is not looked at. */
@@ -70,11 +70,14 @@ function replacement(before: string, after: string): Hunk {
 
 function signed(sign: '-' | '+', text: string): Run[] {
   if (text === '') return [];
-  const count = countLines(text);
-  const head = text.slice(0, MOST_OF_A_RUN);
-  const lines = head.split('\n');
-  if (head.endsWith('\n')) lines.pop();
-  const runs: Run[] = [{ lines: lines.map((line) => sign + line), count }];
+  const lines: string[] = [];
+  for (let at = 0; at < text.length && at < MOST_OF_A_RUN; ) {
+    const next = text.indexOf('\n', at);
+    const end = next < 0 ? text.length : next;
+    lines.push(sign + text.slice(at, end));
+    at = end + 1;
+  }
+  const runs: Run[] = [{ lines, count: countLines(text) }];
   if (!text.endsWith('\n')) runs.push({ lines: [NO_NEWLINE], count: 1 });
   return runs;
 }

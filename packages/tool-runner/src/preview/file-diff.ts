@@ -22,30 +22,37 @@ export interface FileVersions {
  */
 export function fileDiff(versions: FileVersions): FileDiff {
   const { path, operation, before, after } = versions;
-  const { body, truncated } = bodyOf(versions);
-  const header = [...headerOf(versions)].map((line) => `${line}\n`).join('');
+  const content = before && after && Buffer.compare(before, after) === 0 ? SAME : contentOf(versions);
+  const header = [...modeLines(versions), ...content.header].map((line) => `${line}\n`).join('');
   return {
     path: visibleName(path),
     operation,
-    diff: header + body,
-    truncated,
+    diff: header + content.body,
+    truncated: content.truncated,
     size_before: before?.length ?? null,
     size_after: after?.length ?? null,
   };
 }
 
+interface Content {
+  readonly header: readonly string[];
+  readonly body: string;
+  readonly truncated: boolean;
+}
+
+const SAME: Content = { header: [], body: '', truncated: false };
 const NO_TEXT: DecodedText = { text: '', encoding: 'utf-8', bom: false };
 
-function bodyOf({ path, before, after }: FileVersions): { body: string; truncated: boolean } {
-  if (before && after && Buffer.compare(before, after) === 0) return { body: '', truncated: false };
+function contentOf({ path, before, after }: FileVersions): Content {
   const name = visibleName(path);
   const from = before ? `a/${name}` : '/dev/null';
   const to = after ? `b/${name}` : '/dev/null';
   const old = before ? decodeText(before) : NO_TEXT;
   const renewed = after ? decodeText(after) : NO_TEXT;
-  if (!old || !renewed) return { body: `Binary files ${from} and ${to} differ\n`, truncated: false };
+  if (!old || !renewed) return { ...SAME, body: `Binary files ${from} and ${to} differ\n` };
   const { hunks, truncated } = unifiedDiff(...withoutCommonReturns(old.text, renewed.text));
-  return { body: hunks === '' ? '' : `--- ${from}\n+++ ${to}\n${hunks}`, truncated };
+  const header = before && after ? formChange(old, renewed) : formOf(after ? renewed : old);
+  return { header, body: hunks === '' ? '' : `--- ${from}\n+++ ${to}\n${hunks}`, truncated };
 }
 
 /** Where every line of both ends in CRLF, saying so on each line would only hide the rest. */
@@ -54,18 +61,26 @@ function withoutCommonReturns(before: string, after: string): [string, string] {
   return [before.replaceAll('\r\n', '\n'), after.replaceAll('\r\n', '\n')];
 }
 
-function* headerOf({ before, after, modeBefore, modeAfter }: FileVersions): Generator<string> {
-  if (modeAfter !== undefined && modeBefore !== undefined && modeAfter !== modeBefore) {
-    yield `old mode ${modeText(modeBefore)}`;
-    yield `new mode ${modeText(modeAfter)}`;
-  } else if (!before && modeAfter !== undefined) yield `new file mode ${modeText(modeAfter)}`;
-  const old = before && decodeText(before);
-  const renewed = after && decodeText(after);
-  if (renewed && !before && renewed.encoding !== 'utf-8') yield `encoding ${renewed.encoding}`;
-  if (renewed && !before && renewed.bom) yield 'with a byte order mark';
-  if (!old || !renewed) return;
-  if (old.encoding !== renewed.encoding) yield `encoding ${old.encoding} becomes ${renewed.encoding}`;
-  if (old.bom !== renewed.bom) yield `byte order mark ${renewed.bom ? 'added' : 'removed'}`;
+function formChange(old: DecodedText, renewed: DecodedText): string[] {
+  const lines: string[] = [];
+  if (old.encoding !== renewed.encoding) lines.push(`encoding ${old.encoding} becomes ${renewed.encoding}`);
+  if (old.bom !== renewed.bom) lines.push(`byte order mark ${renewed.bom ? 'added' : 'removed'}`);
+  return lines;
 }
 
-const modeText = (mode: number): string => `100${(mode & 0o777).toString(8).padStart(3, '0')}`;
+/** UTF-8 without a mark is what everybody expects. */
+function formOf({ encoding, bom }: DecodedText): string[] {
+  const lines = encoding === 'utf-8' ? [] : [`encoding ${encoding}`];
+  if (bom) lines.push('with a byte order mark');
+  return lines;
+}
+
+/** As git writes them. */
+function modeLines({ before, modeBefore, modeAfter }: FileVersions): string[] {
+  if (modeAfter === undefined) return [];
+  if (!before) return [`new file mode ${modeText(modeAfter)}`];
+  if (modeBefore === undefined || modeText(modeBefore) === modeText(modeAfter)) return [];
+  return [`old mode ${modeText(modeBefore)}`, `new mode ${modeText(modeAfter)}`];
+}
+
+const modeText = (mode: number): string => `100${(mode & 0o7777).toString(8).padStart(3, '0')}`;

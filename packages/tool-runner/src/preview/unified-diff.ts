@@ -5,6 +5,8 @@ import { hunksBetween, type Run } from './diff-hunks.ts';
 const MOST_CHARACTERS = 512 * 1024;
 /** Most characters of one line. */
 const MOST_OF_A_LINE = 4_000;
+/** Of a long line that changes, so much before the change is shown. */
+const BEFORE_INTEREST = 200;
 
 export interface ShownDiff {
   /** The hunks, without the header of the file. Empty when the texts are the same. */
@@ -25,22 +27,42 @@ export function unifiedDiff(before: string, after: string): ShownDiff {
       shown.leaveOut('Further changes are not shown');
       break;
     }
-    for (const run of hunk.runs) addRun(run, shown);
+    hunk.runs.forEach((run, i) => {
+      addRun(run, otherSideOf(hunk.runs, i), shown);
+    });
   }
   return { hunks: shown.text, truncated: shown.truncated };
 }
 
 /** A run gets at most half of the room there is: what is removed must not push out what comes in its place. */
-function addRun({ lines, count }: Run, shown: ShownLines): void {
+function addRun({ lines, count }: Run, otherSide: readonly string[], shown: ShownLines): void {
   const least = shown.room / 2;
   let added = 0;
   for (const line of lines) {
-    if (shown.room - Math.min(line.length, MOST_OF_A_LINE) < least || !shown.add(line)) break;
+    if (shown.room - Math.min(line.length, MOST_OF_A_LINE) < least) break;
+    if (!shown.add(line, firstDifference(line, otherSide[added]))) break;
     added++;
   }
   if (added === count) return;
   const kind = lines[0]?.startsWith('-') ? 'removed' : lines[0]?.startsWith('+') ? 'added' : 'unchanged';
   shown.leaveOut(`${count - added} more ${kind} lines are not shown`);
+}
+
+/** Of lines that are removed those that are added in their place, and the other way round. */
+function otherSideOf(runs: readonly Run[], index: number): readonly string[] {
+  const isOf = (run: Run | undefined, sign: string): boolean => run?.lines[0]?.startsWith(sign) ?? false;
+  const step = isOf(runs[index], '-') ? 1 : -1;
+  const sign = step === 1 ? '+' : '-';
+  const next = isOf(runs[index + step], '\\') ? runs[index + 2 * step] : runs[index + step];
+  return isOf(runs[index], step === 1 ? '-' : '+') && isOf(next, sign) ? (next?.lines ?? []) : [];
+}
+
+/** Where two lines begin to differ behind their signs; 0 where that is not worth looking for. */
+function firstDifference(line: string, other: string | undefined): number {
+  if (other === undefined || line.length <= MOST_OF_A_LINE) return 0;
+  let at = 1;
+  while (at < line.length && line.charCodeAt(at) === other.charCodeAt(at)) at++;
+  return at;
 }
 
 /** Lines made visible, as long as there is room. */
@@ -53,12 +75,19 @@ class ShownLines {
     return this.#lines.map((line) => `${line}\n`).join('');
   }
 
-  add(line: string): boolean {
-    const visible = makeVisible(line.slice(0, MOST_OF_A_LINE));
-    const rest = line.length - MOST_OF_A_LINE;
-    const shown = rest > 0 ? `${visible}⟨${rest} more characters⟩` : visible;
+  /** Of a long line the part around `interest` is shown. Answers false where there is no room. */
+  add(line: string, interest = 0): boolean {
+    const from =
+      line.length - MOST_OF_A_LINE > 0 && interest > MOST_OF_A_LINE / 2 ? interest - BEFORE_INTEREST : 1;
+    const end = Math.min(line.length, from + MOST_OF_A_LINE);
+    const shown = [
+      line.slice(0, 1),
+      from > 1 ? `⟨${from - 1} characters before⟩` : '',
+      makeVisible(line.slice(from, end)),
+      end < line.length ? `⟨${line.length - end} more characters⟩` : '',
+    ].join('');
     if (shown.length >= this.room) return false;
-    if (rest > 0) this.truncated = true;
+    if (from > 1 || end < line.length) this.truncated = true;
     this.#lines.push(shown);
     this.room -= shown.length + 1;
     return true;
