@@ -111,7 +111,7 @@ export async function readHead(
   signal?: AbortSignal,
 ): Promise<{ readonly head: string | null; readonly branch: string | null }> {
   const [commit, ref] = await Promise.all([
-    repository.run(own, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { signal }),
+    repository.run(own, ['rev-parse', '--verify', '--quiet', 'HEAD'], { signal }),
     repository.run(own, ['symbolic-ref', '--quiet', 'HEAD'], { signal }),
   ]);
   const name = ref.stdout.toString('utf8').trimEnd();
