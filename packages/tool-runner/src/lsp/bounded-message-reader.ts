@@ -29,16 +29,17 @@ export class BoundedMessageReader extends AbstractMessageReader {
   }
 
   listen(callback: DataCallback): Disposable {
-    const onData = (chunk: Buffer) => this.#read(chunk, callback);
-    const onEnd = () => this.fireClose();
-    this.#input.on('data', onData).once('end', onEnd).once('close', onEnd);
-    return {
-      dispose: () => {
-        this.#stopped = true;
-        this.#input.off('data', onData).off('end', onEnd).off('close', onEnd);
-        this.#input.resume(); // nobody reads it any more, and its writer must not hang on that
-      },
-    };
+    this.#input.on('data', (chunk: Buffer) => this.#read(chunk, callback));
+    this.#input.once('end', () => this.fireClose());
+    return { dispose: () => this.dispose() };
+  }
+
+  /** What comes later is thrown away: its writer must not hang on that nobody reads it. */
+  override dispose(): void {
+    super.dispose();
+    this.#stopped = true;
+    this.#chunks = [];
+    this.#input.resume();
   }
 
   #read(chunk: Buffer, callback: DataCallback): void {

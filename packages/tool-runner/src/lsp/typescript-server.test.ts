@@ -18,18 +18,25 @@ const face = '😀😀'; console.log(greet(face));
 const wrong: number = greet('x');
 `;
 
+const configuration = (more: object) =>
+  JSON.stringify({
+    compilerOptions: {
+      strict: true,
+      noEmit: true,
+      module: 'nodenext',
+      allowImportingTsExtensions: true,
+      resolveJsonModule: true,
+      ...more,
+    },
+    include: ['src'],
+  });
+
 let fixture: LspFixture;
 let lsp: LspExecutor;
 beforeAll(() => {
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    module: 'nodenext',
-    allowImportingTsExtensions: true,
-  };
   fixture = new LspFixture(
     {
-      'tsconfig.json': JSON.stringify({ compilerOptions, include: ['src'] }),
+      'tsconfig.json': configuration({}),
       'src/greet.ts': greet,
       'src/main.ts': main,
       'src/credentials.json': '{ "CANARY": 1 }',
@@ -163,6 +170,11 @@ describe('[RN-7] TypeScript out of the box', () => {
 
     fixture.write('src/greet.ts', greet);
     fixture.write('src/main.ts', main.replace('number', 'string'));
+    expect(await errors()).toBe(0);
+
+    fixture.write('tsconfig.json', configuration({ allowImportingTsExtensions: false }));
+    expect(await errors()).toBe(1);
+    fixture.write('tsconfig.json', configuration({}));
     expect(await errors()).toBe(0);
   });
 
