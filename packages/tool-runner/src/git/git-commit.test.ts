@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFixture } from './git-fixture.test-data.ts';
@@ -33,7 +34,9 @@ describe('git_commit', () => {
     fixture.write('other.txt', 'changed\n');
     rmSync(join(fixture.root, 'gone.txt'));
     fixture.write('dir/new "file".txt', 'new\n');
-    const files = ['a.txt', 'gone.txt', './dir/new "file".txt', 'a.txt'];
+    const files = ['a.txt', 'gone.txt', './dir/new "file".txt', 'a.txt', '[x].txt'];
+    fixture.write('[x].txt', 'x\n');
+    fixture.write('x.txt', 'not named\n');
 
     const result = await fixture.call('git_commit', { message: '# subject\n\nbody\n', files });
     expect(result).toEqual({
@@ -47,6 +50,7 @@ describe('git_commit', () => {
         body: 'body',
       },
       changed_files: [
+        { path: '[x].txt', operation: 'created' },
         { path: 'a.txt', operation: 'modified' },
         { path: 'dir/new "file".txt', operation: 'created' },
         { path: 'gone.txt', operation: 'deleted' },
@@ -85,22 +89,45 @@ describe('git_commit', () => {
     expect(fixture.git('show', 'HEAD:link')).toBe('b.txt');
   });
 
-  it('[AP-7] runs the hooks, in isolation without network, and what they say is progress', async () => {
+  it('[AP-7] runs the hooks, and what they say is progress', async () => {
     fixture.withCommit();
-    hook(
-      'pre-commit',
-      'echo checking >&2; cp -r /sys/class/net "$PWD/net" 2>/dev/null; ls /home "$HOME" > seen 2>/dev/null; true',
-    );
+    hook('pre-commit', 'echo checking >&2; git diff --cached --name-only -- "*.txt" > seen');
     hook('commit-msg', 'echo "signed off" >> "$1"');
-    hook('post-commit', ': > after');
-    hook('pre-push.sample', 'exit 1');
+    hook('post-commit', 'git log -1 --format=%s > after');
     fixture.write('a.txt', 'changed\n');
-    const { commit } = await fixture.call('git_commit', { message: 'change', files: ['a.txt'] });
+    fixture.write('a.md', 'new\n');
+    const { commit } = await fixture.call('git_commit', { message: 'change', files: ['a.txt', 'a.md'] });
     expect(commit.subject).toBe('change signed off');
-    expect(fixture.exists('after')).toBe(true);
+    const text = (path: string) => readFileSync(join(fixture.root, path), 'utf8');
+    expect([text('seen'), text('after')]).toEqual(['a.txt\n', 'change signed off\n']);
     expect(fixture.progress).toContainEqual({
       output: { stream: 'stderr', chunk: expect.stringContaining('checking') },
     });
+  });
+
+  it('[RN-5] hooks run in isolation: without network, home or sensitive files', async () => {
+    fixture.withCommit();
+    let connections = 0;
+    const server = createServer(() => connections++);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      fixture.write('.env', 'SECRET');
+      hook(
+        'pre-commit',
+        `bash -c 'exec 3<>/dev/tcp/127.0.0.1/${port}'; [ -e ${fixture.home} ] && : > home; cat .env > secret; echo x > .git/hooks/new; true`,
+      );
+      fixture.write('a.txt', 'changed\n');
+      await fixture.call('git_commit', { message: 'change', files: ['a.txt'] });
+      expect(readFileSync(join(fixture.root, 'secret'), 'utf8')).toBe('');
+      expect([connections, fixture.exists('home'), fixture.exists('.git/hooks/new')]).toEqual([
+        0,
+        false,
+        false,
+      ]);
+    } finally {
+      server.close();
+    }
   });
 
   it('[RN-6] a hook that says no leaves everything as it was', async () => {

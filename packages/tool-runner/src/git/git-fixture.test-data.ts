@@ -126,7 +126,7 @@ export class GitFixture {
   async call<N extends BuiltInToolName>(
     tool: N,
     params: unknown = {},
-    signal = new AbortController().signal,
+    signal: AbortSignal = new AbortController().signal,
   ): Promise<ToolSuccess<N>> {
     const result = await this.executor.execute(this.parse(tool, params), {
       toolId: 'tool-1',
