@@ -3,18 +3,17 @@ import { join } from 'node:path';
 import { CountersignError, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CallContext, ToolResult } from './executor.ts';
-import { FileSystemExecutor } from './files/file-system-executor.ts';
 import {
   approvalRequest,
   approvalResolved,
   approvalUpdate,
-  type RunnerFixture,
   readSignal,
-  runnerFixture,
   ScriptedExecutor,
   writeSignal,
-} from './handler-fixture.test-data.ts';
+} from './call-samples.test-data.ts';
+import type { CallContext, ToolResult } from './executor.ts';
+import { FileSystemExecutor } from './files/file-system-executor.ts';
+import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import { ToolHandler } from './tool-handler.ts';
