@@ -114,7 +114,7 @@ async function readContent(
   if (encoding === undefined && kind.kind === 'binary') throw new CountersignError('BINARY_FILE', { path });
   if (encoding === undefined)
     throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted ?? '' });
-  const lines = await readLines(descriptor, {
+  const range = {
     encoding,
     offset: markLength(head, encoding),
     size,
@@ -123,24 +123,26 @@ async function readContent(
     // Two bytes of UTF-16 can be one of UTF-8.
     maxBytes: encoding.startsWith('utf-16') ? 2 * maxBytes : maxBytes,
     signal,
-  });
-  if (wanted === 'utf-8' && !lines.isUtf8)
-    throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
-  // What began as UTF-8 and went on as something else is Latin-1, in which every byte has a meaning.
-  const actual = encoding === 'utf-8' && !lines.isUtf8 ? 'latin1' : encoding;
-  const text = decodePart(lines.bytes, actual, lines.isCut);
-  const fitting = beginningOf(text, maxBytes);
-  const truncated = lines.isCut || fitting.length < text.length;
-  const content = truncated ? wholeLines(fitting) : fitting;
-  const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
-  return {
-    success: true,
-    content,
-    encoding: actual,
-    size,
-    truncated,
-    ...(isRange && { start_line, end_line: lines.linesBefore + countLines(content) }),
   };
+  return await readLines(descriptor, range, (lines) => {
+    if (wanted === 'utf-8' && !lines.isUtf8)
+      throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
+    // What began as UTF-8 and went on as something else is Latin-1, in which every byte has a meaning.
+    const actual = encoding === 'utf-8' && !lines.isUtf8 ? 'latin1' : encoding;
+    const text = decodePart(lines.bytes, actual, lines.isCut);
+    const fitting = beginningOf(text, maxBytes);
+    const truncated = lines.isCut || fitting.length < text.length;
+    const content = truncated ? wholeLines(fitting) : fitting;
+    const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
+    return {
+      success: true,
+      content,
+      encoding: actual,
+      size,
+      truncated,
+      ...(isRange && { start_line, end_line: lines.linesBefore + countLines(content) }),
+    };
+  });
 }
 
 function decodePart(bytes: Buffer, encoding: TextEncoding, isCut: boolean): string {

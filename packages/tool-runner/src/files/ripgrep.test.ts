@@ -14,6 +14,7 @@ const question = {
   content: 'x',
   names: [],
   hidden: false,
+  ignoredFromAbove: false,
   gitFolder: false,
   maxFileBytes: 1e9,
   maxMatchesPerFile: 1e9,

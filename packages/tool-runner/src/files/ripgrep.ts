@@ -11,6 +11,8 @@ export interface RipgrepQuestion {
   /** Globs on the last component; any of them. */
   readonly names: readonly string[];
   readonly hidden: boolean;
+  /** Whether git ignores something here because of a directory above: it takes time to ask them all. */
+  readonly ignoredFromAbove: boolean;
   /** Whether it looks into `.git`. */
   readonly gitFolder: boolean;
   readonly maxFileBytes: number;
@@ -79,12 +81,13 @@ export async function runRipgrep(
 const MAX_COMPLAINT = 10_000;
 
 function argumentsFor(question: RipgrepQuestion): string[] {
-  const { content, names, hidden, gitFolder, maxFileBytes, maxMatchesPerFile, maxLineCharacters } = question;
+  const { content, names, hidden, ignoredFromAbove, gitFolder, maxFileBytes } = question;
+  const { maxMatchesPerFile, maxLineCharacters } = question;
   return [
     ...['--no-config', '--no-messages', '--color=never', '--null', '--no-follow', '--no-pre'],
     // Ignored is what git ignores, by files of the repository alone.
     ...['--no-ignore-global', '--no-ignore-dot'],
-    `--max-filesize=${maxFileBytes}`,
+    ...(ignoredFromAbove ? [] : ['--no-ignore-parent']),
     ...(hidden ? ['--hidden'] : []),
     ...(hidden && !gitFolder ? ['--glob=!.git'] : []),
     // A type, because a glob would bring back what git ignores.
@@ -93,6 +96,7 @@ function argumentsFor(question: RipgrepQuestion): string[] {
     ...(content === undefined
       ? ['--files', '--', './']
       : [
+          `--max-filesize=${maxFileBytes}`,
           ...['--line-number', '--byte-offset', '--with-filename', '--no-heading'],
           `--max-count=${maxMatchesPerFile}`,
           ...[`--max-columns=${maxLineCharacters}`, '--max-columns-preview'],
