@@ -79,7 +79,8 @@ export class LspExecutor implements Executor {
       const answer = (server: LanguageServer) => this.#answer(call, path, server, signal);
       return (await this.#pool.use(definition, signal, answer)) as ToolResult;
     } catch (cause) {
-      if (!(cause instanceof MalformedAnswer)) throw cause;
+      // RangeError: nested so deeply that comparing or reading it has no stack left.
+      if (!(cause instanceof MalformedAnswer || cause instanceof RangeError)) throw cause;
       throw new LanguageServerFailure(definition.language, cause.message, { died: false, cause });
     }
   }
