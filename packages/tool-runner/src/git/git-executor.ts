@@ -67,7 +67,7 @@ export class GitExecutor implements Executor {
     { signal }: CallContext,
   ): Promise<ToolSuccess<'git_status'>> {
     const own = await this.#repository.open(signal);
-    const args = ['--porcelain=v2', '-z', '--branch', '--untracked-files=all', '--find-renames'];
+    const args = ['--porcelain=v2', '-z', '--branch', '--untracked-files=all'];
     const { stdout, cut } = await this.#repository.ask(
       own,
       ['status', ...args, '--ignore-submodules=dirty', '--', ...this.#limitTo(path)],
@@ -82,7 +82,7 @@ export class GitExecutor implements Executor {
     { signal }: CallContext,
   ): Promise<ToolSuccess<'git_diff'>> {
     const own = await this.#repository.open(signal);
-    const args = ['--raw', '--patch', '--find-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
+    const args = ['--raw', '--patch', '--find-copies', '--no-ext-diff', '--no-textconv', '--no-color'];
     const diffWith = (commit: string) =>
       this.#repository.run(
         own,

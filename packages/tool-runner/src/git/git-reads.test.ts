@@ -248,6 +248,24 @@ describe('git_diff', () => {
     expect((await fixture.call('git_diff', { staged: true })).files.map((file) => file.path)).toEqual([]);
   });
 
+  it('[RN-6] knows a copy from what it was copied', async () => {
+    fixture.withCommit();
+    fixture.write('copy.txt', 'one\ntwo\nthree\n');
+    fixture.write('a.txt', 'one\ntwo\nthree\nfour\n');
+    fixture.git('add', '.');
+    expect((await fixture.call('git_status')).files).toEqual([
+      { path: 'a.txt', staged: 'modified', unstaged: null },
+      { path: 'copy.txt', old_path: 'a.txt', staged: 'copied', unstaged: null },
+    ]);
+    expect((await fixture.call('git_diff', { staged: true })).files[1]).toEqual({
+      path: 'copy.txt',
+      old_path: 'a.txt',
+      state: 'copied',
+      binary: false,
+      hunks: [],
+    });
+  });
+
   it('[RN-6] compares with nothing before the first commit', async () => {
     fixture.git('init', '-q', '--object-format=sha256');
     fixture.write('a.txt', 'x\n');

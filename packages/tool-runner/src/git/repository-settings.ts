@@ -46,6 +46,7 @@ const fixedSettings: readonly ConfigEntry[] = [
   setting('core.abbrev', 'no'),
   // Larger files are binary to git: neither compared line by line nor held in memory.
   setting('core.bigfilethreshold', '16m'),
+  setting('status.renames', 'copies'),
   setting('core.pager', 'cat'),
   setting('core.editor', 'false'),
   setting('core.askpass', 'false'),
