@@ -199,4 +199,20 @@ describe('[RN-7] TypeScript out of the box', () => {
     expect(request?.program.startsWith(fixture.workspace.root)).toBe(false);
     expect(request?.confinement.readable?.some((folder) => request.program.startsWith(folder))).toBe(true);
   });
+
+  it('answers about every kind of its files, and starts once for questions that come together', async () => {
+    const extensions = ['ts', 'tsx', 'mts', 'cts', 'js', 'jsx', 'mjs', 'cjs'];
+    for (const extension of extensions) fixture.write(`loose/file.${extension}`, 'const answer = 42;\n');
+    const another = fixture.executor();
+    const before = fixture.requests.length;
+    const answers = await Promise.all(
+      extensions.map((extension) =>
+        callTool(another, 'hover', { path: `loose/file.${extension}`, line: 1, col: 7 }),
+      ),
+    );
+    expect(answers.map(({ contents }) => contents)).toEqual(
+      extensions.map(() => '```typescript\nconst answer: 42\n```'),
+    );
+    expect(fixture.requests.length - before).toBe(1);
+  });
 });
