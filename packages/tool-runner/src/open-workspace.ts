@@ -114,6 +114,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     clock,
     async dispose() {
       await Promise.allSettled(executors.map((executor) => executor.dispose()));
+      looked.git.dispose();
       await starter.dispose();
       if (!config.journal) journal.close();
     },

@@ -12,13 +12,13 @@ import { operandForGit } from './operand.ts';
 import { hooksFolder, lastValue } from './repository-settings.ts';
 
 /** What a file is in a tree or in the index. */
-export interface Stored {
+interface Stored {
   readonly mode: string;
   readonly id: string;
 }
 
 /** What stands in the work tree. */
-export type Working =
+type Working =
   | { readonly kind: 'gone' }
   | { readonly kind: 'submodule' }
   | { readonly kind: 'content'; readonly bytes: Buffer; readonly mode: string };

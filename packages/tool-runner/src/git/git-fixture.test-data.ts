@@ -26,7 +26,7 @@ import type { Workspace } from '../workspace.ts';
 import { GitExecutor } from './git-executor.ts';
 import { RepositoryPreviewer } from './git-preview.ts';
 
-export interface FixtureOptions {
+interface FixtureOptions {
   /** Without isolation nothing but git's own settings stands between an attacker's program and the machine. */
   readonly isolated?: boolean;
   readonly limits?: Partial<Limits>;
