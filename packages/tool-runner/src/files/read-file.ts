@@ -1,6 +1,6 @@
 import { type BigIntStats, closeSync, constants, fstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { fileKindOf, type PathValidator, SNIFF_BYTES } from '@countersign/policy';
+import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
 import type { ToolResult } from '../executor.ts';
 import { openInside } from '../open-inside.ts';
@@ -27,8 +27,8 @@ type FileRead = {
 
 export interface Reading {
   readonly workspace: Workspace;
-  /** Knows which sensitive files the person lifted. */
-  readonly paths: PathValidator;
+  /** Workspace-relative paths that the person's own policy file lifts from VA-2. */
+  readonly liftedSensitivePaths: ReadonlySet<string>;
   readonly cache: ResultCache;
   readonly signal: AbortSignal;
 }
@@ -66,7 +66,7 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const { limits } = reading.workspace;
   const stats = fstatSync(descriptor, { bigint: true });
   if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
-  refuseSensitive(reading.paths, realPathOf(descriptor, reading.workspace.root, path), path);
+  refuseSensitive(realPathOf(descriptor, reading.workspace.root, path), path, reading.liftedSensitivePaths);
   if (stats.size > limits.fileBytes)
     throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
   const question = `${start_line ?? ''}:${end_line ?? ''}:${encoding ?? ''}`;
