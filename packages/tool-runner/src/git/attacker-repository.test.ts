@@ -465,6 +465,14 @@ describe('[RN-6] a repository that points outside is refused', () => {
     }
   });
 
+  it('and what stands in the way of reading it is said with a code', async () => {
+    rmSync(join(fixture.root, '.git/objects/info'), { recursive: true, force: true });
+    fixture.write('.git/objects/info', 'a file where a folder must be');
+    for (const answer of await fixture.allReads()) {
+      expect(answer).toMatchObject({ code: 'NOT_A_DIRECTORY' });
+    }
+  });
+
   it('and so is a workspace below a repository; without any, there is none', async () => {
     rmSync(join(fixture.root, '.git'), { recursive: true });
     for (const answer of await fixture.allReads()) expect(answer).toMatchObject({ code: 'NOT_A_REPOSITORY' });

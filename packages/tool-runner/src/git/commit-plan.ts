@@ -1,6 +1,7 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
+import { fileFailure } from '../files/file-failure.ts';
 import { versionOf } from '../files/file-version.ts';
 import { readPersonName } from '../isolation/git-identity.ts';
 import { openInside } from '../open-inside.ts';
@@ -195,7 +196,12 @@ function readWorking(root: string, path: string, isSubmodule: boolean, maxBytes:
   if (stats.isSymbolicLink()) {
     return { kind: 'content', bytes: readlinkSync(join(root, path), 'buffer'), mode: '120000' };
   }
-  const descriptor = openInside(root, path, constants.O_RDONLY);
+  let descriptor: number;
+  try {
+    descriptor = openInside(root, path, constants.O_RDONLY);
+  } catch (error) {
+    throw fileFailure(error, path, 'READ_FAILED');
+  }
   try {
     const { size, mode } = fstatSync(descriptor);
     if (size > maxBytes) throw new CountersignError('FILE_TOO_LARGE', { path, size, limit: maxBytes });

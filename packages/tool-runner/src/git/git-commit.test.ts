@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -193,6 +194,10 @@ describe('git_commit', () => {
     fixture.git('commit', '-qm', 'dir');
     fixture.write('.env', 'SECRET');
     const commit = (...files: string[]) => fixture.call('git_commit', { message: 'm', files });
+    fixture.git('init', '-q', 'nested');
+    execFileSync('mkfifo', [join(fixture.root, 'pipe')]);
+    await expect(commit('pipe')).rejects.toMatchObject({ code: 'NOT_A_REGULAR_FILE' });
+    await expect(commit('nested')).rejects.toMatchObject({ code: 'IS_A_DIRECTORY' });
     await expect(commit('missing')).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
     await expect(commit('dir')).rejects.toMatchObject({ code: 'IS_A_DIRECTORY' });
     await expect(commit('empty')).rejects.toMatchObject({ code: 'IS_A_DIRECTORY' });

@@ -30,6 +30,8 @@ interface FixtureOptions {
   /** Without isolation nothing but git's own settings stands between an attacker's program and the machine. */
   readonly isolated?: boolean;
   readonly limits?: Partial<Limits>;
+  /** Ports of this machine that isolation lets through. */
+  readonly reachablePorts?: readonly number[];
 }
 
 /** A real repository in a real workspace, a folder outside, a home with a name for git, and the executor on them. */
@@ -44,7 +46,7 @@ export class GitFixture {
   readonly progress: Progress[] = [];
   readonly #starter;
 
-  constructor({ isolated = true, limits = {} }: FixtureOptions = {}) {
+  constructor({ isolated = true, limits = {}, reachablePorts = [] }: FixtureOptions = {}) {
     for (const folder of [this.root, this.outside, this.home, join(this.parent, 'state')]) mkdirSync(folder);
     writeFileSync(join(this.home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
     this.workspace = {
@@ -56,7 +58,7 @@ export class GitFixture {
     };
     this.#starter = createProcessStarter(
       this.workspace,
-      isolated ? {} : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
+      isolated ? { reachablePorts } : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
     );
     this.executor = new GitExecutor(this.workspace, this.#starter);
     this.previewer = new RepositoryPreviewer(this.workspace, this.#starter);

@@ -1,9 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFixture } from './git-fixture.test-data.ts';
+import { startHttpRemote } from './http-remote.test-data.ts';
 
 let fixture: GitFixture;
 let remote: string;
@@ -185,34 +184,49 @@ describe('git_push', () => {
     expect(fixture.takeMarks()).toEqual([]);
   });
 
-  it('says what to do where the remote wants credentials, and shows none', async () => {
-    fixture.git('config', 'remote.origin.url', 'ssh://git@host.invalid/x.git');
-    const mustPush = {
-      code: 'GIT_FAILED',
-      message: expect.stringContaining('must push: git push origin main'),
-    };
-    await expect(fixture.call('git_push')).rejects.toMatchObject(mustPush);
-
-    // Isolation has no way to a server on this machine.
-    await fixture.remove();
-    fixture = new GitFixture({ isolated: false });
-    fixture.withCommit();
-    fixture.git('remote', 'add', 'origin', 'http://127.0.0.1:1/x.git');
-    const server = createServer((_request, response) => {
-      response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  it('[RN-5] pushes over HTTP through the gate of isolation, with the login that the URL has', async () => {
+    const server = await startHttpRemote('ada:hunter2');
     try {
-      const { port } = server.address() as AddressInfo;
-      fixture.git('config', 'remote.origin.url', `http://127.0.0.1:${port}/x.git`);
-      await expect(fixture.call('git_push')).rejects.toMatchObject(mustPush);
-      fixture.git('config', 'remote.origin.url', `http://ada:hunter2@127.0.0.1:1/x.git`);
+      await fixture.remove();
+      fixture = new GitFixture({ reachablePorts: [server.port] });
+      fixture.withCommit();
+      server.folder = fixture.outside;
+      remote = join(fixture.outside, 'remote.git');
+      fixture.git('init', '-q', '--bare', remote);
+      const tip = fixture.git('rev-parse', 'HEAD').trim();
+
+      fixture.git('remote', 'add', 'origin', `http://${server.address}/remote.git`);
+      await expect(fixture.call('git_push')).rejects.toMatchObject({
+        code: 'GIT_FAILED',
+        message: expect.stringContaining('the person must push: git push origin main'),
+      });
+      fixture.git('config', 'remote.origin.url', `http://ada:wrong-word@${server.address}/remote.git`);
+      const refused = await fixture.call('git_push').catch((error: Error) => error.message);
+      expect(refused).toContain('asks for credentials');
+      fixture.git('config', 'remote.origin.url', `http://ada:hunter2@${server.address}/remote.git`);
+      expect(await fixture.call('git_push')).toMatchObject({ from: null, to: tip });
+      expect(tipOf('main')).toBe(tip);
+      expect(JSON.stringify(fixture.progress)).not.toMatch(/hunter2|wrong-word/);
+      // Nothing that listens on this machine can be reached otherwise.
+      fixture.git('config', 'remote.origin.url', 'http://ada:hunter2@127.0.0.1:1/remote.git');
       const failure = await fixture.call('git_push').catch((error: Error) => error.message);
-      expect(failure).toMatch(/Failed to connect|unable to access/);
+      expect(failure).toMatch(/unable to access/);
       expect(failure).not.toContain('hunter2');
+      fixture.git('config', 'remote.origin.url', 'http://127.0.0.2:1/remote.git');
+      await expect(fixture.call('git_push')).rejects.toMatchObject({
+        message: expect.stringContaining('127.0.0.2:1 is this machine'),
+      });
     } finally {
       server.close();
     }
+  });
+
+  it("over ssh says that it needs the person's key", async () => {
+    fixture.git('config', 'remote.origin.url', 'ssh://git@host.invalid/x.git');
+    await expect(fixture.call('git_push')).rejects.toMatchObject({
+      code: 'GIT_FAILED',
+      message: expect.stringContaining('the person must push: git push origin main'),
+    });
   });
 });
 

@@ -20,7 +20,10 @@ export function readPush(
   if (answer.exitCode !== 0) {
     // Over ssh nothing goes without the person's key, however the failure looks.
     const isSsh = address.kind === 'network' && address.protocol === 'ssh';
-    if (!isSsh && !asksForCredentials.test(answer.stderr)) throw gitFailed(answer.stderr, answer.exitCode);
+    // The gate of isolation answers 403 too, and says that it is the gate.
+    const isGate = /^remote: Countersign: /m.test(answer.stderr);
+    if (isGate || !(isSsh || asksForCredentials.test(answer.stderr)))
+      throw gitFailed(answer.stderr, answer.exitCode);
     throw gitCannot(
       `"${remote}" asks for credentials, which tools do not have; the person must push: git push ${remote} ${branch}`,
     );
