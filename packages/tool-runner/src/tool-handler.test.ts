@@ -1001,5 +1001,7 @@ describe('dispose', () => {
       'The journal could not be read: tool-1',
     ]);
     expect(() => contentOf('notes.md')).toThrow();
+    handler.pruneJournal();
+    expect(fixture.logger.messages('error').at(-1)).toBe('The journal could not be pruned');
   });
 });
