@@ -31,6 +31,10 @@ describe('runRipgrep', () => {
     ).rejects.toMatchObject({
       code: 'SPAWN_FAILED',
     });
+    const impossible = { ...question, content: 'a\0b' };
+    await expect(runRipgrep(workspace.root, impossible, never, () => true)).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+    });
     writeFileSync(join(workspace.root, 'many'), 'x\n'.repeat(5_000_000));
     const before = childrenOf(process.pid);
     const stopped = runRipgrep(workspace.root, question, never, () => {
