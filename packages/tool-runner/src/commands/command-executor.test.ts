@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -323,6 +323,25 @@ time.sleep(60)
       code: 'COMMAND_TIMEOUT',
     });
     await expect.poll(() => processesWith(sign)).toEqual([]);
+  });
+
+  it('reports isolation that fails only when it is needed', async () => {
+    const { fixture: folder } = setup();
+    const wrapper = join(folder.parent, 'bwrap');
+    const source =
+      '#!/bin/sh\ncase "$*" in *json-status*) echo "bwrap: out of luck" >&2; exit 1;; esac\nexec bwrap "$@"\n';
+    writeFileSync(wrapper, source.replace('exec bwrap', 'PATH=/usr/local/bin:/usr/bin:/bin exec bwrap'), {
+      mode: 0o755,
+    });
+    const { execute, fixture } = setup({ bubblewrap: wrapper });
+    expect(fixture.starter.isIsolated).toBe(true);
+    await expect(execute('echo', [])).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+      message: 'echo could not be started: bwrap: out of luck. Try again.',
+    });
+    rmSync(wrapper);
+    await expect(execute('echo', [])).rejects.toMatchObject({ code: 'SPAWN_FAILED' });
+    expect(readdirSync(fixture.root)).toEqual([]);
   });
 
   it('reports a program that could not be started', async () => {

@@ -100,12 +100,13 @@ export async function ended(starter: IsolatingStarter, child: ChildProcess, prog
 
 /** What the agent must know besides the program's own words. */
 export function notes(starter: IsolatingStarter, child: ChildProcess): string[] {
-  return starter
-    .setAside(child)
-    .map(
-      ({ path }) =>
-        `\n[Countersign: "${path}" would execute later; it was moved out of the workspace (VA-3)]\n`,
-    );
+  const { setAside, problem } = starter.planted(child);
+  return [
+    ...setAside.map(({ path }) => `"${path}" would execute later; it was moved out of the workspace (VA-3)`),
+    ...(problem === undefined
+      ? []
+      : [`what it made was not all searched for what executes later: ${problem}`]),
+  ].map((note) => `\n[Countersign: ${note}]\n`);
 }
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));

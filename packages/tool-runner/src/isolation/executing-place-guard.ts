@@ -21,13 +21,20 @@ export interface SetAside {
   readonly keptIn: string;
 }
 
+/** What a command had planted. */
+export interface Planted {
+  readonly setAside: readonly SetAside[];
+  /** Why there may be more, still in the workspace. */
+  readonly problem?: string;
+}
+
 export interface Protection {
   /** Workspace-relative places to mount read-only. */
   readonly readOnly: readonly string[];
   /** Folders that stay writable but must not be moved away, so that no other can take their name. */
   readonly pinned: readonly string[];
   /** To be called once, when no process of the command is left. */
-  release(): readonly SetAside[];
+  release(): Planted;
 }
 
 /**
@@ -77,14 +84,17 @@ export class ExecutingPlaceGuard {
         path.startsWith('.github'),
       ),
       release: () => {
-        if (isReleased) return [];
+        if (isReleased) return { setAside: [] };
         isReleased = true;
         this.#letGo(held);
         const isNew = (place: FoundPlace): boolean =>
           isOurs(place.path) && !before.has(this.#identify(place)) && !before.has(byName(place.path));
-        return this.#look()
-          .executing.filter((place) => isNew(place) && !this.#held.has(place.path))
-          .flatMap(({ path }) => this.#setAside(path));
+        const after = this.#look();
+        const planted = after.executing.filter((place) => isNew(place) && !this.#held.has(place.path));
+        const setAside = planted.flatMap(({ path }) => this.#setAside(path));
+        return after.isComplete
+          ? { setAside }
+          : { setAside, problem: 'it left more folders than can be searched' };
       },
     };
   }

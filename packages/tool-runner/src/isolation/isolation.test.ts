@@ -4,10 +4,12 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -16,6 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IsolationFixture, lookOnly, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
+import { createProcessStarter } from './process-starter.ts';
 
 /** A server that says hello to whoever comes, and counts. */
 async function greet(
@@ -249,7 +252,6 @@ a, b = socket.socketpair(); print("pair")
   });
 
   it('a workspace that is part of the system is not isolated', async () => {
-    const { createProcessStarter } = await import('./process-starter.ts');
     for (const root of ['/', '/tmp', '/usr'])
       expect(() =>
         createProcessStarter({ ...fixture.workspace, root }, { scanBounds: { milliseconds: 50 } }).start({
@@ -492,11 +494,54 @@ describe('places that execute later', () => {
     });
     await new Promise((resolve) => child.once('exit', resolve));
     await fixture.starter.stop(child);
-    const [kept, ...rest] = fixture.starter.setAside(child);
+    const [kept, ...rest] = fixture.starter.planted(child).setAside;
     expect(rest).toEqual([]);
     expect(kept?.path).toBe('.envrc');
     expect(readFileSync(kept?.keptIn ?? '', 'utf8')).toBe('evil');
     expect(snapshot(fixture.root)).toEqual({ 'notes.txt': 'evil' });
+    await fixture.remove();
+  });
+
+  it('[VA-3] set aside also on another disk, and where a file stands in the way of a stand-in', async () => {
+    const fixture = new IsolationFixture();
+    const stateFolder = mkdtempSync('/dev/shm/countersign-');
+    fixture.write('.github', 'a file');
+    const starter = createProcessStarter({ ...fixture.workspace, stateFolder });
+    const line =
+      'mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; ln -s tasks.json sub/.vscode/link';
+    const child = starter.start({
+      program: 'bash',
+      args: ['-c', line],
+      cwd: '',
+      confinement: mayWrite,
+      stdin: 'ignore',
+    });
+    await new Promise((resolve) => child.once('exit', resolve));
+    await starter.stop(child);
+    const [kept] = starter.planted(child).setAside;
+    expect(kept?.keptIn.startsWith(stateFolder)).toBe(true);
+    expect(snapshot(kept?.keptIn ?? '')).toEqual({ 'tasks.json': 'evil\n', link: 'tasks.json' });
+    expect(snapshot(fixture.root)).toEqual({ '.github': 'a file' });
+    await starter.dispose();
+    rmSync(stateFolder, { recursive: true });
+    await fixture.remove();
+  });
+
+  it('[VA-3] says so when a command left too much to be searched', async () => {
+    const fixture = new IsolationFixture({ scanBounds: { directories: 50 } });
+    const child = fixture.starter.start({
+      program: 'bash',
+      args: ['-c', 'mkdir d{1..60}'],
+      cwd: '',
+      confinement: mayWrite,
+      stdin: 'ignore',
+    });
+    await new Promise((resolve) => child.once('exit', resolve));
+    await fixture.starter.stop(child);
+    expect(fixture.starter.planted(child)).toEqual({
+      setAside: [],
+      problem: 'it left more folders than can be searched',
+    });
     await fixture.remove();
   });
 

@@ -21,6 +21,7 @@ export const bridgeEnvironment: Readonly<Record<string, string>> = {
  * Runs inside isolation, around a command with network: passes connections of its network on to the gate's socket
  * file, and ends with the command. It is written down as text and mounted there, so it uses nothing of this module.
  */
+/* v8 ignore start -- runs in isolation, where nobody counts lines; network-gate.test.ts runs it */
 function bridge(
   { net, childProcess, os }: BridgeModules,
   listenAt: number,
@@ -65,6 +66,7 @@ function bridge(
   });
 }
 
+/* v8 ignore stop */
 interface BridgeModules {
   readonly net: typeof import('node:net');
   readonly childProcess: typeof import('node:child_process');

@@ -87,6 +87,17 @@ describe('network of a command in isolation', () => {
     expect(requests).toEqual(['GET /direct', 'POST /node', 'GET /forwarded?a=b']);
   });
 
+  it('[AP-9] does not lead to our server, wherever that is', async () => {
+    const { port, requests } = await server();
+    const fixture = fixtureFor({ reachablePorts: [port], refusedHosts: [`localhost:${port}`] });
+    const lines = [fetchBy(`http://127.0.0.1:${port}/`), fetchBy(`https://localhost:${port}/`)];
+    const { stdout } = await fixture.bash(lines.join('\n'), mayUseNetwork);
+    expect(stdout).toMatch(
+      /^403 Countersign: 127.0.0.1:\d+ cannot be reached by commands in isolation\n\nfailed .*403/,
+    );
+    expect(requests).toEqual([]);
+  });
+
   it('[RN-5] says so when nobody is there', async () => {
     const { port } = await server();
     await cleanUps.pop()?.();

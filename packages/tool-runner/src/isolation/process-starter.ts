@@ -5,7 +5,7 @@ import { CountersignError } from '@countersign/protocol';
 import type { Workspace } from '../workspace.ts';
 import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
 import { commandEnvironment } from './command-environment.ts';
-import { ExecutingPlaceGuard, type Protection, type SetAside } from './executing-place-guard.ts';
+import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
 import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
 import { readPersonName } from './git-identity.ts';
 import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
@@ -31,6 +31,8 @@ export interface ProcessStarterOptions {
   readonly scanBounds?: ScanBounds;
   /** Ports of this machine that commands with network may reach; otherwise none, least of all our server's (AP-9). */
   readonly reachablePorts?: readonly number[];
+  /** `host:port` of our server where it is elsewhere: commands with network do not reach it either (AP-9). */
+  readonly refusedHosts?: readonly string[];
 }
 
 /** A ProcessStarter that says what it can. */
@@ -38,7 +40,7 @@ export interface IsolatingStarter extends ProcessStarter {
   /** False: nothing is claimed, and LOW commands ask instead of running unless the operator decided otherwise (RN-5). */
   readonly isIsolated: boolean;
   /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
-  setAside(child: ChildProcess): readonly SetAside[];
+  planted(child: ChildProcess): Planted;
   /** False when isolation could not be set up for it after all: then its standard error says why. */
   hasRun(child: ChildProcess): boolean;
   /** Stops all that still runs. */
@@ -113,8 +115,8 @@ class Starter implements IsolatingStarter {
     await started?.stop(this.#options.killDelayMs ?? 10_000);
   }
 
-  setAside(child: ChildProcess): readonly SetAside[] {
-    return this.#ended.get(child)?.setAside ?? [];
+  planted(child: ChildProcess): Planted {
+    return this.#ended.get(child)?.planted ?? { setAside: [] };
   }
 
   hasRun(child: ChildProcess): boolean {
@@ -285,4 +287,4 @@ class Starter implements IsolatingStarter {
 }
 
 const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], isComplete: true };
-const unprotected: Protection = { readOnly: [], pinned: [], release: () => [] };
+const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };
