@@ -15,6 +15,8 @@ export const bridgeEnvironment: Readonly<Record<string, string>> = {
   no_proxy: 'localhost,127.0.0.1,::1',
   NO_PROXY: 'localhost,127.0.0.1,::1',
   NODE_USE_ENV_PROXY: '1',
+  // A company's own certificates stand in the system's store; the person's variables for them are not passed on.
+  NODE_USE_SYSTEM_CA: '1',
 };
 
 /**

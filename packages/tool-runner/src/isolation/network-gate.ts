@@ -65,7 +65,7 @@ export class NetworkGate {
       outside.once('close', () => socket.destroy());
       socket.once('close', () => outside.destroy());
     } catch (error) {
-      refuse(socket, 403, (error as Error).message);
+      refuse(socket, statusOf(error), (error as Error).message);
     }
   }
 
@@ -85,7 +85,7 @@ export class NetworkGate {
       answer.once('close', () => outside.destroy());
       asked.pipe(outside);
     } catch (error) {
-      respond(answer, 403, (error as Error).message);
+      respond(answer, statusOf(error), (error as Error).message);
     }
   }
 
@@ -112,6 +112,10 @@ export class NetworkGate {
     socket.once('close', () => this.#open.delete(socket));
   }
 }
+
+/** A name that nobody knows is a failure of the network; everything else we refused. */
+const statusOf = (error: unknown): number =>
+  (error as NodeJS.ErrnoException).syscall === 'getaddrinfo' ? 502 : 403;
 
 const withoutBrackets = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
 
