@@ -102,12 +102,15 @@ function historyLine(execution: Execution, columns: number, color: boolean, word
     ...(error === null ? [] : [error.code]),
     ...(undone_at !== null ? [words.history.undone] : undoable ? [words.history.undoable] : []),
   ].join(' · ');
-  const room = Math.max(columns - when.length - risk.length - tool_id.length - widthOf(facts) - 11, 20);
+  const room = Math.max(columns - when.length - risk.length - tool_id.length - factColumns - 8, 20);
   const call = fit(callWords(execution.tool_name, execution.tool_params), room);
   const padding = ' '.repeat(Math.max(room - widthOf(call), 0));
   const mark = statusMark(status, color);
   return `${mark} ${paint.dim(when)}  ${risk}${call}${padding}  ${paint.dim(visible(tool_id))}  ${paint.dim(facts)}`.trimEnd();
 }
+
+/** Room for an error code, or whether the call can be undone. */
+const factColumns = 20;
 
 /** A date, a time, or how long ago. */
 function readTime(text: string, words: Words): string {

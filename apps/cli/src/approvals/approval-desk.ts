@@ -54,6 +54,8 @@ export class ApprovalDesk {
   /** What the person left in the editor that is not JSON yet. */
   #draft: string | undefined;
   #stopTick: (() => void) | undefined;
+  /** What was decided with these keys, whatever came of it. */
+  readonly #sentHere = new Set<string>();
   #frame: CardFrame;
 
   constructor(deps: DeskDeps) {
@@ -80,7 +82,12 @@ export class ApprovalDesk {
     const before = resolved && this.#pending.find(resolved.approval_id);
     this.#pending.receive(event);
     if (resolved && before) {
-      this.#deps.say([resolutionLine(before.approval.description, resolved, this.#deps)]);
+      // Another terminal of this machine has the same name, and is not here.
+      const here = {
+        ...this.#deps,
+        device: this.#sentHere.has(resolved.approval_id) ? this.#deps.device : '',
+      };
+      this.#deps.say([resolutionLine(before.approval.description, resolved, here)]);
     }
   }
 
@@ -121,11 +128,12 @@ export class ApprovalDesk {
   press(key: Key): boolean {
     const current = this.#current();
     if (!current || key.name === 'ctrl-c' || key.name === 'ctrl-d') return false;
-    if (this.#mode.name === 'busy' || !this.#isInFocus(current)) return true;
+    if (this.#mode.name === 'busy') return true;
     const editor = 'editor' in this.#mode ? this.#mode.editor : undefined;
-    const edits = editor !== undefined && key.name !== 'enter' && key.name !== 'escape';
-    if (edits) editor.press({ ...key, text: key.text.replaceAll('\n', ' ') });
-    else if (!key.together) {
+    // Typing words decides nothing, so it need not wait.
+    if (editor !== undefined && key.name !== 'enter' && key.name !== 'escape') {
+      editor.press({ ...key, text: key.text.replaceAll('\n', ' ') });
+    } else if (!key.together && this.#isInFocus(current)) {
       this.#note = undefined;
       this.#mode = this.#next(current, key.name);
     }
@@ -351,6 +359,7 @@ export class ApprovalDesk {
   #send(decision: Decision, description: string): DeskMode {
     const busy: DeskMode = { name: 'busy' };
     const { approval_id } = decision.params;
+    this.#sentHere.add(approval_id);
     void this.#deps
       .decide(decision)
       .then(
