@@ -7,7 +7,7 @@ const user = 65_534;
 function runAsOrdinaryUser(script: string): { readonly seen: unknown } | { readonly problem: string } {
   const node = [process.execPath, '--input-type=module', '-e', script];
   const { stdout, stderr, error } = spawnSync(
-    'setpriv',
+    '/usr/bin/setpriv',
     [`--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...node],
     {
       cwd: import.meta.dirname,

@@ -13,10 +13,16 @@ import type { ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
 import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
 import { NetworkGate } from './network-gate.ts';
-import { limitArguments } from './resource-limits.ts';
+import { limitArguments, ownLimits } from './resource-limits.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { StartedProcess } from './started-process.ts';
-import { type PreparedFiles, prepareFiles, privateHome, privateTemporary } from './visible-system.ts';
+import {
+  type PreparedFiles,
+  prepareFiles,
+  privateHome,
+  privateTemporary,
+  systemArguments,
+} from './visible-system.ts';
 import { type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
@@ -61,6 +67,9 @@ interface Prepared {
   readonly seccomp: string | undefined;
   readonly inherited: readonly number[];
   readonly guard: ExecutingPlaceGuard;
+  readonly system: readonly string[];
+  readonly systemWithNetwork: readonly string[];
+  readonly limitsOfRunner: ReadonlyMap<string, number>;
 }
 
 /** How one program is started, with isolation or without. */
@@ -131,7 +140,7 @@ class Starter implements IsolatingStarter {
   }
 
   #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
-    const { tools, files, seccomp, inherited, guard } = prepared;
+    const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { confinement } = request;
     const places = confinement.workspace === 'none' ? noPlaces : this.#scan.look();
     const protection =
@@ -142,7 +151,8 @@ class Starter implements IsolatingStarter {
       const isolation = bubblewrapArguments({
         root: this.#workspace.root,
         confinement,
-        files,
+        files: prepared.files,
+        system: confinement.network ? prepared.systemWithNetwork : prepared.system,
         node: this.#node,
         hasSeccomp: seccomp !== undefined,
         gate: confinement.network ? this.#openGate().path : undefined,
@@ -151,7 +161,7 @@ class Starter implements IsolatingStarter {
         pinned: protection.pinned,
         cwd,
       });
-      const limits = [tools.prlimit, ...limitArguments(confinement.limits), '--'];
+      const limits = [tools.prlimit, ...limitArguments(confinement.limits, limitsOfRunner), '--'];
       const ports = (this.#options.reachablePorts ?? []).join(',');
       const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
       const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
@@ -270,9 +280,13 @@ class Starter implements IsolatingStarter {
     const filter = seccompFilter();
     const seccomp = filter && join(folder, 'seccomp');
     if (filter && seccomp) writeFileSync(seccomp, filter);
+    const files = prepareFiles(folder, readPersonName(home));
     this.#prepared = {
       tools,
-      files: prepareFiles(folder, readPersonName(home)),
+      files,
+      system: systemArguments(files, { network: false }),
+      systemWithNetwork: systemArguments(files, { network: true }),
+      limitsOfRunner: ownLimits(),
       seccomp,
       inherited: inheritedDescriptors(),
       guard: new ExecutingPlaceGuard({
