@@ -87,8 +87,10 @@ export class ExecutingPlaceGuard {
         if (isReleased) return { setAside: [] };
         isReleased = true;
         this.#letGo(held);
+        // What git checks out comes from history, which a person reviews; half a work tree would help nobody.
+        if (writableGit) return { setAside: [] };
         const isNew = (place: FoundPlace): boolean =>
-          isOurs(place.path) && !before.has(this.#identify(place)) && !before.has(byName(place.path));
+          !before.has(this.#identify(place)) && !before.has(byName(place.path));
         const after = this.#look();
         const planted = after.executing.filter((place) => isNew(place) && !this.#held.has(place.path));
         const setAside = planted.flatMap(({ path }) => this.#setAside(path));
