@@ -303,6 +303,7 @@ a, b = socket.socketpair(); print("pair")
       child.stdout.once('data', () => console.log(child.pid));`;
     const runner = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, TMPDIR: fixture.parent },
       cwd: import.meta.dirname,
     });
     const pid = await new Promise<number>((resolve) =>
