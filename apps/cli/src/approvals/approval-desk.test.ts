@@ -424,7 +424,7 @@ describe('what the server answers', () => {
     await answer('y');
     expect(screen()).toContain('The preview has changed.');
     await answer('y');
-    expect(bodies(decisions).map(({ digest }) => digest)).toEqual([digestOf('a'), digestOf('c')]);
+    expect(bodies(decisions)).toMatchObject([{ digest: digestOf('a') }, { digest: digestOf('c') }]);
   });
 
   it('[AP-2] tells the decision that stands when it came too late', async () => {

@@ -70,8 +70,8 @@ export function diffParagraphs(diff: string): Paragraph[] {
       if (line.startsWith('@@')) return { text: line, style: 'cyan' };
       if (sign === '+') return { lead: '+ ', leadStyle: 'green', text: rest, style: 'green' };
       if (sign === '-') return { lead: '- ', leadStyle: 'red', text: rest, style: 'red' };
-      if (sign === '\\') return { lead: '  ', text: line, style: 'dim' };
-      return { lead: '  ', text: rest };
+      // What git says about the file itself stands without a sign: "Binary files … differ".
+      return sign === ' ' ? { lead: '  ', text: rest } : { lead: '  ', text: line, style: 'dim' };
     });
 }
 
