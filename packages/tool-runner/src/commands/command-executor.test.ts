@@ -228,7 +228,7 @@ print("done")
   it('[TL-3] keeps head and tail of a flood, within bounds', async () => {
     const { execute, script } = setup({ limits: { outputStreamBytes: 10_000 } });
     const source = 'import sys\nfor i in range(20000): print(f"line {i}")\n';
-    const { stdout, truncated } = (await execute('python3', [script(source)])) as {
+    const { stdout, truncated } = (await execute('python3', [script(source)])) as unknown as {
       stdout: string;
       truncated: boolean;
     };
@@ -243,7 +243,7 @@ print("done")
   it('[RN-4] bounds a program that never stops printing', async () => {
     const { execute, progress } = setup();
     const before = process.memoryUsage().rss;
-    const result = (await execute('yes', [], { timeout: 1 })) as { stdout: string };
+    const result = (await execute('yes', [], { timeout: 1 })) as unknown as { stdout: string };
     expect(result).toMatchObject({ code: 'COMMAND_TIMEOUT', truncated: true });
     expect(result.stdout.length).toBeLessThan(1024 * 1024 + 100);
     expect(process.memoryUsage().rss - before).toBeLessThan(500e6);
