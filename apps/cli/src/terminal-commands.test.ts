@@ -249,6 +249,37 @@ describe('connect', () => {
     expect(events.flatMap(({ event }) => event ?? [])).toContain('approval.resolved');
   });
 
+  it('[AP-9] works with a runner’s own token, which decides nothing, and with no less', async () => {
+    const tokenOf = async (scope: 'runner' | 'front_end') =>
+      (await client.createToken({ body: { name: scope, scope } })).token;
+    const runner = {
+      ...server.env,
+      COUNTERSIGN_URL: server.address,
+      COUNTERSIGN_TOKEN: await tokenOf('runner'),
+    };
+    const project = (await client.listProjects()).projects.find(
+      ({ workspace }) => workspace === server.workspace,
+    );
+    const unnamed = fakeTerminal();
+    expect(await main(['connect', server.workspace], unnamed, runner)).toBe(2);
+    expect(unnamed.error()).toContain('Name one with --project');
+    const { screen, ended } = server.open(
+      ['connect', server.workspace, '--no-prompt', '--project', project?.project_id ?? ''],
+      { COUNTERSIGN_URL: server.address, COUNTERSIGN_TOKEN: runner.COUNTERSIGN_TOKEN },
+    );
+    await screen.shows('Connected');
+    screen.send('\u0003');
+    expect(await ended).toBe(0);
+    const frontEnd = { ...runner, COUNTERSIGN_TOKEN: await tokenOf('front_end') };
+    mkdirSync(join(server.folder, 'unknown'));
+    const unable = fakeTerminal();
+    expect(await main(['connect', join(server.folder, 'unknown')], unable, frontEnd)).toBe(2);
+    expect(unable.error()).toContain('may not make one');
+    const refused = fakeTerminal();
+    expect(await main(['connect', server.workspace], refused, frontEnd)).toBe(1);
+    expect(refused.error()).toContain('refused the connection');
+  });
+
   it('says what is wrong before it starts', async () => {
     expect(await server.run('connect', join(server.folder, 'nowhere'))).toMatchObject({
       status: 2,
@@ -352,6 +383,23 @@ describe('chat', () => {
     const inTerminal = say('--session', 'nobody', 'hi');
     expect(await inTerminal.ended).toBe(1);
     expect(inTerminal.screen.text).toContain('It failed:');
+  });
+
+  it('stops the run when it is interrupted, also without a screen', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const terminal = fakeTerminal();
+    const ended = main(
+      ['chat', '--workspace', server.workspace, '--new', '/write_file path=q.md content=Q'],
+      terminal,
+      server.env,
+    );
+    await until(async () => terminal.error().includes('waits for a decision'));
+    expect(terminal.error()).toMatch(/countersign approvals show [0-9a-f-]{36}/);
+    const listeners = process.listeners('SIGINT').filter((listener) => listener.name.includes('onSignal'));
+    (listeners.at(-1) as () => void)();
+    expect(await ended).toBe(130);
+    expect(existsSync(join(server.workspace, 'q.md'))).toBe(false);
   });
 
   it('takes the message from standard input', async () => {

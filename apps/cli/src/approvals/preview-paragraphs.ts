@@ -62,7 +62,7 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
 }
 
 /** A unified diff with its signs in colour. The names of the files stand above it already. */
-export function diffParagraphs(diff: string): Paragraph[] {
+function diffParagraphs(diff: string): Paragraph[] {
   return linesOf(diff)
     .filter((line, i) => !(i < 4 && /^(---|\+\+\+|Index:|=+$)/.test(line)))
     .map((line): Paragraph => {
@@ -98,7 +98,7 @@ function shown(word: string | null, card: Words['card']): string {
   return word !== '' && /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-export const labelColumns = 12;
+const labelColumns = 12;
 
 export const labelled = (label: string, text: string): Paragraph => ({
   lead: label.padEnd(labelColumns),
