@@ -359,7 +359,7 @@ describe('chat', () => {
     expect(existsSync(join(server.workspace, 'i.md'))).toBe(false);
     screen.send('\u001b[B');
     screen.send('\u0004');
-    expect(await ended).toBe(130);
+    expect(await ended).toBe(0);
   });
 
   it('says which workspace to open when there is no runner, and what is missing', async () => {

@@ -237,6 +237,16 @@ describe('the second step', () => {
   });
 });
 
+it('[RK-1] asks anew when the preview makes it HIGH while it was about to be approved unseen', async () => {
+  const { desk, answer, decisions, screen } = setUp();
+  desk.receive(requested({ preview: null, digest: null }));
+  await answer('y');
+  desk.receive(updated({ risk_level: 'HIGH' }));
+  await answer('y');
+  expect(screen()).toContain('HIGH risk. Look again');
+  expect(decisions).toEqual([]);
+});
+
 describe('rejecting', () => {
   it('[AP-5] sends the words for the agent', async () => {
     const { desk, answer, press, decisions, screen } = setUp();

@@ -94,7 +94,7 @@ export class ConnectSession {
     if (json) return;
     const line = style === undefined ? text : paints(terminal.color)[style](text);
     if (this.#stage) this.#stage.print([line]);
-    else void terminal.write(`${line}\n`);
+    else this.#write(`${line}\n`);
   }
 
   /** Answers who has the workspace already, in words, if somebody has (RN-10). */
@@ -201,8 +201,12 @@ export class ConnectSession {
 
   async #readAnew(desk: ApprovalDesk): Promise<void> {
     const { access, project } = this.#options;
-    const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
-    desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+    try {
+      const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
+      desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+    } catch (error) {
+      this.say(visible((error as Error).message), 'yellow');
+    }
   }
 
   #press(key: Key): void {
@@ -251,7 +255,12 @@ export class ConnectSession {
   }
 
   #tellProgram(what: object): void {
-    if (this.#options.json) void this.#options.terminal.write(`${JSON.stringify(what)}\n`);
+    if (this.#options.json) this.#write(`${JSON.stringify(what)}\n`);
+  }
+
+  /** Whoever read us went away: nobody is left to run for. */
+  #write(text: string): void {
+    this.#options.terminal.write(text).catch(() => this.#end());
   }
 
   #logger(): Logger {
