@@ -10,6 +10,7 @@ import type { Executor } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { GitExecutor } from './git/git-executor.ts';
 import { RepositoryPreviewer } from './git/git-preview.ts';
+import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import { createProcessStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
@@ -84,6 +85,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
       holder: { program: config.program ?? 'a runner' },
       now: () => clock.now(),
     });
+  clearAbandonedIsolation(workspace);
   // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
   const starter = createProcessStarter(workspace, { allowUnisolated: true });
   const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);

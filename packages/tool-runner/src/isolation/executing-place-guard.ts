@@ -62,7 +62,7 @@ export class ExecutingPlaceGuard {
     this.#records = options.records;
     this.#kept = options.kept;
     this.#look = options.look;
-    this.#removeLeftOver();
+    removeStandIns(this.#root, this.#records);
   }
 
   protect(places: SpecialPlaces, { writableGit }: { readonly writableGit: boolean }): Protection {
@@ -124,16 +124,6 @@ export class ExecutingPlaceGuard {
     if (this.#held.size === 0) rmSync(this.#records, { force: true });
   }
 
-  #removeLeftOver(): void {
-    try {
-      const left = JSON.parse(readFileSync(this.#records, 'utf8')) as string[];
-      for (const path of heldFolders.filter((folder) => left.includes(folder))) removeEmpty(this.#root, path);
-      rmSync(this.#records, { force: true });
-    } catch {
-      // There is no record: the last runner let go of everything.
-    }
-  }
-
   /** A place that was moved together with its parent is still the same one, and was read-only all the time. */
   #identify({ path, type }: FoundPlace): string {
     try {
@@ -160,6 +150,19 @@ export class ExecutingPlaceGuard {
     } finally {
       if (parent !== undefined) closeSync(parent);
     }
+  }
+}
+
+export const standInRecords = (folder: string): string => join(folder, 'stand-ins.json');
+
+/** Removes what a runner that was killed could not let go of. */
+export function removeStandIns(root: string, records: string): void {
+  try {
+    const left = JSON.parse(readFileSync(records, 'utf8')) as string[];
+    for (const path of heldFolders.filter((folder) => left.includes(folder))) removeEmpty(root, path);
+    rmSync(records, { force: true });
+  } catch {
+    // There is no record: the last runner let go of everything.
   }
 }
 

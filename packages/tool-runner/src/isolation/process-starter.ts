@@ -5,7 +5,12 @@ import { CountersignError } from '@countersign/protocol';
 import type { Workspace } from '../workspace.ts';
 import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
 import { commandEnvironment } from './command-environment.ts';
-import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
+import {
+  ExecutingPlaceGuard,
+  type Planted,
+  type Protection,
+  standInRecords,
+} from './executing-place-guard.ts';
 import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
 import { readPersonName } from './git-identity.ts';
 import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
@@ -291,7 +296,7 @@ class Starter implements IsolatingStarter {
       inherited: inheritedDescriptors(),
       guard: new ExecutingPlaceGuard({
         root,
-        records: join(folder, 'stand-ins.json'),
+        records: standInRecords(folder),
         kept: join(stateFolder, 'set-aside'),
         look: () => this.#scan.look(),
       }),
