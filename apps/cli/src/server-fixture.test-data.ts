@@ -51,8 +51,8 @@ export class ServerFixture {
       if (said.includes('#sign-in=') && said.endsWith('\n')) break;
     }
     const fixture = new ServerFixture(folder, server, said);
-    const signedIn = await fixture.run('sign-in', fixture.link);
-    if (signedIn.status !== 0) throw new Error(signedIn.error);
+    const terminal = fakeTerminal({ input: `${fixture.link}\n` });
+    if ((await main(['sign-in', '--json'], terminal, fixture.env)) !== 0) throw new Error(terminal.error());
     return fixture;
   }
 

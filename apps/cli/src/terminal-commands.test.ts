@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from '@countersign/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
-import { type FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
+import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
 import { linesOfJson, ServerFixture } from './server-fixture.test-data.ts';
 
 let server: ServerFixture;
@@ -61,6 +61,9 @@ describe('signing in', () => {
       status: 2,
       error: expect.stringContaining('There is no sign-in link'),
     });
+    const atScreen = fakeTerminal({ screen: new FakeScreen(), input: 'A-code-that-is-not-known' });
+    expect(await main(['sign-in'], atScreen, server.env)).toBe(1);
+    expect(atScreen.error()).toContain('UNAUTHENTICATED');
     expect((await server.run('sign-in', '--help')).out).toContain('countersign sign-out');
   });
 

@@ -100,8 +100,9 @@ describe('countersign connect in a real terminal', () => {
 
   it('[UI-6] shows what a tool writes as text: nothing of it reaches the terminal', async () => {
     const terminal = await connect();
-    await write('hostile.md', 'a\u009b2J\u202eb');
-    await terminal.shows('a⟨U+009B⟩2J⟨U+202E⟩b');
+    await write('hostile.md', 'a\u001b[2J\u009b2J\u202eb');
+    await terminal.shows('a⟨U+001B⟩[2J⟨U+009B⟩2J⟨U+202E⟩b');
+    expect(terminal.raw).not.toContain('\u001b[2J');
     expect(terminal.raw).not.toMatch(/[\u0080-\u009f\u202e]/);
   });
 
