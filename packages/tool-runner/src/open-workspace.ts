@@ -16,6 +16,7 @@ import { Journal } from './journal/journal.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
 import { digestCall, previewCall } from './preview/preview-call.ts';
+import { readRunnerSettings } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -76,8 +77,13 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
   const clock = config.clock ?? systemClock;
   const folders = personsFolders();
   const given = config.workspace ?? workspaceAt(process.cwd(), { folders });
-  const workspace = { ...given, limits: limitsOf(given, config) };
   const configFolder = config.configFolder ?? folders.config;
+  const settings = readRunnerSettings(configFolder, given.root);
+  const workspace = {
+    ...given,
+    limits: limitsOf(given, config),
+    addedEnvironment: [...given.addedEnvironment, ...settings.environment],
+  };
   const journal =
     config.journal ??
     Journal.open({
@@ -87,7 +93,10 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     });
   clearAbandonedIsolation(workspace);
   // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
-  const starter = createProcessStarter(workspace, { allowUnisolated: true });
+  const starter = createProcessStarter(workspace, {
+    allowUnisolated: true,
+    ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
+  });
   const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);
   const verdict = new OwnVerdict({ workspace, configFolder, isIsolated });
   const executors = config.executors ?? [
@@ -100,7 +109,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     new CommandExecutor(workspace, starter),
     new ShellExecutor(workspace, starter),
     new GitExecutor(workspace, starter),
-    new LspExecutor({ workspace, starter, clock }),
+    new LspExecutor({ workspace, starter, clock, servers: settings.languageServers }),
   ];
   const looked = { workspace, git: new RepositoryPreviewer(workspace, starter) };
   return {

@@ -119,6 +119,7 @@ export class ConnectSession {
         logger: this.#logger(),
         runUnisolated,
         program: access.device,
+        refusedHosts: [serverHost(access.client.connection.baseUrl)],
       });
       return undefined;
     } catch (error) {
@@ -272,4 +273,10 @@ export class ConnectSession {
     };
     return { debug: () => {}, info: log, error: log };
   }
+}
+
+/** With its port, also where the address leaves it out. */
+function serverHost(address: string): string {
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
 }
