@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Workspace } from '../workspace.ts';
 import { removeStandIns, standInRecords } from './executing-place-guard.ts';
-import { hasEnded, type KnownProcess, knowProcess, sendSignal } from './process-tree.ts';
+import { hasEnded, knowProcess, sendSignal } from './process-tree.ts';
 
 /** A killed process is gone within a moment; longer than this nobody is kept waiting. */
 const LONGEST_WAIT_MS = 1_000;
@@ -15,22 +15,29 @@ const LONGEST_WAIT_MS = 1_000;
  */
 export function clearAbandonedIsolation({ root, stateFolder }: Workspace): number {
   const folder = join(stateFolder, 'isolation');
-  const abandoned = startedFrom(folder);
-  for (const { pid } of abandoned) sendSignal(pid, 'SIGKILL');
   const deadline = performance.now() + LONGEST_WAIT_MS;
-  while (!abandoned.every(hasEnded) && performance.now() < deadline) sleep(2);
+  const ended = new Set<number>();
+  // Until none is found: one that was just starting another one must not leave that behind.
+  for (let left = startedFrom(folder); left.length > 0; left = startedFrom(folder)) {
+    for (const pid of left) {
+      sendSignal(pid, 'SIGKILL');
+      ended.add(pid);
+    }
+    if (performance.now() > deadline) break;
+    sleep(2);
+  }
   // Not before: whoever still ran could put something in their place.
   removeStandIns(root, standInRecords(folder));
-  return abandoned.length;
+  return ended.size;
 }
 
-/** Every bubblewrap that mounts something of this folder; what it started ends with it. */
-function startedFrom(folder: string): KnownProcess[] {
-  return pids().flatMap((pid) => {
+/** Every bubblewrap that mounts something of this folder, or is about to be one; what it started ends with it. */
+function startedFrom(folder: string): number[] {
+  return pids().filter((pid) => {
     const known = knowProcess(pid);
-    const [program = '', ...args] = commandLine(pid);
-    const isOurs = basename(program) === 'bwrap' && args.some((arg) => arg.startsWith(`${folder}/`));
-    return known && isOurs && !hasEnded(known) ? [known] : [];
+    const args = commandLine(pid);
+    const isOurs = args.includes('--unshare-user') && args.some((arg) => arg.startsWith(`${folder}/`));
+    return isOurs && known !== undefined && !hasEnded(known);
   });
 }
 
