@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { pause, until } from '../patience.ts';
 import { killPlans, type Outcome } from './kill-plans.ts';
 import type { MortalStep } from './mortal-steps.ts';
@@ -106,8 +106,7 @@ export class KillLane {
     const leftovers = readdirSync(this.#desk.root).filter((name) => name.startsWith('.') && name !== '.git');
     if (leftovers.length > 0) throw new Error(`left behind: ${leftovers}`);
     const marks = [`shell-${n}.log`, `job-${n}.log`, `command-${n}.js`];
-    const left = () =>
-      commandLines(this.#desk.root).filter((line) => marks.some((mark) => line.includes(mark)));
+    const left = () => this.#desk.processes().filter((line) => marks.some((mark) => line.includes(mark)));
     await until(() => left().length === 0, { within: 5_000, otherwise: () => `still running: ${left()}` });
   }
 }
@@ -116,17 +115,4 @@ function outcomeOf({ status, code, message }: Ended): Outcome | undefined {
   if (status === 'completed') return 'completed';
   if (code === 'WRITE_FAILED') return 'not done';
   return code === 'RUNNER_LOST' && message.includes('outcome unknown') ? 'unknown' : undefined;
-}
-
-/** Of every process of this machine that works in a folder, or is about to. */
-function commandLines(folder: string): string[] {
-  return readdirSync('/proc').flatMap((pid) => {
-    if (!/^\d+$/.test(pid)) return [];
-    try {
-      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-      return line.includes(folder) || readlinkSync(`/proc/${pid}/cwd`) === folder ? [line] : [];
-    } catch {
-      return []; // it has ended meanwhile
-    }
-  });
 }

@@ -4,7 +4,9 @@ import {
   chownSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -33,6 +35,13 @@ export interface Ended {
   readonly result: any;
   readonly code: string | undefined;
   readonly message: string;
+}
+
+export interface DeskOptions {
+  /** Who the runner runs as; whoever runs the tests by default. */
+  readonly uid?: number | undefined;
+  /** Made elsewhere, and removed there. */
+  readonly folders?: { readonly root: string; readonly outside: string };
 }
 
 /** The real server in a process of its own, for some desks. */
@@ -95,16 +104,17 @@ export class Desk {
   #next: RunnerProcess | undefined;
   readonly #others: RunnerProcess[] = [];
 
-  private constructor(server: RunnerServer, userId: string, uid: number | undefined) {
+  private constructor(server: RunnerServer, userId: string, { uid, folders }: DeskOptions) {
     this.server = server;
     this.uid = uid;
     this.parent = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-desk-')));
     chmodSync(this.parent, 0o755);
-    this.root = join(this.parent, 'workspace');
+    this.root = folders?.root ?? join(this.parent, 'workspace');
     this.home = join(this.parent, 'home');
-    this.outside = join(this.parent, 'outside');
+    this.outside = folders?.outside ?? join(this.parent, 'outside');
     this.witness = join(this.parent, 'witness.log');
-    for (const folder of [this.root, this.home, this.outside]) this.#own(folder, () => mkdirSync(folder));
+    for (const folder of [this.root, this.home, this.outside])
+      this.#own(folder, () => mkdirSync(folder, { recursive: true }));
     this.#own(this.witness, () => writeFileSync(this.witness, ''));
     this.write(join(this.home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
     this.#token = signToken(userId, 'person');
@@ -113,12 +123,8 @@ export class Desk {
     this.agent = createClient({ baseUrl: server.url, token: () => this.#agentToken });
   }
 
-  static async open(
-    server: RunnerServer,
-    userId: string,
-    { uid }: { readonly uid?: number } = {},
-  ): Promise<Desk> {
-    const desk = new Desk(server, userId, uid);
+  static async open(server: RunnerServer, userId: string, options: DeskOptions = {}): Promise<Desk> {
+    const desk = new Desk(server, userId, options);
     const { project } = await desk.person.client.createProject({ body: { name: 'p', workspace: desk.root } });
     desk.projectId = project.project_id;
     desk.sessionId = await newSession(desk.person.client, desk.projectId);
@@ -292,6 +298,21 @@ export class Desk {
 
   git(...args: string[]): string {
     return this.run('git', ...args);
+  }
+
+  /** Command lines of processes that work in the workspace, or are about to. */
+  processes(): string[] {
+    return readdirSync('/proc').flatMap((pid) => {
+      if (!/^\d+$/.test(pid)) return [];
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        return line.includes(this.root) || readlinkSync(`/proc/${pid}/cwd`).startsWith(this.root)
+          ? [line]
+          : [];
+      } catch {
+        return []; // it has ended meanwhile
+      }
+    });
   }
 
   /** What was done to the workspace by all lives of the runner, line by line. */
