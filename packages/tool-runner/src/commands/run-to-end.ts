@@ -55,8 +55,12 @@ export async function runToEnd(
 
   let isTimeout = false;
   const timer = setTimeout(() => {
-    isTimeout = true;
-    void starter.stop(child);
+    // Timers come first when a runner was suspended or busy: what ended meanwhile has ended in time.
+    setImmediate(() => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      isTimeout = true;
+      void starter.stop(child);
+    });
   }, timeoutSeconds * 1_000);
   const cancel = (): void => void starter.stop(child);
   signal.addEventListener('abort', cancel, { once: true });
