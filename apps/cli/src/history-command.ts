@@ -85,7 +85,7 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
   }
   const columns = terminal.screen?.columns ?? 120;
   const lines = executions.map((execution) => historyLine(execution, columns, terminal.color, words));
-  if (next_cursor !== null) lines.push(paints(terminal.color).dim(words.history.more(next_cursor)));
+  if (next_cursor !== null) lines.push(paints(terminal.color).dim(words.history.more(visible(next_cursor))));
   await terminal.write(`${lines.length === 0 ? words.history.none : lines.join('\n')}\n`);
   return 0;
 }
@@ -99,7 +99,7 @@ function historyLine(execution: Execution, columns: number, color: boolean, word
   const when = `${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
   const risk = (risk_level === null ? '' : words.risk[risk_level]).padEnd(8);
   const facts = [
-    ...(error === null ? [] : [error.code]),
+    ...(error === null ? [] : [visible(error.code)]),
     ...(undone_at !== null ? [words.history.undone] : undoable ? [words.history.undoable] : []),
   ].join(' · ');
   const room = Math.max(columns - when.length - risk.length - tool_id.length - factColumns - 8, 20);

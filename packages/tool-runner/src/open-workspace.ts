@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { CountersignError, defaultLimits, lowerLimits } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import { CommandExecutor } from './commands/command-executor.ts';
@@ -52,11 +52,26 @@ export function workspaceAt(
   }
   const name = createHash('sha256').update(root).digest('hex').slice(0, 32);
   const stateFolder = options.stateFolder ?? join(folders.state, name);
-  if (root === '/' || `${stateFolder}/`.startsWith(`${root}/`)) {
-    const problem = 'it contains what Countersign itself keeps; open a folder below it';
+  // Commands see the whole workspace: neither the journal nor the person's tokens may stand in it (AP-9).
+  const own = [stateFolder, folders.config].find((path) => isBelow(root, realFolder(path)));
+  if (own !== undefined) {
+    const problem = `it contains what Countersign itself keeps (${own}); open a folder below it`;
     throw new CountersignError('PATH_INVALID', { path: root, problem });
   }
   return { limits: defaultLimits, home: folders.home, addedEnvironment: [], ...options, root, stateFolder };
+}
+
+const isBelow = (root: string, path: string): boolean =>
+  `${path}/`.startsWith(root === '/' ? '/' : `${root}/`);
+
+/** A folder by its real name, as far as it exists already. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realFolder(above), basename(path));
+  }
 }
 
 /** Everything that a ToolHandler works with. */
@@ -102,7 +117,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
   const executors = config.executors ?? [
     new FileSystemExecutor(workspace, {
       clock,
-      liftedSensitivePaths: verdict.liftedSensitivePaths(),
+      liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
       ...(config.enableCaching !== undefined && { enableCaching: config.enableCaching }),
       ...(config.cacheTtlMs !== undefined && { cacheTtlMs: config.cacheTtlMs }),
     }),

@@ -1,6 +1,6 @@
 import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
-import { type Logger, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
+import { JournalHeld, type Logger, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { ApprovalDesk } from '../approvals/approval-desk.ts';
 import type { Key } from '../screen/keys.ts';
@@ -123,10 +123,8 @@ export class ConnectSession {
       });
       return undefined;
     } catch (error) {
-      const held =
-        error instanceof CountersignError ? /runner already: (.*)\. Use that/.exec(error.message) : null;
-      if (held?.[1] === undefined) throw error;
-      return held[1];
+      if (error instanceof JournalHeld) return visible(error.holder);
+      throw error;
     }
   }
 
