@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { type Kill, KillLane } from './runner/kill-lane.ts';
 import { killPlans } from './runner/kill-plans.ts';
 import type { MortalStep } from './runner/mortal-steps.ts';
-import { RunnerServer } from './runner/runner-story.ts';
+import { RunnerServer, whyNotAs } from './runner/runner-story.ts';
 
 /**
  * `RUNNER_KILLS=300` adds so many deaths at random moments; `RUNNER_KILLS_SEED=7` shuffles anew; `RUNNER_KILLS_AT=
@@ -11,7 +11,9 @@ import { RunnerServer } from './runner/runner-story.ts';
  */
 const seed = Number(env.RUNNER_KILLS_SEED ?? 1);
 const atRandom = Number(env.RUNNER_KILLS ?? 20);
-const lanes = 2;
+const ordinary = 65_534;
+/** One runner as whoever runs the tests, one as an ordinary user where that is possible. */
+const users = [undefined, whyNotAs(ordinary) === undefined ? ordinary : undefined];
 
 it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: nothing twice, nothing lost, nothing half written', {
   timeout: 100_000 + atRandom * 3_000,
@@ -19,12 +21,10 @@ it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: nothing twice, not
   const kills = chosenKills().map((kill, n) => ({ ...kill, n }));
   const server = await RunnerServer.start();
   const startedAt = performance.now();
-  const opened = await Promise.all(
-    Array.from({ length: lanes }, (_, i) => KillLane.open(server, `lane-${i}`)),
-  );
+  const opened = await Promise.all(users.map((uid, i) => KillLane.open(server, `lane-${i}`, { uid })));
   try {
     const problems = await Promise.all(
-      opened.map((lane, i) => lane.live(kills.filter(({ n }) => n % lanes === i))),
+      opened.map((lane, i) => lane.live(kills.filter(({ n }) => n % users.length === i))),
     );
     const died = opened.reduce((sum, lane) => sum + lane.kills, 0);
     console.log(`${died} kills in ${Math.round((performance.now() - startedAt) / 1000)} s, seed ${seed}`);

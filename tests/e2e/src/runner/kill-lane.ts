@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { pause, until } from '../patience.ts';
 import { killPlans, type Outcome } from './kill-plans.ts';
 import type { MortalStep } from './mortal-steps.ts';
-import { Desk, type Ended, type RunnerServer } from './runner-story.ts';
+import { Desk, type DeskOptions, type Ended, type RunnerServer } from './runner-story.ts';
 
 /** A call in which the runner dies: at a step, or so many milliseconds after the decision. */
 export interface Kill {
@@ -19,8 +19,8 @@ export class KillLane {
     this.#desk = desk;
   }
 
-  static async open(server: RunnerServer, userId: string): Promise<KillLane> {
-    const desk = await Desk.open(server, userId);
+  static async open(server: RunnerServer, userId: string, options: DeskOptions): Promise<KillLane> {
+    const desk = await Desk.open(server, userId, options);
     desk.write('README.md', '# Hello\n');
     desk.write('app.ts', 'export const answer = 42;\n');
     desk.git('init', '--quiet', '--initial-branch=main');

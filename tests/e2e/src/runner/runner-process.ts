@@ -97,6 +97,7 @@ export class RunnerProcess {
 
   /** It kills itself at a step of the next call. Resolves when it knows. */
   async dieAt(death: Death): Promise<void> {
+    await Promise.race([this.#ready, this.ended]);
     const armed = new Promise<void>((resolve) => {
       this.#child.on('message', (news: RunnerNews) => {
         if ('armed' in news) resolve();
