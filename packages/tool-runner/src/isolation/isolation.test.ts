@@ -134,6 +134,26 @@ describe.skipIf(cannotIsolate)('from inside isolation', () => {
     expect((await fixture.bash('ls -A /tmp ~', mayWrite)).stdout).not.toMatch(/^[xy]$/m);
   });
 
+  it('[RN-5] no setting of the machine can be written, also not by root', async () => {
+    // Opened only, and one value written back over itself: where this does not hold, nothing changes.
+    const script = `
+import os
+for folder, names, files in os.walk('/proc'):
+  if folder == '/proc': names[:] = [n for n in names if not n.isdigit() and n not in ('self', 'thread-self')]
+  for name in files:
+    try: os.close(os.open(os.path.join(folder, name), os.O_WRONLY)); print('open', folder, name)
+    except OSError: pass
+pattern = '/proc/sys/kernel/core_pattern'
+try:
+  old = open(pattern).read()
+  with open(pattern, 'w') as f: f.write(old)
+  print('written')
+except OSError: pass
+print(os.path.exists('/sys'), os.path.exists('/proc/sys/kernel/core_pattern'))`;
+    for (const confinement of [lookOnly, mayWrite, mayUseNetwork])
+      expect((await fixture.run('python3', ['-c', script], confinement)).stdout).toBe('False True\n');
+  });
+
   it('[RN-5] a LOW command writes nothing in the workspace', async () => {
     const { stdout } = await fixture.bash(
       'touch new; echo x >> README.md; rm README.md; mkdir d; chmod 777 README.md; echo end',

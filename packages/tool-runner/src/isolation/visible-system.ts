@@ -77,7 +77,8 @@ export function systemArguments(files: PreparedFiles, { network }: { readonly ne
   return [
     ...shown,
     ...['--ro-bind', files.etc, '/etc', ...mounted],
-    ...['--proc', '/proc', '--dev', '/dev'],
+    // Read-only: for root, /proc/sys would be that of the machine.
+    ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
     ...['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', privateTemporary],
     ...['--perms', '0700', '--dir', privateHome],
     ...['--dir', '/run', '--symlink', '../run', '/var/run', '--symlink', '../tmp', '/var/tmp'],
