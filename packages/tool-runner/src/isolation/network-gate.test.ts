@@ -1,8 +1,11 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
-import { createServer } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { connect, createServer } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cannotIsolate, IsolationFixture, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
+import { NetworkGate } from './network-gate.ts';
 import { isOwnMachine } from './own-machine.ts';
 
 const cleanUps: (() => unknown)[] = [];
@@ -149,6 +152,79 @@ describe.skipIf(cannotIsolate)('network of a command in isolation', () => {
     await expect
       .poll(() => new Promise((resolve) => echo.getConnections((_, count) => resolve(count))))
       .toBe(0);
+  });
+});
+
+describe('NetworkGate', () => {
+  /** A server that says these bytes to whoever asks, and closes. */
+  async function saying(text: string): Promise<number> {
+    const rude = createServer((socket) =>
+      socket.on('error', () => {}).once('data', () => socket.end(Buffer.from(text, 'latin1'))),
+    );
+    await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => new Promise((resolve) => rude.close(resolve)));
+    return (rude.address() as { port: number }).port;
+  }
+
+  async function gateTo(port: number, connections?: number): Promise<NetworkGate> {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-gate-'));
+    const gate = new NetworkGate(folder, { reachablePorts: [port] }, connections);
+    cleanUps.push(async () => {
+      await gate.close();
+      rmSync(folder, { recursive: true });
+    });
+    await expect.poll(() => existsSync(gate.path)).toBe(true);
+    return gate;
+  }
+
+  /** What comes back on one connection until it closes. */
+  function say(gate: NetworkGate, text: string): Promise<string> {
+    return new Promise((resolve) => {
+      let back = '';
+      const socket = connect(gate.path, () => socket.write(text));
+      socket.on('data', (chunk) => {
+        back += chunk.toString('latin1');
+      });
+      socket.on('error', () => {});
+      socket.on('close', () => resolve(back));
+    });
+  }
+
+  const get = (port: number, more = ''): string =>
+    `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
+
+  it.each([
+    ['a status that HTTP does not know', 'HTTP/1.1 099 Hm\r\ncontent-length: 0\r\n\r\n', /^HTTP\/1.1 502 /],
+    [
+      'a switch that nobody asked for',
+      'HTTP/1.1 101 Hm\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+      /^HTTP\/1.1 502 /,
+    ],
+    ['no HTTP at all', '\0\xff nonsense\r\n\r\n', /^HTTP\/1.1 502 /],
+    ['nothing', '', /^HTTP\/1.1 502 /],
+    ['half a reply', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf', /^HTTP\/1.1 200 OK.*half$/s],
+    ['odd headers', 'HTTP/1.1 200 OK\r\nx: \xe9\r\ncontent-length: 0\r\n\r\n', /^HTTP\/1.1 200 OK/],
+  ])('[RN-5] goes on when a web server replies %s', async (_, reply, expected) => {
+    const port = await saying(reply);
+    const gate = await gateTo(port);
+    expect(await say(gate, get(port, 'connection: close\r\n'))).toMatch(expected);
+    expect(
+      await say(gate, 'GET http://127.0.0.1:1/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'),
+    ).toMatch(/^HTTP\/1.1 403 /);
+  });
+
+  it('[RN-5] takes so many connections and no more, and one request of each at a time', async () => {
+    const { port } = await server();
+    const gate = await gateTo(port, 3);
+    const held = Array.from({ length: 3 }, () => connect(gate.path).on('error', () => {}));
+    await Promise.all(held.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+    expect(await say(gate, get(port))).toBe('');
+    const [first, ...rest] = held;
+    first?.write(get(port));
+    await new Promise((resolve) => first?.once('data', resolve));
+    for (const socket of [first, ...rest]) socket?.destroy();
+    await expect.poll(() => say(gate, get(port, 'connection: close\r\n'))).toMatch(/answer/);
+    expect(await say(gate, get(port).repeat(50))).toBe('');
   });
 });
 

@@ -3,7 +3,7 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { type Duplex, pipeline } from 'node:stream';
 import { isOwnMachine } from './own-machine.ts';
 
 export interface NetworkGateOptions {
@@ -13,10 +13,14 @@ export interface NetworkGateOptions {
   readonly refusedHosts?: readonly string[];
 }
 
+/** Of all commands together; each takes two descriptors of the runner. */
+const mostConnections = 256;
+
 /**
  * The only way out of isolation for a command that was granted network (AP-9). The command has a network of its own
  * with nothing in it; this is an HTTP proxy at the other end of a socket file that is put into it. Names are resolved
  * here, once, and what leads to this machine is refused: neither our server nor anything else on it can be reached.
+ * Both ends are strangers: whatever they send, the runner goes on.
  */
 export class NetworkGate {
   /** The socket file. */
@@ -25,12 +29,18 @@ export class NetworkGate {
   readonly #refused: readonly URL[];
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
+  readonly #answering = new WeakSet<Duplex>();
 
-  constructor(folder: string, { reachablePorts = [], refusedHosts = [] }: NetworkGateOptions = {}) {
+  constructor(
+    folder: string,
+    { reachablePorts = [], refusedHosts = [] }: NetworkGateOptions = {},
+    connections = mostConnections,
+  ) {
     this.path = join(folder, 'network');
     this.#reachable = new Set(reachablePorts);
     this.#refused = refusedHosts.map((host) => new URL(`tcp://${host}`));
-    this.#server = createServer((asked, answer) => void this.#forward(asked, answer));
+    this.#server = createServer((asked, answer) => this.#answer(asked, answer));
+    this.#server.maxConnections = connections;
     this.#server.on('connect', (asked, socket, head) => void this.#tunnel(asked, socket, head));
     this.#server.on('connection', (socket) => this.#remember(socket));
     this.#server.on('clientError', (_, socket) => socket.destroy());
@@ -61,12 +71,25 @@ export class NetworkGate {
         outside.write(head);
         socket.pipe(outside).pipe(socket);
       });
-      outside.once('error', (error) => refuse(socket, 502, error.message));
+      outside.on('error', (error) => refuse(socket, 502, error.message));
       outside.once('close', () => socket.destroy());
+      if (socket.destroyed) outside.destroy();
       socket.once('close', () => outside.destroy());
     } catch (error) {
       refuse(socket, statusOf(error), (error as Error).message);
     }
+  }
+
+  /** One request of a connection at a time: many in a row would be many ways out at once. */
+  #answer(asked: IncomingMessage, answer: ServerResponse): void {
+    const { socket } = asked;
+    if (this.#answering.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    this.#answering.add(socket);
+    answer.once('close', () => this.#answering.delete(socket));
+    void this.#forward(asked, answer);
   }
 
   async #forward(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
@@ -77,11 +100,15 @@ export class NetworkGate {
       const headers = { ...asked.headers };
       for (const name of ['proxy-connection', 'proxy-authorization', 'connection']) delete headers[name];
       const path = url.pathname + url.search;
-      const outside = request({ ...target, method: asked.method, path, headers }, (reply) => {
-        answer.writeHead(reply.statusCode ?? 502, reply.headers);
-        reply.pipe(answer);
+      // No agent: it would keep connections open that nobody counts.
+      const outside = request({ ...target, agent: false, method: asked.method, path, headers }, (reply) =>
+        passOn(reply, answer),
+      );
+      outside.on('error', (error) => respond(answer, 502, error.message));
+      outside.once('close', () => {
+        if (!answer.headersSent) respond(answer, 502, 'there was no reply');
       });
-      outside.once('error', (error) => respond(answer, 502, error.message));
+      if (answer.closed) outside.destroy();
       answer.once('close', () => outside.destroy());
       asked.pipe(outside);
     } catch (error) {
@@ -110,6 +137,17 @@ export class NetworkGate {
   #remember(socket: Duplex): void {
     this.#open.add(socket);
     socket.once('close', () => this.#open.delete(socket));
+  }
+}
+
+/** A reply can be one that HTTP does not know, such as status 099: then there is none. */
+function passOn(reply: IncomingMessage, answer: ServerResponse): void {
+  try {
+    answer.writeHead(reply.statusCode ?? 502, reply.headers);
+    pipeline(reply, answer, () => {}); // cut in the middle: the answer is cut as well
+  } catch (error) {
+    reply.destroy();
+    respond(answer, 502, `the reply cannot be passed on: ${(error as Error).message}`);
   }
 }
 
