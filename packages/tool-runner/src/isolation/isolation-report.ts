@@ -77,7 +77,7 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
       ? { name, works: true, says }
       : missing(name, problem, namespaceRemedy(system));
   };
-  const filter = seccompFilter(arch);
+  const filter = seccompFilter({ unixSockets: true }, arch);
   const checks: IsolationCheck[] = [
     { name: 'bubblewrap', works: true, says: bubblewrap },
     attempt('user namespace', "commands have no rights beyond the person's own", []),

@@ -46,9 +46,9 @@ async function greet(
 const connectTo = (where: string): string => `python3 -c '
 import socket, sys
 where = ${where}
-s = socket.socket(socket.AF_UNIX if isinstance(where, str) else socket.AF_INET)
-s.settimeout(2)
 try:
+  s = socket.socket(socket.AF_UNIX if isinstance(where, str) else socket.AF_INET)
+  s.settimeout(2)
   s.connect(where)
   print(s.recv(100).decode())
 except OSError as e: print("refused", e)
@@ -241,6 +241,44 @@ a, b = socket.socketpair(); print("pair")
 `;
     const { stdout } = await fixture.run('python3', ['-c', script]);
     expect(stdout).toBe('[1, 1, 1, 1, 1, 1, 1, 38, 38]\n-1 1 1\n1\n97\n97\n97\npair\n');
+  });
+
+  it('[RN-5] no file is made that lends the rights of its owner, and archives are unpacked all the same', async () => {
+    const box = new IsolationFixture();
+    const { stdout } = await box.bash(
+      `cp /bin/true a; chmod 4755 a || echo no; chmod u+s a || echo no; chmod g+s a || echo no
+install -m 6755 /bin/true b 2>/dev/null || echo no
+python3 -c 'import os
+for make in (lambda: os.open("c", os.O_CREAT | os.O_WRONLY, 0o4777), lambda: os.mknod("d", 0o104777)):
+  try: make(); print("made")
+  except PermissionError: print("no")'
+umask 022; mkdir p; echo x > p/x; chmod 750 p/x; chmod 1777 p; tar cf p.tar p; rm -r p; tar xpf p.tar; stat -c %a p p/x`,
+      mayWrite,
+    );
+    expect(stdout).toBe(`${'no\n'.repeat(6)}1777\n750\n`);
+    const modes = readdirSync(box.root).map((name) => lstatSync(join(box.root, name)).mode & 0o6000);
+    expect(modes.filter((mode) => mode !== 0)).toEqual([]);
+    await box.remove();
+  });
+
+  it('[RN-5] what only looks reaches no socket that appears while it runs', async () => {
+    const python = `import socket
+socket.socketpair()
+try: socket.socket(socket.AF_UNIX); print("open")
+except OSError as e: print("refused")`;
+    const node = `
+const { fork } = require('node:child_process');
+fork('/tmp/child.cjs').once('message', (text) => console.log(text));`;
+    for (const [confinement, expected] of [
+      [lookOnly, 'refused'],
+      [mayWrite, 'open'],
+    ] as const) {
+      expect((await fixture.run('python3', ['-c', python], confinement)).stdout).toBe(`${expected}\n`);
+      const line = `echo 'process.send("from a child")' > /tmp/child.cjs; node -e "$1"`;
+      expect(await fixture.run('bash', ['-c', line, 'bash', node], confinement)).toMatchObject({
+        stdout: 'from a child\n',
+      });
+    }
   });
 
   it('[RN-5] limits hold', async () => {

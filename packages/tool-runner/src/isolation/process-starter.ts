@@ -19,7 +19,7 @@ import { type IsolationTools, type Probe, probeIsolation } from './isolation-pro
 import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
 import { NetworkGate } from './network-gate.ts';
 import { limitArguments, ownLimits } from './resource-limits.ts';
-import { seccompFilter } from './seccomp-filter.ts';
+import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
 import { StartedProcess } from './started-process.ts';
 import {
   type PreparedFiles,
@@ -69,7 +69,7 @@ export function createProcessStarter(
 interface Prepared {
   readonly tools: IsolationTools;
   readonly files: PreparedFiles;
-  readonly seccomp: string | undefined;
+  readonly seccomp: { readonly withSockets: string; readonly withoutSockets: string } | undefined;
   readonly inherited: readonly number[];
   readonly guard: ExecutingPlaceGuard;
   readonly system: readonly string[];
@@ -170,7 +170,9 @@ class Starter implements IsolatingStarter {
       const ports = (this.#options.reachablePorts ?? []).join(',');
       const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
       const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
-      const filter = seccomp === undefined ? undefined : openSync(seccomp, 'r');
+      // A program that only looks gets no sockets in files: one may appear in the workspace at any time.
+      const needsSockets = confinement.workspace === 'write' || confinement.network;
+      const filter = seccomp && openSync(needsSockets ? seccomp.withSockets : seccomp.withoutSockets, 'r');
       try {
         const last = filter === undefined ? statusDescriptor : seccompDescriptor;
         const left = inherited.filter((descriptor) => descriptor > last);
@@ -282,9 +284,13 @@ class Starter implements IsolatingStarter {
     const { root, stateFolder, home } = this.#workspace;
     const folder = join(stateFolder, 'isolation');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const filter = seccompFilter();
-    const seccomp = filter && join(folder, 'seccomp');
-    if (filter && seccomp) writeFileSync(seccomp, filter);
+    const writeFilter = (name: string, options: SeccompOptions): string | undefined => {
+      const filter = seccompFilter(options);
+      if (filter) writeFileSync(join(folder, name), filter);
+      return filter && join(folder, name);
+    };
+    const withSockets = writeFilter('seccomp', { unixSockets: true });
+    const withoutSockets = writeFilter('seccomp-low', { unixSockets: false });
     const files = prepareFiles(folder, readPersonName(home));
     this.#prepared = {
       tools,
@@ -292,7 +298,7 @@ class Starter implements IsolatingStarter {
       system: systemArguments(files, { network: false }),
       systemWithNetwork: systemArguments(files, { network: true }),
       limitsOfRunner: ownLimits(),
-      seccomp,
+      seccomp: withSockets && withoutSockets ? { withSockets, withoutSockets } : undefined,
       inherited: inheritedDescriptors(),
       guard: new ExecutingPlaceGuard({
         root,

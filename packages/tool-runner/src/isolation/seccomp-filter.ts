@@ -6,7 +6,8 @@ type SystemCall = readonly [name: string, x64: number | null, arm64: number | nu
 /**
  * What no command needs and what has let programs out of namespaces before: kernel keys, BPF, performance events,
  * page faults handled by programs, other processes' memory, mounts, new namespaces, clocks, modules. They fail with
- * EPERM. io_uring and clone3 fail with ENOSYS, so that libraries fall back to calls that this filter can look into.
+ * EPERM. io_uring, clone3 and openat2 fail with ENOSYS, so that libraries fall back to calls that this filter can look
+ * into.
  */
 export const refusedCalls: readonly SystemCall[] = [
   ['ptrace', 101, 117],
@@ -61,6 +62,27 @@ export const absentCalls: readonly SystemCall[] = [
   ['io_uring_setup', 425, 425],
   ['io_uring_enter', 426, 426],
   ['io_uring_register', 427, 427],
+  ['openat2', 437, 437],
+];
+
+/**
+ * Calls that give a file its mode, and which argument that is: never with the bits by which whoever starts the file
+ * gets the rights of its owner. Those with flags use the mode only when they create a file.
+ */
+export const modeCalls: readonly {
+  readonly call: SystemCall;
+  readonly mode: number;
+  readonly flags?: number;
+}[] = [
+  { call: ['chmod', 90, null], mode: 1 },
+  { call: ['fchmod', 91, 52], mode: 1 },
+  { call: ['fchmodat', 268, 53], mode: 2 },
+  { call: ['fchmodat2', 452, 452], mode: 2 },
+  { call: ['mknod', 133, null], mode: 1 },
+  { call: ['mknodat', 259, 33], mode: 2 },
+  { call: ['creat', 85, null], mode: 1 },
+  { call: ['open', 2, null], mode: 2, flags: 1 },
+  { call: ['openat', 257, 56], mode: 3, flags: 2 },
 ];
 
 const machines = {
@@ -71,8 +93,11 @@ const machines = {
 const CLONE_NEWUSER = 0x10000000;
 /** Types into, or selects on, the terminal that the person sits at. */
 const terminalRequests = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
-/** Unix, IPv4, IPv6, netlink. Not vsock, which no namespace holds, nor raw packets, nor the kernel's crypto. */
-const socketFamilies = [1, 2, 10, 16];
+/** IPv4, IPv6, netlink. Not vsock, which no namespace holds, nor raw packets, nor the kernel's crypto. */
+const socketFamilies = [2, 10, 16];
+const AF_UNIX = 1;
+const SETUID_OR_SETGID = 0o6000;
+const CREATES = 0o100 /* O_CREAT */ | 0o20000000; /* __O_TMPFILE */
 
 const ALLOW = 0x7fff0000;
 const refuseWith = (errno: number): number => 0x00050000 | errno;
@@ -90,10 +115,19 @@ const machine = 4;
 /** The low half of an argument; both machines are little-endian. */
 const argument = (index: number): number => 16 + 8 * index;
 
+export interface SeccompOptions {
+  /** Whether sockets may be opened that are files: these lead to other processes. Pairs of them always may. */
+  readonly unixSockets: boolean;
+}
+
 /** The program for `bwrap --seccomp`, or undefined on a machine that we have no numbers for. */
-export function seccompFilter(arch: string = process.arch): Uint8Array | undefined {
+export function seccompFilter(
+  { unixSockets }: SeccompOptions,
+  arch: string = process.arch,
+): Uint8Array | undefined {
   if (!(arch === 'x64' || arch === 'arm64') || endianness() !== 'LE') return undefined;
   const { audit, clone, ioctl, socket, column } = machines[arch];
+  const families = unixSockets ? [AF_UNIX, ...socketFamilies] : socketFamilies;
   const program: [code: number, ifTrue: number, ifFalse: number, value: number][] = [
     // Another calling convention (32 bit, x32) has other numbers: none of its calls.
     [LOAD, 0, 0, machine],
@@ -110,6 +144,26 @@ export function seccompFilter(arch: string = process.arch): Uint8Array | undefin
   };
   refuse(refusedCalls, EPERM);
   refuse(absentCalls, ENOSYS);
+  for (const { call, mode, flags } of modeCalls) {
+    const number = call[column];
+    if (number === null) continue;
+    const onlyCreating: typeof program =
+      flags === undefined
+        ? []
+        : [
+            [LOAD, 0, 0, argument(flags)],
+            [ANY_BIT, 1, 0, CREATES],
+            [RETURN, 0, 0, ALLOW],
+          ];
+    program.push(
+      [EQUAL, 0, 4 + onlyCreating.length, number],
+      ...onlyCreating,
+      [LOAD, 0, 0, argument(mode)],
+      [ANY_BIT, 0, 1, SETUID_OR_SETGID],
+      [RETURN, 0, 0, EPERM],
+      [RETURN, 0, 0, ALLOW],
+    );
+  }
   program.push(
     [EQUAL, 0, 4, clone],
     [LOAD, 0, 0, argument(0)],
@@ -123,9 +177,9 @@ export function seccompFilter(arch: string = process.arch): Uint8Array | undefin
       [RETURN, 0, 0, EPERM],
     ]),
     [RETURN, 0, 0, ALLOW],
-    [EQUAL, 0, 2 + 2 * socketFamilies.length, socket],
+    [EQUAL, 0, 2 + 2 * families.length, socket],
     [LOAD, 0, 0, argument(0)],
-    ...socketFamilies.flatMap((family): typeof program => [
+    ...families.flatMap((family): typeof program => [
       [EQUAL, 0, 1, family],
       [RETURN, 0, 0, ALLOW],
     ]),
