@@ -55,6 +55,10 @@ export class KillLane {
     const plan = killPlans[name];
     if (!plan) throw new Error('there is no such plan');
     const desk = this.#desk;
+    if (plan.keepsProcess) {
+      await desk.runner.end();
+      await desk.startRunner({ prepareNext: true });
+    }
     const params = plan.prepare(desk, n);
     if (typeof at !== 'number') await desk.runner.dieAt({ step: at, onlyReads: plan.onlyReads });
     const dying = desk.runner;

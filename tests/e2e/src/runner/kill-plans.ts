@@ -17,6 +17,8 @@ export interface KillPlan {
   readonly onlyReads: boolean;
   /** What becomes of it when the runner dies right after that step. */
   readonly steps: Partial<Readonly<Record<MortalStep, Outcome>>>;
+  /** Its process is kept: only a runner that has not been asked before starts one. */
+  readonly keepsProcess?: boolean;
   /** Random deaths come within so many milliseconds of the decision. */
   readonly within: number;
   /** Prepares the disk, and answers with the parameters. */
@@ -209,7 +211,10 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
   read: reading('read_file', { path: 'README.md' }, {}),
   search: reading('search_files', { content: 'Hello' }, { 'process started': 'completed' }),
   status: reading('git_status', {}, { 'process started': 'completed' }),
-  lsp: reading('symbols', { path: 'app.ts' }, { 'process started': 'completed' }),
+  lsp: {
+    ...reading('symbols', { path: 'app.ts' }, { 'process started': 'completed' }),
+    keepsProcess: true,
+  },
 };
 
 /** What only reads is simply done again: the agent gets its answer. */
