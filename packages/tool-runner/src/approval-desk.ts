@@ -15,29 +15,42 @@ export type DialogAnswer =
       readonly include_high?: boolean;
       readonly reason?: string;
       readonly message?: string;
-      /** Of what was displayed; that of the newest version unless said. */
+      /** Of what was displayed; that of the request the dialog was opened with unless said. */
       readonly digest?: string;
     };
 
 /** Shows approval cards. The signal is aborted when a card is withdrawn: decided elsewhere, expired, or disposed of. */
 export interface ApprovalDialogProvider {
   showApprovalDialog(request: ApprovalRequest, signal: AbortSignal): Promise<DialogAnswer>;
-  /** A card that is open has a new version, usually its preview. Without this it is withdrawn and shown anew. */
+  /**
+   * A card that is open has a new version. Its answer names the digest that was displayed, since it may have been
+   * given before this came. Without this method the card is withdrawn and shown anew.
+   */
   updateApprovalDialog?(request: ApprovalRequest): void;
 }
 
 export interface PendingApproval {
-  /** The newest version. */
+  /** The newest version, as it is shown here. */
   request: ApprovalRequest;
   /** Withdraws the card and sends nothing (AP-3). */
   readonly withdraw: () => void;
 }
 
 interface Card extends PendingApproval {
+  /** The newest version as the server has it. */
+  asked: ApprovalRequest;
+  /** Ends when that version is drawn. */
+  drawing: Promise<void>;
+  /** What this machine drew for this card, by digest. */
+  readonly drawn: Map<string, OwnRequest>;
+  isOpen: boolean;
   readonly withdrawn: AbortController;
   /** Aborted when the request has changed: whoever waits for that looks again. */
   changed: AbortController;
 }
+
+/** A request drawn by this machine: its digest is its own. */
+export type OwnRequest = ApprovalRequest & { readonly digest: string };
 
 export interface ApprovalDeskDeps {
   readonly api: Pick<RunnerApi, 'approveToolExecution' | 'rejectToolExecution'>;
@@ -47,8 +60,10 @@ export interface ApprovalDeskDeps {
   readonly logger: Logger;
   /** For requests that do not say how long there is. */
   readonly defaultTimeoutMs: number;
-  /** Before an approval is sent: what was displayed is remembered (RN-2). */
-  readonly onApproving: (request: ApprovalRequest, params: Record<string, JsonValue>) => Promise<void>;
+  /** The request as this machine sees the call; undefined where it would not execute it, and the server's is shown. */
+  readonly draw: (request: ApprovalRequest) => Promise<ApprovalRequest | undefined>;
+  /** Before an approval is sent that names exactly what this machine drew: that is remembered (RN-2). */
+  readonly onApproving: (request: OwnRequest) => void;
 }
 
 const SENDING_RETRIES = 3;
@@ -79,12 +94,17 @@ export class ApprovalDesk {
     const withdrawn = new AbortController();
     const card: Card = {
       request,
+      asked: request,
+      drawing: Promise.resolve(),
+      drawn: new Map(),
+      isOpen: false,
       withdrawn,
       changed: new AbortController(),
       withdraw: () => withdrawn.abort(),
     };
     this.#cards.set(request.tool_id, card);
     this.pending.set(request.tool_id, card);
+    this.#refresh(card, request);
     const cancelTimer = clock.after(this.#timeLeft(request), () => {
       logger.error(`Approval card withdrawn: ${request.tool_id}`, { error: new ToolApprovalTimeout() });
       card.withdraw();
@@ -103,7 +123,7 @@ export class ApprovalDesk {
 
   updated(update: EventPayload<'approval.updated'>): void {
     const card = this.#cards.get(update.tool_id);
-    if (card?.request.approval_id === update.approval_id) this.#refresh(card, { ...card.request, ...update });
+    if (card?.request.approval_id === update.approval_id) this.#refresh(card, { ...card.asked, ...update });
   }
 
   resolved({ tool_id, approval_id }: { tool_id: string; approval_id: string }): void {
@@ -122,23 +142,49 @@ export class ApprovalDesk {
     return timeout_seconds === undefined ? this.#deps.defaultTimeoutMs : timeout_seconds * 1000;
   }
 
-  #refresh(card: Card, request: ApprovalRequest): void {
-    card.request = request;
+  #refresh(card: Card, asked: ApprovalRequest): void {
+    card.asked = asked;
+    card.drawing = this.#draw(card, asked);
+  }
+
+  async #draw(card: Card, asked: ApprovalRequest): Promise<void> {
+    const { draw, dialogs, logger } = this.#deps;
+    let own: ApprovalRequest | undefined;
+    try {
+      own = await draw(asked);
+    } catch (error) {
+      logger.error(`Approval card could not be drawn: ${asked.tool_id}`, { error });
+      if (card.asked === asked) card.withdraw();
+    }
+    if (card.asked !== asked || card.withdrawn.signal.aborted) return; // there is a newer one, or nobody asks any more
+    card.request = own ?? asked;
+    // Once the server's version is shown, no digest that it names says what was looked at.
+    if (!own) card.drawn.clear();
+    else if (own.digest !== null) card.drawn.set(own.digest, own as OwnRequest);
     card.changed.abort();
     card.changed = new AbortController();
-    this.#deps.dialogs?.updateApprovalDialog?.(request);
+    if (card.isOpen) dialogs?.updateApprovalDialog?.(card.request);
   }
 
   async #decide(card: Card, dialogs: ApprovalDialogProvider): Promise<'approved' | 'rejected' | undefined> {
     for (;;) {
+      await this.#newestDrawn(card);
       const { changed, request: shown } = card;
       const answer = await this.#show(card, dialogs);
       if (answer === 'withdrawn') return undefined;
       if (answer === 'changed') continue;
-      const sent = await this.#send(card, answer);
+      const sent = await this.#send(card, shown, answer);
       if (sent !== 'look again') return sent;
       // A card that was overtaken already is shown at once; otherwise the newer version is on its way.
       if (card.request === shown) await aborted(AbortSignal.any([changed.signal, card.withdrawn.signal]));
+    }
+  }
+
+  async #newestDrawn(card: Card): Promise<void> {
+    const withdrawn = aborted(card.withdrawn.signal);
+    for (let last: Promise<void> | undefined; last !== card.drawing && !card.withdrawn.signal.aborted; ) {
+      last = card.drawing;
+      await Promise.race([last, withdrawn]);
     }
   }
 
@@ -148,7 +194,9 @@ export class ApprovalDesk {
     const signals = dialogs.updateApprovalDialog ? [withdrawn] : [withdrawn, card.changed.signal];
     const gone = AbortSignal.any(signals);
     const shown = this.#open(card.request, gone, dialogs);
+    card.isOpen = true;
     const answer = await Promise.race([shown, aborted(gone).then(() => 'gone' as const)]);
+    card.isOpen = false;
     if (withdrawn.aborted || (answer === 'failed' && !gone.aborted)) return 'withdrawn';
     return answer === 'gone' || answer === 'failed' || gone.aborted ? 'changed' : answer;
   }
@@ -167,15 +215,19 @@ export class ApprovalDesk {
     }
   }
 
-  async #send(card: Card, answer: DialogAnswer): Promise<'approved' | 'rejected' | 'look again' | undefined> {
+  /** `request` is what the dialog was opened with: what came later may not have been looked at. */
+  async #send(
+    card: Card,
+    request: ApprovalRequest,
+    answer: DialogAnswer,
+  ): Promise<'approved' | 'rejected' | 'look again' | undefined> {
     const { api, clock, logger } = this.#deps;
-    const { request } = card;
     const said = typeof answer === 'boolean' ? { decision: answer ? 'approve' : 'reject' } : answer;
     const decision = said.decision === 'approve' ? 'approved' : 'rejected';
     for (let failures = 0; ; ) {
       try {
         const sent = await (decision === 'approved'
-          ? this.#approve(request, said as Exclude<DialogAnswer, boolean>)
+          ? this.#approve(card, request, said as Exclude<DialogAnswer, boolean>)
           : reject(api, request, said as Exclude<DialogAnswer, boolean>));
         if (sent.outcome === 'stands') return decision;
         logger.info(`Decided elsewhere: ${request.tool_id} is ${sent.status}`);
@@ -192,9 +244,15 @@ export class ApprovalDesk {
     }
   }
 
-  async #approve(request: ApprovalRequest, said: Exclude<DialogAnswer, boolean>): Promise<DecisionAnswer> {
+  async #approve(
+    card: Card,
+    request: ApprovalRequest,
+    said: Exclude<DialogAnswer, boolean>,
+  ): Promise<DecisionAnswer> {
     const digest = said.digest ?? request.digest ?? undefined;
-    await this.#deps.onApproving(request, said.tool_params ?? request.tool_params);
+    const drawn = digest === undefined ? undefined : card.drawn.get(digest);
+    // Parameters that were edited have not been drawn yet: where that matters, they are asked about once more.
+    if (drawn && said.tool_params === undefined) this.#deps.onApproving(drawn);
     const decision: ApprovedDecision = {
       approvalId: request.approval_id,
       ...(digest !== undefined && { digest }),

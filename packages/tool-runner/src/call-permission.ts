@@ -5,7 +5,8 @@ import type { ExecutionSignal } from './runner-api.ts';
 
 /** A refusal: its code, and what fills the code's message. */
 export type Permission =
-  | { readonly ok: true }
+  /** `needsDecisionHere`: the decision that was made on this machine is used up by it. */
+  | { readonly ok: true; readonly needsDecisionHere: boolean }
   | {
       readonly ok: false;
       readonly code: Extract<ErrorCode, 'APPROVAL_STALE' | 'DENIED_BY_POLICY'>;
@@ -35,16 +36,17 @@ export interface PermissionFacts {
  */
 export function permissionFor(facts: PermissionFacts): Permission {
   const { signal, risk, digest, ceiling } = facts;
-  if (risk === 'LOW') return { ok: true };
+  if (risk === 'LOW') return { ok: true, needsDecisionHere: false };
   if (!ceiling.ok)
     return { ok: false, code: 'DENIED_BY_POLICY', values: { owner: "machine's", why: ceiling.problem } };
   const problem = whyNobodyAllowed(facts);
   if (problem !== undefined) return stale(problem);
   if (signal.digest !== null && signal.digest !== digest)
     return stale('the files or the command are not those that were shown');
-  if (ceiling.decideHere.includes(risk) && facts.decidedHere !== digest)
+  const needsDecisionHere = ceiling.decideHere.includes(risk);
+  if (needsDecisionHere && (digest === null || facts.decidedHere !== digest))
     return stale(`${risk} calls need a decision made on the machine that executes them`);
-  return { ok: true };
+  return { ok: true, needsDecisionHere };
 }
 
 function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string | undefined {

@@ -1,15 +1,12 @@
-import { isRefused } from '@countersign/policy';
 import { CountersignError, type EventPayload, errorCodes } from '@countersign/protocol';
 import { backoffMs, pause, type RunnerClock } from './clock.ts';
-import { errorValueOf } from './failure-report.ts';
 import type { Logger } from './logger.ts';
-import { ownRisk } from './own-verdict.ts';
+import type { OwnViews } from './own-views.ts';
 import type { ApprovalRequest, PreviewReport, RunnerApi } from './runner-api.ts';
-import type { ToolHandler } from './tool-handler.ts';
 
 export interface PreviewDeskDeps {
   readonly api: Pick<RunnerApi, 'sendToolPreview'>;
-  readonly handler: Pick<ToolHandler, 'decide' | 'previews'>;
+  readonly views: Pick<OwnViews, 'report'>;
   readonly clock: RunnerClock;
   readonly logger: Logger;
 }
@@ -35,7 +32,10 @@ export class PreviewDesk {
     const own = { revision, stop };
     this.#underWay.set(approval_id, own);
     try {
-      await this.#send(approval_id, await this.#compute(request), stop.signal);
+      const report = await this.#deps.views.report(request);
+      // The server has it already, from this runner or from its life before.
+      if ('digest' in report && report.digest === request.digest) return;
+      await this.#send(approval_id, report, stop.signal);
     } finally {
       if (this.#underWay.get(approval_id) === own) this.#underWay.delete(approval_id);
     }
@@ -49,25 +49,6 @@ export class PreviewDesk {
   close(): void {
     for (const { stop } of this.#underWay.values()) stop.abort();
     this.#underWay.clear();
-  }
-
-  async #compute({ revision, tool_name, tool_params }: ApprovalRequest): Promise<PreviewReport> {
-    const { handler, logger } = this.#deps;
-    const own = handler.decide(tool_name, tool_params);
-    const { verdict, call } = own;
-    const { reasons } = verdict;
-    if (isRefused(verdict))
-      return { revision, reasons, refused: { code: verdict.code, message: verdict.message } };
-    try {
-      if (!call) throw new CountersignError('UNKNOWN_TOOL', { tool: tool_name, known: '' });
-      const { preview, digest } = await handler.previews.preview(call, own);
-      return { revision, reasons, preview, digest, riskLevel: ownRisk(own), network: verdict.network };
-    } catch (error) {
-      // What cannot even be planned would fail when it runs: the model hears why, and the person is not asked.
-      const { code, message } = errorValueOf(error);
-      logger.error(`No preview of ${tool_name}: ${code}`, { error });
-      return { revision, reasons, refused: { code, message } };
-    }
   }
 
   async #send(approvalId: string, report: PreviewReport, signal: AbortSignal): Promise<void> {

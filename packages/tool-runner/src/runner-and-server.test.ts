@@ -166,10 +166,10 @@ it('[AP-8] a file that changes between approval and execution makes the server a
   writeFileSync(at('notes.md'), 'one\n');
   const { digest } = runner.handler.previews;
   let calls = 0;
-  // The first is made when the person decides, the second just before the execution.
+  // It is made just before the execution.
   runner.handler.previews.digest = async (...args) => {
     calls += 1;
-    if (calls === 2) writeFileSync(at('notes.md'), 'mine\n');
+    if (calls === 1) writeFileSync(at('notes.md'), 'mine\n');
     return digest(...args);
   };
   const outcome = execute('write_file', { path: 'notes.md', content: 'theirs\n' });

@@ -3,6 +3,7 @@ import type { BuiltInToolCall, Preview } from '@countersign/protocol';
 import type { RunnerClock } from './clock.ts';
 import type { Executor } from './executor.ts';
 import type { Journal } from './journal/journal.ts';
+import type { ApprovalRequest } from './runner-api.ts';
 import type { Workspace } from './workspace.ts';
 
 /** What a card shows of a call and what its approval stands for (AP-7, AP-8). */
@@ -40,6 +41,11 @@ export interface ToolHandlerConfig {
   readonly isIsolated?: boolean;
   /** `host:port` of the server: commands that have network do not reach it (AP-9). */
   readonly refusedHosts?: readonly string[];
+  /**
+   * Whether this runner would execute what is asked about; every call unless said. Then its card is drawn from what
+   * this machine finds, and only such a decision counts as made here (RN-2).
+   */
+  readonly executes?: (request: ApprovalRequest) => boolean;
   readonly clock?: RunnerClock;
   /** Secrets that must not be logged, such as the runner's own token. */
   readonly secrets?: readonly string[];

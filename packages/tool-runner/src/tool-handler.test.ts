@@ -1,8 +1,9 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { DialogAnswer } from './approval-desk.ts';
 import {
   approvalRequest,
   approvalResolved,
@@ -15,6 +16,7 @@ import type { CallContext, ToolResult } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
+import type { Claim, ExecutionSignal } from './runner-api.ts';
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
@@ -85,9 +87,12 @@ describe('a new ToolHandler', () => {
   });
 });
 
+/** A front end only: somebody else executes, so the card is the server's. */
+const elsewhere = { executes: () => false };
+
 describe('handleToolApprovalRequest', () => {
   it('[RN-1] shows the card, and sends that it was approved with the digest that was shown', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const digest = `sha256:${'a'.repeat(64)}`;
     const asked = handler.handleToolApprovalRequest(approvalRequest({ digest }));
     await settle();
@@ -107,7 +112,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[RN-1] sends that it was rejected', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     fixture.dialogs.answer(false);
@@ -117,7 +122,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[AP-4] [AP-5] [AP-6] passes on scope, edited parameters, reason and message', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const first = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     const tool_params: Record<string, JsonValue> = { path: 'notes.md', content: 'edited\n' };
@@ -146,7 +151,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[AP-3] withdraws the card when its time is over, and sends nothing', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest({ remaining_ms: 1_000 }));
     await fixture.clock.advance(999);
     expect(fixture.dialogs.shown[0]?.signal.aborted).toBe(false);
@@ -161,7 +166,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[RN-1] takes its own time-out only where the event has none', async () => {
-    const handler = makeHandler({ approvalTimeoutMs: 50 });
+    const handler = makeHandler({ ...elsewhere, approvalTimeoutMs: 50 });
     const { remaining_ms: _, ...withSeconds } = approvalRequest({ tool_id: 'a', timeout_seconds: 2 });
     const { timeout_seconds: __, ...without } = { ...withSeconds, tool_id: 'b' };
     void handler.handleToolApprovalRequest(withSeconds as never);
@@ -173,7 +178,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[AP-2] withdraws the card when it was decided elsewhere', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     handler.handleApprovalResolved(approvalResolved({ approval_id: 'another' }));
@@ -185,7 +190,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('shows the newest version of a request, once', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const request = approvalRequest();
     const digest = `sha256:${'b'.repeat(64)}`;
     const asked = handler.handleToolApprovalRequest(request);
@@ -212,10 +217,11 @@ describe('handleToolApprovalRequest', () => {
     Object.assign(fixture.dialogs, {
       updateApprovalDialog: ({ description }: { description: string }) => updates.push(description),
     });
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     handler.handleApprovalUpdated(approvalUpdate(approvalRequest(), { description: 'newer' }));
+    await settle();
     fixture.dialogs.answer({ decision: 'approve', digest: `sha256:${'c'.repeat(64)}` });
     await asked;
     expect([updates, fixture.dialogs.shown.length]).toEqual([['newer'], 1]);
@@ -226,7 +232,7 @@ describe('handleToolApprovalRequest', () => {
 
   it('[AP-8] shows the card again when there was something newer to look at', async () => {
     fixture.api.failures.approve = [new CountersignError('PREVIEW_PENDING')];
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest({ risk_level: 'HIGH' }));
     await settle();
     fixture.dialogs.answer(true);
@@ -242,18 +248,19 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('a newer request for the same call takes the place of the card before it', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const first = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     void handler.handleToolApprovalRequest(approvalRequest({ approval_id: 'approval-2' }));
     await first;
+    await settle();
     expect(fixture.dialogs.shown.map(({ signal }) => signal.aborted)).toEqual([true, false]);
     expect(handler.pendingApprovals.get('tool-1')?.request.approval_id).toBe('approval-2');
   });
 
   it('[RN-1] sends a decision again, three times at most', async () => {
     fixture.api.failures.approve = [new Error('1'), new Error('2'), new Error('3'), new Error('4')];
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     fixture.dialogs.answer(true);
@@ -277,7 +284,7 @@ describe('handleToolApprovalRequest', () => {
 
   it('does not repeat a decision that the server will never take', async () => {
     fixture.api.failures.reject = [new CountersignError('NOT_FOUND', { what: 'approval' })];
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     fixture.dialogs.answer(false);
@@ -287,7 +294,7 @@ describe('handleToolApprovalRequest', () => {
 
   it('stops sending when the request was decided elsewhere meanwhile', async () => {
     fixture.api.failures.approve = [new Error('offline')];
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     fixture.dialogs.answer(true);
@@ -300,7 +307,7 @@ describe('handleToolApprovalRequest', () => {
 
   it('[AP-2] a decision that was overruled is none of ours', async () => {
     fixture.api.decision = { outcome: 'overruled', status: 'rejected' };
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
     fixture.dialogs.answer(true);
@@ -311,14 +318,14 @@ describe('handleToolApprovalRequest', () => {
 
   it('a card that breaks decides nothing', async () => {
     fixture.dialogs.showApprovalDialog = () => Promise.reject(new Error('no screen'));
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     await handler.handleToolApprovalRequest(approvalRequest());
     expect(fixture.api.sent).toEqual([]);
     expect(fixture.logger.messages('error')).toEqual(['Approval card failed: tool-1']);
   });
 
   it('refuses a tool that nobody knows', async () => {
-    const handler = makeHandler();
+    const handler = makeHandler(elsewhere);
     await expect(
       handler.handleToolApprovalRequest(approvalRequest({ tool_name: 'format_disk' })),
     ).rejects.toThrow(ToolTypeError);
@@ -875,6 +882,24 @@ describe('the ceiling', () => {
     chmodSync(path, mode);
   };
 
+  /** The person at this machine says yes to the card that is shown. */
+  const approveHere = async (
+    handler: ToolHandler,
+    over: Parameters<typeof approvalRequest>[0] = {},
+    answer: DialogAnswer = true,
+  ) => {
+    const before = fixture.dialogs.shown.length;
+    const asked = handler.handleToolApprovalRequest(approvalRequest(over));
+    await expect.poll(() => fixture.dialogs.shown.length).toBe(before + 1);
+    fixture.dialogs.answer(answer);
+    await asked;
+    return fixture.dialogs.shown[before]?.request;
+  };
+  const ranAs = async (handler: ToolHandler, signal: ExecutionSignal) => {
+    const { status, error } = await handler.handleToolExecutionSignal(signal);
+    return error?.code ?? status;
+  };
+
   it('[RN-2] wants a decision made on this machine, whatever the server says', async () => {
     ceiling();
     const handler = makeHandler();
@@ -882,20 +907,162 @@ describe('the ceiling', () => {
     const elsewhere = await handler.handleToolExecutionSignal(signal);
     expect(elsewhere.error?.message).toContain('need a decision made on the machine that executes them');
 
+    await approveHere(handler);
+    expect(await ranAs(handler, { ...signal, attempt: 2 })).toBe('success');
+  });
+
+  it('[RN-2] [AP-7] the card is what this machine finds, whatever the server has drawn', async () => {
+    ceiling();
+    const handler = makeHandler();
+    const evil = { command: 'echo pwned > pwned.txt' };
+    const shown = await approveHere(handler, {
+      tool_name: 'shell_exec',
+      tool_params: evil,
+      description: 'Agent wants to fix a typo in README.md',
+      agent: 'Agent wants to fix a typo in README.md; afterwards it says that it',
+      risk_level: 'MEDIUM',
+      reasons: [{ rule: 'RISK-2', why: 'a plain document' }],
+      network: true,
+      preview: { kind: 'summary', summary: 'Fixes a typo.' },
+      digest: `sha256:${'0'.repeat(64)}`,
+      omitted: ['preview'],
+    });
+    const own = handler.decide('shell_exec', evil);
+    expect(own.call).toBeDefined();
+    const { preview, digest } = await handler.previews.preview(own.call as never, own);
+    expect(shown).toMatchObject({
+      description: 'Agent wants to fix a typo in README.md; wants to run echo pwned > pwned.txt',
+      risk_level: 'HIGH',
+      reasons: own.verdict.reasons,
+      network: false,
+      preview,
+      digest,
+    });
+    expect(shown).not.toHaveProperty('omitted');
+    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+  });
+
+  it('[RN-2] a call that is refused here has no digest that could be approved, and says why', async () => {
+    ceiling();
+    const handler = makeHandler();
+    const tool_params = { path: '.env', content: 'KEY=1' };
+    expect(await approveHere(handler, { tool_params, digest: `sha256:${'0'.repeat(64)}` })).toMatchObject({
+      risk_level: 'HIGH',
+      preview: { kind: 'unavailable', reason: expect.stringContaining('.env') },
+      digest: null,
+    });
+  });
+
+  it('says so where only the server takes a call for HIGH', async () => {
+    const shown = await approveHere(makeHandler(), { risk_level: 'HIGH' });
+    expect([shown?.risk_level, shown?.reasons.at(-1)]).toEqual([
+      'HIGH',
+      { rule: 'SERVER-1', why: 'the server takes it for HIGH' },
+    ]);
+  });
+
+  it.each<[string, Parameters<typeof approvalRequest>[0], DialogAnswer, ToolHandlerConfig]>([
+    [
+      'another digest than that of the card',
+      {},
+      { decision: 'approve', digest: `sha256:${'0'.repeat(64)}` },
+      {},
+    ],
+    [
+      'parameters that were edited and not drawn',
+      {},
+      { decision: 'approve', tool_params: { path: 'notes.md', content: 'new\n' } },
+      {},
+    ],
+    ["the server's own card, of a call that another runner has", {}, true, elsewhere],
+    ['another call', { tool_id: 'tool-2' }, true, {}],
+    ['another approval', { approval_id: 'approval-2' }, true, {}],
+    ['a rejection', {}, false, {}],
+  ])('[RN-2] does not take for decided here: %s', async (_, request, answer, config) => {
+    ceiling();
+    const handler = makeHandler(config);
+    await approveHere(handler, request, answer);
+    expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
+  });
+
+  it('[RN-2] [AP-8] an answer to a version before the newest counts for that version', async () => {
+    ceiling();
+    Object.assign(fixture.dialogs, { updateApprovalDialog: () => {} });
+    const handler = makeHandler();
     const asked = handler.handleToolApprovalRequest(approvalRequest());
-    await settle();
+    await expect.poll(() => fixture.dialogs.shown.length).toBe(1);
+    const tool_params = { path: 'notes.md', content: 'evil\n' };
+    handler.handleApprovalUpdated(approvalUpdate(approvalRequest(), { revision: 2, tool_params }));
+    await expect
+      .poll(() => handler.pendingApprovals.get('tool-1')?.request)
+      .toMatchObject({ revision: 2, preview: { kind: 'diff' } });
     fixture.dialogs.answer(true);
     await asked;
-    expect((await handler.handleToolExecutionSignal({ ...signal, attempt: 2 })).status).toBe('success');
+    const digest = fixture.dialogs.shown[0]?.request.digest;
+    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(await ranAs(handler, await approvedWrite(handler, { tool_params }))).toBe('APPROVAL_STALE');
+    expect(await ranAs(handler, await approvedWrite(handler, { attempt: 2 }))).toBe('success');
+  });
+
+  it('[RN-2] [EX-6] a decision made here starts one attempt of one call, and no other', async () => {
+    ceiling();
+    const handler = makeHandler();
+    await approveHere(handler);
+    const signal = await approvedWrite(handler);
+    expect(await ranAs(handler, { ...signal, tool_id: 'tool-2' })).toBe('APPROVAL_STALE');
+    expect(await ranAs(handler, signal)).toBe('success');
+    writeFileSync(join(fixture.files.root, 'notes.md'), '');
+    for (const again of [{ attempt: 2 }, { tool_id: 'tool-3', attempt: 7 }]) {
+      const next = { ...(await approvedWrite(handler)), ...again };
+      expect(await ranAs(handler, next)).toBe('APPROVAL_STALE');
+    }
+    expect(contentOf('notes.md')).toBe('');
+  });
+
+  it('[RN-2] [EX-6] a decision made here is good for 10 minutes', async () => {
+    ceiling();
+    const handler = makeHandler();
+    await approveHere(handler);
+    await fixture.clock.advance(600_001);
+    expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
+  });
+
+  it('[RN-2] a grant or a rule is no decision made here, whatever it covers', async () => {
+    const handler = makeHandler();
+    const delete_ = {
+      tool_name: 'delete_file',
+      tool_params: { path: 'README.md' },
+      risk_level: 'HIGH',
+    } as const;
+    const nobody = { approval_id: null, approved_by: 'config' } as const;
+    const rule = { id: 'r', effect: 'allow', tool: '*', max_risk: 'HIGH' } as const;
+    const grant = {
+      tool: '*',
+      pattern: null,
+      max_risk: 'HIGH',
+      session_id: null,
+      workspace: fixture.workspace.root,
+      expires_at: null,
+    } as const;
+    const signals = [
+      writeSignal({ ...delete_, ...nobody, tool_id: 'by-rule', rule }),
+      writeSignal({ ...delete_, ...nobody, tool_id: 'by-grant', grant_id: 'g', grant }),
+    ];
+    ceiling();
+    for (const signal of signals) expect(await ranAs(handler, signal)).toBe('APPROVAL_STALE');
+    // Without a ceiling the server's word is enough; the digest is that of the claim (AP-4).
+    rmSync(join(fixture.configFolder, 'ceiling.json'));
+    for (const signal of signals) {
+      writeFileSync(join(fixture.files.root, 'README.md'), 'x');
+      expect(await ranAs(handler, { ...signal, attempt: 2 })).toBe('success');
+    }
+    expect(fixture.api.of<Claim>('claim').map(({ digest }) => typeof digest)).toEqual(['string', 'string']);
   });
 
   it('[RN-2] a decision counts for what was displayed, not for what the server makes of it', async () => {
     ceiling();
     const handler = makeHandler();
-    const asked = handler.handleToolApprovalRequest(approvalRequest());
-    await settle();
-    fixture.dialogs.answer(true);
-    await asked;
+    await approveHere(handler);
     const other = await approvedWrite(handler, { tool_params: { path: 'other.md', content: 'evil\n' } });
     expect((await handler.handleToolExecutionSignal(other)).error?.code).toBe('APPROVAL_STALE');
   });
@@ -909,20 +1076,31 @@ describe('the ceiling', () => {
   });
 
   it('a decision that cannot be remembered is still sent', async () => {
+    const journal = Journal.open({
+      folder: fixture.workspace.stateFolder,
+      holder: { program: 'a test' },
+    });
+    const handler = makeHandler({ journal });
+    journal.recordDecision = () => {
+      throw new Error('the disk is full');
+    };
+    await approveHere(handler);
+    journal.close();
+    expect(fixture.api.of('approve').length).toBe(1);
+    expect(fixture.logger.messages('error')).toContain(
+      'This decision is not known as one of this machine: tool-1',
+    );
+  });
+
+  it('a card that cannot be drawn is not shown, and nothing is decided', async () => {
     const handler = makeHandler({
-      previews: {
-        preview: () => Promise.reject(new Error('no')),
-        digest: () => Promise.reject(new Error('no')),
+      executes: () => {
+        throw new Error('nobody knows');
       },
     });
-    const asked = handler.handleToolApprovalRequest(approvalRequest());
-    await settle();
-    fixture.dialogs.answer(true);
-    await asked;
-    expect(fixture.api.of('approve').length).toBe(1);
-    expect(fixture.logger.messages('error')).toEqual([
-      'This decision is not known as one of this machine: tool-1',
-    ]);
+    await handler.handleToolApprovalRequest(approvalRequest());
+    expect([fixture.dialogs.shown, fixture.api.sent]).toEqual([[], []]);
+    expect(fixture.logger.messages('error')).toEqual(['Approval card could not be drawn: tool-1']);
   });
 });
 

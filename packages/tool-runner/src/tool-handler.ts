@@ -12,7 +12,12 @@ import {
   type JsonValue,
   type RiskLevel,
 } from '@countersign/protocol';
-import { ApprovalDesk, type ApprovalDialogProvider, type PendingApproval } from './approval-desk.ts';
+import {
+  ApprovalDesk,
+  type ApprovalDialogProvider,
+  type OwnRequest,
+  type PendingApproval,
+} from './approval-desk.ts';
 import { permissionFor } from './call-permission.ts';
 import { readCeiling } from './ceiling.ts';
 import { backoffMs, pause, type RunnerClock } from './clock.ts';
@@ -24,6 +29,7 @@ import { recoverJournal } from './journal/recovery.ts';
 import type { Logger } from './logger.ts';
 import { openWorkspace } from './open-workspace.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
+import { OwnViews } from './own-views.ts';
 import { ProgressSender } from './progress-sender.ts';
 import { ResultOutbox } from './result-outbox.ts';
 import type {
@@ -101,6 +107,8 @@ export class ToolHandler {
   readonly #disposeParts: () => Promise<void>;
   readonly #executorOf: ReadonlyMap<string, Executor>;
   readonly #masker: SecretMasker;
+  /** What this machine finds of the calls that are asked about. */
+  readonly views: OwnViews;
   readonly #desk: ApprovalDesk;
   readonly #outbox: ResultOutbox;
   readonly #undo: UndoDesk;
@@ -137,13 +145,20 @@ export class ToolHandler {
       digest: (text) => createHmac('sha256', key).update(text).digest('hex').slice(0, 16),
     });
     this.#queue = new ExecutionQueue({ limit: config.concurrencyLimit ?? 3, maxWaiting: MAX_QUEUED });
+    const { executes = () => true } = config;
+    this.views = new OwnViews({
+      decide: (tool, params) => this.decide(tool, params),
+      previews: this.#previews,
+      logger,
+    });
     this.#desk = new ApprovalDesk({
       api,
       dialogs: dialogProvider,
       clock: this.#clock,
       logger,
       defaultTimeoutMs: config.approvalTimeoutMs ?? 300_000,
-      onApproving: (request, params) => this.#rememberDecision(request, params),
+      draw: async (request) => (executes(request) ? this.views.card(request) : undefined),
+      onApproving: (request) => this.#rememberDecision(request),
     });
     this.#outbox = new ResultOutbox({
       api,
@@ -216,6 +231,7 @@ export class ToolHandler {
   handleApprovalResolved(event: EventPayload<'approval.resolved'>): void {
     this.#logger.info(`Approval resolved: ${event.tool_id}, ${event.status}`);
     this.#desk.resolved(event);
+    this.views.forget(event.approval_id);
   }
 
   /** A preview or an edit: the open card shows it. */
@@ -226,6 +242,7 @@ export class ToolHandler {
   /** Every card goes, without a decision (AP-3). */
   withdrawApprovals(): void {
     this.#desk.close();
+    this.views.clear();
   }
 
   /**
@@ -410,12 +427,15 @@ export class ToolHandler {
       workspaceRoot: this.#workspace.root,
       now: this.#clock.now(),
       ceiling: readCeiling(this.#configFolder, this.#workspace.root),
-      decidedHere: event.approval_id === null ? undefined : this.#journal.decidedHere(event.approval_id),
+      decidedHere: this.#decidedHere(event),
     });
     if (!permission.ok) throw new CountersignError(permission.code, permission.values);
     await this.#claim(event, digest, signal);
     if (signal.aborted) throw new ExecutionCancelled();
-    this.#journal.start(tool_id, attempt, tool_name);
+    this.#journal.start(tool_id, attempt, tool_name, {
+      approvalId: event.approval_id,
+      isDecisionNeeded: permission.needsDecisionHere,
+    });
     const network = event.network && verdict.network;
     let report: ResultReport;
     try {
@@ -471,6 +491,10 @@ export class ToolHandler {
     }
   }
 
+  #decidedHere({ approval_id, tool_id }: ExecutionSignal): string | undefined {
+    return approval_id === null ? undefined : this.#journal.decidedHere(approval_id, tool_id);
+  }
+
   /** What was approved and cannot even be planned any more has changed as well (AP-8). */
   async #digestNow(call: BuiltInToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
     try {
@@ -503,14 +527,12 @@ export class ToolHandler {
     }
   }
 
-  /** So that the ceiling knows it later: by the digest of what was displayed, computed here and not by the server. */
-  async #rememberDecision(request: ApprovalRequest, params: Record<string, JsonValue>): Promise<void> {
+  /** So that the ceiling knows it later: by the digest of what this machine drew, and nobody else. */
+  #rememberDecision({ approval_id, tool_id, digest }: OwnRequest): void {
     try {
-      const own = this.decide(request.tool_name, params);
-      if (own.call)
-        this.#journal.recordDecision(request.approval_id, await this.#previews.digest(own.call, own));
+      this.#journal.recordDecision({ approvalId: approval_id, toolId: tool_id, digest });
     } catch (error) {
-      this.#logger.error(`This decision is not known as one of this machine: ${request.tool_id}`, { error });
+      this.#logger.error(`This decision is not known as one of this machine: ${tool_id}`, { error });
     }
   }
 

@@ -95,8 +95,6 @@ it('[AP-6] previews each new revision, and no request that is not its own', asyn
   const others = [
     approvalRequest({ approval_id: 'b', tool_id: 'b', runner_id: 'runner-2' }),
     approvalRequest({ approval_id: 'c', tool_id: 'c', project_id: 'other' }),
-    approvalRequest({ approval_id: 'd', tool_id: 'd', preview }),
-    approvalRequest({ approval_id: 'e', tool_id: 'e', omitted: ['preview'] }),
   ];
   for (const one of [request, ...others]) runner?.receive(event('tool.approval_request', one));
   await expect.poll(() => previews().length).toBe(1);
@@ -104,9 +102,17 @@ it('[AP-6] previews each new revision, and no request that is not its own', asyn
   runner?.receive(event('approval.updated', approvalUpdate(request, { revision: 2, tool_params: edited })));
   runner?.receive(event('approval.updated', { ...approvalUpdate(request, {}), approval_id: 'unknown' }));
   await expect.poll(() => previews().map(({ revision }) => revision)).toEqual([1, 2]);
-  runner?.receive(event('approval.updated', approvalUpdate(request, { revision: 3, preview })));
+  // What the server has already is not sent once more; what is not on the disk here is replaced.
+  const [, second] = previews() as { digest: string }[];
+  const known = { revision: 2, tool_params: edited, preview };
+  const { digest } = second as { digest: string };
+  runner?.receive(event('approval.updated', approvalUpdate(request, { ...known, digest })));
   await settle();
+  const forged = { ...known, revision: 3, digest: `sha256:${'0'.repeat(64)}` };
+  runner?.receive(event('approval.updated', approvalUpdate(request, forged)));
+  await expect.poll(() => previews().map(({ revision }) => revision)).toEqual([1, 2, 3]);
   expect(fixture.api.sent.filter(({ what }) => what === 'preview').map(({ toolId }) => toolId)).toEqual([
+    'approval-1',
     'approval-1',
     'approval-1',
   ]);
@@ -274,7 +280,7 @@ it('takes cancels, acknowledgements and undos, and leaves the rest to front ends
 
 it('[EV-2] withdraws its cards when the stream starts anew: what is pending follows', async () => {
   startRunner().receive(event('tool.approval_request', approvalRequest()));
-  await settle();
+  await expect.poll(() => fixture.dialogs.shown.length).toBe(1);
   runner?.receive(event('stream.reset', { reason: 'too old', timestamp }));
   expect(fixture.dialogs.shown[0]?.signal.aborted).toBe(true);
   runner?.receive(event('tool.approval_request', approvalRequest()));

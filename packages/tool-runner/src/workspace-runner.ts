@@ -53,8 +53,12 @@ export class WorkspaceRunner {
     this.#options = options;
     this.#clock = clock;
     this.#logger = logger;
-    this.handler = new ToolHandler(api, dialogProvider, logger, { ...options, clock });
-    this.#previews = new PreviewDesk({ api, handler: this.handler, clock, logger });
+    this.handler = new ToolHandler(api, dialogProvider, logger, {
+      ...options,
+      clock,
+      executes: (request) => this.#isOurs(request),
+    });
+    this.#previews = new PreviewDesk({ api, views: this.handler.views, clock, logger });
     this.#scheduleHeartbeat();
   }
 
@@ -148,15 +152,19 @@ export class WorkspaceRunner {
     this.#previewIfOurs(complete);
   }
 
+  /** Also where the server has a preview: one that does not say what is on the disk now is replaced (AP-7). */
   #previewIfOurs(request: ApprovalRequest): void {
-    const { runnerId, projectId } = this.#options;
-    const { runner_id, project_id, preview, omitted, approval_id } = request;
-    if (preview !== null || omitted?.includes('preview')) return;
-    if (runner_id !== null && runner_id !== runnerId) return;
-    if (projectId !== undefined && project_id !== projectId) return;
+    if (!this.#isOurs(request)) return;
     this.#previews.preview(request).catch((error: unknown) => {
-      this.#logger.error(`Preview failed: ${approval_id}`, { error });
+      this.#logger.error(`Preview failed: ${request.approval_id}`, { error });
     });
+  }
+
+  /** Whether this runner would execute it: it belongs to this workspace, and no other runner has it. */
+  #isOurs({ runner_id, project_id }: ApprovalRequest): boolean {
+    const { runnerId, projectId } = this.#options;
+    if (runner_id !== null && runner_id !== runnerId) return false;
+    return projectId === undefined || project_id === projectId;
   }
 
   /** The parameters, also where the event left them out for their size (EV-2). */

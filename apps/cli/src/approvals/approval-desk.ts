@@ -5,7 +5,7 @@ import {
   type Decision,
   type DecisionOutcome,
 } from '@countersign/client';
-import type { Approval, CountersignEvent, PolicyRule } from '@countersign/protocol';
+import type { Approval, CountersignEvent, EventPayload, PolicyRule } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Words } from '../words.ts';
@@ -23,7 +23,8 @@ export interface DeskDeps {
   /** How this place is called when it decides. */
   readonly device: string;
   decide(decision: Decision): Promise<DecisionOutcome>;
-  fetch(approvalId: string): Promise<Approval>;
+  /** The newest version; undefined where a runner beside us shows it as soon as it has drawn it. */
+  fetch(approvalId: string): Promise<Approval | undefined>;
   backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
   /** Lets the person edit a text in their editor; undefined where they have none. Rejects when it did not work. */
   readonly edit: ((text: string) => Promise<string>) | undefined;
@@ -93,6 +94,16 @@ export class ApprovalDesk {
 
   replace(approvals: readonly Approval[]): void {
     this.#pending.replace(approvals);
+  }
+
+  /** A card as the runner beside us drew it; the same approval again is a newer version. */
+  show(request: EventPayload<'tool.approval_request'>): void {
+    this.#pending.receive({ event: 'tool.approval_request', data: request });
+  }
+
+  /** The runner does not ask any more; nothing was decided. */
+  withdraw(approvalId: string): void {
+    this.#pending.withdraw(approvalId);
   }
 
   dispose(): void {

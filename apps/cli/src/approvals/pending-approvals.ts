@@ -10,8 +10,8 @@ export interface Pending {
 
 export interface PendingApprovalsDeps {
   readonly clock: Clock;
-  /** The whole of an approval whose event was too large for the stream (EV-2). */
-  readonly fetch: (approvalId: string) => Promise<Approval>;
+  /** The whole of an approval whose event was too large for the stream (EV-2); undefined: there is nobody to ask. */
+  readonly fetch: (approvalId: string) => Promise<Approval | undefined>;
   readonly onChange: () => void;
   readonly onProblem: (error: unknown) => void;
 }
@@ -61,10 +61,15 @@ export class PendingApprovals {
     if (this.#byId.delete(approvalId)) this.#deps.onChange();
   }
 
+  /** It goes, and may come back: nothing was decided. */
+  withdraw(approvalId: string): void {
+    if (this.#byId.delete(approvalId)) this.#deps.onChange();
+  }
+
   async #refetch(approvalId: string): Promise<void> {
     try {
       const approval = await this.#deps.fetch(approvalId);
-      if (approval.status === 'pending') this.#keep(approval);
+      if (approval?.status === 'pending') this.#keep(approval);
     } catch (error) {
       this.#deps.onProblem(error);
     }

@@ -12,6 +12,7 @@ import { streamWords } from '../server/stream-words.ts';
 import type { Project } from '../server/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
 import type { Words } from '../words.ts';
+import { deskHears } from './desk-hears.ts';
 import { runnerApiOverClient } from './runner-api-over-client.ts';
 import { RunnerDialogs } from './runner-dialogs.ts';
 import { runnerIdOf } from './runner-id.ts';
@@ -53,7 +54,10 @@ export class ConnectSession {
     const { access, workspace, words, terminal } = options;
     this.#options = options;
     this.#activity = new ActivityLines(words, terminal.color);
-    this.#dialogs = new RunnerDialogs((decision) => decide(access.client, decision));
+    this.#dialogs = new RunnerDialogs((decision) => decide(access.client, decision), {
+      show: (request) => this.#desk?.show({ ...request, omitted: undefined }),
+      withdraw: (approvalId) => this.#desk?.withdraw(approvalId),
+    });
     this.#token = new RunnerToken(access, `runner of ${workspace.root} (${access.device})`);
     this.#runnerId = runnerIdOf(workspace.stateFolder);
     this.#ended = new Promise((resolve) => {
@@ -147,7 +151,9 @@ export class ConnectSession {
       color,
       device,
       decide: (decision: Decision) => this.#dialogs.decide(decision),
-      fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,
+      // Beside a runner, only what that has drawn is shown: the server is not asked for a card (RN-2).
+      fetch: async (approval_id) =>
+        this.#runner ? undefined : (await client.getApproval({ params: { approval_id } })).approval,
       backtest: (rule) => client.backtestPolicy({ body: { rule } }),
       edit: stage.edit,
       onChange: () => stage.draw(),
@@ -189,9 +195,12 @@ export class ConnectSession {
   #receive(event: CountersignEvent): void {
     const { terminal } = this.#options;
     this.#tellProgram(event);
+    // The desk first: it says what became of a card before the runner withdraws that.
+    if (this.#desk && deskHears(event, { isBesideRunner: this.#runner !== undefined })) {
+      this.#desk.receive(event);
+      if (event.event === 'stream.reset') void this.#readAnew(this.#desk);
+    }
     this.#runner?.receive(event);
-    this.#desk?.receive(event);
-    if (event.event === 'stream.reset' && this.#desk) void this.#readAnew(this.#desk);
     if (event.event !== 'runner.changed') {
       for (const line of this.#activity.receive(event, terminal.screen?.columns ?? 100)) this.say(line);
     }

@@ -12,29 +12,44 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Where the runner's cards appear. */
+export interface CardPlace {
+  /** As the runner drew it: not as the server says (RN-2). The same approval again is a newer version. */
+  show(request: ApprovalRequest): void;
+  /** Nobody decided it here, and it is not asked any more. */
+  withdraw(approvalId: string): void;
+}
+
 /**
- * Lets the cards of this terminal answer for the runner: what the person decides goes through the runner, which
- * remembers that it was decided on this machine (RN-2) before it sends it.
+ * Lets the cards of this terminal show what the runner found and answer for it: what the person decides goes through
+ * the runner, which remembers that it was decided on this machine (RN-2) before it sends it.
  */
 export class RunnerDialogs implements ApprovalDialogProvider {
   readonly #open = new Map<string, OpenDialog>();
   readonly #waiting = new Map<string, Waiting>();
+  readonly #answered = new Set<string>();
   readonly #direct: (decision: Decision) => Promise<DecisionOutcome>;
+  readonly #place: CardPlace;
 
   /** `direct` sends what the runner does not ask about: it was not its own, or it is being asked anew. */
-  constructor(direct: (decision: Decision) => Promise<DecisionOutcome>) {
+  constructor(direct: (decision: Decision) => Promise<DecisionOutcome>, place: CardPlace) {
     this.#direct = direct;
+    this.#place = place;
   }
 
-  showApprovalDialog({ approval_id, tool_id }: ApprovalRequest, signal: AbortSignal): Promise<DialogAnswer> {
+  showApprovalDialog(request: ApprovalRequest, signal: AbortSignal): Promise<DialogAnswer> {
+    const { approval_id, tool_id } = request;
     return new Promise((resolve) => {
+      this.#answered.delete(approval_id);
       this.#open.set(approval_id, { toolId: tool_id, answer: resolve });
       signal.addEventListener('abort', () => this.#withdraw(approval_id), { once: true });
+      this.#place.show(request);
     });
   }
 
-  /** The cards hear of new versions from the events themselves. */
-  updateApprovalDialog(): void {}
+  updateApprovalDialog(request: ApprovalRequest): void {
+    this.#place.show(request);
+  }
 
   approvalOf(toolId: string): string | undefined {
     for (const [approvalId, dialog] of this.#open) if (dialog.toolId === toolId) return approvalId;
@@ -57,11 +72,14 @@ export class RunnerDialogs implements ApprovalDialogProvider {
   decided(approvalId: string, sent: Promise<DecisionOutcome>): void {
     this.#waiting.get(approvalId)?.resolve(sent);
     this.#waiting.delete(approvalId);
+    this.#answered.add(approvalId);
     sent.catch(() => {}); // the card shows it
   }
 
   #withdraw(approvalId: string): void {
     this.#open.delete(approvalId);
+    // A card that was answered says itself what came of it.
+    if (!this.#answered.delete(approvalId)) this.#place.withdraw(approvalId);
     const problem = 'The decision was not sent: the card was withdrawn.';
     this.#waiting.get(approvalId)?.reject(new ApiError(0, 'UNAVAILABLE', problem));
     this.#waiting.delete(approvalId);

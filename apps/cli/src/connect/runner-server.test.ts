@@ -216,6 +216,12 @@ describe('the runner’s token', () => {
 });
 
 describe('the runner’s dialogs', () => {
+  const shown: string[] = [];
+  const place = {
+    show: ({ approval_id }: { approval_id: string }) => shown.push(`show ${approval_id}`),
+    withdraw: (approvalId: string) => shown.push(`withdraw ${approvalId}`),
+  };
+  beforeEach(() => shown.splice(0));
   const approve = { decision: 'approved', params: { approval_id: 'a', project_id: 'p' }, body: {} } as const;
   const recorded = {
     outcome: 'recorded',
@@ -223,12 +229,10 @@ describe('the runner’s dialogs', () => {
   } as const;
 
   it('[RN-2] let the runner send what a card decides, and tell the card what came of it', async () => {
-    const dialogs = new RunnerDialogs(async () => Promise.reject(new Error('not this way')));
-    const answer = dialogs.showApprovalDialog(
-      { approval_id: 'a', tool_id: 't' } as never,
-      new AbortController().signal,
-    );
-    dialogs.updateApprovalDialog();
+    const dialogs = new RunnerDialogs(async () => Promise.reject(new Error('not this way')), place);
+    const over = new AbortController();
+    const answer = dialogs.showApprovalDialog({ approval_id: 'a', tool_id: 't' } as never, over.signal);
+    dialogs.updateApprovalDialog({ approval_id: 'a', tool_id: 't' } as never);
     expect([dialogs.approvalOf('t'), dialogs.approvalOf('x')]).toEqual(['a', undefined]);
     const outcome = dialogs.decide({
       ...approve,
@@ -250,10 +254,13 @@ describe('the runner’s dialogs', () => {
     });
     dialogs.decided('a', Promise.resolve(recorded));
     expect(await outcome).toEqual(recorded);
+    // A card that was answered says itself what came of it.
+    over.abort();
+    expect(shown).toEqual(['show a', 'show a']);
   });
 
   it('reject with the person’s words', async () => {
-    const dialogs = new RunnerDialogs(async () => recorded);
+    const dialogs = new RunnerDialogs(async () => recorded, place);
     const answer = dialogs.showApprovalDialog(
       { approval_id: 'a', tool_id: 't' } as never,
       new AbortController().signal,
@@ -267,7 +274,7 @@ describe('the runner’s dialogs', () => {
   });
 
   it('send directly what the runner does not ask about, and say when a card was withdrawn', async () => {
-    const dialogs = new RunnerDialogs(async () => recorded);
+    const dialogs = new RunnerDialogs(async () => recorded, place);
     expect(await dialogs.decide(approve)).toEqual(recorded);
     const withdrawn = new AbortController();
     void dialogs.showApprovalDialog({ approval_id: 'a', tool_id: 't' } as never, withdrawn.signal);
@@ -275,5 +282,6 @@ describe('the runner’s dialogs', () => {
     withdrawn.abort();
     await expect(outcome).rejects.toThrow('withdrawn');
     dialogs.decided('a', Promise.resolve(recorded));
+    expect(shown).toEqual(['show a', 'withdraw a']);
   });
 });

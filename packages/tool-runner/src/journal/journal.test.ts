@@ -115,24 +115,48 @@ it('forgets what was acknowledged after 7 days, and what undo needs after 30', (
   for (const id of ['old', 'owed', 'open']) journal.recordChanges(id, 1, [change(`${id}.md`)]);
   for (const id of ['old', 'owed']) journal.end(id, 1, report);
   journal.acknowledge('old', 1);
-  journal.recordDecision('approval', 'sha256:d');
+  journal.recordDecision({ approvalId: 'approval', toolId: 'old', digest: 'sha256:d' });
   journal.startUndo('undo', ['old']);
   journal.endUndo('undo', report, []);
   journal.acknowledgeUndo('undo');
   now += 7 * DAY;
   journal.prune();
-  expect([journal.attempt('old', 1)?.toolId, journal.decidedHere('approval')]).toEqual(['old', 'sha256:d']);
+  expect(journal.attempt('old', 1)?.toolId).toBe('old');
   now += 1;
   journal.prune();
   expect(journal.attempt('old', 1)).toBe(undefined);
   expect(journal.undo('undo')).toBe(undefined);
-  expect(journal.decidedHere('approval')).toBe(undefined);
   expect(journal.unacknowledged().map(({ toolId }) => toolId)).toEqual(['owed']);
   expect(copies().length).toBe(3);
   now += 23 * DAY;
   journal.prune();
   expect(['old', 'owed', 'open'].map((id) => journal.changesOf(id).length)).toEqual([0, 0, 1]);
   expect(copies().length).toBe(1);
+});
+
+it('[RN-2] [EX-6] a decision made here counts for its own call, for 10 minutes, and starts one attempt', () => {
+  const journal = open();
+  const decide = () => journal.recordDecision({ approvalId: 'p', toolId: 'a', digest: 'sha256:d' });
+  const needed = { approvalId: 'p', isDecisionNeeded: true };
+  decide();
+  expect([
+    journal.decidedHere('p', 'a'),
+    journal.decidedHere('p', 'b'),
+    journal.decidedHere('q', 'a'),
+  ]).toEqual(['sha256:d', undefined, undefined]);
+  now += 600_000;
+  expect(journal.decidedHere('p', 'a')).toBe('sha256:d');
+  now += 1;
+  expect(journal.decidedHere('p', 'a')).toBe(undefined);
+  decide();
+  expect(() => journal.start('b', 1, 'write_file', needed)).toThrow('the decision made here is used up');
+  journal.start('a', 1, 'write_file', needed);
+  expect(() => journal.start('a', 2, 'write_file', needed)).toThrow('the decision made here is used up');
+  expect([journal.attempt('b', 1), journal.attempt('a', 2)]).toEqual([undefined, undefined]);
+  // Also where it was not needed: it was meant for this one start.
+  decide();
+  journal.start('a', 3, 'write_file', { approvalId: 'p', isDecisionNeeded: false });
+  expect(journal.decidedHere('p', 'a')).toBe(undefined);
 });
 
 it('removes copies that no entry names: left by a life that ended in between', () => {

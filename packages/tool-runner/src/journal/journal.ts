@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { CountersignError } from '@countersign/protocol';
+import { CountersignError, timing } from '@countersign/protocol';
 import type { FileChange, FileVersion } from '../file-change.ts';
 import type { ResultReport } from '../runner-api.ts';
 import { type JournalHolder, lockJournal } from './journal-lock.ts';
@@ -27,8 +27,8 @@ const tables = `
     undo_id text primary key, tool_ids text not null, started_at integer not null,
     report text, acknowledged_at integer
   ) strict;
-  create table if not exists decisions (
-    approval_id text primary key, digest text not null, decided_at integer not null
+  create table if not exists decisions_here (
+    approval_id text primary key, tool_id text not null, digest text not null, decided_at integer not null
   ) strict;
   create table if not exists witness (
     id integer primary key check (id = 1), seq integer not null, hash text not null, seen_at integer not null
@@ -61,6 +61,20 @@ export interface JournalledUndo {
   readonly toolIds: readonly string[];
   readonly report: ResultReport | undefined;
 }
+
+/** What a person decided at this machine, looking at what this machine drew. */
+export interface DecisionHere {
+  readonly approvalId: string;
+  readonly toolId: string;
+  readonly digest: string;
+}
+
+/** Which approval an attempt starts by, and whether that must have been given on this machine. */
+export interface StartedBy {
+  readonly approvalId: string | null;
+  readonly isDecisionNeeded: boolean;
+}
+const byNobodyHere: StartedBy = { approvalId: null, isDecisionNeeded: false };
 
 export interface JournalOptions {
   /** The workspace's state folder; made for this person only when it is missing. */
@@ -110,14 +124,24 @@ export class Journal {
     });
   }
 
-  /** Before anything of the attempt has any effect. */
-  start(toolId: string, attempt: number, tool: string): void {
-    this.#write('insert into attempts (tool_id, attempt, tool, started_at) values (?, ?, ?, ?)', [
-      toolId,
-      attempt,
-      tool,
-      this.#now(),
-    ]);
+  /**
+   * Before anything of the attempt has any effect. A decision that was made here is used up with it, so that it starts
+   * one attempt and no other; where one is needed and is gone, APPROVAL_STALE is thrown and nothing has started.
+   */
+  start(toolId: string, attempt: number, tool: string, by: StartedBy = byNobodyHere): void {
+    this.#together(() => {
+      const { approvalId, isDecisionNeeded } = by;
+      const isDecided = approvalId !== null && this.decidedHere(approvalId, toolId) !== undefined;
+      if (isDecisionNeeded && !isDecided)
+        throw new CountersignError('APPROVAL_STALE', { problem: 'the decision made here is used up' });
+      if (isDecided) this.#run('delete from decisions_here where approval_id = ?', [approvalId]);
+      this.#run('insert into attempts (tool_id, attempt, tool, started_at) values (?, ?, ?, ?)', [
+        toolId,
+        attempt,
+        tool,
+        this.#now(),
+      ]);
+    });
   }
 
   /** Undo copies first, then both digests: only after that may a file be touched. */
@@ -242,16 +266,19 @@ export class Journal {
   }
 
   /** A decision that was made on this machine, by the digest of what was displayed (RN-2). */
-  recordDecision(approvalId: string, digest: string): void {
-    this.#write('insert or replace into decisions (approval_id, digest, decided_at) values (?, ?, ?)', [
-      approvalId,
-      digest,
-      this.#now(),
-    ]);
+  recordDecision({ approvalId, toolId, digest }: DecisionHere): void {
+    this.#write(
+      'insert or replace into decisions_here (approval_id, tool_id, digest, decided_at) values (?, ?, ?, ?)',
+      [approvalId, toolId, digest, this.#now()],
+    );
   }
 
-  decidedHere(approvalId: string): string | undefined {
-    const [row] = this.#rows('select digest from decisions where approval_id = ?', [approvalId]);
+  /** The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). */
+  decidedHere(approvalId: string, toolId: string): string | undefined {
+    const [row] = this.#rows(
+      'select digest from decisions_here where approval_id = ? and tool_id = ? and decided_at >= ?',
+      [approvalId, toolId, this.#now() - timing.approvalGoodForSeconds * 1000],
+    );
     return row?.digest as string | undefined;
   }
 
@@ -288,7 +315,7 @@ export class Journal {
     this.#together(() => {
       this.#run('delete from attempts where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
       this.#run('delete from undos where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
-      this.#run('delete from decisions where decided_at < ?', [now - ATTEMPTS_KEPT_MS]);
+      this.#run('delete from decisions_here where decided_at < ?', [now - ATTEMPTS_KEPT_MS]);
       this.#run(
         `delete from changes where recorded_at < ? and not exists
          (select 1 from attempts a where a.tool_id = changes.tool_id and a.report is null)`,

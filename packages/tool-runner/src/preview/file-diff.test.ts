@@ -61,7 +61,7 @@ describe('[AP-7] fileDiff', () => {
   it('[AP-7] shows all of a text that is written, also where a bell or a NUL would make it count as binary', () => {
     const shown = diff(null, bytes('ring \u0007\nnul \u0000\nrm -rf\n')) ?? '';
     expect(shown).toContain('+rm -rf');
-    expect(shown).not.toMatch(/[\u0000\u0007]/);
+    expect(['\u0000', '\u0007'].filter((control) => shown.includes(control))).toEqual([]);
     expect(shown.split('\n').filter((line) => line.startsWith('+'))).toHaveLength(4);
     const replaced = diff(new Uint8Array([0xff, 0xfe, 0xfd, 0, 1, 2, 0x80]), bytes('x\u0007y\n')) ?? '';
     expect(replaced).toContain('y');
