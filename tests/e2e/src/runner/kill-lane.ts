@@ -108,7 +108,8 @@ export class KillLane {
   /** No file of the runner in the workspace, and no process of the call. */
   async #nothingIsLeft(n: number): Promise<void> {
     const leftovers = readdirSync(this.#desk.root).filter((name) => name.startsWith('.') && name !== '.git');
-    if (leftovers.length > 0) throw new Error(`left behind: ${leftovers}`);
+    const locks = readdirSync(this.#desk.at('.git')).filter((name) => name.endsWith('.lock'));
+    if (leftovers.length + locks.length > 0) throw new Error(`left behind: ${leftovers} ${locks}`);
     const marks = [`shell-${n}.log`, `job-${n}.log`, `command-${n}.js`];
     const left = () => this.#desk.processes().filter((line) => marks.some((mark) => line.includes(mark)));
     await until(() => left().length === 0, { within: 5_000, otherwise: () => `still running: ${left()}` });
