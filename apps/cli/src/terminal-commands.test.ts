@@ -568,13 +568,20 @@ describe('approvals, history and undo', () => {
       error: expect.stringMatching(/n\.md.*was changed after[\s\S]*--force/),
     });
     expect(fileText('n.md')).toBe('changed by hand\n');
-    const forced = await server.run('undo', tool_id, '--force', '--json');
-    expect(linesOfJson(forced.out)).toMatchObject([{ tool_id, status: 'completed', error: null }]);
+    const forced = await server.run('undo', tool_id, '--force');
+    const [, undoId = ''] = /countersign undo --offline (\S+)/.exec(forced.error) ?? [];
+    expect([forced.out, undoId]).toEqual(['Undone: write_file n.md\n', expect.stringMatching(/./)]);
     expect(fileText('n.md')).toBe('before\n');
     expect(await server.run('undo', tool_id)).toMatchObject({
       status: 1,
       error: expect.stringContaining('undone already'),
     });
+    // What was changed by hand is kept: the person gets it back.
+    runner.screen.send('\u0003');
+    await runner.ended;
+    const back = await server.run('undo', '--offline', undoId, '--workspace', server.workspace, '--json');
+    expect(linesOfJson(back.out)).toMatchObject([{ tool_id: undoId, status: 'completed', error: null }]);
+    expect(fileText('n.md')).toBe('changed by hand\n');
   });
 
   it('[RN-3] restores all that a run changed', async () => {

@@ -14,10 +14,11 @@ const help = `countersign undo: restores what file tools changed
   countersign undo TOOL_ID         one call; "countersign history" shows the ids
   countersign undo --run RUN_ID    every call of a run, the newest first
 
-A file that was changed since is left alone, unless --force says otherwise.
+A file that was changed since is left alone, unless --force says otherwise. What an undo replaces is kept for 30
+days: "countersign undo --offline UNDO_ID" takes the undo back.
 
 Options
-  --force          restore also where the file was changed after the call; that change is lost
+  --force          restore also where the file was changed after the call
   --timeout SEC    how long to wait for the runner (default 30)
   --offline        without a server, from this machine's journal; no runner may hold the workspace
   --workspace DIR  offline: which workspace (default: this directory)
@@ -63,7 +64,7 @@ export async function undoCommand(argv: readonly string[], context: CommandConte
   }
   const seconds = numberOption('timeout', values.timeout, { min: 1, max: 3600 }, words, usage);
   const tell = (outcome: Outcome, what: string) =>
-    report(outcome, what, { json: values.json, words, context });
+    report(outcome, what, { json: values.json, force, words, context });
 
   const offline = async () => {
     const outcome = await undoOffline(toolId ?? '', { folder: values.workspace, force, env });
@@ -205,12 +206,17 @@ const nobody: RunnerApi = {
 async function report(
   outcome: Outcome,
   what: string,
-  { json, words, context: { terminal } }: { json: boolean; words: Words; context: CommandContext },
+  about: { json: boolean; force: boolean; words: Words; context: CommandContext },
 ): Promise<boolean> {
+  const { json, force, words } = about;
+  const { terminal } = about.context;
   const isDone = outcome.status === 'completed';
   if (json) await terminal.write(`${JSON.stringify(outcome)}\n`);
-  else if (isDone) await terminal.write(`${words.undo.done(what)}\n`);
-  else {
+  else if (isDone) {
+    await terminal.write(`${words.undo.done(what)}\n`);
+    if (force && outcome.undo_id !== null)
+      terminal.writeError(`${words.undo.takeBack(visible(outcome.undo_id))}\n`);
+  } else {
     terminal.writeError(`${words.undo.failed(what, visible(outcome.error?.message ?? outcome.status))}\n`);
     if (outcome.error?.code === 'UNDO_CONFLICT') terminal.writeError(`${words.undo.forceHint}\n`);
   }

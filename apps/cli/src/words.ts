@@ -173,7 +173,9 @@ const english = {
     asked: (what: string) => `Asking the runner to undo ${what} …`,
     done: (what: string) => `Undone: ${what}`,
     failed: (what: string, why: string) => `Not undone: ${what}. ${why}`,
-    forceHint: 'With --force the file is restored also where it was changed since; that change is lost then.',
+    forceHint: 'With --force the file is restored also where it was changed since.',
+    takeBack: (undoId: string) =>
+      `What was there before is kept. To take this back: countersign undo --offline ${undoId}`,
     noAnswer: (seconds: number) =>
       `The runner did not answer within ${seconds} s. Look at countersign history.`,
     offline: (why: string) =>
@@ -408,7 +410,8 @@ const russian: Words = {
     asked: (what) => `Прошу исполнителя вернуть как было: ${what} …`,
     done: (what) => `Возвращено: ${what}`,
     failed: (what, why) => `Не возвращено: ${what}. ${why}`,
-    forceHint: 'С --force файл вернётся, даже если его с тех пор меняли; те изменения пропадут.',
+    forceHint: 'С --force файл вернётся, даже если его с тех пор меняли.',
+    takeBack: (undoId) => `То, что было, сохранено. Отменить возврат: countersign undo --offline ${undoId}`,
     noAnswer: (seconds) => `Исполнитель не ответил за ${seconds} с. Посмотрите countersign history.`,
     offline: (why) => `Сервер недоступен (${why}), возвращаю по журналу этой машины.`,
   },

@@ -1,5 +1,9 @@
-/** One version of a file: null where there is none. `sha256:` and 64 hexadecimal digits of its bytes. */
+/**
+ * What stands at a path: null where there is nothing, `directory`, or for a file `sha256:` and 64 hexadecimal digits of
+ * its bytes.
+ */
 export type FileVersion = string | null;
+export const DIRECTORY = 'directory';
 
 export interface FileChange {
   /** Workspace-relative. */

@@ -1027,6 +1027,28 @@ describe('the ceiling', () => {
     expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
   });
 
+  it("[RN-2] a forced undo of the server's does not replace what was changed here since; a plain one is done", async () => {
+    const handler = makeHandler();
+    const undo = async (undo_id: string, force: boolean) => {
+      const about = { project_id: 'project', session_id: 'session', runner_id: null, timestamp: '' };
+      await handler.handleToolUndo({ tool_id: 'tool-1', undo_id, force, ...about });
+      return fixture.api.reports.find(({ undoId }) => undoId === undo_id);
+    };
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    ceiling();
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'mine\n');
+    expect(await undo('forced', true)).toMatchObject({
+      error: { code: 'DENIED_BY_POLICY', message: expect.stringContaining('undo --offline --force') },
+    });
+    expect(contentOf('notes.md')).toBe('mine\n');
+    // The person themselves, at this machine, may.
+    expect((await handler.undoCalls(['tool-1'], { force: true, undoId: 'here' })).status).toBe('completed');
+    expect((await handler.undoCalls(['here'], { force: false })).status).toBe('completed');
+    expect(contentOf('notes.md')).toBe('mine\n');
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'new\n');
+    expect(await undo('plain', true)).toMatchObject({ status: 'completed' });
+  });
+
   it('[RN-2] a grant or a rule is no decision made here, whatever it covers', async () => {
     const handler = makeHandler();
     const delete_ = {

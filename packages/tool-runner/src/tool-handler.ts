@@ -44,6 +44,7 @@ import type {
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import { UndoDesk } from './undo/undo-desk.ts';
+import type { UndoOptions } from './undo/undo-plan.ts';
 import type { Workspace } from './workspace.ts';
 
 /** How a call ended, for whoever called the handler; the server gets a ResultReport. */
@@ -284,19 +285,29 @@ export class ToolHandler {
     this.#active.get(tool_id)?.abort.abort();
   }
 
-  /** Restores what a call changed and reports that with the undo's id (RN-3). */
+  /**
+   * Restores what a call changed and reports that with the undo's id (RN-3). Where some decisions must be made on this
+   * machine, the server's word alone does not replace what was changed here after the call (RN-2).
+   */
   async handleToolUndo({ tool_id, undo_id, force }: EventPayload<'tool.undo'>): Promise<void> {
-    await this.undoCalls([tool_id], { force, undoId: undo_id });
+    const ceiling = readCeiling(this.#configFolder, this.#workspace.root);
+    const mayForce = ceiling.ok && ceiling.decideHere.length === 0;
+    const whyNotForced = 'replacing that is decided here: countersign undo --offline --force';
+    await this.undoCalls([tool_id], {
+      undoId: undo_id,
+      force: force && mayForce,
+      ...(force && !mayForce && { whyNotForced }),
+    });
   }
 
   /** Restores what some calls changed, as one, the newest change first; the server learns of each. */
   async undoCalls(
     toolIds: readonly string[],
-    { force, undoId = randomUUID() }: { readonly force: boolean; readonly undoId?: string },
+    { undoId = randomUUID(), ...options }: UndoOptions & { readonly undoId?: string },
   ): Promise<ResultReport> {
     this.#logger.info(`Tool undo received: ${toolIds.join(', ')}`);
     await this.#recovered;
-    const report = await this.#undo.undo(undoId, toolIds, { force });
+    const report = await this.#undo.undo(undoId, toolIds, options);
     this.#logger.info(`Tool undo ${report.status}: ${toolIds.join(', ')}`, { error: report.error });
     for (const toolId of toolIds) this.#outbox.add(toolId, report);
     return report;

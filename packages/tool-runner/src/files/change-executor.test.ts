@@ -129,8 +129,16 @@ describe('[RN-3] executeChange', () => {
       ],
     ]);
     const directory = recordingContext();
-    await execute('create_directory', { path: 'd' }, directory);
-    expect(directory.begun).toEqual([[]]);
+    await execute('create_directory', { path: 'docs/d/e' }, directory);
+    await execute('create_directory', { path: 'docs/d' }, directory);
+    const made = { operation: 'created', before: null, after: 'directory', original: undefined };
+    expect(directory.begun).toEqual([
+      [
+        { path: 'docs/d', ...made },
+        { path: 'docs/d/e', ...made },
+      ],
+      [],
+    ]);
   });
 
   it('does nothing when the journal cannot be written', async () => {

@@ -2,7 +2,7 @@ import { rmdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type BuiltInToolCall, CountersignError } from '@countersign/protocol';
 import type { CallContext, ToolResult } from '../executor.ts';
-import type { FileChange } from '../file-change.ts';
+import { DIRECTORY, type FileChange } from '../file-change.ts';
 import { digestOfChange, digestOfDirectory } from '../preview/call-digest.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
@@ -129,8 +129,15 @@ async function createDirectory(
   const plan = planDirectory(workspace, call.params.path);
   confirmApproved(context, () => digestOfDirectory(call, workspace, plan));
   stopIfCancelled(context);
-  // A directory has no content to keep or to compare: the journal only learns that the call has started.
-  context.changes.begin([]);
+  context.changes.begin(
+    plan.missing.map((path) => ({
+      path,
+      operation: 'created',
+      before: null,
+      after: DIRECTORY,
+      original: undefined,
+    })),
+  );
   const created: string[] = [];
   try {
     openOrCreateDirectory(workspace.root, plan.path, created).directory.close();

@@ -11,12 +11,14 @@ export interface PlannedDirectory {
   readonly path: string;
   /** Then nothing is left to do. */
   readonly exists: boolean;
+  /** It and those above it that are not there, the outermost first. */
+  readonly missing: readonly string[];
 }
 
 /** Looks where a directory is or would be. Throws FILE_EXISTS where something else stands there. */
 export function planDirectory({ root }: Workspace, asked: string): PlannedDirectory {
   try {
-    return { path: pathOfDirectory(root, belowRoot(root, asked)), exists: true };
+    return { path: pathOfDirectory(root, belowRoot(root, asked)), exists: true, missing: [] };
   } catch (error) {
     if (!failedWith(error, 'ENOENT', 'ENOTDIR')) throw fileFailure(error, asked, 'READ_FAILED');
   }
@@ -25,7 +27,7 @@ export function planDirectory({ root }: Workspace, asked: string): PlannedDirect
     const other = directory && identityNow(directory, name);
     directory?.close();
     if (other !== undefined) throw new CountersignError('FILE_EXISTS', { path });
-    return { path, exists: false };
+    return { path, exists: false, missing: missingOnTheWay(root, path) };
   } catch (error) {
     throw fileFailure(error, asked, 'READ_FAILED');
   }
@@ -35,4 +37,20 @@ function pathOfDirectory(root: string, path: string): string {
   const directory = openDirectory(root, path);
   directory.close();
   return directory.path;
+}
+
+function missingOnTheWay(root: string, path: string): string[] {
+  const parts = path.split('/');
+  const all = parts.map((_, i) => parts.slice(0, i + 1).join('/'));
+  return all.filter((one) => !isThere(root, one));
+}
+
+function isThere(root: string, path: string): boolean {
+  try {
+    pathOfDirectory(root, path);
+    return true;
+  } catch (error) {
+    if (failedWith(error, 'ENOENT')) return false;
+    throw error;
+  }
 }

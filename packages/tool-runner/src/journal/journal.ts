@@ -236,13 +236,19 @@ export class Journal {
   endUndo(undoId: string, report: ResultReport, undone: readonly RecordedChange[]): void {
     this.#together(() => {
       this.#run('update undos set report = ? where undo_id = ?', [JSON.stringify(report), undoId]);
-      for (const { toolId, attempt, position } of undone) {
+      for (const { toolId, attempt, position, path } of undone) {
         this.#run('update changes set undone_at = ? where tool_id = ? and attempt = ? and position = ?', [
           this.#now(),
           toolId,
           attempt,
           position,
         ]);
+        // An undo that is taken back leaves its calls as they were: they can be undone again.
+        this.#run(
+          `update changes set undone_at = null where path = ? and tool_id in
+           (select value from undos, json_each(undos.tool_ids) where undo_id = ?)`,
+          [path, toolId],
+        );
       }
     });
   }

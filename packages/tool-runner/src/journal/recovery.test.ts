@@ -94,6 +94,33 @@ it.each(['renamed', 'journalled', 'sent'] as const)(
   },
 );
 
+it.each([
+  [[], 'WRITE_FAILED'],
+  [['made'], 'RUNNER_LOST'],
+  [['made', 'made/deep'], 'completed'],
+] as const)('[RN-3] a create_directory that left %j is settled as %s', async (left, expected) => {
+  const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+  journal.start('tool-1', 1, 'create_directory');
+  const created = { operation: 'created', before: null, after: 'directory', original: undefined } as const;
+  journal.recordChanges('tool-1', 1, [
+    { path: 'made', ...created },
+    { path: 'made/deep', ...created },
+  ]);
+  journal.close();
+  for (const path of left) mkdirSync(at(path));
+  const next = restart();
+  await expect
+    .poll(() => fixture.api.reports.map(({ status, error }) => error?.code ?? status))
+    .toEqual([expected]);
+  if (expected !== 'completed') return;
+  const [report] = fixture.api.reports;
+  const tool = findTool('create_directory');
+  expect(tool && resultSchemaOf(tool).safeParse(report?.result)).toMatchObject({ success: true });
+  expect(report?.result).toMatchObject({ path: 'made/deep' });
+  expect((await next.undoCalls(['tool-1'], { force: false })).status).toBe('completed');
+  expect(readdirSync(fixture.files.root)).not.toContain('made');
+});
+
 /** What a runner before left: a write that had begun, from `old` to `old` and a line. */
 function leaveBehind(path = 'notes.md', undoId?: string): void {
   const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });

@@ -2,7 +2,7 @@ import { describeError, findTool, type ToolErrorValue } from '@countersign/proto
 import { removeLeftovers } from '../files/atomic-write.ts';
 import type { Logger } from '../logger.ts';
 import type { ResultReport } from '../runner-api.ts';
-import { fileNow } from '../undo/file-now.ts';
+import { fileNow, isDirectory } from '../undo/file-now.ts';
 import type { Workspace } from '../workspace.ts';
 import type { Journal, JournalledAttempt, RecordedChange } from './journal.ts';
 
@@ -34,9 +34,8 @@ async function outcomeOf(
 ): Promise<ResultReport> {
   const told = { attempt, executionTimeMs: 0 };
   const failed = (error: ToolErrorValue): ResultReport => ({ ...told, status: 'failed', error });
-  // File tools write down what they are about to do before they do it; a directory leaves no such trace.
-  const isTraced = findTool(tool)?.category === 'filesystem' && tool !== 'create_directory';
-  if (!isTraced) return failed(describeError('RUNNER_LOST'));
+  // File tools write down what they are about to do before they do it.
+  if (findTool(tool)?.category !== 'filesystem') return failed(describeError('RUNNER_LOST'));
   try {
     let size = 0;
     let isAsAfter = changes.length > 0;
@@ -46,15 +45,15 @@ async function outcomeOf(
       const version = now?.version ?? null;
       isAsAfter &&= version === after;
       isAsBefore &&= version === before;
-      size = now?.bytes.length ?? 0;
+      size = now && !isDirectory(now) ? now.bytes.length : 0;
     }
-    const [change] = changes;
+    const change = changes.at(-1);
     if (change && isAsAfter) {
       const changed_files = changes.map(({ path, operation }) => ({ path, operation }));
       const result = {
         success: true,
         path: change.path,
-        ...(tool !== 'delete_file' && { size }),
+        ...(tool !== 'delete_file' && tool !== 'create_directory' && { size }),
         changed_files,
       };
       return { ...told, status: 'completed', result };

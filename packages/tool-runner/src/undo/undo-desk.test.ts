@@ -4,13 +4,15 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CountersignError } from '@countersign/protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FileChange } from '../file-change.ts';
 import { versionOf } from '../files/file-version.ts';
 import { type RunnerFixture, runnerFixture } from '../handler-fixture.test-data.ts';
@@ -111,6 +113,132 @@ it('[RN-3] refuses where the file was changed since, touches nothing then, and d
   ]);
   const forced = await undo(['a'], true);
   expect([forced.status, contentOf('x.md'), existsSync(at('y.md'))]).toEqual(['completed', 'old', false]);
+});
+
+it("[RN-3] what undo replaces is kept: a forced one can be undone, and then the call's undo is possible again", async () => {
+  writeFileSync(at('x.md'), 'old');
+  call('a', 'x.md', 'agent');
+  call('a', 'y.md', 'agent');
+  writeFileSync(at('x.md'), "the person's own work of two weeks");
+  chmodSync(at('x.md'), 0o640);
+  rmSync(at('y.md'));
+  expect((await desk.undo('forced', ['a'], { force: true })).status).toBe('completed');
+  expect(contentOf('x.md')).toBe('old');
+
+  expect(await desk.undo('back', ['forced'], { force: false })).toMatchObject({
+    status: 'completed',
+    result: { changed_files: [{ path: 'x.md', operation: 'modified' }] },
+  });
+  expect([contentOf('x.md'), statSync(at('x.md')).mode & 0o777]).toEqual([
+    "the person's own work of two weeks",
+    0o640,
+  ]);
+  expect((await desk.undo('twice', ['forced'], { force: false })).error?.code).toBe('NOT_UNDOABLE');
+  expect((await desk.undo('plain', ['a'], { force: false })).error?.code).toBe('UNDO_CONFLICT');
+  expect((await desk.undo('anew', ['a'], { force: true })).status).toBe('completed');
+  expect((await desk.undo('and back', ['anew'], { force: false })).status).toBe('completed');
+  expect(contentOf('x.md')).toBe("the person's own work of two weeks");
+});
+
+it('[RN-3] a plain undo can be taken back too: files it restored, created and removed', async () => {
+  writeFileSync(at('x.md'), 'old');
+  call('a', 'x.md', 'new');
+  call('a', 'made.md', 'new');
+  writeFileSync(at('gone.md'), 'gone');
+  call('a', 'gone.md', null);
+  await desk.undo('u', ['a'], { force: false });
+  expect((await desk.undo('v', ['u'], { force: false })).status).toBe('completed');
+  expect([contentOf('x.md'), contentOf('made.md'), existsSync(at('gone.md'))]).toEqual(['new', 'new', false]);
+});
+
+it('[RN-3] nothing is replaced that could not be kept before', async () => {
+  call('a', 'x.md', 'new');
+  writeFileSync(at('x.md'), 'mine');
+  journal.recordChanges = () => {
+    throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: 'the disk is full' });
+  };
+  expect((await undo(['a'], true)).error?.code).toBe('JOURNAL_UNAVAILABLE');
+  expect(contentOf('x.md')).toBe('mine');
+});
+
+it('[RN-2] says why it was not forced, where that matters', async () => {
+  call('a', 'x.md', 'new');
+  call('b', 'y.md', 'new');
+  writeFileSync(at('x.md'), 'mine');
+  const options = { force: false, whyNotForced: 'that is decided here' };
+  expect((await desk.undo('u', ['a'], options)).error).toMatchObject({
+    code: 'DENIED_BY_POLICY',
+    message: expect.stringContaining('"x.md" was changed after the call, and that is decided here'),
+  });
+  expect((await desk.undo('v', ['b'], options)).status).toBe('completed');
+});
+
+describe('[RN-3] directories', () => {
+  /** A call of create_directory. */
+  function create(toolId: string, ...paths: string[]): void {
+    if (!journal.attempt(toolId, 1)) journal.start(toolId, 1, 'create_directory');
+    const made = { operation: 'created', before: null, after: 'directory', original: undefined } as const;
+    journal.recordChanges(
+      toolId,
+      1,
+      paths.map((path) => ({ path, ...made })),
+    );
+    for (const path of paths) mkdirSync(at(path));
+  }
+
+  it('are removed when they are empty, the inner one first, and made again when that is undone', async () => {
+    create('a', 'made', 'made/deep');
+    expect(await desk.undo('u', ['a'], { force: false })).toMatchObject({
+      status: 'completed',
+      result: {
+        changed_files: [
+          { path: 'made/deep', operation: 'deleted' },
+          { path: 'made', operation: 'deleted' },
+        ],
+      },
+    });
+    expect(existsSync(at('made'))).toBe(false);
+    expect((await desk.undo('v', ['u'], { force: false })).status).toBe('completed');
+    expect(statSync(at('made/deep')).isDirectory()).toBe(true);
+  });
+
+  it('stay when something is in them, forced or not; what the same undo removes does not count', async () => {
+    create('a', 'made');
+    call('b', 'made/x.md', 'new');
+    writeFileSync(at('made/mine.md'), 'mine');
+    for (const force of [false, true]) {
+      expect((await undo(['a', 'b'], force)).error?.code).toBe('UNDO_CONFLICT');
+      expect([contentOf('made/x.md'), contentOf('made/mine.md')]).toEqual(['new', 'mine']);
+    }
+    rmSync(at('made/mine.md'));
+    expect((await desk.undo('u', ['a', 'b'], { force: false })).status).toBe('completed');
+    expect(existsSync(at('made'))).toBe(false);
+  });
+
+  it('stay when something is put into them just then', async () => {
+    create('a', 'made');
+    const { recordChanges } = journal;
+    journal.recordChanges = (...args) => {
+      writeFileSync(at('made/mine.md'), 'mine');
+      return recordChanges.apply(journal, args);
+    };
+    expect((await undo(['a'])).error?.code).toBe('UNDO_CONFLICT');
+    expect(contentOf('made/mine.md')).toBe('mine');
+  });
+
+  it('are not taken for the file that was changed, nor a file for them', async () => {
+    call('a', 'x.md', 'new');
+    rmSync(at('x.md'));
+    mkdirSync(at('x.md'));
+    create('b', 'made');
+    rmdirSync(at('made'));
+    writeFileSync(at('made'), 'mine');
+    for (const force of [false, true]) {
+      expect((await undo(['a'], force)).error?.code).toBe('UNDO_CONFLICT');
+    }
+    expect((await undo(['b'])).error?.code).toBe('UNDO_CONFLICT');
+    expect([statSync(at('x.md')).isDirectory(), contentOf('made')]).toEqual([true, 'mine']);
+  });
 });
 
 it('an earlier call cannot be undone below a later one', async () => {

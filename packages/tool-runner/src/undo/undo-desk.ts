@@ -5,7 +5,7 @@ import type { ResultReport } from '../runner-api.ts';
 import type { Workspace } from '../workspace.ts';
 import { fileNow } from './file-now.ts';
 import { restoreFile } from './restore-file.ts';
-import { planUndo } from './undo-plan.ts';
+import { planUndo, type UndoOptions } from './undo-plan.ts';
 
 /** Restores what file tools changed, one undo after another, each journalled before it begins (RN-3). */
 export class UndoDesk {
@@ -18,12 +18,11 @@ export class UndoDesk {
     this.#workspace = workspace;
   }
 
-  /** Several calls are undone as one, the newest change first. The same undo again answers from the journal. */
-  undo(
-    undoId: string,
-    toolIds: readonly string[],
-    options: { readonly force: boolean },
-  ): Promise<ResultReport> {
+  /**
+   * Several calls are undone as one, the newest change first. The same undo again answers from the journal. What it
+   * replaces is kept under its own id: given as a call's, that takes the undo back.
+   */
+  undo(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<ResultReport> {
     const report = this.#last.then(() => this.#undo(undoId, toolIds, options));
     this.#last = report.catch(() => {});
     return report;
@@ -52,11 +51,7 @@ export class UndoDesk {
     }
   }
 
-  async #undo(
-    undoId: string,
-    toolIds: readonly string[],
-    options: { force: boolean },
-  ): Promise<ResultReport> {
+  async #undo(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<ResultReport> {
     const known = this.#journal.undo(undoId)?.report;
     if (known) return known;
     const undone: RecordedChange[] = [];
@@ -65,7 +60,7 @@ export class UndoDesk {
       this.#journal.startUndo(undoId, toolIds);
       const changed_files: { path: string; operation: string }[] = [];
       for (const restoration of await planUndo(this.#journal, this.#workspace, toolIds, options)) {
-        const operation = await restoreFile(this.#workspace, this.#journal, restoration);
+        const operation = await restoreFile(this.#workspace, this.#journal, restoration, undoId);
         if (operation) changed_files.push({ path: restoration.path, operation });
         undone.push(...restoration.changes);
       }
