@@ -127,8 +127,9 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     onlyReads: false,
     steps: {
       'claim granted': 'completed',
-      'journal started': 'unknown',
-      'directory made': 'unknown',
+      'journal started': 'not done',
+      'journal recorded': 'not done',
+      'directory made': 'completed',
       'journal ended': 'completed',
     },
     within: 60,
