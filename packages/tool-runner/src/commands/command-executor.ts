@@ -28,7 +28,7 @@ export class CommandExecutor implements Executor {
       program: command,
       args,
       cwd: '',
-      confinement: commandConfinement(context, command),
+      confinement: commandConfinement(context, command, args),
       stdin: 'ignore',
     } as const;
     const ending = await this.#running.track(context.signal, (signal) =>

@@ -82,7 +82,7 @@ export class ShellExecutor implements Executor {
       program: 'bash',
       args: ['--noprofile', '--norc', '-c', command],
       cwd: checked.relative,
-      confinement: commandConfinement(context, 'bash'),
+      confinement: commandConfinement(context, 'bash', []),
       stdin: 'ignore',
     };
   }

@@ -266,7 +266,7 @@ export class GitExecutor implements Executor {
     if (names.length === 0) return;
     // Not with the call's signal: also what was cancelled leaves the index as it was.
     await this.#repository.run(own, ['update-index', '--force-remove', '--', ...names], {
-      confinement: { workspace: 'write', writableGit: true },
+      confinement: { workspace: 'write', writableGit: 'data' },
       environment: { GIT_OPTIONAL_LOCKS: '1' },
     });
   }
@@ -303,7 +303,7 @@ export class GitExecutor implements Executor {
   /** For calls that a person approved: git writes, hooks may take their time, what they say is progress. */
   #writing({ signal, onProgress }: CallContext): GitOptions {
     return {
-      confinement: { workspace: 'write', writableGit: true },
+      confinement: { workspace: 'write', writableGit: 'data' },
       environment: { GIT_OPTIONAL_LOCKS: '1' },
       timeoutSeconds: this.#limits.commandTimeoutMaxSeconds,
       signal,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { viewPrefix } from '../isolation/abandoned-isolation.ts';
 import type { Confinement, ProcessStarter } from '../isolation/isolated-process.ts';
 import type { Workspace } from '../workspace.ts';
 import { type ConfigEntry, parseConfigList, writeConfig } from './config-text.ts';
@@ -152,7 +153,7 @@ export class GitRepository {
     const key = createHash('sha256').update(config).digest('hex');
     const known = this.#knownViews.get(key);
     if (known !== undefined) return known;
-    this.#views ??= mkdtempSync(join(this.workspace.stateFolder, 'git-'));
+    this.#views ??= mkdtempSync(join(this.workspace.stateFolder, viewPrefix));
     const view = join(this.#views, key.slice(0, 16));
     const git = join(this.workspace.root, '.git');
     mkdirSync(join(view, 'info'), { recursive: true });

@@ -67,7 +67,7 @@ describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
     await once(another, 'exit');
   });
 
-  it('[VA-3] sets aside what its commands had planted, and keeps what our own tools wrote', async () => {
+  it('[VA-3] sets aside what its commands had planted, and nothing else', async () => {
     fixture.write('.envrc', 'mine');
     await killedRunner(
       'echo evil > .bashrc; mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; echo ok > made',

@@ -1,19 +1,30 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Workspace } from '../workspace.ts';
-import { removeStandIns, standInRecords } from './executing-place-guard.ts';
+import { ExecutingPlaceGuard, type Planted } from './executing-place-guard.ts';
 import { hasEnded, knowProcess, sendSignal } from './process-tree.ts';
+import { WorkspaceScan } from './workspace-scan.ts';
+
+/** Of the folders in the state folder that git is shown instead of a repository's own configuration. */
+export const viewPrefix = 'git-';
 
 /** A killed process is gone within a moment; longer than this nobody is kept waiting. */
 const LONGEST_WAIT_MS = 1_000;
 
+export interface ClearedIsolation {
+  /** How many processes were still there. */
+  readonly ended: number;
+  /** What the commands of the killed runner had planted where it would execute later (VA-3). */
+  readonly planted: Planted;
+}
+
 /**
- * Ends what a runner of this workspace that was killed has left in isolation, and removes its stand-ins. Bubblewrap
- * dies with its parent, but not in its first milliseconds: who loses it then runs on, or waits for ever. Only for
- * whoever holds the journal's lock: to them, all that runs from this state folder is abandoned. Answers how many
- * processes there were.
+ * Ends what a runner of this workspace that was killed has left in isolation, removes its stand-ins, and sets aside what
+ * its commands had planted. Bubblewrap dies with its parent, but not in its first milliseconds: who loses it then runs
+ * on, or waits for ever. Only for whoever holds the journal's lock: to them, all that runs from this state folder is
+ * abandoned.
  */
-export function clearAbandonedIsolation({ root, stateFolder }: Workspace): number {
+export function clearAbandonedIsolation({ root, stateFolder }: Workspace): ClearedIsolation {
   const folder = join(stateFolder, 'isolation');
   const deadline = performance.now() + LONGEST_WAIT_MS;
   const ended = new Set<number>();
@@ -27,8 +38,17 @@ export function clearAbandonedIsolation({ root, stateFolder }: Workspace): numbe
     sleep(2);
   }
   // Not before: whoever still ran could put something in their place.
-  removeStandIns(root, standInRecords(folder));
-  return ended.size;
+  const scan = new WorkspaceScan(root);
+  const guard = new ExecutingPlaceGuard({ root, stateFolder, look: () => scan.look() });
+  const planted = guard.settleAbandoned(() => true);
+  removeViews(stateFolder);
+  return { ended: ended.size, planted };
+}
+
+/** What git was shown of a repository (git-repository.ts). */
+function removeViews(stateFolder: string): void {
+  for (const name of namesIn(stateFolder).filter((found) => found.startsWith(viewPrefix)))
+    rmSync(join(stateFolder, name), { recursive: true, force: true });
 }
 
 /** Every bubblewrap that mounts something of this folder, or is about to be one; what it started ends with it. */
@@ -43,10 +63,14 @@ function startedFrom(folder: string): number[] {
 
 /** Of this machine; none where there is no /proc, and so no bubblewrap either. */
 function pids(): number[] {
+  return namesIn('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function namesIn(folder: string): string[] {
   try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
+    return readdirSync(folder);
   } catch {
     return [];
   }

@@ -1,9 +1,11 @@
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { isInside, type OwnNode } from './fixed-path.ts';
 import type { Confinement } from './isolated-process.ts';
+import { onDisk } from './name-on-disk.ts';
 import { bridgePlace, gatePlace } from './network-bridge.ts';
+import { realInside } from './real-inside.ts';
 import { type PreparedFiles, privateNpmCache, privateTemporary } from './visible-system.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
@@ -28,7 +30,7 @@ export interface IsolationPlan {
   /** The socket file of the network gate, where network was granted. */
   readonly gate: string | undefined;
   readonly places: SpecialPlaces;
-  /** Workspace-relative: mounted read-only, and kept from being moved. */
+  /** Absolute, links resolved: mounted read-only, and kept from being moved. */
   readonly readOnly: readonly string[];
   readonly pinned: readonly string[];
   /** Workspace-relative. */
@@ -54,7 +56,6 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
     ...shown.filter((path) => !isInside('/usr', path)).flatMap((path) => ['--ro-bind', path, path]),
     ...(confinement.workspace === 'none' ? [] : workspaceArguments(plan)),
-    ...(confinement.writable ?? []).flatMap((path) => ['--bind', path, path]),
     ...['--remount-ro', '/'],
     ...['--chdir', confinement.workspace === 'none' ? privateTemporary : join(root, plan.cwd)],
     '--',
@@ -62,14 +63,13 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
 }
 
 function workspaceArguments({ root, confinement, files, places, readOnly, pinned }: IsolationPlan): string[] {
-  if (!places.isComplete)
+  if (places.missed !== undefined)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
-      problem: 'the workspace has more folders than can be searched for secrets before each command',
+      problem: `the workspace cannot be searched for secrets before each command: ${places.missed}`,
     });
 
   const isWritable = confinement.workspace === 'write';
   const absolute = (path: string): string => join(root, path);
-  const protectedPaths = isWritable ? readOnly.flatMap((path) => realInside(root, absolute(path))) : [];
   const masked = confinement.maskSensitive
     ? places.sensitive.flatMap((place) => maskedPlace(root, place))
     : [];
@@ -79,16 +79,24 @@ function workspaceArguments({ root, confinement, files, places, readOnly, pinned
   const doors = places.doors
     .map(absolute)
     .filter((door) => !outermost.some(({ path }) => isInside(path, door)));
-  const mounts = protectedPaths.length + outermost.length + doors.length;
+  const mounts = readOnly.length + outermost.length + doors.length;
   if (mounts > mostMounts)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
       problem: `the workspace has ${mounts} files that need special treatment, more than ${mostMounts}`,
     });
 
+  const unnamed = [...readOnly, ...outermost.map(({ path }) => path), ...doors].find(
+    (path) => !path.isWellFormed(),
+  );
+  if (unnamed !== undefined)
+    throw new CountersignError('ISOLATION_UNAVAILABLE', {
+      problem: `"${unnamed.toWellFormed()}" needs special treatment, and its name is not UTF-8; rename it`,
+    });
+
   return [
     ...[isWritable ? '--bind' : '--ro-bind', root, root],
-    ...(isWritable ? pinned.map(absolute).flatMap((path) => ['--bind', path, path]) : []),
-    ...protectedPaths.flatMap((path) => ['--ro-bind', path, path]),
+    ...[...pinned, ...(confinement.writable ?? [])].flatMap((path) => ['--bind', path, path]),
+    ...readOnly.flatMap((path) => ['--ro-bind', path, path]),
     ...outermost.flatMap(({ path, isFolder }) => [
       '--ro-bind',
       isFolder ? files.emptyFolder : files.emptyFile,
@@ -103,15 +111,6 @@ function maskedPlace(root: string, { path, type }: FoundPlace): { path: string; 
   if (type !== 'link') return [{ path: join(root, path), isFolder: type === 'directory' }];
   return realInside(root, join(root, path)).map((real) => ({
     path: real,
-    isFolder: statSync(real).isDirectory(),
+    isFolder: statSync(onDisk(real)).isDirectory(),
   }));
-}
-
-function realInside(root: string, path: string): string[] {
-  try {
-    const real = realpathSync(path);
-    return real !== root && isInside(root, real) ? [real] : [];
-  } catch {
-    return [];
-  }
 }

@@ -5,8 +5,11 @@ export interface Confinement {
   /** The workspace: `none` is for programs that need no file of it. `write` leaves VA-3 places read-only. */
   readonly workspace: 'none' | 'read' | 'write';
   readonly network: boolean;
-  /** `.git` may be written: for git itself only (VA-3). */
-  readonly writableGit?: boolean;
+  /**
+   * `.git` may be written, for git itself only (VA-3). `data`: the workspace's own, without its configuration and hooks,
+   * and what is planted elsewhere is set aside. `everything`: any, without their hooks, and what is checked out stays.
+   */
+  readonly writableGit?: 'data' | 'everything' | undefined;
   /** Hides sensitive files (VA-2): always for LOW; an approved program may read the workspace's own .env. */
   readonly maskSensitive: boolean;
   /** Folders beside the workspace that it may read (a language server's own files, a remote repository). */

@@ -2,15 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
+import type { FileChange } from '../file-change.ts';
 import type { Workspace } from '../workspace.ts';
 import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
 import { commandEnvironment } from './command-environment.ts';
-import {
-  ExecutingPlaceGuard,
-  type Planted,
-  type Protection,
-  standInRecords,
-} from './executing-place-guard.ts';
+import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
 import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
 import { readPersonName } from './git-identity.ts';
 import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
@@ -18,6 +14,7 @@ import type { ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
 import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
 import { NetworkGate } from './network-gate.ts';
+import { knowProcess } from './process-tree.ts';
 import { limitArguments, ownLimits } from './resource-limits.ts';
 import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
 import { StartedProcess } from './started-process.ts';
@@ -52,6 +49,11 @@ export interface IsolatingStarter extends ProcessStarter {
   readonly isIsolated: boolean;
   /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
   planted(child: ChildProcess): Planted;
+  /**
+   * Tells that tools of ours are about to write these files (FileChange): where one of them would execute later, a
+   * command that runs meanwhile is not taken for its author, as long as the file is what was approved.
+   */
+  expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void;
   /** False when isolation could not be set up for it after all: then its standard error says why. */
   hasRun(child: ChildProcess): boolean;
   /** Stops all that still runs. */
@@ -133,6 +135,10 @@ class Starter implements IsolatingStarter {
     return this.#ended.get(child)?.planted ?? { setAside: [] };
   }
 
+  expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
+    this.#prepared?.guard.expectChanges(changes);
+  }
+
   hasRun(child: ChildProcess): boolean {
     return (this.#started.get(child) ?? this.#ended.get(child))?.hasRun ?? false;
   }
@@ -149,8 +155,11 @@ class Starter implements IsolatingStarter {
     const { confinement } = request;
     const places = confinement.workspace === 'none' ? noPlaces : this.#scan.look();
     const protection =
-      confinement.workspace === 'write' && places.isComplete
-        ? guard.protect(places, { writableGit: confinement.writableGit ?? false })
+      confinement.workspace === 'write' && places.missed === undefined
+        ? guard.protect(places, {
+            writableGit: confinement.writableGit,
+            repositories: confinement.writable ?? [],
+          })
         : unprotected;
     try {
       const isolation = bubblewrapArguments({
@@ -300,16 +309,12 @@ class Starter implements IsolatingStarter {
       limitsOfRunner: ownLimits(),
       seccomp: withSockets && withoutSockets ? { withSockets, withoutSockets } : undefined,
       inherited: inheritedDescriptors(),
-      guard: new ExecutingPlaceGuard({
-        root,
-        records: standInRecords(folder),
-        kept: join(stateFolder, 'set-aside'),
-        look: () => this.#scan.look(),
-      }),
+      guard: new ExecutingPlaceGuard({ root, stateFolder, look: () => this.#scan.look() }),
     };
+    this.#prepared.guard.settleAbandoned((pid) => knowProcess(pid) === undefined);
     return this.#prepared;
   }
 }
 
-const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], isComplete: true };
+const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [] };
 const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };
