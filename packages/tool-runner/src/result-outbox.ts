@@ -55,10 +55,15 @@ export class ResultOutbox {
   }
 
   /** The server said in another way that it has the result of this call, or does not want it. */
-  acknowledge(toolId: string, delivery: Delivery): void {
-    for (const [key, parcel] of this.#parcels) {
-      if (parcel.toolId === toolId && parcel.report.undoId === undefined) this.#settle(key, parcel, delivery);
+  acknowledge(toolId: string, delivery: Delivery, attempt?: number): void {
+    for (const [key, parcel] of this.#reportsOf(toolId)) {
+      if (attempt === undefined || parcel.report.attempt === attempt) this.#settle(key, parcel, delivery);
     }
+  }
+
+  /** Something said that the server may have it, and not which attempt: its answer to one more sending tells. */
+  resendReportsOf(toolId: string): void {
+    for (const [, { hurry }] of this.#reportsOf(toolId)) hurry.abort();
   }
 
   /** The server is back: everything is tried at once. */
@@ -75,6 +80,12 @@ export class ResultOutbox {
     const arrivals = Promise.allSettled(this.#deliveries).then(() => arrived.abort());
     await Promise.race([arrivals, pause(this.#deps.clock, LAST_MOMENT_MS, arrived.signal)]);
     this.#parcels.clear();
+  }
+
+  #reportsOf(toolId: string): [string, Parcel][] {
+    return [...this.#parcels].filter(
+      ([, parcel]) => parcel.toolId === toolId && parcel.report.undoId === undefined,
+    );
   }
 
   async #deliver(key: string, parcel: Parcel): Promise<void> {

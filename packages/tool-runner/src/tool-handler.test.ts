@@ -419,6 +419,27 @@ describe('handleToolExecutionSignal', () => {
     expect((await second).status).toBe('success');
   });
 
+  it('[EX-6] an old signal that the stream repeats neither ends a newer attempt nor starts anything', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const first = handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await expect.poll(() => held.length).toBe(1);
+    held[0]?.end(done);
+    await first;
+    const third = handler.handleToolExecutionSignal(await approvedWrite(handler, { attempt: 3 }));
+    await expect.poll(() => held.length).toBe(2);
+    const repeat = async (attempt: number) =>
+      (await handler.handleToolExecutionSignal(await approvedWrite(handler, { attempt }))).status;
+    // The first is answered from the journal; the second was never here, and is not run any more.
+    expect([await repeat(1), await repeat(2)]).toEqual(['success', 'cancelled']);
+    expect(held[1]?.context.signal.aborted).toBe(false);
+    held[1]?.end(done);
+    expect((await third).status).toBe('success');
+    expect([await repeat(2), held.length]).toEqual(['cancelled', 2]);
+    await sent('result', 3);
+    expect(fixture.api.reports.map(({ attempt }) => attempt)).toEqual([1, 1, 3]);
+  });
+
   it("[VA-8] the machine's own verdict refuses what the server let through", async () => {
     const handler = makeHandler();
     const result = await handler.handleToolExecutionSignal(readSignal({ tool_params: { path: '.env' } }));
@@ -792,12 +813,27 @@ describe('results', () => {
     await handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
     await handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
     await settle();
-    handler.handleToolResultAck({ tool_id: 'a', status: 'received', timestamp: '' });
+    handler.handleToolResultAck({ tool_id: 'a', status: 'received', attempt: 1, timestamp: '' });
     handler.applyHeartbeatAnswer({ calls: { b: 'acknowledged' } });
     expect(handler.heartbeat().unacknowledged).toEqual([]);
     await fixture.clock.advance(60_000);
     expect(fixture.api.reports).toEqual([]);
     expect(fixture.logger.messages('info')).toContain('Tool result ack received: a, received');
+  });
+
+  it('[EX-6] an acknowledgement of another attempt, or of none, drops no result', async () => {
+    fixture.api.failures.result = [new Error('offline')];
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal({ attempt: 3 }));
+    await settle();
+    const ack = { tool_id: 'tool-1', status: 'received', timestamp: '' } as const;
+    handler.handleToolResultAck({ ...ack, attempt: 1 });
+    await settle();
+    expect([handler.heartbeat().unacknowledged, fixture.api.reports]).toEqual([['tool-1'], []]);
+    // Without an attempt it may be meant: sent once more, the server's answer tells.
+    handler.handleToolResultAck({ ...ack, audit_head: '5:aa' });
+    await settle();
+    expect([handler.heartbeat().unacknowledged, fixture.api.reports.length]).toEqual([[], 1]);
   });
 
   it('a result that the server refuses is logged and not sent again', async () => {

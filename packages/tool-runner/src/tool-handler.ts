@@ -258,25 +258,31 @@ export class ToolHandler {
     // Everything from the last look at what runs to the entry of this call happens in one turn: no second one starts.
     for (let running = this.#active.get(tool_id); running; running = this.#active.get(tool_id)) {
       if (running.signal.attempt === attempt) return running.done;
+      if (running.signal.attempt > attempt) break; // an old signal, repeated: what runs goes on
       running.abort.abort(); // the server has given up the attempt before this one
       await running.done;
     }
-    if (this.#disposed) return this.#ended(event, failedReport(new ExecutionCancelled(), attempt, 0));
+    const unreported = () => this.#ended(event, failedReport(new ExecutionCancelled(), attempt, 0));
+    if (this.#disposed) return unreported();
     const known = this.#journalled(event);
     if (known) {
       this.#outbox.add(tool_id, known);
       return this.#ended(event, known);
     }
+    if (this.#hasNewerAttempt(event)) return unreported();
     const abort = new AbortController();
     const done = this.#executeAndReport(event, abort.signal);
     this.#active.set(tool_id, { signal: event, startTime: new Date(this.#clock.now()), abort, done });
     return done;
   }
 
-  handleToolResultAck({ tool_id, status, error, audit_head }: ResultAck): void {
+  /** An old one that the stream repeats must not drop the result of another attempt: the attempt decides (EX-6). */
+  handleToolResultAck({ tool_id, status, attempt, error, audit_head }: ResultAck): void {
     this.#logger.info(`Tool result ack received: ${tool_id}, ${status}`);
     if (status === 'rejected') this.#logger.error(`Tool result rejected: ${tool_id}`, { error });
-    this.#outbox.acknowledge(tool_id, audit_head === undefined ? {} : { auditHead: audit_head });
+    if (attempt === undefined) this.#outbox.resendReportsOf(tool_id);
+    else
+      this.#outbox.acknowledge(tool_id, audit_head === undefined ? {} : { auditHead: audit_head }, attempt);
   }
 
   /** EX-8: in the queue at once; while executing, what the executor makes of it is reported. */
@@ -385,6 +391,16 @@ export class ToolHandler {
       // What only reads may go on; everything else has to be written there first, and fails.
       this.#logger.error(`The journal could not be read: ${tool_id}`, { error });
       return undefined;
+    }
+  }
+
+  /** The server has gone on since: whoever repeats this signal, nothing starts by it. */
+  #hasNewerAttempt({ tool_id, attempt }: ExecutionSignal): boolean {
+    if (this.#active.has(tool_id)) return true;
+    try {
+      return (this.#journal.newestAttempt(tool_id) ?? 0) > attempt;
+    } catch {
+      return false; // then nothing that needs the journal starts either
     }
   }
 

@@ -191,6 +191,11 @@ export class Journal {
     return row && attemptFrom(row);
   }
 
+  newestAttempt(toolId: string): number | undefined {
+    const [row] = this.#rows('select max(attempt) as newest from attempts where tool_id = ?', [toolId]);
+    return (row?.newest as number | null) ?? undefined;
+  }
+
   /** Started, and nothing is known of their end: left by a process that is no more. */
   unfinished(): JournalledAttempt[] {
     return this.#rows('select * from attempts where report is null order by started_at').map(attemptFrom);
