@@ -1,11 +1,22 @@
+import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
 import { auditCommand } from './audit-command.ts';
+import type { CommandContext } from './command-context.ts';
 import { policyCommand } from './policy-command.ts';
 import { serveCommand } from './serve-command.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
+import { wordsFor } from './words.ts';
 
 const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
+
+  countersign sign-in                 lets this terminal speak for you, with the link the server prints
+  countersign connect [DIR]           the runner of a workspace; approvals are asked in this terminal
+  countersign chat [MESSAGE]          talk to the agent and see what it does
+  countersign approvals               what waits for your decision
+  countersign history                 what was called, decided and done
+  countersign undo TOOL_ID            restores what a call changed
+  countersign doctor                  what this machine has, what is missing, and how to get it
 
   countersign policy explain TOOL …   what would be decided about one call, and why
   countersign policy check            the same for many calls, as JSON Lines
@@ -20,16 +31,38 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
 `;
 
 /** Runs one command line and answers with its exit status: 0 done, 2 the input was wrong, 1 we failed. */
-export async function main(argv: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
+export async function main(
+  argv: readonly string[],
+  terminal: Terminal = processTerminal(),
+  env: CommandContext['env'] = process.env,
+): Promise<number> {
+  const context: CommandContext = { terminal, env, words: (asked) => wordsFor(env, asked) };
   try {
     const [command, ...rest] = argv;
+    // Commands that talk to a server are loaded when they are used: the others start in half the time.
     switch (command) {
+      case 'approvals':
+        return await (await import('./approvals/approvals-command.ts')).approvalsCommand(rest, context);
       case 'audit':
         return await auditCommand(rest, terminal);
+      case 'chat':
+        return await (await import('./chat/chat-command.ts')).chatCommand(rest, context);
+      case 'connect':
+        return await (await import('./connect/connect-command.ts')).connectCommand(rest, context);
+      case 'doctor':
+        return await (await import('./doctor/doctor-command.ts')).doctorCommand(rest, context);
+      case 'history':
+        return await (await import('./history-command.ts')).historyCommand(rest, context);
       case 'policy':
         return await policyCommand(rest, terminal);
       case 'serve':
         return await serveCommand(rest);
+      case 'sign-in':
+        return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
+      case 'sign-out':
+        return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
+      case 'undo':
+        return await (await import('./undo-command.ts')).undoCommand(rest, context);
       case undefined:
       case 'help':
       case '--help':
@@ -56,6 +89,10 @@ function reportFailure(error: unknown, terminal: Terminal): number {
   if (error instanceof CountersignError) {
     terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
     return 2;
+  }
+  if (error instanceof ApiError) {
+    terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
+    return 1;
   }
   const { message } = describeError('USAGE', { problem: usageProblem(error), help: 'countersign --help' });
   if (isArgumentError(error)) {

@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { makeVisible } from '@countersign/protocol';
+import { type Key, KeyDecoder } from './screen/keys.ts';
+import type { Surface } from './screen/live-region.ts';
 
 /** Where a command prints. Tests pass their own; `main` passes the process's. */
 export interface Terminal {
@@ -11,45 +13,111 @@ export interface Terminal {
   readonly interactive: boolean;
   /** What a person types, line by line, behind a prompt, until they end it. */
   typed(prompt: string): AsyncIterable<string>;
+  /** Where a person sits in front of it: keys as they are pressed, and lines that are drawn again. */
+  readonly screen?: Screen;
+}
+
+export interface Screen extends Surface {
+  /** The answer stops listening. */
+  onResize(listener: () => void): () => void;
+  /** Takes the keyboard, also Ctrl-C, until the answer is called. */
+  onKeys(listener: (key: Key) => void): () => void;
 }
 
 const codes = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan: '36' } as const;
+export type StyleName = keyof typeof codes;
+type Styles = Record<StyleName, (text: string) => string>;
 
 /** Styles for a terminal with colours, or none. The text itself is made harmless first. */
-export function styles(color: boolean): Record<keyof typeof codes, (text: string) => string> {
-  const style = (code: string) => (text: string) =>
-    color ? `\u001b[${code}m${makeVisible(text)}\u001b[0m` : makeVisible(text);
-  return Object.fromEntries(Object.entries(codes).map(([name, code]) => [name, style(code)])) as ReturnType<
-    typeof styles
-  >;
+export function styles(color: boolean): Styles {
+  const paint = paints(color);
+  const entries = Object.entries(paint).map(([name, put]) => [
+    name,
+    (text: string) => put(makeVisible(text)),
+  ]);
+  return Object.fromEntries(entries) as Styles;
+}
+
+/** The same for text that has been made visible already, as a whole, before it was cut into lines. */
+export function paints(color: boolean): Styles {
+  const paint = (code: string) => (text: string) =>
+    color && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const entries = Object.entries(codes).map(([name, code]) => [name, paint(code)]);
+  return Object.fromEntries(entries) as Styles;
+}
+
+/** The streams of a process, or those of a test. */
+export interface TerminalStreams {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: Pick<NodeJS.WriteStream, 'write'>;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** The terminal of this process. */
-export function processTerminal(): Terminal {
+export function processTerminal({ stdin, stdout, stderr, env }: TerminalStreams = process): Terminal {
   // A reader that went away (`| head`) is told to whoever writes next; nobody else needs to hear of it.
-  process.stdout.on('error', () => {});
+  stdout.on('error', () => {});
+  const interactive = stdin.isTTY === true && stdout.isTTY === true;
   return {
-    stdin: process.stdin,
+    stdin,
     write: (text) =>
       new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+        stdout.write(text, (error) => (error ? reject(error) : resolve()));
       }),
-    writeError: (text) => void process.stderr.write(text),
-    color: wantsColor(),
-    interactive: process.stdin.isTTY === true && process.stdout.isTTY === true,
+    writeError: (text) => void stderr.write(text),
+    color: wantsColor(env, stdout),
+    interactive,
     async *typed(prompt) {
-      const lines = createInterface({ input: process.stdin, output: process.stdout, prompt });
+      const lines = createInterface({ input: stdin, output: stdout, prompt });
+      let isOpen = true;
+      lines.once('close', () => {
+        isOpen = false;
+      });
       lines.prompt();
       for await (const line of lines) {
         yield line;
-        lines.prompt();
+        if (isOpen) lines.prompt(); // the input may have ended while the line was being used
       }
+    },
+    ...(interactive && { screen: screenOf(stdin, stdout) }),
+  };
+}
+
+const bracketedPaste = (on: boolean): string => `\u001b[?2004${on ? 'h' : 'l'}`;
+
+function screenOf(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): Screen {
+  return {
+    get columns() {
+      return stdout.columns || 80;
+    },
+    get rows() {
+      return stdout.rows || 24;
+    },
+    write: (text) => void stdout.write(text),
+    onResize(listener) {
+      stdout.on('resize', listener);
+      return () => stdout.off('resize', listener);
+    },
+    onKeys(listener) {
+      const decoder = new KeyDecoder();
+      const read = (chunk: Uint8Array) => {
+        for (const key of decoder.push(chunk)) listener(key);
+      };
+      stdin.setRawMode(true);
+      stdout.write(bracketedPaste(true));
+      stdin.on('data', read).resume();
+      return () => {
+        stdin.off('data', read).pause();
+        stdin.setRawMode(false);
+        stdout.write(bracketedPaste(false));
+      };
     },
   };
 }
 
 /** The usual signs: NO_COLOR wins, FORCE_COLOR asks for it, else a terminal gets it and a file does not. */
-function wantsColor(): boolean {
-  if (process.env.NO_COLOR !== undefined) return false;
-  return process.env.FORCE_COLOR !== undefined || process.stdout.isTTY === true;
+function wantsColor(env: TerminalStreams['env'], stdout: NodeJS.WriteStream): boolean {
+  if (env.NO_COLOR !== undefined) return false;
+  return env.FORCE_COLOR !== undefined || stdout.isTTY === true;
 }

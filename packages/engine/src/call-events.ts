@@ -206,10 +206,10 @@ export const ackEvent = (
   toolId: string,
   status: 'received' | 'rejected',
   now: number,
-  error?: string,
+  attempt?: number,
 ): CountersignEvent => ({
   event: 'tool.result_ack',
-  data: { tool_id: toolId, status, ...(error !== undefined && { error }), timestamp: isoTime(now) },
+  data: { tool_id: toolId, status, ...(attempt !== undefined && { attempt }), timestamp: isoTime(now) },
 });
 
 export const cancelEvent = (row: ExecutionRow, reason: string, now: number): CountersignEvent => ({

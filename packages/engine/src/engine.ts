@@ -128,6 +128,8 @@ export class Engine {
     // It may have moved to another node, which hears it.
     const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - (row?.last_seen_at ?? 0));
     if (leaseMs > 0) return this.runners.expect(runner, leaseMs);
+    // One that was only asleep may not even know that it was given up: its stream still looks open to it.
+    this.streams.endRunner(runner.userId, runner.id);
     await Promise.all([this.#rememberRunner(runner, 'disconnected'), this.dispatcher.runnerLost(runner)]);
   }
 

@@ -83,6 +83,18 @@ describe('after a restart of the server', () => {
   });
 });
 
+it('[EX-7] a runner that was silent for too long loses its stream too: it must come back to get calls again', async () => {
+  const asleep = await fixture.listen({ runnerId: 'runner-1' });
+  const person = await fixture.listen();
+  await fixture.clock.advance(30_000);
+  expect([asleep.ended, person.ended]).toEqual([true, false]);
+  const { execution: call } = await fixture.engine.executor.submit(
+    fixture.request('read_file', { path: 'a.md' }),
+  );
+  const back = await fixture.listen({ runnerId: 'runner-1' });
+  expect((await back.last('tool.execution_signal')).tool_id).toBe(call.id);
+});
+
 describe('a plain listener that was told and says nothing', () => {
   it('[EX-10] a harmless call ends as NO_RUNNER after 60 s, also over a restart', async () => {
     await fixture.listen();

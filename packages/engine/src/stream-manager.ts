@@ -97,6 +97,12 @@ export class StreamManager {
     for (const streams of this.#byUser.values()) for (const stream of streams) await this.#catchUp(stream);
   }
 
+  /** Ends what a runner has open: if it is there after all, it comes back and is told of its calls anew (EX-7). */
+  endRunner(userId: string, runnerId: string): void {
+    for (const stream of this.#byUser.get(userId) ?? [])
+      if (stream.options.runnerId === runnerId) this.#remove(stream);
+  }
+
   /** Ends every stream; clients reconnect elsewhere or later, from where they are. */
   close(): void {
     this.#unsubscribe();

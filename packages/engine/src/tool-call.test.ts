@@ -196,6 +196,7 @@ describe('a call that asks', () => {
 
   it('[AP-3] expires when nobody answers, by the server alone', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
+    const person = await fixture.listen();
     const { outcome, approvalId } = await askedToWrite(runner);
     await fixture.clock.advance(299_999);
     expect((await fixture.store.read((tx) => tx.get('approvals', approvalId)))?.status).toBe('pending');
@@ -205,7 +206,7 @@ describe('a call that asks', () => {
       error: { code: 'APPROVAL_TIMEOUT', message: 'Approval timeout' },
     });
     expect(await codeOf(approve(approvalId))).toBe('ALREADY_DECIDED');
-    expect(await runner.last('approval.resolved')).toMatchObject({ status: 'timeout' });
+    expect(await person.last('approval.resolved')).toMatchObject({ status: 'timeout' });
   });
 
   it('[AP-2] is decided once: of 20 at the same moment one wins, the others learn the standing decision', async () => {

@@ -2,6 +2,7 @@ export type { CommandCheck, CommandOperand } from './command/command-check.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export { readDamagedPolicy } from './damaged-policy.ts';
 export type { Disk, DiskEntry } from './disk.ts';
+export { executingPlaces } from './executing-places.ts';
 export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { escapeGlob, type Glob, globOfPath, type ParsedGlob, parseGlob } from './glob.ts';
 export {
@@ -18,8 +19,10 @@ export {
   type PolicyReading,
   readPolicyFile,
 } from './policy-rules.ts';
+export { isBranchName, isRemoteName } from './ref-name.ts';
 export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
 export { SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
+export { sensitivePlaces } from './sensitive-places.ts';
 export type { ShellCheck, SimpleCommand } from './shell/shell-check.ts';
 export { ShellValidator } from './shell/shell-validator.ts';
 export { SizeLimiter } from './size-limiter.ts';

@@ -56,6 +56,13 @@ export const eventSchemas = {
   'tool.result_ack': z.object({
     tool_id: idSchema,
     status: z.enum(['received', 'rejected']),
+    attempt: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'Of the result that is meant. Without it, the runner sends what it owes once more, to be sure.',
+      ),
     error: z.string().optional().describe('Why it was rejected.'),
     audit_head: z
       .string()

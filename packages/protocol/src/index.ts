@@ -1,4 +1,5 @@
 export { type Approval, approvalSchema } from './approval.ts';
+export { describeCall } from './call-description.ts';
 export { digestSchema, idSchema, timestampSchema, toolParamsSchema } from './common.ts';
 export { type ErrorCode, type ErrorDefinition, errorCodes, type Remedy } from './error-codes.ts';
 export {

@@ -1,2 +1,40 @@
+export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
+export { type Ceiling, readCeiling } from './ceiling.ts';
+export type { RunnerClock } from './clock.ts';
+export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
+export { JournalHeld } from './journal/journal-lock.ts';
+export type { Logger } from './logger.ts';
+export { findServer } from './lsp/server-definition.ts';
 export { openInside } from './open-inside.ts';
+export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
 export { realDisk } from './real-disk.ts';
+export type {
+  ApprovalRequest,
+  ApprovedDecision,
+  Claim,
+  DecisionAnswer,
+  ExecutionSignal,
+  Heartbeat,
+  HeartbeatAnswer,
+  PreviewReport,
+  ProgressReport,
+  ResultAck,
+  ResultAnswer,
+  ResultReport,
+  RunnerApi,
+} from './runner-api.ts';
+export {
+  ConcurrencyLimitError,
+  ExecutionCancelled,
+  ToolApprovalTimeout,
+  ToolTypeError,
+} from './runner-errors.ts';
+export {
+  type ActiveExecution,
+  type ExecutionHistoryEntry,
+  type ToolExecutionResult,
+  ToolHandler,
+} from './tool-handler.ts';
+export type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+export type { Workspace } from './workspace.ts';
+export { WorkspaceRunner, type WorkspaceRunnerOptions } from './workspace-runner.ts';

@@ -47,6 +47,9 @@ describe('[VA-1] openInside', () => {
     mkdirSync(join(root, 'way'));
     symlinkSync('../docs/guide.md', join(root, 'way/in.md'));
     symlinkSync(join(root, 'docs'), join(root, 'absolute'));
+    mkdirSync(join(root, '..dots'));
+    writeFileSync(join(root, '..dots/a.md'), 'two dots');
+    symlinkSync(`/${root}/..dots/a.md`, join(root, 'odd'));
     symlinkSync('way', join(root, 'again'));
     const guide = readFileSync(join(root, 'docs/guide.md'), 'utf8');
     expect([
@@ -55,7 +58,9 @@ describe('[VA-1] openInside', () => {
       read('absolute/guide.md'),
       read('again/in.md'),
       read('src/../docs/./guide.md'),
-    ]).toEqual(Array(5).fill(guide));
+      read(join(root, 'src/../docs/guide.md')),
+    ]).toEqual(Array(6).fill(guide));
+    expect([read('odd'), read(join(root, '..dots/a.md'))]).toEqual(['two dots', 'two dots']);
   });
 
   it('refuses what leads outside, has no end, or is no file', () => {
@@ -66,9 +71,8 @@ describe('[VA-1] openInside', () => {
     symlinkSync('../outside/secret.txt', join(root, 'up'));
     symlinkSync('loop', join(root, 'loop'));
     workspace.apply([{ op: 'fifo', path: 'queue' }]);
-    expect(['out/secret.txt', 'pointer', 'up', '../outside/secret.txt', '..'].map(codeOf)).toEqual(
-      Array(5).fill('PATH_OUTSIDE_WORKSPACE'),
-    );
+    const ways = ['out/secret.txt', 'pointer', 'up', '../outside/secret.txt', '..', outside];
+    expect(ways.map(codeOf)).toEqual(Array(6).fill('PATH_OUTSIDE_WORKSPACE'));
     expect(codeOf('loop')).toBe('PATH_INVALID');
     expect(codeOf('queue')).toBe('NOT_A_REGULAR_FILE');
     expect(codeOf('missing')).toBe('ENOENT');

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
+import { openByRealPath } from './open-by-real-path.ts';
 
 const MAX_LINKS = 40;
 const MAX_SWAPS = 3;
@@ -10,15 +11,18 @@ const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_
  * Opens a path below `root` without ever trusting a name twice (VA-1). PathValidator saw this path as text, and
  * links on disk can change meanwhile: so each component is opened from the descriptor of the one before it,
  * without following links; a link is read and walked by the same rules; and the descriptor that comes out is
- * checked once more. What is swapped in between is either inside or refused. Linux only: it walks `/proc/self/fd`.
+ * checked once more. What is swapped in between is either inside or refused. It walks `/proc/self/fd`, which only
+ * Linux has; elsewhere `openByRealPath` does what can be done.
  *
- * The caller closes the descriptor. `flags` are added to O_NOFOLLOW and O_NONBLOCK (a pipe must not hang us).
+ * `path` is relative to the root, or absolute and below it. The caller closes the descriptor. `flags` are added to
+ * O_NOFOLLOW and O_NONBLOCK (a pipe must not hang us).
  */
 export function openInside(root: string, path: string, flags: number): number {
-  const realRoot = realpathSync(root);
+  if (process.platform !== 'linux') return openByRealPath(root, path, flags);
+  const realRoot = realpathSync.native(root);
   const directories = [openSync(realRoot, directoryFlags)];
   try {
-    const todo = path.split('/').reverse();
+    const todo = (isAbsolute(path) ? belowRoot(realRoot, path) : path).split('/').reverse();
     let links = 0;
     while (todo.length > 0) {
       const part = todo.pop() as string;
@@ -38,8 +42,7 @@ export function openInside(root: string, path: string, flags: number): number {
         if (++links > MAX_LINKS)
           throw new CountersignError('PATH_INVALID', { path, problem: 'its links never end' });
         if (isAbsolute(opened.target)) {
-          const below = relative(realRoot, opened.target);
-          if (below.startsWith('..') || isAbsolute(below)) throw outside(path);
+          const below = belowRoot(realRoot, opened.target, path);
           for (const directory of directories.splice(1)) closeSync(directory);
           todo.push(...below.split('/').reverse());
         } else todo.push(...opened.target.split('/').reverse());
@@ -52,6 +55,14 @@ export function openInside(root: string, path: string, flags: number): number {
   } finally {
     for (const directory of directories) closeSync(directory);
   }
+}
+
+/** What is left of an absolute path below the root; its `..` are walked, where it begins with the root literally. */
+function belowRoot(realRoot: string, absolute: string, path = absolute): string {
+  if (absolute.startsWith(`${realRoot}/`)) return absolute.slice(realRoot.length + 1);
+  const below = relative(realRoot, absolute);
+  if (below === '..' || below.startsWith('../') || isAbsolute(below)) throw outside(path);
+  return below;
 }
 
 /** The descriptor, or where the link leads that stands there instead. */

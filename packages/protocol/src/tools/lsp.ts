@@ -25,6 +25,12 @@ const locations = z.strictObject({
   success: z.literal(true),
   locations: z.array(locationSchema),
   truncated: z.boolean(),
+  outside_workspace: z
+    .int()
+    .optional()
+    .describe(
+      "How many more there are in places that tools cannot open, such as the language's own library.",
+    ),
 });
 
 export const lspTools = [

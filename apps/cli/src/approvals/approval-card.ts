@@ -1,0 +1,182 @@
+import type { Approval } from '@countersign/protocol';
+import { layOut, type Paragraph, visible } from '../screen/paragraph.ts';
+import { fit, spread, widthOf } from '../screen/text-width.ts';
+import { paints, type StyleName } from '../terminal.ts';
+import type { Words } from '../words.ts';
+import { labelled, previewParagraphs } from './preview-paragraphs.ts';
+
+/** What a card needs of an approval: the wire's shape without what only the server counts. */
+export type CardApproval = Omit<Approval, 'status' | 'created_at'>;
+
+export interface CardFrame {
+  readonly columns: number;
+  /** How high the whole card may be. */
+  readonly rows: number;
+  readonly color: boolean;
+  readonly words: Words;
+}
+
+export interface CardState {
+  /** Milliseconds until the server's timer ends it; undefined: not shown. */
+  readonly remainingMs: number | undefined;
+  /** How many lines of the preview are scrolled away. */
+  readonly scroll: number;
+  /** What stands below the preview: keys, a question, a list. */
+  readonly below: readonly string[];
+}
+
+export interface DrawnCard {
+  readonly lines: string[];
+  /** How far the preview can be scrolled. */
+  readonly maxScroll: number;
+  /** How many lines of it are shown at once. */
+  readonly page: number;
+}
+
+const margin = '│ ';
+
+/** Draws one request: what, how risky and why, where it came from, what will happen, and what can be pressed. */
+export function drawCard(approval: CardApproval, state: CardState, frame: CardFrame): DrawnCard {
+  const { columns, color } = frame;
+  const width = Math.max(columns - margin.length - 1, 20);
+  const head = headLines(approval, width, frame);
+  const preview = layOut(whatHappens(approval, frame.words), width, color);
+
+  const room = Math.max(frame.rows - head.length - state.below.length - 5, 3);
+  const isLong = preview.length > room;
+  const page = isLong ? room - 1 : preview.length;
+  const maxScroll = Math.max(preview.length - page, 0);
+  const from = Math.min(state.scroll, maxScroll);
+  const shown = preview.slice(from, from + page);
+  if (isLong) {
+    const position = frame.words.card.window(from + 1, from + page, preview.length);
+    shown.push(paints(color).dim(`${position} · ${frame.words.card.scrollKeys}`));
+  }
+
+  const bar = paints(color)[riskStyle[approval.risk_level]];
+  const body = [...head, '', ...shown, '', ...state.below];
+  const lines = [topLine(approval, state.remainingMs, frame), ...body.map((line) => `${bar('│')} ${line}`)];
+  return { lines: [...lines, bar(`╰${'─'.repeat(columns - 2)}`)], maxScroll, page };
+}
+
+/** The whole card without a window, for `approvals show` and for printing above. */
+export function printedCard(approval: CardApproval, frame: CardFrame): string[] {
+  const state = { remainingMs: approval.remaining_ms, scroll: 0, below: [] };
+  return drawCard(approval, state, { ...frame, rows: Number.MAX_SAFE_INTEGER }).lines;
+}
+
+export const previewLines = (approval: CardApproval, { columns, color, words }: CardFrame): string[] =>
+  layOut(whatHappens(approval, words), columns - 1, color);
+
+const riskStyle: Readonly<Record<Approval['risk_level'], StyleName>> = {
+  LOW: 'green',
+  MEDIUM: 'yellow',
+  HIGH: 'red',
+};
+
+function topLine(
+  { risk_level, revision }: CardApproval,
+  remainingMs: number | undefined,
+  { columns, color, words }: CardFrame,
+): string {
+  const paint = paints(color);
+  const bar = paint[riskStyle[risk_level]];
+  const tag = ` ${words.risk[risk_level]}${revision > 1 ? ` · ${words.card.revision(revision)}` : ''} `;
+  const time = remainingMs === undefined ? '' : ` ${timeWords(remainingMs, words)} `;
+  const line = '─'.repeat(Math.max(columns - widthOf(tag) - widthOf(time) - 5, 1));
+  const isUrgent = remainingMs !== undefined && remainingMs < 60_000;
+  return `${bar('╭─')}${bar(tag)}${bar(line)}${isUrgent ? paint.red(time) : paint.dim(time)}${bar('─')}`;
+}
+
+function headLines(approval: CardApproval, width: number, { color, words }: CardFrame): string[] {
+  const { card } = words;
+  const { excerpt, step } = approval.context;
+  const place = step === null ? '' : `  (${card.step(step + 1)})`;
+  return [
+    ...layOut([{ text: approval.description, style: 'bold' }], width, color),
+    '',
+    ...layOut(
+      [
+        ...reasonParagraphs(approval, card),
+        ...(approval.network ? [{ ...labelled('', card.network), style: 'yellow' as const }] : []),
+        ...(excerpt === '' ? [] : [labelled(card.said, `“${oneLine(excerpt)}”${place}`)]),
+      ],
+      width,
+      color,
+    ),
+  ];
+}
+
+function reasonParagraphs({ reasons }: CardApproval, card: Words['card']): Paragraph[] {
+  return reasons.map(({ why, operand, rule }, i) => {
+    const sentence = `${why.charAt(0).toUpperCase()}${why.slice(1)}`;
+    const named =
+      operand === undefined || why.includes(operand) ? sentence : `${sentence}: ${oneLine(operand)}`;
+    return labelled(i === 0 ? card.why : '', `${named}  (${rule})`);
+  });
+}
+
+/** The preview; without one the parameters themselves. A shell line is always shown as it was written. */
+function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
+  const { preview, tool_params, runner_id } = approval;
+  const { card } = words;
+  if (preview === null) {
+    const why = runner_id === null ? card.noRunner : card.previewComing;
+    return [{ text: why, style: 'yellow' }, ...parameterParagraphs(approval, card)];
+  }
+  const told = previewParagraphs(preview, words);
+  if (preview.kind === 'command' && typeof tool_params.command === 'string' && !('args' in tool_params)) {
+    return [{ lead: '$ ', leadStyle: 'dim', text: tool_params.command, style: 'bold' }, ...told];
+  }
+  const saysAll = !['custom', 'summary', 'unavailable'].includes(preview.kind);
+  return saysAll ? told : [...told, ...parameterParagraphs(approval, card)];
+}
+
+function parameterParagraphs({ tool_name, tool_params }: CardApproval, card: Words['card']): Paragraph[] {
+  return [
+    { text: `${card.parameters} · ${tool_name}`, style: 'dim' },
+    ...Object.entries(tool_params).map(([name, value]) => ({
+      lead: `${name} = `,
+      leadStyle: 'cyan' as const,
+      text: typeof value === 'string' ? value : JSON.stringify(value),
+    })),
+  ];
+}
+
+export function timeWords(ms: number, { card }: Words): string {
+  if (ms <= 0) return card.timeIsOver;
+  const seconds = Math.ceil(ms / 1000);
+  return card.left(`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`);
+}
+
+/** `y approve   n reject …` and what else waits. */
+export function keyLine(
+  keys: readonly (readonly [string, string])[],
+  right: string,
+  width: number,
+  color: boolean,
+): string {
+  const paint = paints(color);
+  const left = keys.map(([key, means]) => `${paint.bold(key)} ${paint.dim(means)}`).join('   ');
+  return spread(left, paint.dim(right), width);
+}
+
+/** One line of the list of what waits. */
+export function listLine(
+  approval: CardApproval,
+  remainingMs: number,
+  isChosen: boolean,
+  width: number,
+  { color, words }: CardFrame,
+): string {
+  const paint = paints(color);
+  const risk = words.risk[approval.risk_level];
+  const time = timeWords(remainingMs, words);
+  const room = width - widthOf(risk) - widthOf(time) - 6;
+  const description = fit(oneLine(visible(approval.description)), room);
+  const text = `${description}${' '.repeat(Math.max(room - widthOf(description), 0))}`;
+  const mark = isChosen ? paint.bold('› ') : '  ';
+  return `${mark}${paint[riskStyle[approval.risk_level]](risk)}  ${isChosen ? paint.bold(text) : text}  ${paint.dim(time)}`;
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();

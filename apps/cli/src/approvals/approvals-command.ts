@@ -1,0 +1,210 @@
+import { parseArgs } from 'node:util';
+import { type Client, type Decision, decide } from '@countersign/client';
+import { type Approval, CountersignError, toolParamsSchema } from '@countersign/protocol';
+import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type ServerAccess, serverAccess } from '../server/server-access.ts';
+import { paints } from '../terminal.ts';
+import type { Words } from '../words.ts';
+import { listLine, printedCard } from './approval-card.ts';
+import { runDeskSession } from './desk-session.ts';
+
+const help = `countersign approvals: what waits for your decision
+
+  countersign approvals [list]            everything that waits
+  countersign approvals show ID           one of them in full, with its preview
+  countersign approvals approve ID        shows the card and asks; for programs with --digest
+  countersign approvals reject ID         with --message, what the agent should do instead
+  countersign approvals watch             cards as they come, decided with y n a e ?
+
+An ID may be shortened to its first letters.
+
+Options
+  --json             JSON: one line for each approval, or one for the decision
+  --digest DIGEST    approve: what you looked at, from show --json; then nothing is asked
+  --high             approve: the deliberate second step for a HIGH call, with --digest
+  --include-high     approve: the wider scope covers HIGH calls too
+  --scope SCOPE      approve: once (default), class, session or always, as the card offers it
+  --pattern PATTERN  approve: of the offered scope
+  --params JSON      approve: other parameters than the agent's
+  --reason TEXT      reject: why
+  --message TEXT     reject: for the agent
+  --server URL       which server (default: the last one you signed in to)
+  --lang LANG        en or ru
+
+Ends with 1 when another decision stands already.
+`;
+
+const usage = usageOf('approvals');
+
+const options = {
+  ...commandOptions,
+  server: { type: 'string' },
+  digest: { type: 'string' },
+  high: { type: 'boolean', default: false },
+  'include-high': { type: 'boolean', default: false },
+  scope: { type: 'string', default: 'once' },
+  pattern: { type: 'string' },
+  params: { type: 'string' },
+  reason: { type: 'string' },
+  message: { type: 'string' },
+} as const;
+
+type Values = ReturnType<typeof parse>['values'];
+const parse = (argv: readonly string[]) => parseArgs({ args: [...argv], allowPositionals: true, options });
+
+/** `countersign approvals …` (AP-1, AP-2, AP-5, AP-6, AP-8). */
+export async function approvalsCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parse(argv);
+  const { terminal, env } = context;
+  if (values.help) return terminal.write(help).then(() => 0);
+  const words = context.words(values.lang);
+  const [action = 'list', id, ...others] = positionals;
+  if (others[0] !== undefined) throw usage(words.unexpected(others[0]));
+  if (!['list', 'show', 'approve', 'reject', 'watch'].includes(action)) {
+    throw usage(words.noCommand(`approvals ${action}`));
+  }
+  const access = serverAccess(values.server, words, env);
+  if (action === 'list') return list(access.client, values, context, words);
+  if (action === 'watch') return watch(access, context, words);
+  const approval = await findApproval(access.client, id ?? '', words);
+  if (action === 'show') return show(approval, values, context, words);
+  return action === 'approve'
+    ? approve(approval, access, values, context, words)
+    : send(rejection(approval, values), access.client, values, context, words);
+}
+
+async function list(
+  client: Client,
+  { json }: Values,
+  { terminal }: CommandContext,
+  words: Words,
+): Promise<number> {
+  const { approvals } = await client.listApprovals();
+  if (json) {
+    for (const approval of approvals) await terminal.write(`${JSON.stringify(approval)}\n`);
+    return 0;
+  }
+  if (approvals.length === 0) return terminal.write(`${words.approvals.none}\n`).then(() => 0);
+  const { color } = terminal;
+  const paint = paints(color);
+  const columns = terminal.screen?.columns ?? 100;
+  const frame = { columns, rows: 0, color, words };
+  const lines = approvals.map((approval) => {
+    const id = approval.approval_id.slice(0, idLetters(approvals));
+    return `${paint.cyan(id)}${listLine(approval, approval.remaining_ms, false, columns - id.length - 2, frame)}`;
+  });
+  await terminal.write(
+    `${[paint.bold(words.approvals.waiting(approvals.length)), ...lines, paint.dim(words.approvals.hint)].join('\n')}\n`,
+  );
+  return 0;
+}
+
+async function show(
+  approval: Approval,
+  { json }: Values,
+  { terminal }: CommandContext,
+  words: Words,
+): Promise<number> {
+  if (json) return terminal.write(`${JSON.stringify(approval)}\n`).then(() => 0);
+  const frame = { columns: terminal.screen?.columns ?? 100, rows: 0, color: terminal.color, words };
+  const digest = approval.digest === null ? [] : [paints(terminal.color).dim(approval.digest)];
+  await terminal.write(`${[...printedCard(approval, frame), ...digest].join('\n')}\n`);
+  return 0;
+}
+
+/** In a terminal the card is shown and asks; a program names what it has looked at, and says HIGH out loud (RK-1). */
+async function approve(
+  approval: Approval,
+  access: ServerAccess,
+  values: Values,
+  context: CommandContext,
+  words: Words,
+): Promise<number> {
+  const { terminal, env } = context;
+  if (values.digest === undefined) {
+    if (!terminal.screen || values.json) throw usage(words.approvals.needsDigest);
+    const { screen, color } = terminal;
+    const status = await runDeskSession({ access, screen, color, words, env, only: approval });
+    return status === 'approved' || status === 'rejected' ? 0 : 1;
+  }
+  if (approval.risk_level === 'HIGH' && !values.high) throw usage(words.approvals.needsHigh);
+  const { approval_id, project_id } = approval;
+  const body = {
+    digest: values.digest,
+    scope: values.scope as 'once',
+    ...(values.pattern !== undefined && { pattern: values.pattern }),
+    ...(values.params !== undefined && { tool_params: readParams(values.params) }),
+    ...(values['include-high'] && { include_high: true }),
+  };
+  const decision: Decision = { decision: 'approved', params: { approval_id, project_id }, body };
+  return send(decision, access.client, values, context, words);
+}
+
+function rejection({ approval_id, project_id }: Approval, { reason, message }: Values): Decision {
+  const body = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+  return { decision: 'rejected', params: { approval_id, project_id }, body };
+}
+
+async function send(
+  decision: Decision,
+  client: Client,
+  { json }: Values,
+  { terminal }: CommandContext,
+  words: Words,
+): Promise<number> {
+  const sent = await decide(client, decision);
+  if (json) {
+    const { approval_id } = decision.params;
+    const answer =
+      sent.outcome === 'recorded'
+        ? sent.response
+        : { success: sent.outcome === 'already', approval_id, ...sent.standing };
+    await terminal.write(`${JSON.stringify({ outcome: sent.outcome, ...answer })}\n`);
+  } else if (sent.outcome === 'recorded')
+    await terminal.write(`${words.approvals.recorded[decision.decision]}\n`);
+  else if (sent.outcome === 'already') await terminal.write(`${words.approvals.already}\n`);
+  else terminal.writeError(`${words.approvals.overruled(sent.standing.status)}\n`);
+  return sent.outcome === 'overruled' ? 1 : 0;
+}
+
+async function watch(access: ServerAccess, { terminal, env }: CommandContext, words: Words): Promise<number> {
+  const { screen, color } = terminal;
+  if (!screen) throw usage(words.approvals.noTerminal);
+  await runDeskSession({ access, screen, color, words, env });
+  return 0;
+}
+
+/** By its id, or by the letters that only one of those that wait begins with. */
+async function findApproval(client: Client, id: string, words: Words): Promise<Approval> {
+  if (id === '') throw usage(words.approvals.unknown(id));
+  const { approvals } = await client.listApprovals();
+  const found = approvals.filter(({ approval_id }) => approval_id.startsWith(id));
+  if (found.length > 1) throw usage(words.approvals.ambiguous(id));
+  const [only] = found;
+  if (only?.approval_id === id || (only && found.length === 1)) return whole(client, only);
+  if (id.length < 20) throw usage(words.approvals.unknown(id));
+  return (await client.getApproval({ params: { approval_id: id } })).approval;
+}
+
+const whole = async (client: Client, approval: Approval): Promise<Approval> =>
+  approval.omitted === undefined
+    ? approval
+    : (await client.getApproval({ params: { approval_id: approval.approval_id } })).approval;
+
+function readParams(text: string): Approval['tool_params'] {
+  try {
+    return toolParamsSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new CountersignError('INVALID_JSON', { problem: problem.slice(0, 200) }, { cause });
+  }
+}
+
+/** As many letters as tell these ids apart, and no fewer than eight. */
+function idLetters(approvals: readonly Approval[]): number {
+  for (let letters = 8; letters < 36; letters += 1) {
+    const short = new Set(approvals.map(({ approval_id }) => approval_id.slice(0, letters)));
+    if (short.size === approvals.length) return letters;
+  }
+  return 36;
+}

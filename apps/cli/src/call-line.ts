@@ -1,0 +1,40 @@
+import type { ExecutionStatus, JsonValue } from '@countersign/protocol';
+import { visible } from './screen/paragraph.ts';
+import { paints } from './terminal.ts';
+
+/** A tool call in one line, made harmless: `execute_command npm test`, `write_file src/app.ts`. */
+export function callWords(tool: string, params: Readonly<Record<string, JsonValue>>): string {
+  const { command, args, path, source, dest, ...others } = params;
+  const parts = [
+    ...(typeof command === 'string' ? [command] : []),
+    ...(Array.isArray(args) ? args.map(asText) : []),
+    ...[path, source, dest].flatMap((value) => (value === undefined ? [] : [asText(value)])),
+  ];
+  const rest = Object.entries(others)
+    .filter(([name]) => parts.length === 0 || !unimportant.includes(name))
+    .map(([name, value]) => `${name}=${asText(value)}`);
+  const line = [tool, ...parts, ...rest].join(' ').replace(/\s+/g, ' ').trim();
+  return visible(line.length <= 300 ? line : `${line.slice(0, 299)}…`);
+}
+
+/** What a line leaves out beside a path or a command: contents, and settings that are nearly always the same. */
+const unimportant = ['content', 'old', 'new', 'mode', 'timeout', 'replace_all', 'encoding'];
+
+const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** One sign for how far a call is. */
+export function statusMark(status: ExecutionStatus, color: boolean): string {
+  const paint = paints(color);
+  switch (status) {
+    case 'completed':
+      return paint.green('✓');
+    case 'failed':
+    case 'rejected':
+      return paint.red('✗');
+    case 'timeout':
+    case 'cancelled':
+      return paint.yellow('–');
+    default:
+      return paint.cyan('…');
+  }
+}

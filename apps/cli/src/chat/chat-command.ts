@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { serverAccess } from '../server/server-access.ts';
+import { findProject, workspaceRoot } from '../server/workspace-project.ts';
+import { chatInTerminal } from './chat-in-terminal.ts';
+import { type ChatPlace, chatOnce } from './chat-once.ts';
+
+const help = `countersign chat: talk to the agent
+
+  countersign chat                 a conversation in this terminal
+  countersign chat MESSAGE …       one message; the answer goes to standard output
+  countersign chat -               the same with the message from standard input
+
+Options
+  --workspace DIR  whose project it is about (default: this directory)
+  --project ID     the project itself
+  --session ID     go on in this conversation (default: the project's latest)
+  --new            begin a new one
+  --model NAME     provider:model (default: the server's)
+  --json           the events of the conversation, one JSON line each, until the run has ended
+  --server URL     which server (default: the last one you signed in to)
+  --lang LANG      en or ru
+
+Approvals that come meanwhile are asked here when this is a terminal. Ctrl-C stops the run, a second one leaves.
+Ends with 0 when the agent has answered, 1 when the run failed, 130 when it was stopped.
+`;
+
+const usage = usageOf('chat');
+
+/** `countersign chat [MESSAGE]`. */
+export async function chatCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      ...commandOptions,
+      server: { type: 'string' },
+      workspace: { type: 'string' },
+      project: { type: 'string' },
+      session: { type: 'string' },
+      new: { type: 'boolean', default: false },
+      model: { type: 'string' },
+    },
+  });
+  const { terminal, env } = context;
+  if (values.help) return terminal.write(help).then(() => 0);
+  const words = context.words(values.lang);
+  const readsInput = positionals[0] === '-' || (positionals.length === 0 && !terminal.screen);
+  const message = readsInput ? await readAll(terminal.stdin) : positionals.join(' ');
+  if ((readsInput || values.json) && message.trim() === '') throw usage(words.chat.emptyMessage);
+
+  const access = serverAccess(values.server, words, env);
+  const { client } = access;
+  const root = workspaceRoot(values.workspace);
+  const project = await findProject(client, { root, projectId: values.project, inside: true }, words, usage);
+  if (!project) throw usage(words.server.noProject(root));
+  const params = { project_id: project.project_id };
+  const sessionId = values.new
+    ? (await client.createSession({ params, body: {} })).session.session_id
+    : values.session;
+  const place: ChatPlace = { access, project, sessionId, model: values.model, words, terminal, env };
+  if (!values.json) await warnWithoutRunner(place);
+  const { screen } = terminal;
+  if (screen && !values.json) return chatInTerminal({ ...place, screen, message });
+  return chatOnce(place, message, { json: values.json });
+}
+
+/** EX-10: the person is told which workspace to open, before the agent waits for it. */
+async function warnWithoutRunner({ access, project, words, terminal }: ChatPlace): Promise<void> {
+  const { runners } = await access.client.listRunners();
+  const isThere = runners.some(({ project_id, connected }) => connected && project_id === project.project_id);
+  if (!isThere) terminal.writeError(`${words.chat.noRunner(project.workspace ?? project.name)}\n`);
+}
+
+async function readAll(input: AsyncIterable<Uint8Array | string>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of input) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}

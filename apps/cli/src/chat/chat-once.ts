@@ -1,0 +1,88 @@
+import type { CountersignEvent } from '@countersign/protocol';
+import { ActivityLines } from '../activity-line.ts';
+import { visible } from '../screen/paragraph.ts';
+import type { ServerAccess } from '../server/server-access.ts';
+import { streamWords } from '../server/stream-words.ts';
+import type { Project } from '../server/workspace-project.ts';
+import { paints, type Terminal } from '../terminal.ts';
+import type { Words } from '../words.ts';
+import { Conversation } from './conversation.ts';
+import type { Run } from './run-follower.ts';
+
+export interface ChatPlace {
+  readonly access: ServerAccess;
+  readonly project: Project;
+  readonly sessionId: string | undefined;
+  readonly model: string | undefined;
+  readonly words: Words;
+  readonly terminal: Terminal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * One message without a screen: the answer on standard output, what happens beside it on standard error; with `json`
+ * the events themselves. Nobody is asked here; where to decide is said. SIGINT stops the run, a second one leaves.
+ */
+export async function chatOnce(
+  { access, project, sessionId, model, words, terminal }: ChatPlace,
+  message: string,
+  { json }: { json: boolean },
+): Promise<number> {
+  const activity = new ActivityLines(words, terminal.color);
+  const paint = paints(terminal.color);
+  const note = (text: string) => terminal.writeError(`${paint.dim(text)}\n`);
+  let writing = Promise.resolve();
+  const write = (text: string) => {
+    writing = writing.then(() => terminal.write(text));
+    writing.catch(() => {}); // told to whoever waits for it, at the end
+  };
+
+  const tell = (event: CountersignEvent) => {
+    if (json) return write(`${JSON.stringify(event)}\n`);
+    if (event.event === 'tool.approval_request') {
+      const { approval_id, description } = event.data;
+      note(words.chat.decideElsewhere(visible(description), approval_id));
+    }
+    for (const line of activity.receive(event, 100)) terminal.writeError(`${line}\n`);
+  };
+  const conversation = new Conversation({
+    access,
+    project,
+    sessionId,
+    model,
+    onEvent: (event) => {
+      if ('session_id' in event.data && event.data.session_id === conversation.sessionId) tell(event);
+    },
+    onState: (state) => {
+      const trouble = streamWords(state, access.address, words);
+      if (trouble !== undefined) note(trouble);
+    },
+  });
+  const { runId, follower } = await conversation.send(message, {
+    onLines: (lines) => {
+      if (!json) for (const line of lines) write(`${visible(line)}\n`);
+    },
+    onNotice: (text) => note(visible(text)),
+    onState: () => {},
+  });
+  const onSignal = () => {
+    process.once('SIGINT', () => process.exit(130));
+    note(words.chat.stopping);
+    conversation.stop(runId).catch((error: Error) => note(visible(error.message)));
+  };
+  process.once('SIGINT', onSignal);
+  try {
+    const closed = conversation.closed.then((state) => {
+      throw state.why === 'stopped' ? new Error('closed') : state.error;
+    });
+    const run = await Promise.race([follower.ended, closed]);
+    await writing;
+    return exitCodeOf(run);
+  } finally {
+    process.off('SIGINT', onSignal);
+    conversation.close();
+  }
+}
+
+export const exitCodeOf = ({ status }: Run): number =>
+  status === 'completed' ? 0 : status === 'stopped' ? 130 : 1;

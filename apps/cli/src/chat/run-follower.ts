@@ -1,0 +1,128 @@
+import { type CallResponse, type Client, MessageText } from '@countersign/client';
+import type { CountersignEvent, EventPayload, Message } from '@countersign/protocol';
+
+export type Run = CallResponse<'getRun'>['run'];
+export type AgentState = EventPayload<'agent.state'>['state'];
+
+export interface RunFollowerDeps {
+  readonly client: Pick<Client, 'getRun' | 'listMessages'>;
+  readonly projectId: string;
+  readonly sessionId: string;
+  readonly runId: string;
+  /** Lines of the answer that are whole, each once and in order. */
+  onLines(lines: readonly string[]): void;
+  /** What the run itself says: why it ended. */
+  onNotice(text: string): void;
+  onState(state: AgentState): void;
+}
+
+interface Streamed {
+  readonly text: MessageText;
+  /** How much of it has been told. */
+  told: string;
+}
+
+/** Follows one run of the agent through the events, over lost connections, to its end. */
+export class RunFollower {
+  /** Resolves with the run when it has ended. */
+  readonly ended: Promise<Run>;
+  readonly #deps: RunFollowerDeps;
+  readonly #messages = new Map<string, Streamed>();
+  #end: (run: Run) => void = () => {};
+  #fail: (error: unknown) => void = () => {};
+
+  constructor(deps: RunFollowerDeps) {
+    this.#deps = deps;
+    this.ended = new Promise((resolve, reject) => {
+      this.#end = resolve;
+      this.#fail = reject;
+    });
+    this.ended.catch(() => {}); // whoever waits for it hears of it
+  }
+
+  /** The line that is being written. */
+  get tail(): string {
+    const last = [...this.#messages.values()].at(-1);
+    return last ? last.text.text.slice(last.told.length) : '';
+  }
+
+  receive({ event, data }: CountersignEvent): void {
+    const { runId, sessionId, onState } = this.#deps;
+    switch (event) {
+      case 'message.created':
+        if (data.run_id === runId) this.#take(data);
+        return;
+      case 'message.delta': {
+        const streamed = this.#messages.get(data.message_id);
+        if (!streamed) return;
+        streamed.text.add(data);
+        if (streamed.text.needsRefetch) void this.#catchUp();
+        else this.#tell(streamed);
+        return;
+      }
+      case 'agent.state':
+        if (data.run_id !== runId || data.session_id !== sessionId) return;
+        if (data.state === 'idle') void this.#finish();
+        else onState(data.state);
+        return;
+      case 'stream.reset':
+        void this.#finish();
+    }
+  }
+
+  #take(message: Message): void {
+    if (message.role === 'system') this.#deps.onNotice(message.content);
+    if (message.role !== 'assistant') return;
+    const known = this.#messages.get(message.message_id);
+    const streamed = known ?? { text: new MessageText(message), told: '' };
+    if (known) known.text.replace(message);
+    else this.#messages.set(message.message_id, streamed);
+    if (streamed.text.needsRefetch) void this.#catchUp();
+    else this.#tell(streamed);
+  }
+
+  /** A model that began anew after its stream was cut is told anew. */
+  #tell(streamed: Streamed): void {
+    const { text, complete } = streamed.text;
+    if (!text.startsWith(streamed.told)) {
+      this.#deps.onLines(['…']);
+      streamed.told = '';
+    }
+    const end = complete ? text.length : text.lastIndexOf('\n') + 1;
+    const fresh = text.slice(streamed.told.length, end);
+    if (fresh === '') return;
+    streamed.told = text.slice(0, end);
+    this.#deps.onLines((fresh.endsWith('\n') ? fresh.slice(0, -1) : fresh).split('\n'));
+  }
+
+  /** Reads the messages of the run again; a stream that was interrupted, or a message too large for it. */
+  async #catchUp(): Promise<void> {
+    const { client, projectId, sessionId, runId } = this.#deps;
+    try {
+      for (let cursor: string | undefined; ; ) {
+        const query = { session_id: sessionId, limit: 500, ...(cursor !== undefined && { cursor }) };
+        const page = await client.listMessages({ params: { project_id: projectId }, query });
+        for (const message of page.messages) if (message.run_id === runId) this.#take(message);
+        if (page.next_cursor === null) return;
+        cursor = page.next_cursor;
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The server's word counts: after a reset the run may still be going on. */
+  async #finish(): Promise<void> {
+    const { client, runId } = this.#deps;
+    try {
+      const { run } = await client.getRun({ params: { run_id: runId } }, { retry: { times: 3 } });
+      if (run.status === 'running') return;
+      if ([...this.#messages.values()].some(({ text }) => !text.complete) || this.#messages.size === 0) {
+        await this.#catchUp();
+      }
+      this.#end(run);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+}

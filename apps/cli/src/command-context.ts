@@ -1,0 +1,36 @@
+import { CountersignError } from '@countersign/protocol';
+import type { Terminal } from './terminal.ts';
+import type { Words } from './words.ts';
+
+/** What a command gets from `main`. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The words of the language that was asked for, or of the environment. */
+  readonly words: (asked?: string) => Words;
+}
+
+/** Options that every command takes. */
+export const commandOptions = {
+  help: { type: 'boolean', short: 'h', default: false },
+  json: { type: 'boolean', default: false },
+  lang: { type: 'string' },
+} as const;
+
+export const usageOf =
+  (command: string) =>
+  (problem: string): CountersignError =>
+    new CountersignError('USAGE', { problem, help: `countersign ${command} --help` });
+
+/** A whole number of an option within bounds. */
+export function numberOption(
+  name: string,
+  text: string,
+  { min, max }: { min: number; max: number },
+  words: Words,
+  usage: (problem: string) => CountersignError,
+): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < min || value > max) throw usage(words.badNumber(name, text));
+  return value;
+}

@@ -1,0 +1,289 @@
+import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
+import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
+import { JournalHeld, type Logger, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
+import { ActivityLines } from '../activity-line.ts';
+import { ApprovalDesk } from '../approvals/approval-desk.ts';
+import type { Key } from '../screen/keys.ts';
+import { visible } from '../screen/paragraph.ts';
+import { Stage } from '../screen/stage.ts';
+import { fit } from '../screen/text-width.ts';
+import type { ServerAccess } from '../server/server-access.ts';
+import { streamWords } from '../server/stream-words.ts';
+import type { Project } from '../server/workspace-project.ts';
+import { paints, type Terminal } from '../terminal.ts';
+import type { Words } from '../words.ts';
+import { deskHears } from './desk-hears.ts';
+import { runnerApiOverClient } from './runner-api-over-client.ts';
+import { RunnerDialogs } from './runner-dialogs.ts';
+import { runnerIdOf } from './runner-id.ts';
+import { RunnerToken } from './runner-token.ts';
+
+export interface ConnectOptions {
+  readonly access: ServerAccess;
+  readonly project: Project;
+  readonly workspace: Workspace;
+  readonly configFolder: string;
+  readonly words: Words;
+  readonly terminal: Terminal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly json: boolean;
+  /** Approvals are asked here, where this is a terminal. */
+  readonly prompt: boolean;
+  readonly runUnisolated: boolean;
+  readonly verbose: boolean;
+}
+
+/** The runner of one workspace with the cards beside it; only the cards where another process is the runner. */
+export class ConnectSession {
+  readonly #options: ConnectOptions;
+  readonly #activity: ActivityLines;
+  readonly #dialogs: RunnerDialogs;
+  readonly #token: RunnerToken;
+  readonly #runnerId: string;
+  #runner: WorkspaceRunner | undefined;
+  #stage: Stage | undefined;
+  #desk: ApprovalDesk | undefined;
+  #stream: EventStream | undefined;
+  #trouble: string | undefined;
+  #wasOpen = false;
+  #isEnding = false;
+  #end: () => void = () => {};
+  readonly #ended: Promise<void>;
+
+  constructor(options: ConnectOptions) {
+    const { access, workspace, words, terminal } = options;
+    this.#options = options;
+    this.#activity = new ActivityLines(words, terminal.color);
+    this.#dialogs = new RunnerDialogs((decision) => decide(access.client, decision), {
+      show: (request) => this.#desk?.show({ ...request, omitted: undefined }),
+      withdraw: (approvalId) => this.#desk?.withdraw(approvalId),
+    });
+    this.#token = new RunnerToken(access, `runner of ${workspace.root} (${access.device})`);
+    this.#runnerId = runnerIdOf(workspace.stateFolder);
+    this.#ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  /** Runs until the person ends it, or the server refuses us. Answers with the exit code. */
+  async run(): Promise<number> {
+    const { words, workspace, prompt, terminal, access } = this.#options;
+    const holder = this.#startRunner();
+    if (holder !== undefined && !(prompt && terminal.screen)) {
+      throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: words.connect.heldNoPrompt(holder) });
+    }
+    if (holder !== undefined) this.say(words.connect.held(holder));
+    else this.say(words.connect.ready(visible(workspace.root)));
+    if (prompt) this.say(terminal.screen ? words.connect.prompting : words.connect.noTerminal, 'dim');
+    else this.say(words.connect.notPrompting, 'dim');
+    this.#tellProgram({ runner: { runner_id: this.#runnerId, workspace: workspace.root } });
+    this.#takeTerminal();
+    this.#trouble = words.stream.connecting(access.address);
+    this.#stream = this.#openStream();
+    const onSignal = () => this.#askedToEnd();
+    process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+    this.#draw();
+    await Promise.race([this.#ended, this.#stream.closed]);
+    await this.#stop();
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    const closed = await this.#stream.closed;
+    if (closed.why === 'stopped') return 0;
+    terminal.writeError(`${streamWords(closed, access.address, words) ?? ''}\n`);
+    return 1;
+  }
+
+  /** A line that stays; a program gets events instead. */
+  say(text: string, style?: 'dim' | 'yellow'): void {
+    const { terminal, json } = this.#options;
+    if (json) return;
+    const line = style === undefined ? text : paints(terminal.color)[style](text);
+    if (this.#stage) this.#stage.print([line]);
+    else this.#write(`${line}\n`);
+  }
+
+  /** Answers who has the workspace already, in words, if somebody has (RN-10). */
+  #startRunner(): string | undefined {
+    const { workspace, access, project, prompt, terminal, configFolder, runUnisolated } = this.#options;
+    const api = runnerApiOverClient({
+      runner: this.#token.client,
+      person: access.client,
+      projectId: project.project_id,
+      runnerId: this.#runnerId,
+      approvalOf: (toolId) => this.#dialogs.approvalOf(toolId),
+      onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
+    });
+    try {
+      this.#runner = new WorkspaceRunner({
+        runnerId: this.#runnerId,
+        projectId: project.project_id,
+        workspace,
+        configFolder,
+        api,
+        dialogProvider: prompt && terminal.screen ? this.#dialogs : undefined,
+        logger: this.#logger(),
+        runUnisolated,
+        program: access.device,
+        refusedHosts: [serverHost(access.client.connection.baseUrl)],
+      });
+      return undefined;
+    } catch (error) {
+      if (error instanceof JournalHeld) return visible(error.holder);
+      throw error;
+    }
+  }
+
+  #takeTerminal(): void {
+    const { prompt, terminal, env, access, words, json } = this.#options;
+    const { screen, color } = terminal;
+    if (!screen || json) return;
+    const stage = new Stage({
+      screen,
+      env,
+      lines: (columns, rows) => this.#lines(columns, rows),
+      onKey: (key) => this.#press(key),
+    });
+    this.#stage = stage;
+    if (!prompt) return;
+    const { client, device } = access;
+    this.#desk = new ApprovalDesk({
+      clock: systemClock,
+      words,
+      color,
+      device,
+      decide: (decision: Decision) => this.#dialogs.decide(decision),
+      // Beside a runner, only what that has drawn is shown: the server is not asked for a card (RN-2).
+      fetch: async (approval_id) =>
+        this.#runner ? undefined : (await client.getApproval({ params: { approval_id } })).approval,
+      backtest: (rule) => client.backtestPolicy({ body: { rule } }),
+      edit: stage.edit,
+      onChange: () => stage.draw(),
+      say: (lines) => stage.print(lines),
+    });
+  }
+
+  #openStream(): EventStream {
+    const { access, project, workspace, words } = this.#options;
+    const { project_id: projectId } = project;
+    const capabilities = [...new Set(Object.values(catalogue).map(({ category }) => category))];
+    return openStream({
+      ...(this.#runner
+        ? {
+            client: this.#token.client,
+            runner: { id: this.#runnerId, workspace: workspace.root, capabilities },
+          }
+        : { client: access.client }),
+      projectId,
+      onEvent: (event) => this.#receive(event),
+      onState: (state) => {
+        this.#tellProgram({ stream: state.status });
+        if (state.status === 'open') {
+          if (!this.#wasOpen || this.#trouble !== undefined)
+            this.say(words.stream.open(access.address), 'dim');
+          this.#wasOpen = true;
+          this.#trouble = undefined;
+          this.#runner?.connected();
+        } else if (state.status === 'waiting') {
+          const trouble = streamWords(state, access.address, words) ?? '';
+          if (this.#trouble === undefined || !this.#stage) this.say(trouble, 'yellow');
+          this.#trouble = trouble;
+        }
+        this.#draw();
+      },
+    });
+  }
+
+  #receive(event: CountersignEvent): void {
+    const { terminal } = this.#options;
+    this.#tellProgram(event);
+    // The desk first: it says what became of a card before the runner withdraws that.
+    if (this.#desk && deskHears(event, { isBesideRunner: this.#runner !== undefined })) {
+      this.#desk.receive(event);
+      if (event.event === 'stream.reset') void this.#readAnew(this.#desk);
+    }
+    this.#runner?.receive(event);
+    if (event.event !== 'runner.changed') {
+      for (const line of this.#activity.receive(event, terminal.screen?.columns ?? 100)) this.say(line);
+    }
+    this.#draw();
+  }
+
+  async #readAnew(desk: ApprovalDesk): Promise<void> {
+    const { access, project } = this.#options;
+    try {
+      const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
+      desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+    } catch (error) {
+      this.say(visible((error as Error).message), 'yellow');
+    }
+  }
+
+  #press(key: Key): void {
+    if (!this.#isEnding && this.#desk?.press(key)) return;
+    if (key.name === 'ctrl-c') this.#askedToEnd();
+  }
+
+  /** The first time gracefully, the second at once. */
+  #askedToEnd(): void {
+    const { words } = this.#options;
+    if (this.#isEnding) {
+      this.#stage?.close();
+      process.exit(130);
+    }
+    this.#isEnding = true;
+    this.say(words.connect.ending, 'yellow');
+    this.#draw();
+    this.#end();
+  }
+
+  /** Cards go away and nothing is decided; what executes is stopped and reported. */
+  async #stop(): Promise<void> {
+    const { words } = this.#options;
+    this.#desk?.dispose();
+    await this.#runner?.dispose();
+    this.#stream?.close();
+    await this.#token.revoke();
+    this.say(words.connect.ended, 'dim');
+    this.#stage?.close();
+  }
+
+  #draw(): void {
+    this.#stage?.draw();
+  }
+
+  #lines(columns: number, rows: number): string[] {
+    const { words, workspace, terminal } = this.#options;
+    const paint = paints(terminal.color);
+    const card = this.#isEnding ? [] : (this.#desk?.lines(columns, rows - 2) ?? []);
+    if (this.#trouble !== undefined) return [...card, paint.yellow(fit(this.#trouble, columns - 1))];
+    if (card.length > 0) return card;
+    const [running] = this.#activity.running;
+    const now = running ?? visible(workspace.root);
+    const facts = words.connect.idle(this.#activity.ended);
+    return [`${paint.green('●')} ${paint.dim(fit(`${now} · ${facts}`, columns - 3))}`];
+  }
+
+  #tellProgram(what: object): void {
+    if (this.#options.json) this.#write(`${JSON.stringify(what)}\n`);
+  }
+
+  /** Whoever read us went away: nobody is left to run for. */
+  #write(text: string): void {
+    this.#options.terminal.write(text).catch(() => this.#end());
+  }
+
+  #logger(): Logger {
+    const { verbose, json, terminal } = this.#options;
+    const log = (message: string) => {
+      if (!verbose) return;
+      if (json) terminal.writeError(`${visible(message)}\n`);
+      else this.say(visible(message), 'dim');
+    };
+    return { debug: () => {}, info: log, error: log };
+  }
+}
+
+/** With its port, also where the address leaves it out. */
+function serverHost(address: string): string {
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+}

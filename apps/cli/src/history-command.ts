@@ -1,0 +1,125 @@
+import { parseArgs } from 'node:util';
+import type { CallInput } from '@countersign/client';
+import {
+  type Execution,
+  type ExecutionStatus,
+  executionStatuses,
+  type RiskLevel,
+  riskLevels,
+} from '@countersign/protocol';
+import { callWords, statusMark } from './call-line.ts';
+import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
+import { visible } from './screen/paragraph.ts';
+import { fit, widthOf } from './screen/text-width.ts';
+import { serverAccess } from './server/server-access.ts';
+import { paints } from './terminal.ts';
+import type { Words } from './words.ts';
+
+const help = `countersign history: what was called, decided and done, newest first
+
+  countersign history [OPTIONS]
+
+Options
+  --tool NAME       one tool
+  --status STATUS   ${executionStatuses.join(', ')}
+  --risk LEVEL      LOW, MEDIUM or HIGH
+  --project ID      one project
+  --session ID      one conversation
+  --run ID          one run of the agent
+  --since TIME      2026-11-15, 2026-11-15T08:00:00Z, or ago: 30m, 12h, 7d
+  --until TIME      the same
+  --limit N         how many (default 50, at most 200)
+  --cursor CURSOR   go on where the last page ended
+  --json            one JSON line for each call; with more to come, a last line {"next_cursor"}
+  --server URL      which server (default: the last one you signed in to)
+  --lang LANG       en or ru
+`;
+
+const usage = usageOf('history');
+
+/** `countersign history` (RE-2). */
+export async function historyCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      ...commandOptions,
+      server: { type: 'string' },
+      tool: { type: 'string' },
+      status: { type: 'string' },
+      risk: { type: 'string' },
+      project: { type: 'string' },
+      session: { type: 'string' },
+      run: { type: 'string' },
+      since: { type: 'string' },
+      until: { type: 'string' },
+      limit: { type: 'string', default: '50' },
+      cursor: { type: 'string' },
+    },
+  });
+  const { terminal, env } = context;
+  if (values.help) return terminal.write(help).then(() => 0);
+  const words = context.words(values.lang);
+  const { status, risk } = values;
+  if (status !== undefined && !executionStatuses.includes(status as ExecutionStatus)) {
+    throw usage(words.unexpected(status));
+  }
+  if (risk !== undefined && !riskLevels.includes(risk as RiskLevel)) throw usage(words.unexpected(risk));
+  const { client } = serverAccess(values.server, words, env);
+  const query: NonNullable<CallInput<'history'>['query']> = {
+    limit: numberOption('limit', values.limit, { min: 1, max: 200 }, words, usage),
+    ...(values.tool !== undefined && { tool_name: values.tool }),
+    ...(status !== undefined && { status: status as ExecutionStatus }),
+    ...(risk !== undefined && { risk_level: risk as RiskLevel }),
+    ...(values.project !== undefined && { project_id: values.project }),
+    ...(values.session !== undefined && { session_id: values.session }),
+    ...(values.run !== undefined && { run_id: values.run }),
+    ...(values.since !== undefined && { since: readTime(values.since, words) }),
+    ...(values.until !== undefined && { until: readTime(values.until, words) }),
+    ...(values.cursor !== undefined && { cursor: values.cursor }),
+  };
+  const { executions, next_cursor } = await client.history({ query }, { retry: { times: 2 } });
+  if (values.json) {
+    for (const execution of executions) await terminal.write(`${JSON.stringify(execution)}\n`);
+    if (next_cursor !== null) await terminal.write(`${JSON.stringify({ next_cursor })}\n`);
+    return 0;
+  }
+  const columns = terminal.screen?.columns ?? 120;
+  const lines = executions.map((execution) => historyLine(execution, columns, terminal.color, words));
+  if (next_cursor !== null) lines.push(paints(terminal.color).dim(words.history.more(visible(next_cursor))));
+  await terminal.write(`${lines.length === 0 ? words.history.none : lines.join('\n')}\n`);
+  return 0;
+}
+
+/** `✓ 11-15 08:12  HIGH    delete_file old.txt          8f3a…  approved`. */
+function historyLine(execution: Execution, columns: number, color: boolean, words: Words): string {
+  const paint = paints(color);
+  const { created_at, risk_level, tool_id, status, error, undoable, undone_at } = execution;
+  const at = new Date(created_at);
+  const two = (n: number) => String(n).padStart(2, '0');
+  const when = `${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+  const risk = (risk_level === null ? '' : words.risk[risk_level]).padEnd(8);
+  const facts = [
+    ...(error === null ? [] : [visible(error.code)]),
+    ...(undone_at !== null ? [words.history.undone] : undoable ? [words.history.undoable] : []),
+  ].join(' · ');
+  const room = Math.max(columns - when.length - risk.length - tool_id.length - factColumns - 8, 20);
+  const call = fit(callWords(execution.tool_name, execution.tool_params), room);
+  const padding = ' '.repeat(Math.max(room - widthOf(call), 0));
+  const mark = statusMark(status, color);
+  return `${mark} ${paint.dim(when)}  ${risk}${call}${padding}  ${paint.dim(visible(tool_id))}  ${paint.dim(facts)}`.trimEnd();
+}
+
+/** Room for an error code, or whether the call can be undone. */
+const factColumns = 20;
+
+/** A date, a time, or how long ago. */
+function readTime(text: string, words: Words): string {
+  const ago = /^(\d{1,6})([mhd])$/.exec(text);
+  if (ago) {
+    const ms = { m: 60_000, h: 3_600_000, d: 86_400_000 }[ago[2] as 'm'] * Number(ago[1]);
+    return new Date(Date.now() - ms).toISOString();
+  }
+  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? new Date(text) : new Date(Number.NaN);
+  if (Number.isNaN(at.getTime())) throw usage(words.history.badSince(text));
+  return at.toISOString();
+}

@@ -1,0 +1,87 @@
+import { widthOf } from './text-width.ts';
+
+/** What a live region is drawn on: a terminal that understands cursor movements. */
+export interface Surface {
+  readonly columns: number;
+  readonly rows: number;
+  write(text: string): void;
+}
+
+const esc = '\u001b[';
+const hideCursor = `${esc}?25l`;
+const showCursor = `${esc}?25h`;
+const clearLine = `${esc}K`;
+
+/**
+ * The last lines of a terminal, drawn again when they change, while everything printed goes above them and stays in
+ * the terminal's own history. Each line must fit the width; the region itself must fit the height.
+ */
+export class LiveRegion {
+  readonly #surface: Surface;
+  #lines: readonly string[] = [];
+  #isClosed = false;
+
+  constructor(surface: Surface) {
+    this.#surface = surface;
+    surface.write(hideCursor);
+  }
+
+  get columns(): number {
+    return this.#surface.columns;
+  }
+
+  get rows(): number {
+    return this.#surface.rows;
+  }
+
+  /** Shows these lines instead. */
+  set(lines: readonly string[]): void {
+    if (this.#isClosed || same(lines, this.#lines)) return;
+    this.#overwrite(lines);
+    this.#lines = lines;
+  }
+
+  /** Prints above the region. */
+  print(lines: readonly string[]): void {
+    if (lines.length > 0) this.#overwrite([...lines, ...this.#lines]);
+  }
+
+  /** Leaves the terminal to another program; `set` comes back. */
+  suspend(): void {
+    this.#overwrite([]);
+    this.#surface.write(showCursor);
+    this.#lines = [];
+  }
+
+  resume(): void {
+    if (!this.#isClosed) this.#surface.write(hideCursor);
+  }
+
+  /** Takes the region away and gives the cursor back. Harmless twice. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.suspend();
+    this.#isClosed = true;
+  }
+
+  /**
+   * Writes from the region's first row on, line over line, so that nothing flickers. Rows that are left over are
+   * emptied one by one: "clear all below" makes some terminals push what they show into their history.
+   */
+  #overwrite(lines: readonly string[]): void {
+    const columns = Math.max(this.#surface.columns, 1);
+    // A terminal that became narrower has wrapped the lines meanwhile.
+    const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(line) / columns));
+    const before = this.#lines.reduce((sum, line) => sum + rowsOf(line), 0);
+    const after = lines.reduce((sum, line) => sum + rowsOf(line), 0);
+    const surplus = Math.max(before - after, 0);
+    const written = lines.map((line) => `${line}${clearLine}\r\n`).join('');
+    const emptied = `${clearLine}\r\n`.repeat(surplus);
+    this.#surface.write(`${up(before)}${written}${emptied}${up(surplus)}`);
+  }
+}
+
+const up = (rows: number): string => (rows === 0 ? '' : `${esc}${rows}A\r`);
+
+const same = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((line, i) => line === b[i]);

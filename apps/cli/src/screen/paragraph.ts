@@ -1,0 +1,38 @@
+import { makeVisible } from '@countersign/protocol';
+import { paints, type StyleName } from '../terminal.ts';
+import type { LineEditor } from './line-editor.ts';
+import { wrap } from './text-width.ts';
+
+/** A piece of text with one style, on one line or wrapped to several. */
+export interface Paragraph {
+  readonly text: string;
+  readonly style?: StyleName | undefined;
+  /** Stands before the first line; lines that follow are indented by its width. */
+  readonly lead?: string;
+  readonly leadStyle?: StyleName;
+}
+
+/** Lines that fit the width. Text of tools and models is made harmless here: this is its way to the screen (UI-6). */
+export function layOut(paragraphs: readonly Paragraph[], columns: number, color: boolean): string[] {
+  const paint = paints(color);
+  const apply = (text: string, style: StyleName | undefined) =>
+    style === undefined ? text : paint[style](text);
+  return paragraphs.flatMap(({ text, style, lead = '', leadStyle }) =>
+    visible(text)
+      .split('\n')
+      .flatMap((line) => wrap(line, columns - lead.length))
+      .map((line, i) => {
+        const before = i === 0 ? apply(visible(lead), leadStyle) : ' '.repeat(lead.length);
+        return `${before}${apply(line, style)}`;
+      }),
+  );
+}
+
+/** What the runner has marked already is not marked twice. */
+export const visible = (text: string): string => makeVisible(text).replace(/(⟨U\+[0-9A-F]+⟩)\1/g, '$1');
+
+/** Text that is being typed, with the cursor drawn in it: the terminal's own one is hidden. */
+export function inputLines(prompt: string, editor: LineEditor, width: number, color: boolean): string[] {
+  const text = `${editor.beforeCursor}▏${editor.afterCursor}`;
+  return layOut([{ lead: `${prompt} `, leadStyle: 'bold', text }], width, color);
+}

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Screen } from '../terminal.ts';
+import type { Key } from './keys.ts';
+import { LiveRegion } from './live-region.ts';
+
+export interface StageDeps {
+  readonly screen: Screen;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What stands at the bottom now. */
+  lines(columns: number, rows: number): readonly string[];
+  onKey(key: Key): void;
+}
+
+/** A terminal while a command holds it: printed lines above, live lines below, keys one by one. */
+export class Stage {
+  readonly #deps: StageDeps;
+  readonly #region: LiveRegion;
+  #stopKeys: () => void;
+  readonly #stopResize: () => void;
+  #isAway = false;
+  #isClosed = false;
+  /** Said while another program had the terminal. */
+  #held: string[] = [];
+
+  constructor(deps: StageDeps) {
+    this.#deps = deps;
+    this.#region = new LiveRegion(deps.screen);
+    this.#stopKeys = deps.screen.onKeys(deps.onKey);
+    this.#stopResize = deps.screen.onResize(() => this.draw());
+    process.once('exit', this.#atExit);
+  }
+
+  draw(): void {
+    if (this.#isAway || this.#isClosed) return;
+    const { columns, rows } = this.#region;
+    this.#region.set(this.#deps.lines(columns, rows).slice(-Math.max(rows - 1, 1)));
+  }
+
+  print(lines: readonly string[]): void {
+    if (this.#isAway) this.#held.push(...lines);
+    else this.#region.print(lines);
+  }
+
+  /** Gives keyboard and screen back. Harmless twice. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    process.off('exit', this.#atExit);
+    this.#stopKeys();
+    this.#stopResize();
+    this.#region.close();
+  }
+
+  /** However the process ends, the person gets a terminal back that echoes and has a cursor. */
+  readonly #atExit = () => this.close();
+
+  /** The person's editor, if they named one; then the terminal is the editor's until it ends. */
+  get edit(): ((text: string) => Promise<string>) | undefined {
+    const { VISUAL, EDITOR } = this.#deps.env;
+    const editor = VISUAL || EDITOR;
+    return editor ? (text) => this.#edit(editor, text) : undefined;
+  }
+
+  async #edit(editor: string, text: string): Promise<string> {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-edit-')); // 0700: parameters may hold what is private
+    const file = join(folder, 'parameters.json');
+    // Ctrl-C is the editor's now; it reaches every program of the terminal.
+    const ignore = () => {};
+    process.on('SIGINT', ignore);
+    this.#isAway = true;
+    this.#stopKeys();
+    this.#region.suspend();
+    try {
+      writeFileSync(file, `${text}\n`, { mode: 0o600 });
+      await runEditor(editor, file);
+      return readFileSync(file, 'utf8');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+      process.off('SIGINT', ignore);
+      this.#isAway = false;
+      if (!this.#isClosed) {
+        this.#stopKeys = this.#deps.screen.onKeys(this.#deps.onKey);
+        this.#region.resume();
+        this.#region.print(this.#held);
+        this.draw();
+      }
+      this.#held = [];
+    }
+  }
+}
+
+/** EDITOR may have arguments ("code --wait"), as every program that uses it takes it: through the shell. */
+function runEditor(editor: string, file: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      code === 0 ? resolve() : reject(new Error(`${editor} ended with ${signal ?? code}`)),
+    );
+  });
+}

@@ -1,0 +1,47 @@
+import { hostname } from 'node:os';
+import { type Client, createClient } from '@countersign/client';
+import { CountersignError } from '@countersign/protocol';
+import { personsFolders } from '@countersign/tool-runner';
+import type { Words } from '../words.ts';
+import { Credentials } from './credentials.ts';
+import { defaultServer, serverAddress } from './server-address.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ServerAccess {
+  readonly address: string;
+  readonly client: Client;
+  /** How this place is called where decisions are listed. */
+  readonly device: string;
+  /** Where the token came from, in words: never the token. */
+  readonly source: string;
+}
+
+/** The server that is meant: the one that was named, else the environment's, else the last one signed in to. */
+export function chosenAddress(named: string | undefined, words: Words, env: Environment): string {
+  const text = named ?? (env.COUNTERSIGN_URL || credentialsOf(words, env).latest || defaultServer);
+  return serverAddress(text, words, env);
+}
+
+export const credentialsOf = (words: Words, env: Environment): Credentials =>
+  new Credentials(personsFolders(env).config, words);
+
+/**
+ * A client for that server with the person's token: of COUNTERSIGN_TOKEN, for programs, else of the credentials file.
+ * The file is read again when a token is refused, so that signing in elsewhere helps a program that runs on.
+ */
+export function serverAccess(named: string | undefined, words: Words, env: Environment): ServerAccess {
+  const address = chosenAddress(named, words, env);
+  const credentials = credentialsOf(words, env);
+  const fixed = env.COUNTERSIGN_TOKEN || undefined;
+  if (fixed === undefined && credentials.find(address) === undefined) {
+    const problem = words.server.notSignedIn(address);
+    throw new CountersignError('USAGE', { problem, help: 'countersign sign-in --help' });
+  }
+  const device = deviceName();
+  const token = () => fixed ?? credentials.find(address)?.token ?? '';
+  const source = fixed === undefined ? credentials.path : 'COUNTERSIGN_TOKEN';
+  return { address, device, source, client: createClient({ baseUrl: address, token, device }) };
+}
+
+const deviceName = (): string => `terminal on ${hostname()}`.slice(0, 100);

@@ -1,0 +1,117 @@
+import { parseArgs } from 'node:util';
+import { createClient } from '@countersign/client';
+import { CountersignError } from '@countersign/protocol';
+import { type CommandContext, commandOptions } from '../command-context.ts';
+import { chosenAddress, credentialsOf } from './server-access.ts';
+import { serverAddress } from './server-address.ts';
+
+export const signInHelp = `countersign sign-in: lets this machine's terminal speak for you
+
+  countersign sign-in              asks for the sign-in link that "countersign serve" printed
+  countersign sign-in LINK         the same with the link as a word; it is good once, for 60 s
+  countersign sign-out             forgets the token and revokes it on the server
+
+Options
+  --server URL   the server, when what you paste is a bare code
+  --json         print the result as JSON
+  --lang LANG    en or ru (default: LANG of the environment)
+
+The token is kept in countersign/credentials.json of your configuration folder, for you alone (0600). Programs set
+COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead. A token never stands on a command line or in an address.
+`;
+
+/** `countersign sign-in [LINK]` (RE-5). */
+export async function signInCommand(
+  argv: readonly string[],
+  { terminal, env, words: language }: CommandContext,
+) {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: { ...commandOptions, server: { type: 'string' } },
+  });
+  if (values.help) return terminal.write(signInHelp).then(() => 0);
+  const words = language(values.lang);
+  const pasted = (positionals[0] ?? (await firstTypedLine(terminal, words.server.pasteLink))).trim();
+  if (pasted === '') throw usage(words.server.noLink);
+  const link = readLink(pasted);
+  if (!link) throw usage(words.server.badLink);
+  const address = serverAddress(link.server ?? chosenAddress(values.server, words, env), words, env);
+  const client = createClient({ baseUrl: address, token: () => '' });
+  const { token, expires_at } = await client.signIn({ body: { code: link.code } });
+  credentialsOf(words, env).keep(address, { token, expires_at });
+  const until = expires_at.slice(0, 10);
+  await terminal.write(
+    values.json
+      ? `${JSON.stringify({ success: true, server: address, expires_at })}\n`
+      : `${words.server.signedIn(address, until)}\n`,
+  );
+  return 0;
+}
+
+/** `countersign sign-out`: the token is revoked where possible and forgotten in any case. */
+export async function signOutCommand(
+  argv: readonly string[],
+  { terminal, env, words: language }: CommandContext,
+) {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: { ...commandOptions, server: { type: 'string' } },
+  });
+  if (values.help) return terminal.write(signInHelp).then(() => 0);
+  const words = language(values.lang);
+  const address = chosenAddress(values.server, words, env);
+  const forgotten = credentialsOf(words, env).forget(address);
+  const tokenId = forgotten && idOf(forgotten.token);
+  if (forgotten && tokenId !== undefined) {
+    const client = createClient({ baseUrl: address, token: () => forgotten.token, timeoutMs: 5_000 });
+    // A server that is gone has nobody to tell; the token is forgotten here and ends by itself.
+    await client.revokeToken({ params: { token_id: tokenId } }).catch(() => {});
+  }
+  const said = forgotten ? words.server.signedOut(address) : words.server.wasNotSignedIn(address);
+  await terminal.write(
+    values.json
+      ? `${JSON.stringify({ success: true, server: address, was_signed_in: forgotten !== undefined })}\n`
+      : `${said}\n`,
+  );
+  return 0;
+}
+
+/** `http://127.0.0.1:4180/#sign-in=CODE`, or the code alone. */
+function readLink(text: string): { server?: string; code: string } | undefined {
+  const bare = /^[A-Za-z0-9_-]{16,200}$/;
+  if (bare.test(text)) return { code: text };
+  const url = URL.parse(text);
+  const code = url?.hash.match(/^#sign-in=(.*)$/)?.[1];
+  return url && code !== undefined && bare.test(code)
+    ? { server: `${url.origin}${url.pathname}`, code }
+    : undefined;
+}
+
+async function firstTypedLine(terminal: CommandContext['terminal'], prompt: string): Promise<string> {
+  if (terminal.interactive) {
+    for await (const line of terminal.typed(prompt)) return line;
+    return '';
+  }
+  let text = '';
+  for await (const chunk of terminal.stdin) {
+    text += chunk.toString();
+    if (text.length > 10_000 || text.includes('\n')) break;
+  }
+  return text.split('\n')[0] ?? '';
+}
+
+/** The id in our own token, so that it can be revoked; tokens of other issuers are theirs to end. */
+function idOf(token: string): string | undefined {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+      jti?: unknown;
+    };
+    return typeof claims.jti === 'string' ? claims.jti : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const usage = (problem: string): CountersignError =>
+  new CountersignError('USAGE', { problem, help: 'countersign sign-in --help' });

@@ -1,0 +1,19 @@
+import type { StreamState } from '@countersign/client';
+import { visible } from '../screen/paragraph.ts';
+import type { Words } from '../words.ts';
+
+/** What a person is told about the connection; nothing while it is as it should be. */
+export function streamWords(state: StreamState, address: string, { stream }: Words): string | undefined {
+  switch (state.status) {
+    case 'connecting':
+    case 'open':
+      return undefined;
+    case 'waiting':
+      return stream.waiting(visible(state.error.code), Math.ceil(state.retryInMs / 1000));
+    case 'closed':
+      if (state.why === 'stopped') return undefined;
+      return state.why === 'unauthenticated'
+        ? stream.unauthenticated(address)
+        : stream.refused(visible(state.error.message));
+  }
+}

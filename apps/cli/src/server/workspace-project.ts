@@ -1,0 +1,71 @@
+import { realpathSync, statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { ApiError, type CallResponse, type Client } from '@countersign/client';
+import { CountersignError } from '@countersign/protocol';
+import type { Words } from '../words.ts';
+
+export type Project = Pick<
+  CallResponse<'listProjects'>['projects'][number],
+  'project_id' | 'name' | 'workspace'
+>;
+
+/** The workspace that a command is about: absolute, links resolved, as a runner names it. */
+export function workspaceRoot(folder: string | undefined): string {
+  const path = resolve(folder ?? '.');
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new CountersignError('WORKSPACE_NOT_FOUND', { path });
+  }
+  return realpathSync(path);
+}
+
+export interface WantedProject {
+  readonly root: string;
+  /** Named by the person; then the workspace does not choose. */
+  readonly projectId: string | undefined;
+  /** A folder inside a project's workspace is enough; the innermost one counts. */
+  readonly inside?: boolean;
+}
+
+/** The project of a workspace, by its path. */
+export async function findProject(
+  client: Client,
+  { root, projectId, inside = false }: WantedProject,
+  words: Words,
+  usage: (problem: string) => CountersignError,
+): Promise<Project | undefined> {
+  if (projectId !== undefined) {
+    const known = await client.listProjects().catch(orForbidden);
+    // A runner's token cannot look; the server refuses what is not there.
+    if (!known) return { project_id: projectId, name: projectId, workspace: root };
+    const found = known.projects.find(({ project_id }) => project_id === projectId);
+    if (!found) throw usage(words.server.noProject(projectId));
+    return found;
+  }
+  const known = await client.listProjects().catch(orForbidden);
+  if (!known) throw usage(words.server.needsProject);
+  const holds = (workspace: string) => workspace === root || (inside && root.startsWith(`${workspace}/`));
+  return known.projects
+    .filter(({ workspace }) => workspace !== null && holds(workspace))
+    .sort((a, b) => (b.workspace?.length ?? 0) - (a.workspace?.length ?? 0))[0];
+}
+
+/** The same, and made where there is none. */
+export async function findOrMakeProject(
+  client: Client,
+  wanted: WantedProject,
+  words: Words,
+  usage: (problem: string) => CountersignError,
+): Promise<{ project: Project; isNew: boolean }> {
+  const found = await findProject(client, wanted, words, usage);
+  if (found) return { project: found, isNew: false };
+  const name = basename(wanted.root).slice(0, 200) || wanted.root;
+  const made = await client.createProject({ body: { name, workspace: wanted.root } }).catch(orForbidden);
+  if (!made) throw usage(words.server.cannotCreate(wanted.root));
+  return { project: made.project, isNew: true };
+}
+
+/** "This token may not": another way may be open. */
+function orForbidden(error: unknown): undefined {
+  if (error instanceof ApiError && error.status === 403) return undefined;
+  throw error;
+}

@@ -1,0 +1,45 @@
+import { makeVisible } from './visible-text.ts';
+
+/** One sentence for the card: who wants to do what (AP-1). Server and runner say it in the same words. */
+export function describeCall(agent: string, tool: string, params: Readonly<Record<string, unknown>>): string {
+  return makeVisible(`${agent} wants to ${intention(tool, params)}`);
+}
+
+function intention(tool: string, params: Readonly<Record<string, unknown>>): string {
+  const text = (name: string): string => shorten(String(params[name] ?? ''));
+  switch (tool) {
+    case 'write_file':
+      return params.mode === 'append' ? `add to ${text('path')}` : `write ${text('path')}`;
+    case 'edit_file':
+      return `change ${text('path')}`;
+    case 'delete_file':
+      return `delete ${text('path')}`;
+    case 'copy_file':
+      return `copy ${text('source')} to ${text('dest')}`;
+    case 'create_directory':
+      return `create the directory ${text('path')}`;
+    case 'read_file':
+      return `read ${text('path')}`;
+    case 'list_directory':
+      return `list ${text('path')}`;
+    case 'execute_command':
+      return `run ${shorten([params.command, ...(Array.isArray(params.args) ? params.args : [])].map(String).join(' '))}`;
+    case 'shell_exec':
+      return `run ${text('command')}`;
+    case 'shell_background':
+      return `start ${text('command')} in the background`;
+    case 'git_commit':
+      return `commit ${Array.isArray(params.files) ? params.files.length : 0} files: ${text('message')}`;
+    case 'git_branch':
+      return `create the branch ${text('name')}`;
+    case 'git_push':
+      return `push to ${text('remote') || 'origin'}`;
+    default:
+      return `use ${tool}`;
+  }
+}
+
+const shorten = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ');
+  return line.length <= 160 ? line : `${line.slice(0, 157)}…`;
+};

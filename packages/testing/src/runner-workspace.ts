@@ -1,0 +1,27 @@
+import { defaultLimits, type Limits, lowerLimits } from '@countersign/protocol';
+import type { TemporaryWorkspace } from './temporary-workspace.ts';
+
+/** A temporary folder as the runner's executors take it. Its state stands where nothing of the workspace can. */
+export const runnerWorkspace = ({ root, outside }: TemporaryWorkspace, limits: Partial<Limits> = {}) => ({
+  root,
+  stateFolder: `${outside}/state`,
+  limits: lowerLimits(defaultLimits, limits),
+  home: `${outside}/home`,
+  addedEnvironment: [],
+});
+
+/** What an executor is called with, for a call that changes nothing. */
+export const readingContext = (signal: AbortSignal = new AbortController().signal) => ({
+  toolId: 'tool-1',
+  attempt: 1,
+  sessionId: 'session-1',
+  riskLevel: 'LOW' as const,
+  network: false,
+  signal,
+  onProgress: () => {},
+  changes: {
+    begin: () => {
+      throw new Error('a call that only reads has nothing to write down');
+    },
+  },
+});

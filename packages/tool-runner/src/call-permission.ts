@@ -1,0 +1,108 @@
+import { compileRule, type Decision } from '@countersign/policy';
+import { type ErrorCode, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
+import type { Ceiling } from './ceiling.ts';
+import type { ExecutionSignal } from './runner-api.ts';
+
+/** A refusal: its code, and what fills the code's message. */
+export type Permission =
+  /** `needsDecisionHere`: the decision that was made on this machine is used up by it. */
+  | { readonly ok: true; readonly needsDecisionHere: boolean }
+  | {
+      readonly ok: false;
+      readonly code: Extract<ErrorCode, 'APPROVAL_STALE' | 'DENIED_BY_POLICY'>;
+      readonly values: Readonly<Record<string, string>>;
+    };
+
+export interface PermissionFacts {
+  readonly signal: ExecutionSignal;
+  /** This machine's own decision, which did not refuse. */
+  readonly own: Decision;
+  /** The stricter of the server's risk level and this machine's. */
+  readonly risk: RiskLevel;
+  /** Recomputed just now; LOW calls have none. */
+  readonly digest: string | null;
+  readonly workspaceRoot: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly ceiling: Ceiling;
+  /** The digest of what was displayed when the person approved this on this machine. */
+  readonly decidedHere: string | undefined;
+}
+
+/**
+ * Whether a signalled call may start here (RN-2). LOW may; everything else needs a person's approval, a grant or a rule
+ * of the person's policy that covers it, the digest that was approved, and, up to where the ceiling reaches, a decision
+ * made on this machine. A refusal as APPROVAL_STALE makes the server ask the person.
+ */
+export function permissionFor(facts: PermissionFacts): Permission {
+  const { signal, risk, digest, ceiling } = facts;
+  if (risk === 'LOW') return { ok: true, needsDecisionHere: false };
+  if (!ceiling.ok)
+    return { ok: false, code: 'DENIED_BY_POLICY', values: { owner: "machine's", why: ceiling.problem } };
+  const problem = whyNobodyAllowed(facts);
+  if (problem !== undefined) return stale(problem);
+  if (signal.digest !== null && signal.digest !== digest)
+    return stale('the files or the command are not those that were shown');
+  const needsDecisionHere = ceiling.decideHere.includes(risk);
+  if (needsDecisionHere && (digest === null || facts.decidedHere !== digest))
+    return stale(`${risk} calls need a decision made on the machine that executes them`);
+  return { ok: true, needsDecisionHere };
+}
+
+function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string | undefined {
+  if (own.allowedBy) return undefined;
+  if (signal.approval_id !== null && signal.approved_by === 'user') {
+    if (isAbove(risk, signal.risk_level)) return `it is ${risk} here, more than what was approved`;
+    // Nobody approves HIGH unseen (AP-7), so such a signal does not come from a person.
+    if (risk === 'HIGH' && signal.digest === null) return 'it was approved without having been shown';
+    return undefined;
+  }
+  if (signal.grant !== null && signal.grant_id !== null) {
+    return grantCovers(signal.grant, { signal, own, risk, ...at })
+      ? undefined
+      : 'the grant does not cover it here';
+  }
+  if (signal.rule !== null && signal.approved_by === 'config') {
+    return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
+  }
+  return `it is ${risk} here, and nobody has approved it`;
+}
+
+const commandTools: ReadonlySet<string> = new Set(['execute_command', 'shell_exec', 'shell_background']);
+
+/** The predicate of AP-4, as the server applies it when it chooses the grant; here with the real disk. */
+function grantCovers(
+  grant: NonNullable<ExecutionSignal['grant']>,
+  { signal, own, risk, workspaceRoot, now }: Omit<PermissionFacts, 'digest' | 'ceiling' | 'decidedHere'>,
+): boolean {
+  const { call, details } = own;
+  if (!call || !details || details.needsPerson) return false;
+  if (grant.expires_at !== null && Date.parse(grant.expires_at) <= now) return false;
+  if (grant.session_id !== null && grant.session_id !== signal.session_id) return false;
+  if (grant.workspace !== workspaceRoot || isAbove(risk, grant.max_risk)) return false;
+  const pattern =
+    grant.pattern === null
+      ? {}
+      : commandTools.has(grant.tool)
+        ? { command: grant.pattern }
+        : { path: grant.pattern };
+  const rule: PolicyRule = { id: 'grant', effect: 'allow', tool: grant.tool, ...pattern };
+  const compiled = compileRule(rule, 'person');
+  return typeof compiled !== 'string' && compiled.matches(call, details);
+}
+
+/** A rule that the person saved with "always": the server applied it to the text, here it meets the real disk. */
+function ruleCovers(rule: PolicyRule, { call, details }: Decision, risk: RiskLevel): boolean {
+  if (rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
+  const compiled = compileRule(rule, 'person');
+  return (
+    typeof compiled !== 'string' &&
+    compiled.matches(call, details) &&
+    !isAbove(risk, rule.max_risk ?? 'MEDIUM')
+  );
+}
+
+const isAbove = (risk: RiskLevel, limit: RiskLevel): boolean =>
+  riskLevels.indexOf(risk) > riskLevels.indexOf(limit);
+
+const stale = (problem: string): Permission => ({ ok: false, code: 'APPROVAL_STALE', values: { problem } });

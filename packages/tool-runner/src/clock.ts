@@ -1,0 +1,36 @@
+/** Time as the runner sees it. Waiting is monotonic; only what is stored has a date. */
+export interface RunnerClock {
+  /** Milliseconds, never going back. */
+  monotonic(): number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Calls back once after `ms`; the answer cancels it. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export const systemClock: RunnerClock = {
+  monotonic: () => performance.now(),
+  now: () => Date.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after `ms`, or at once when the signal is aborted. */
+export function pause(clock: RunnerClock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    signal.addEventListener('abort', done);
+  });
+}
+
+/** How long to wait before the next try, in milliseconds: 0.5 s, doubled each time, at most 30 s. */
+export const backoffMs = (failures: number): number => Math.min(500 * 2 ** (failures - 1), 30_000);

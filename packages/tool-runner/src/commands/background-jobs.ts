@@ -1,0 +1,118 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { CountersignError } from '@countersign/protocol';
+import type { ProcessRequest } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
+import { KeptOutput } from './kept-output.ts';
+import { ended, notes, statusOf } from './run-to-end.ts';
+
+/** How many jobs of one session may run, and how many are remembered with what they printed. */
+export const mostRunningJobs = 8;
+const mostRememberedJobs = 32;
+
+export interface JobState {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly isCut: boolean;
+  readonly isRunning: boolean;
+  /** Null while it runs and when a signal ended it. */
+  readonly exitCode: number | null;
+}
+
+interface Job {
+  readonly child: ChildProcess;
+  readonly stdout: KeptOutput;
+  readonly stderr: KeptOutput;
+  readonly isOver: Promise<void>;
+  isRunning: boolean;
+}
+
+/** Shell lines that go on after the call that started them. A job belongs to its session: no other one sees it. */
+export class BackgroundJobs {
+  readonly #starter: IsolatingStarter;
+  readonly #outputBytes: number;
+  readonly #sessions = new Map<string, Map<string, Job>>();
+
+  constructor(starter: IsolatingStarter, outputBytes: number) {
+    this.#starter = starter;
+    this.#outputBytes = outputBytes;
+  }
+
+  start(session: string, request: ProcessRequest): string {
+    const jobs = this.#sessions.get(session) ?? new Map<string, Job>();
+    if ([...jobs.values()].filter(({ isRunning }) => isRunning).length >= mostRunningJobs)
+      throw new CountersignError('EXECUTION_FAILED', {
+        problem: `this session has ${mostRunningJobs} background jobs already; end one with shell_kill first`,
+      });
+    const child = this.#starter.start(request);
+    const stdout = new KeptOutput(this.#outputBytes);
+    const stderr = new KeptOutput(this.#outputBytes);
+    child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+    const job: Job = { child, stdout, stderr, isRunning: true, isOver: this.#follow(child, () => job) };
+    const id = `job_${randomUUID()}`;
+    jobs.set(id, job);
+    this.#sessions.set(session, jobs);
+    forgetOldest(jobs);
+    return id;
+  }
+
+  look(session: string, id: string): JobState {
+    const { child, stdout, stderr, isRunning } = this.#find(session, id);
+    return {
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      isCut: stdout.isCut || stderr.isCut,
+      isRunning,
+      exitCode: isRunning ? null : exitCodeOf(child),
+    };
+  }
+
+  /** Resolves with the exit code when nothing of the job is left; an ended one is left as it is. */
+  async end(session: string, id: string): Promise<number | null> {
+    const job = this.#find(session, id);
+    if (job.isRunning) {
+      void this.#starter.stop(job.child);
+      await job.isOver;
+    }
+    return exitCodeOf(job.child);
+  }
+
+  async endAll(): Promise<void> {
+    const all = [...this.#sessions.entries()].flatMap(([session, jobs]) =>
+      [...jobs.keys()].map((id) => this.end(session, id)),
+    );
+    await Promise.all(all);
+    this.#sessions.clear();
+  }
+
+  async #follow(child: ChildProcess, jobOf: () => Job): Promise<void> {
+    let problem: string[] = [];
+    try {
+      await ended(this.#starter, child, 'bash');
+    } catch (error) {
+      problem = [`${(error as Error).message}\n`];
+    }
+    const job = jobOf();
+    for (const line of [...problem, ...notes(this.#starter, child)]) job.stderr.push(Buffer.from(line));
+    job.isRunning = false;
+  }
+
+  #find(session: string, id: string): Job {
+    const job = this.#sessions.get(session)?.get(id);
+    if (!job) throw new CountersignError('JOB_NOT_FOUND', { job: id });
+    return job;
+  }
+}
+
+function exitCodeOf(child: ChildProcess): number | null {
+  const status = statusOf(child);
+  return 'exitCode' in status ? status.exitCode : null;
+}
+
+function forgetOldest(jobs: Map<string, Job>): void {
+  for (const [id, job] of jobs) {
+    if (jobs.size <= mostRememberedJobs) return;
+    if (!job.isRunning) jobs.delete(id);
+  }
+}

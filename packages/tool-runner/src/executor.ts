@@ -1,0 +1,41 @@
+import type { BuiltInToolCall, BuiltInToolName, JsonValue, RiskLevel } from '@countersign/protocol';
+import type { ChangeRecorder } from './file-change.ts';
+
+/** What a tool call is executed with. */
+export interface CallContext {
+  readonly toolId: string;
+  readonly attempt: number;
+  readonly sessionId: string;
+  /** The stricter of what the server said and what this runner found itself (VA-8). */
+  readonly riskLevel: RiskLevel;
+  /** Granted by the assessment and shown on the card. */
+  readonly network: boolean;
+  /** What was approved and claimed (AP-8): an executor that changes files compares it with its own plan. */
+  readonly digest?: string;
+  /** Aborted when the call is cancelled or the runner is disposed of. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+  /** Where a call that changes files writes down what it is about to do, before it does it (RN-3). */
+  readonly changes: ChangeRecorder;
+}
+
+export interface Progress {
+  /** 0 to 100. */
+  readonly percent?: number;
+  readonly message?: string;
+  readonly output?: { readonly stream: 'stdout' | 'stderr'; readonly chunk: string };
+}
+
+/** What a tool came back with; its shape is the catalogue's (TL-2), also of a command that exited with 1. */
+export type ToolResult = { readonly success: boolean; readonly [key: string]: JsonValue };
+
+/**
+ * Does the work of some tools. A failure is thrown as a CountersignError with its code; a cancelled call ends by
+ * throwing `new ExecutionCancelled()`. Parameters have been parsed and the policy has been asked before.
+ */
+export interface Executor {
+  readonly tools: readonly BuiltInToolName[];
+  execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult>;
+  /** Leaves no process, timer or file behind. Harmless twice. */
+  dispose(): Promise<void>;
+}

@@ -1,0 +1,85 @@
+import { type BigIntStats, constants, lstatSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { CountersignError } from '@countersign/protocol';
+import type { FileVersion } from '../file-change.ts';
+import { failedWith } from './file-failure.ts';
+import { versionOf } from './file-version.ts';
+import type { WorkspaceDirectory } from './workspace-directory.ts';
+
+/** One regular file at one moment. */
+export interface FileSnapshot {
+  readonly bytes: Uint8Array;
+  readonly version: NonNullable<FileVersion>;
+  /** The permission bits, with set-user-id and the like. */
+  readonly mode: number;
+  readonly owner: { readonly uid: number; readonly gid: number };
+  /** Device, inode, size and times: what changes when anything about the file does. */
+  readonly identity: string;
+}
+
+const TRIES = 3;
+/** Neither a link is followed nor a pipe waited for. */
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Reads a file whole, or answers undefined where there is none. `path` is for messages only. */
+export async function takeSnapshot(
+  directory: WorkspaceDirectory,
+  name: string,
+  { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
+): Promise<FileSnapshot | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(directory.at(name), readFlags);
+  } catch (error) {
+    if (failedWith(error, 'ENOENT')) return undefined;
+    if (failedWith(error, 'ENXIO')) throw notRegular(path, 'device, pipe or socket');
+    if (failedWith(error, 'ELOOP')) throw notRegular(path, 'link');
+    throw error;
+  }
+  try {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const stats = await file.stat({ bigint: true });
+      if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
+      if (!stats.isFile()) throw notRegular(path, 'device, pipe or socket');
+      const size = Number(stats.size);
+      if (size > maxBytes) throw new CountersignError('FILE_TOO_LARGE', { path, size, limit: maxBytes });
+      const bytes = await readExactly(file, size);
+      const identity = identityOf(stats);
+      if (bytes === undefined || identityOf(await file.stat({ bigint: true })) !== identity) continue;
+      return {
+        bytes,
+        version: versionOf(bytes),
+        mode: Number(stats.mode) & 0o7777,
+        owner: { uid: Number(stats.uid), gid: Number(stats.gid) },
+        identity,
+      };
+    }
+  } finally {
+    await file.close();
+  }
+  throw new CountersignError('READ_FAILED', { path, problem: 'it changes while it is read' });
+}
+
+/** The identity of what stands there now, undefined where nothing does. A link has its own. */
+export function identityNow(directory: WorkspaceDirectory, name: string): string | undefined {
+  const stats = lstatSync(directory.at(name), { bigint: true, throwIfNoEntry: false });
+  return stats && identityOf(stats);
+}
+
+/** The bytes, or undefined when the file does not have that many, or has more. */
+async function readExactly(file: FileHandle, size: number): Promise<Uint8Array | undefined> {
+  const bytes = Buffer.allocUnsafe(size + 1);
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return length === size ? bytes.subarray(0, size) : undefined;
+}
+
+const identityOf = ({ dev, ino, mode, size, ctimeNs, mtimeNs }: BigIntStats): string =>
+  [dev, ino, mode, size, ctimeNs, mtimeNs].join(':');
+
+const notRegular = (path: string, kind: string): CountersignError =>
+  new CountersignError('NOT_A_REGULAR_FILE', { path, kind });

@@ -1,0 +1,172 @@
+import { type BigIntStats, closeSync, constants, fstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
+import { CountersignError, type ToolParams } from '@countersign/protocol';
+import type { ToolResult } from '../executor.ts';
+import { openInside } from '../open-inside.ts';
+import type { Workspace } from '../workspace.ts';
+import { failedWith, fileFailure } from './file-failure.ts';
+import { fill, readLines } from './line-range.ts';
+import type { ResultCache } from './result-cache.ts';
+import { refuseSensitive } from './sensitive-target.ts';
+import { encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
+import { cutOffLength } from './utf8-check.ts';
+
+type Params = ToolParams<'read_file'>;
+/** A type, not an interface: results are plain JSON. */
+type FileRead = {
+  readonly success: true;
+  readonly content: string;
+  readonly encoding: TextEncoding | 'base64';
+  readonly size: number;
+  readonly truncated: boolean;
+  readonly media_type?: string;
+  readonly start_line?: number;
+  readonly end_line?: number;
+};
+
+export interface Reading {
+  readonly workspace: Workspace;
+  /** Workspace-relative paths that the person's own policy file lifts from VA-2. */
+  readonly liftedSensitivePaths: ReadonlySet<string>;
+  readonly cache: ResultCache;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * read_file (TL-2, TL-4): text, whole or some lines of it, at most `readChunkBytes` of UTF-8 at a time; PDF and images
+ * as base64, at most as many bytes of the file. What is cut ends with a whole line, so that the next range begins
+ * after `end_line`; only a single line that is longer than all of that ends within itself, behind a whole character.
+ */
+export async function readFile(params: Params, reading: Reading): Promise<ToolResult> {
+  const { path } = params;
+  try {
+    const descriptor = openInside(reading.workspace.root, path, constants.O_RDONLY);
+    try {
+      return await readOpened(descriptor, params, reading);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    // A component on the way is a file: the policy calls that "not found" too.
+    if (failedWith(error, 'ENOTDIR'))
+      throw new CountersignError('FILE_NOT_FOUND', { path }, { cause: error });
+    if (failedWith(error, 'ENXIO', 'ENODEV'))
+      throw new CountersignError(
+        'NOT_A_REGULAR_FILE',
+        { path, kind: 'device, pipe or socket' },
+        { cause: error },
+      );
+    throw fileFailure(error, path, 'READ_FAILED');
+  }
+}
+
+async function readOpened(descriptor: number, params: Params, reading: Reading): Promise<ToolResult> {
+  const { path, start_line, end_line, encoding } = params;
+  const { limits } = reading.workspace;
+  const stats = fstatSync(descriptor, { bigint: true });
+  if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
+  refuseSensitive(realPathOf(descriptor, reading.workspace.root, path), path, reading.liftedSensitivePaths);
+  if (stats.size > limits.fileBytes)
+    throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
+  const question = `${start_line ?? ''}:${end_line ?? ''}:${encoding ?? ''}`;
+  const known = reading.cache.find(stats, question);
+  if (known) return known;
+  const result = await readContent(descriptor, stats, params, reading);
+  reading.cache.store(stats, question, result);
+  return result;
+}
+
+/** Where an opened file is below the root. */
+function realPathOf(descriptor: number, root: string, path: string): string {
+  const onLinux = process.platform === 'linux';
+  const real = onLinux
+    ? readlinkSync(`/proc/self/fd/${descriptor}`)
+    : realpathSync.native(resolve(root, path));
+  return relative(realpathSync.native(root), real);
+}
+
+async function readContent(
+  descriptor: number,
+  stats: BigIntStats,
+  params: Params,
+  { workspace, signal }: Reading,
+): Promise<FileRead> {
+  const { path, encoding: wanted, start_line = 1, end_line = Number.POSITIVE_INFINITY } = params;
+  const maxBytes = workspace.limits.readChunkBytes;
+  const size = Number(stats.size);
+  const buffer = Buffer.allocUnsafe(Math.min(SNIFF_BYTES, size));
+  const head = buffer.subarray(0, await fill(descriptor, buffer, 0));
+  const kind = fileKindOf(head);
+  if (kind.kind === 'media') {
+    const bytes = Buffer.allocUnsafe(Math.min(maxBytes, size));
+    const length = await fill(descriptor, bytes, 0);
+    return {
+      success: true,
+      content: bytes.toString('base64', 0, length),
+      encoding: 'base64',
+      size,
+      truncated: size > maxBytes,
+      media_type: kind.mediaType,
+    };
+  }
+  const encoding = encodingOf(head, wanted);
+  if (encoding === undefined && kind.kind === 'binary') throw new CountersignError('BINARY_FILE', { path });
+  if (encoding === undefined)
+    throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted ?? '' });
+  const range = {
+    encoding,
+    offset: markLength(head, encoding),
+    size,
+    startLine: start_line,
+    endLine: end_line,
+    // Two bytes of UTF-16 can be one of UTF-8.
+    maxBytes: encoding.startsWith('utf-16') ? 2 * maxBytes : maxBytes,
+    signal,
+  };
+  return await readLines(descriptor, range, (lines) => {
+    if (wanted === 'utf-8' && !lines.isUtf8)
+      throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
+    // What began as UTF-8 and went on as something else is Latin-1, in which every byte has a meaning.
+    const actual = encoding === 'utf-8' && !lines.isUtf8 ? 'latin1' : encoding;
+    const text = decodePart(lines.bytes, actual, lines.isCut);
+    const fitting = beginningOf(text, maxBytes);
+    const truncated = lines.isCut || fitting.length < text.length;
+    const content = truncated ? wholeLines(fitting) : fitting;
+    const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
+    return {
+      success: true,
+      content,
+      encoding: actual,
+      size,
+      truncated,
+      ...(isRange && { start_line, end_line: lines.linesBefore + countLines(content) }),
+    };
+  });
+}
+
+function decodePart(bytes: Buffer, encoding: TextEncoding, isCut: boolean): string {
+  if (encoding === 'utf-8')
+    return bytes.toString('utf8', 0, bytes.length - (isCut ? cutOffLength(bytes) : 0));
+  if (encoding === 'latin1') return bytes.toString('latin1');
+  const text = bytes.toString('utf16le');
+  const endsInHalf = isCut && /[\ud800-\udbff]$/.test(text);
+  const whole = (endsInHalf ? text.slice(0, -1) : text).toWellFormed();
+  return !isCut && bytes.length % 2 === 1 ? `${whole}\ufffd` : whole;
+}
+
+/** As much of a text as fits into so many bytes of UTF-8. */
+function beginningOf(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text).subarray(0, maxBytes);
+  return bytes.toString('utf8', 0, bytes.length - cutOffLength(bytes));
+}
+
+/** Without the line that was cut, unless there is no other. */
+const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1) || text;
+
+function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
+  return text === '' || text.endsWith('\n') ? count : count + 1;
+}

@@ -1,0 +1,175 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Limits } from '@countersign/protocol';
+import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
+import { type RawPath, rawPath, shownName } from './exact-path.ts';
+import { describeEntry, type FileEntry } from './file-entry.ts';
+import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
+import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
+import type { VisibleEntries } from './visible-entries.ts';
+
+export interface Search {
+  /** The directory that is searched: where it is below the root, and what to give to a process as its own. */
+  readonly directory: { readonly path: string; readonly reach: string };
+  /** Links resolved. */
+  readonly root: string;
+  readonly visible: VisibleEntries;
+  readonly content: string | undefined;
+  readonly limits: Limits;
+  readonly signal: AbortSignal;
+}
+
+/** Types, not interfaces: results are plain JSON. */
+export type FoundFile = FileEntry & { readonly matches?: { readonly line: number; readonly text: string }[] };
+export interface Found {
+  readonly files: FoundFile[];
+  readonly truncated: boolean;
+}
+
+/** Lines of one file that are shown. */
+const MATCHES_PER_FILE = 100;
+/** Characters of one line that are shown; what is cut ends in `…`. */
+const LINE_CHARACTERS = 500;
+
+/**
+ * Finds files by name, by content or both. At most `entries` files, 100 matches in each, 500 characters of a line, and
+ * `outputStreamBytes` of text in all; it stops as soon as one bound is reached and says `truncated`. The files come in
+ * no particular order.
+ */
+export async function findFiles(search: Search): Promise<Found> {
+  return search.content === undefined ? findByName(search) : findByContent(search);
+}
+
+async function findByName(search: Search): Promise<Found> {
+  const { directory, limits, signal } = search;
+  const names = new FoundNames();
+  const files: FoundFile[] = [];
+  let truncated = false;
+  await runRipgrep(directory.reach, questionOf(search), signal, (piece) => {
+    for (const below of names.push(piece)) {
+      const place = placeOf(search, below);
+      const stats = place && lookExactly(place.root, place.raw);
+      if (!stats) continue;
+      truncated = files.length === limits.entries;
+      if (truncated) return false;
+      files.push(describeEntry(place.path, stats));
+    }
+    return true;
+  });
+  return { files, truncated };
+}
+
+async function findByContent(search: Search): Promise<Found> {
+  const lines = new MatchedLines();
+  const found = new ConfirmedMatches(search);
+  try {
+    await runRipgrep(search.directory.reach, questionOf(search), search.signal, (piece) => {
+      for (const line of lines.push(piece)) if (!found.add(line)) return false;
+      return true;
+    });
+  } finally {
+    found.close();
+  }
+  return { files: found.files, truncated: found.truncated };
+}
+
+/** Collects what ripgrep found, line by line; the lines of a file come one after the other. */
+class ConfirmedMatches {
+  readonly files: FoundFile[] = [];
+  truncated = false;
+  readonly #search: Search;
+  #bytes = 0;
+  #path: RawPath | undefined;
+  #file: ConfirmedFile | undefined;
+  #shown = '';
+  #matches: { line: number; text: string }[] = [];
+
+  constructor(search: Search) {
+    this.#search = search;
+  }
+
+  /** False when that is enough. */
+  add(found: MatchedLine): boolean {
+    const { limits } = this.#search;
+    if (found.path !== this.#path) this.#begin(found.path);
+    const text = this.#file?.confirm(found);
+    if (!this.#file || text === undefined) return true;
+    if (this.#matches.length === MATCHES_PER_FILE) {
+      this.truncated = true;
+      return true;
+    }
+    const isFirst = this.#matches.length === 0;
+    const shown = shownLine(text, found.isCut);
+    this.#bytes += Buffer.byteLength(shown);
+    if ((isFirst && this.files.length === limits.entries) || this.#bytes > limits.outputStreamBytes) {
+      this.truncated = true;
+      return false;
+    }
+    this.#matches.push({ line: found.line, text: shown });
+    if (isFirst) this.files.push({ ...describeEntry(this.#shown, this.#file.stats), matches: this.#matches });
+    return true;
+  }
+
+  close(): void {
+    this.#file?.close();
+    this.#file = undefined;
+  }
+
+  #begin(below: RawPath): void {
+    this.close();
+    this.#path = below;
+    this.#matches = [];
+    const place = placeOf(this.#search, below);
+    if (!place) return;
+    this.#shown = place.path;
+    this.#file = ConfirmedFile.open(place.root, place.raw);
+  }
+}
+
+function shownLine(text: string, isCut: boolean): string {
+  const line = text.replace(/\r$/, '');
+  if (!isCut && line.length <= LINE_CHARACTERS) return line;
+  return `${line.slice(0, LINE_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** Where something that ripgrep named is; undefined when it is not to be shown. */
+function placeOf(
+  { root, directory, visible }: Search,
+  below: RawPath,
+): { readonly root: RawPath; readonly raw: RawPath; readonly path: string } | undefined {
+  const shown = shownName(below);
+  const path = directory.path === '' ? shown : `${directory.path}/${shown}`;
+  if (!visible.shows(shown, path)) return undefined;
+  const raw = directory.path === '' ? below : `${rawPath(directory.path)}/${below}`;
+  return { root: rawPath(root), raw, path };
+}
+
+function questionOf({ content, visible, limits, root, directory }: Search): RipgrepQuestion {
+  return {
+    ignoredFromAbove: isBelowRepository(join(root, directory.path)),
+    content,
+    names: namesFor(visible.pattern),
+    hidden: visible.asksForDots,
+    gitFolder: visible.pattern.split('/').includes('.git'),
+    maxFileBytes: limits.fileBytes,
+    maxMatchesPerFile: MATCHES_PER_FILE + 1, // one more, to know that there are more
+    maxLineCharacters: LINE_CHARACTERS,
+  };
+}
+
+/** Whether the nearest git repository begins above a directory. Wrong answers only show or hide ignored files. */
+function isBelowRepository(directory: string): boolean {
+  if (existsSync(join(directory, '.git'))) return false;
+  const above = dirname(directory);
+  return above !== directory && (existsSync(join(above, '.git')) || isBelowRepository(above));
+}
+
+/**
+ * What ripgrep can leave out by itself: globs on the last component that mean the same to it as to us. It only saves
+ * work; `VisibleEntries` decides.
+ */
+function namesFor(pattern: string): readonly string[] {
+  const last = pattern.slice(pattern.lastIndexOf('/') + 1);
+  const isPlain = /^[\w.*?-]*(\{[\w.*?,-]+\}[\w.*?-]*)?$/.test(last) && !/\{.*\//.test(pattern);
+  return isPlain && !/^\**$/.test(last) ? [last] : [];
+}

@@ -1,0 +1,115 @@
+import { isUtf8 } from 'node:buffer';
+import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
+import type { ToolParams } from '@countersign/protocol';
+
+/** How text is named in tool parameters and results (TL-4). `latin1` is ISO 8859-1: a byte is a character. */
+export type TextEncoding = NonNullable<ToolParams<'read_file'>['encoding']>;
+
+/** How a text stands in its file: enough to write it back byte by byte. */
+export interface TextForm {
+  readonly encoding: TextEncoding;
+  /** Whether a byte order mark stands in front. It is no part of the text. */
+  readonly bom: boolean;
+}
+
+export interface DecodedText extends TextForm {
+  readonly text: string;
+}
+
+const marks: Readonly<Partial<Record<TextEncoding, readonly number[]>>> = {
+  'utf-8': [0xef, 0xbb, 0xbf],
+  'utf-16le': [0xff, 0xfe],
+  'utf-16be': [0xfe, 0xff],
+};
+
+/**
+ * A whole file as text, so that `encodeText(text, form)` gives the very same bytes again. Undefined where that
+ * cannot be: it is no text, or not in the encoding that was wanted.
+ */
+export function decodeText(bytes: Uint8Array, wanted?: TextEncoding): DecodedText | undefined {
+  const encoding = encodingOf(bytes.subarray(0, SNIFF_BYTES), wanted);
+  if (encoding === undefined) return undefined;
+  const decoded = decodeExactly(bytes, encoding);
+  // What begins as UTF-8 and goes on as something else is Latin-1, in which every byte has a meaning.
+  if (decoded === undefined && encoding === 'utf-8' && wanted === undefined)
+    return decodeExactly(bytes, 'latin1');
+  return decoded;
+}
+
+/** The bytes of a text in a given form. Undefined where the encoding has no character for a part of it. */
+export function encodeText(text: string, { encoding, bom }: TextForm): Uint8Array | undefined {
+  const body = encodeBody(text, encoding);
+  const mark = bom ? marks[encoding] : undefined;
+  return body && mark ? Buffer.concat([Uint8Array.from(mark), body]) : body;
+}
+
+/**
+ * Which encoding a file is in, told from its first bytes; undefined when it is no text. What is wanted counts where
+ * it makes text of them: UTF-16 without a mark cannot always be told, but a program is not text in any encoding.
+ */
+export function encodingOf(head: Uint8Array, wanted?: TextEncoding): TextEncoding | undefined {
+  const kind = fileKindOf(head);
+  if (wanted === undefined) return kind.kind === 'text' ? kind.encoding : undefined;
+  return controls.test(decodeLeniently(head, wanted)) ? undefined : wanted;
+}
+
+/** As many bytes as the mark of an encoding takes at the beginning of a file: 0 where there is none. */
+export function markLength(head: Uint8Array, encoding: TextEncoding): number {
+  const mark = marks[encoding] ?? [];
+  return mark.every((byte, place) => head[place] === byte) ? mark.length : 0;
+}
+
+/** What cannot be read is U+FFFD; a lone surrogate too. */
+function decodeLeniently(bytes: Uint8Array, encoding: TextEncoding): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  switch (encoding) {
+    case 'utf-8':
+      return buffer.toString('utf8');
+    case 'latin1':
+      return buffer.toString('latin1');
+    case 'utf-16le':
+      return buffer.toString('utf16le').toWellFormed();
+    case 'utf-16be':
+      return swapped(buffer).toString('utf16le').toWellFormed();
+  }
+}
+
+/** Control characters that no text has: all but tab, line feed, vertical tab, form feed, return, escape. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
+
+function decodeExactly(bytes: Uint8Array, encoding: TextEncoding): DecodedText | undefined {
+  const start = markLength(bytes, encoding);
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset + start, bytes.byteLength - start);
+  const form = { encoding, bom: start > 0 };
+  switch (encoding) {
+    case 'utf-8':
+      return isUtf8(body) ? { text: body.toString('utf8'), ...form } : undefined;
+    case 'latin1':
+      return { text: body.toString('latin1'), ...form };
+    // A lone surrogate stays one in a string, and so it is written back as it was.
+    case 'utf-16le':
+      return body.length % 2 === 0 ? { text: body.toString('utf16le'), ...form } : undefined;
+    case 'utf-16be':
+      return body.length % 2 === 0 ? { text: swapped(body).toString('utf16le'), ...form } : undefined;
+  }
+}
+
+function encodeBody(text: string, encoding: TextEncoding): Uint8Array | undefined {
+  switch (encoding) {
+    case 'utf-8':
+      return text.isWellFormed() ? Buffer.from(text, 'utf8') : undefined;
+    case 'latin1':
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: all that a byte can be
+      return /^[\u0000-\u00ff]*$/.test(text) ? Buffer.from(text, 'latin1') : undefined;
+    case 'utf-16le':
+      return Buffer.from(text, 'utf16le');
+    case 'utf-16be':
+      return Buffer.from(text, 'utf16le').swap16();
+  }
+}
+
+/** A copy with the two bytes of each unit exchanged; an odd byte at the end is left out. */
+function swapped(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.subarray(0, bytes.length - (bytes.length % 2))).swap16();
+}

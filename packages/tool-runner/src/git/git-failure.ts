@@ -1,0 +1,20 @@
+import { CountersignError, makeVisible } from '@countersign/protocol';
+import { hidePasswords } from './remote-address.ts';
+
+const MAX_CHARACTERS = 600;
+
+/** GIT_FAILED with what git said, without its decoration, passwords and hidden characters. */
+export function gitFailed(stderr: string, exitCode: number | null): CountersignError {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.replace(/^(fatal|error): /, '').trim())
+    .filter((line) => line !== '' && !line.startsWith('hint: '));
+  const said = makeVisible(hidePasswords(lines.join('; ')))
+    .slice(0, MAX_CHARACTERS)
+    .replace(/\.$/, '');
+  return new CountersignError('GIT_FAILED', { problem: said === '' ? `it ended with ${exitCode}` : said });
+}
+
+/** GIT_FAILED in our own words. */
+export const gitCannot = (problem: string): CountersignError =>
+  new CountersignError('GIT_FAILED', { problem });

@@ -1,0 +1,86 @@
+import { CountersignError } from '@countersign/protocol';
+import type { Confinement, ProcessStarter } from '../isolation/isolated-process.ts';
+import { ExecutionCancelled } from '../runner-errors.ts';
+
+interface GitRun {
+  readonly args: readonly string[];
+  readonly confinement: Confinement;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly input?: Uint8Array;
+  /** Of standard output; git is stopped when it says more. */
+  readonly maxBytes: number;
+  readonly timeoutSeconds: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onStderr?: ((chunk: string) => void) | undefined;
+}
+
+export interface GitAnswer {
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null;
+  readonly stdout: Buffer;
+  /** True when there was more than `maxBytes`. */
+  readonly cut: boolean;
+  /** Its last part, where there was much. */
+  readonly stderr: string;
+}
+
+const MAX_STDERR = 64 * 1024;
+
+/**
+ * Runs git once and collects what it says. Any exit code is an answer; thrown are COMMAND_TIMEOUT, ExecutionCancelled
+ * and what the starter throws. Nothing of git is left when the promise settles.
+ */
+export async function runGit(starter: ProcessStarter, run: GitRun): Promise<GitAnswer> {
+  if (run.signal?.aborted) throw new ExecutionCancelled();
+  const child = starter.start({
+    program: 'git',
+    args: run.args,
+    cwd: '.',
+    confinement: run.confinement,
+    environment: run.environment,
+    stdin: run.input ? 'pipe' : 'ignore',
+  });
+
+  const stdout: Buffer[] = [];
+  let size = 0;
+  let stderr = '';
+  let ended: 'cut' | 'timeout' | 'cancelled' | undefined;
+  let stopping: Promise<void> | undefined;
+  const stop = (why: typeof ended): void => {
+    ended ??= why;
+    stopping ??= starter.stop(child);
+  };
+
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const room = run.maxBytes - size;
+    if (room > 0) stdout.push(chunk.subarray(0, room));
+    size += chunk.length;
+    if (size > run.maxBytes) stop('cut');
+  });
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr = (stderr + chunk).slice(-MAX_STDERR);
+    run.onStderr?.(chunk);
+  });
+  // git may end without reading all of it; its exit code says so better than a broken pipe does.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(run.input);
+
+  const timer = setTimeout(() => stop('timeout'), run.timeoutSeconds * 1000);
+  const cancel = (): void => stop('cancelled');
+  run.signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    const exitCode = await new Promise<number | null>((resolve, reject) => {
+      child.once('close', resolve);
+      child.once('error', (cause) =>
+        reject(new CountersignError('SPAWN_FAILED', { program: 'git', problem: cause.message }, { cause })),
+      );
+    });
+    await stopping;
+    if (ended === 'cancelled') throw new ExecutionCancelled();
+    if (ended === 'timeout') throw new CountersignError('COMMAND_TIMEOUT', { timeout: run.timeoutSeconds });
+    return { exitCode, stdout: Buffer.concat(stdout), cut: ended === 'cut', stderr };
+  } finally {
+    clearTimeout(timer);
+    run.signal?.removeEventListener('abort', cancel);
+  }
+}

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { viewPrefix } from '../isolation/abandoned-isolation.ts';
+import type { Confinement, ProcessStarter } from '../isolation/isolated-process.ts';
+import type { Workspace } from '../workspace.ts';
+import { type ConfigEntry, parseConfigList, writeConfig } from './config-text.ts';
+import { gitFailed } from './git-failure.ts';
+import { type GitAnswer, runGit } from './git-process.ts';
+import { checkLayout, readSmallFile, unsafe } from './repository-layout.ts';
+import { checkSettings, includedFile, settingsForGit } from './repository-settings.ts';
+
+export interface GitOptions {
+  /** Added to the settings that git sees. */
+  readonly settings?: readonly ConfigEntry[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Joins the LOW confinement: workspace read, no network, sensitive files masked. */
+  readonly confinement?: Partial<Confinement>;
+  readonly input?: Uint8Array;
+  readonly maxBytes?: number;
+  readonly timeoutSeconds?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onStderr?: ((chunk: string) => void) | undefined;
+}
+
+/** What git finds in the common folder besides its configuration: links to the repository's own. */
+const linked = ['objects', 'refs', 'packed-refs', 'reftable', 'logs', 'shallow', 'modules'];
+const linkedInfo = ['exclude', 'attributes', 'sparse-checkout'];
+
+const MAX_INCLUDES = 20;
+const MAX_PARSED = 100;
+const MEMORY_BYTES = 2 * 1024 ** 3;
+
+/**
+ * The workspace's repository, as our git sees it (RN-6). Git is never shown the repository's own configuration: it
+ * gets GIT_COMMON_DIR, a folder of ours with a configuration that we wrote (repository-settings.ts) and links to the
+ * repository's objects and refs. So no filter, textconv, external diff, fsmonitor, alias, pager, ssh command,
+ * credential helper, gpg program or url rewriting that stands there can run: git does not know of it. Hooks are looked
+ * for in `core.hooksPath`, which is /dev/null unless a caller adds another. The price: a file that a filter would have
+ * changed (LFS) is told as modified once its times have changed.
+ */
+export class GitRepository {
+  readonly workspace: Workspace;
+  readonly #starter: ProcessStarter;
+  #views: string | undefined;
+  readonly #knownViews = new Map<string, string>();
+  /** What a configuration file says, by its content: parsing it costs a process. */
+  readonly #parsed = new Map<string, readonly ConfigEntry[]>();
+
+  constructor(workspace: Workspace, starter: ProcessStarter) {
+    this.workspace = workspace;
+    this.#starter = starter;
+  }
+
+  /** Checks the repository and answers its own settings, in order. Nothing of them is in force for git. */
+  async open(signal?: AbortSignal): Promise<readonly ConfigEntry[]> {
+    checkLayout(this.workspace.root);
+    const settings = await this.#readSettings('.git/config', new Set(), signal);
+    const own = settings.some((entry) => entry.section === 'extensions' && entry.name === 'worktreeconfig')
+      ? [...settings, ...(await this.#readSettings('.git/config.worktree', new Set(), signal))]
+      : settings;
+    checkSettings(this.workspace.root, own);
+    return own;
+  }
+
+  /** Runs git in the repository whose `own` settings are those that `open` answered. Any exit code is an answer. */
+  async run(
+    own: readonly ConfigEntry[],
+    args: readonly string[],
+    options: GitOptions = {},
+  ): Promise<GitAnswer> {
+    const { root, limits } = this.workspace;
+    const view = this.#viewOf(settingsForGit(own, options.settings ?? []));
+    const { confinement, settings: _, environment, ...rest } = options;
+    return runGit(this.#starter, {
+      maxBytes: limits.outputStreamBytes,
+      timeoutSeconds: limits.commandTimeoutDefaultSeconds,
+      ...rest,
+      args: ['--no-pager', ...args],
+      confinement: {
+        workspace: 'read',
+        network: false,
+        maskSensitive: true,
+        limits: { memoryBytes: MEMORY_BYTES },
+        ...confinement,
+        readable: [view, ...(confinement?.readable ?? [])],
+      },
+      environment: {
+        ...gitEnvironment,
+        GIT_DIR: join(root, '.git'),
+        GIT_COMMON_DIR: view,
+        GIT_WORK_TREE: root,
+        ...environment,
+      },
+    });
+  }
+
+  /** The same where anything but success is a failure: GIT_FAILED with what git said. */
+  async ask(own: readonly ConfigEntry[], args: readonly string[], options?: GitOptions): Promise<GitAnswer> {
+    const answer = await this.run(own, args, options);
+    if (answer.exitCode !== 0 && !answer.cut) throw gitFailed(answer.stderr, answer.exitCode);
+    return answer;
+  }
+
+  /** Parses a configuration's bytes with git itself, in a place where there is nothing else to read. */
+  async parse(bytes: Buffer, signal?: AbortSignal): Promise<readonly ConfigEntry[]> {
+    const key = createHash('sha256').update(bytes).digest('hex');
+    const known = this.#parsed.get(key);
+    if (known) return known;
+    const answer = await runGit(this.#starter, {
+      args: ['config', '--file', '-', '--no-includes', '--list', '-z'],
+      confinement: { workspace: 'none', network: false, maskSensitive: true },
+      environment: { ...gitEnvironment, GIT_DIR: '/nonexistent' },
+      input: bytes,
+      maxBytes: this.workspace.limits.outputStreamBytes,
+      timeoutSeconds: this.workspace.limits.commandTimeoutDefaultSeconds,
+      signal,
+    });
+    if (answer.exitCode !== 0 || answer.cut) throw unsafe('its configuration cannot be read');
+    const entries = parseConfigList(answer.stdout);
+    if (this.#parsed.size >= MAX_PARSED) this.#parsed.clear();
+    this.#parsed.set(key, entries);
+    return entries;
+  }
+
+  /** Removes the folders that git was shown. Harmless twice. */
+  dispose(): void {
+    if (this.#views !== undefined) rmSync(this.#views, { recursive: true, force: true });
+    this.#views = undefined;
+    this.#knownViews.clear();
+    this.#parsed.clear();
+  }
+
+  async #readSettings(file: string, seen: Set<string>, signal?: AbortSignal): Promise<ConfigEntry[]> {
+    if (seen.has(file)) return [];
+    seen.add(file);
+    if (seen.size > MAX_INCLUDES) throw unsafe('its configuration includes too many files');
+    const bytes = readSmallFile(this.workspace.root, file);
+    if (bytes === undefined) return [];
+    const entries = await this.parse(bytes, signal);
+    const all: ConfigEntry[] = [];
+    for (const entry of entries) {
+      all.push(entry);
+      const included = includedFile(this.workspace.root, file, entry);
+      if (included !== undefined) all.push(...(await this.#readSettings(included, seen, signal)));
+    }
+    return all;
+  }
+
+  /** The folder with this configuration, made when it is first needed. */
+  #viewOf(settings: readonly ConfigEntry[]): string {
+    const config = writeConfig(settings);
+    const key = createHash('sha256').update(config).digest('hex');
+    const known = this.#knownViews.get(key);
+    if (known !== undefined) return known;
+    this.#views ??= mkdtempSync(join(this.workspace.stateFolder, viewPrefix));
+    const view = join(this.#views, key.slice(0, 16));
+    const git = join(this.workspace.root, '.git');
+    mkdirSync(join(view, 'info'), { recursive: true });
+    for (const name of linked) symlinkSync(join(git, name), join(view, name));
+    for (const name of linkedInfo) symlinkSync(join(git, 'info', name), join(view, 'info', name));
+    writeFileSync(join(view, 'config'), config, { mode: 0o600 });
+    this.#knownViews.set(key, view);
+    return view;
+  }
+}
+
+const gitEnvironment: Readonly<Record<string, string>> = {
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_LITERAL_PATHSPECS: '1',
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: 'false',
+  SSH_ASKPASS: 'false',
+  GIT_EDITOR: 'false',
+  GIT_PAGER: 'cat',
+  PAGER: 'cat',
+  LC_ALL: 'C.UTF-8',
+};

@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import type { ToolParams } from '@countersign/protocol';
+import { versionOf } from '../files/file-version.ts';
+import { readHead } from './commit-plan.ts';
+import { type ConfigEntry, setting, writeConfig } from './config-text.ts';
+import { gitCannot } from './git-failure.ts';
+import type { GitRepository } from './git-repository.ts';
+import { activeHooks, hookVersions, pushHooks, receiveHooks } from './hooks.ts';
+import { type RemoteAddress, understandRemote } from './remote-address.ts';
+import { unsafe } from './repository-layout.ts';
+import { hooksFolder } from './repository-settings.ts';
+
+/** All that decides what a push will be: the preview draws it, the digest covers it, the executor follows it. */
+export interface PushPlan {
+  readonly own: readonly ConfigEntry[];
+  readonly remote: string;
+  readonly branch: string;
+  readonly address: Exclude<RemoteAddress, { kind: 'refused' }>;
+  /** The commit that the branch is at. */
+  readonly tip: string;
+  /** Where the remote's branch was when this repository last heard of it. */
+  readonly known: string | null;
+  readonly hooks: readonly string[];
+  readonly settings: readonly ConfigEntry[];
+  readonly base: readonly string[];
+}
+
+/**
+ * Understands a push of one branch to a configured remote. The address is the one that git would really use: after
+ * `pushurl`, and after `insteadOf` of the repository's own configuration. It is then fixed: the push itself knows no
+ * rewriting any more.
+ */
+export async function planPush(
+  repository: GitRepository,
+  params: ToolParams<'git_push'>,
+  signal?: AbortSignal,
+): Promise<PushPlan> {
+  const { root } = repository.workspace;
+  const own = await repository.open(signal);
+  const { remote } = params;
+  const address = understandRemote(await findUrl(repository, own, remote, signal), root);
+  if (address.kind === 'refused')
+    throw unsafe(`the remote "${remote}" cannot be pushed to: ${address.problem}`);
+
+  const branch = params.branch ?? (await readHead(repository, own, signal)).branch;
+  if (branch === null) throw gitCannot('the head is detached; name the branch to push');
+  const [tip, known] = await Promise.all([
+    findCommit(repository, own, `refs/heads/${branch}`, signal),
+    findCommit(repository, own, `refs/remotes/${remote}/${branch}`, signal),
+  ]);
+  if (tip === null) throw gitCannot(`there is no commit on a branch "${branch}"`);
+
+  const folder = hooksFolder(root, own);
+  const received = address.kind === 'folder' ? address.folder : undefined;
+  const hooks = [
+    ...(folder === undefined ? [] : activeHooks(root, folder, pushHooks)),
+    ...(received === undefined
+      ? []
+      : activeHooks(received, 'hooks', receiveHooks).map((hook) => join(received, hook))),
+  ];
+  const url = received ?? address.url;
+  const settings = [
+    setting(`remote.${remote}.url`, latin1(url)),
+    setting(`protocol.${address.kind === 'folder' ? 'file' : address.protocol}.allow`, 'always'),
+    ...(folder === undefined ? [] : [setting('core.hookspath', latin1(join(root, folder)))]),
+  ];
+  const base = [
+    // The URL may hold a password: only its digest goes on.
+    `url ${versionOf(Buffer.from(url))}`,
+    `branch ${branch} at ${tip}, known ${known ?? 'nowhere'}`,
+    ...hooks.map((hook) => `runs ${hook}`),
+    ...(folder === undefined ? [] : hookVersions(root, folder)),
+    ...(received === undefined ? [] : hookVersions(received, 'hooks')),
+    `settings ${versionOf(writeConfig([...own, ...settings]))}`,
+  ];
+  return { own, remote, branch, address, tip, known, hooks, settings, base };
+}
+
+async function findUrl(
+  repository: GitRepository,
+  own: readonly ConfigEntry[],
+  remote: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const addresses = own.filter(
+    ({ section, name }) =>
+      (section === 'remote' && (name === 'url' || name === 'pushurl')) ||
+      (section === 'url' && (name === 'insteadof' || name === 'pushinsteadof')),
+  );
+  const remotes = new Set(
+    addresses.flatMap(({ section, subsection }) => (section === 'remote' ? [subsection] : [])),
+  );
+  if (!remotes.has(remote)) {
+    const known = [...remotes].join(', ');
+    throw gitCannot(
+      `there is no remote "${remote}"; ${known === '' ? 'none is configured' : `there are: ${known}`}`,
+    );
+  }
+  const { stdout } = await repository.ask(own, ['remote', 'get-url', '--push', '--all', '--', remote], {
+    settings: addresses,
+    signal,
+  });
+  const urls = stdout.toString('utf8').trimEnd().split('\n');
+  if (urls.length > 1) throw gitCannot(`the remote "${remote}" has several addresses to push to`);
+  return urls[0] ?? '';
+}
+
+async function findCommit(
+  repository: GitRepository,
+  own: readonly ConfigEntry[],
+  ref: string,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  const answer = await repository.run(own, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
+    signal,
+  });
+  return answer.exitCode === 0 ? answer.stdout.toString('latin1').trim() : null;
+}
+
+const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

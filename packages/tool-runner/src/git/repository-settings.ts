@@ -1,0 +1,139 @@
+import { dirname } from 'node:path';
+import { PathValidator } from '@countersign/policy';
+import { realDisk } from '../real-disk.ts';
+import { type ConfigEntry, setting } from './config-text.ts';
+import { leadsOutside, unsafe } from './repository-layout.ts';
+
+/**
+ * What git is told of the repository's own configuration: these settings and no other. They describe the files
+ * (format, line endings, who commits) and name branches and remotes; none of them starts a program or names a file.
+ * A list of what is dangerous would have to grow with every version of git; this one need not.
+ */
+const keptSettings = new Set([
+  'core.repositoryformatversion',
+  'core.filemode',
+  'core.symlinks',
+  'core.ignorecase',
+  'core.precomposeunicode',
+  'core.autocrlf',
+  'core.eol',
+  'core.safecrlf',
+  'core.trustctime',
+  'core.checkstat',
+  'core.sparsecheckout',
+  'core.sparsecheckoutcone',
+  'core.logallrefupdates',
+  'core.sharedrepository',
+  'extensions.objectformat',
+  'extensions.refstorage',
+  'extensions.compatobjectformat',
+  'i18n.commitencoding',
+  'user.name',
+  'user.email',
+  'branch.*.remote',
+  'branch.*.merge',
+  'remote.*.fetch',
+]);
+
+/** Settings that stand in the way of every program git could start, whatever the kept ones say. */
+const fixedSettings: readonly ConfigEntry[] = [
+  setting('core.bare', 'false'),
+  setting('core.fsmonitor', 'false'),
+  setting('core.untrackedcache', 'false'),
+  setting('core.attributesfile', '/dev/null'),
+  setting('core.excludesfile', '/dev/null'),
+  setting('core.quotepath', 'true'),
+  setting('core.abbrev', 'no'),
+  // Larger files are binary to git: neither compared line by line nor held in memory.
+  setting('core.bigfilethreshold', '16m'),
+  setting('status.renames', 'copies'),
+  setting('core.pager', 'cat'),
+  setting('core.editor', 'false'),
+  setting('core.askpass', 'false'),
+  setting('credential.helper', ''),
+  setting('commit.gpgsign', 'false'),
+  setting('log.showsignature', 'false'),
+  setting('submodule.recurse', 'false'),
+  setting('gc.auto', '0'),
+  setting('maintenance.auto', 'false'),
+  setting('user.useconfigonly', 'true'),
+  setting('protocol.allow', 'never'),
+];
+
+/** Extensions that only say how the repository is kept, and are of no use to us. */
+const harmlessExtensions = new Set([
+  'noop',
+  'noop-v1',
+  'partialclone',
+  'preciousobjects',
+  'relativeworktrees',
+  'worktreeconfig',
+]);
+
+/** The settings for git itself. `added` come last, and so win. */
+export function settingsForGit(own: readonly ConfigEntry[], added: readonly ConfigEntry[]): ConfigEntry[] {
+  return [...own.filter(isKept), ...fixedSettings, setting('core.hookspath', '/dev/null'), ...added];
+}
+
+function isKept({ section, subsection, name }: ConfigEntry): boolean {
+  return keptSettings.has(subsection === undefined ? `${section}.${name}` : `${section}.*.${name}`);
+}
+
+/** Throws REPOSITORY_UNSAFE where the configuration points outside, or is of a kind that we do not know (RN-6). */
+export function checkSettings(root: string, entries: readonly ConfigEntry[]): void {
+  const paths = new PathValidator({ root, disk: realDisk });
+  for (const { section, subsection, name, value } of entries) {
+    if (section === 'core' && name === 'worktree') {
+      const place = Buffer.from(value, 'latin1').toString('utf8');
+      const checked = place === '' ? undefined : paths.check(place, '.git');
+      if (!checked?.ok || checked.relative !== '') throw unsafe('its work tree (core.worktree) is elsewhere');
+    }
+    if (section === 'core' && name === 'bare' && isTrue(value))
+      throw unsafe('it is bare: it has no work tree');
+    if (section === 'extensions' && subsection === undefined) {
+      if (!keptSettings.has(`extensions.${name}`) && !harmlessExtensions.has(name)) {
+        throw unsafe(`it needs an extension of git that is not known here (${name})`);
+      }
+    }
+  }
+}
+
+/**
+ * The file that a setting includes, relative to the root; one that leads outside is REPOSITORY_UNSAFE. A conditional
+ * include must be inside too, but is not followed: its condition speaks of the person's machine.
+ */
+export function includedFile(root: string, file: string, entry: ConfigEntry): string | undefined {
+  if ((entry.section !== 'include' && entry.section !== 'includeif') || entry.name !== 'path')
+    return undefined;
+  const place = Buffer.from(entry.value, 'latin1').toString('utf8');
+  const checked = new PathValidator({ root, disk: realDisk }).check(place, dirname(file));
+  if (!checked.ok || isExpanded(place)) throw leadsOutside(`configuration (${entry.section}.path)`);
+  return entry.section === 'include' ? checked.relative : undefined;
+}
+
+/** The last value of a setting, as git takes it. */
+export function lastValue(entries: readonly ConfigEntry[], key: string): string | undefined {
+  const wanted = setting(key, '');
+  const found = entries.findLast(
+    (entry) =>
+      entry.section === wanted.section &&
+      entry.subsection === wanted.subsection &&
+      entry.name === wanted.name,
+  );
+  return found?.value;
+}
+
+/** Where the hooks stand, relative to the root; undefined where they are off. REPOSITORY_UNSAFE when that is outside. */
+export function hooksFolder(root: string, entries: readonly ConfigEntry[]): string | undefined {
+  const value = lastValue(entries, 'core.hookspath');
+  if (value === '/dev/null') return undefined;
+  const named = value === undefined ? '.git/hooks' : Buffer.from(value, 'latin1').toString('utf8');
+  const checked = new PathValidator({ root, disk: realDisk }).check(named);
+  if (!checked.ok || isExpanded(named)) throw leadsOutside(`hooks folder (${named})`);
+  return checked.relative === '' ? '.' : checked.relative;
+}
+
+/** Git puts the home of somebody, or its own folder, in place of these. */
+const isExpanded = (path: string): boolean => path.startsWith('~') || path.startsWith('%(');
+
+const isTrue = (value: string): boolean => /^(true|yes|on|[1-9]\d*)$/i.test(value);

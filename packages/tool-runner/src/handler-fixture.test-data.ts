@@ -1,0 +1,147 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { defaultLimits } from '@countersign/protocol';
+import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
+import type { ApprovalDialogProvider, DialogAnswer } from './approval-desk.ts';
+import type { Logger } from './logger.ts';
+import type {
+  ApprovalRequest,
+  Heartbeat,
+  HeartbeatAnswer,
+  PreviewReport,
+  ProgressReport,
+  ResultReport,
+  RunnerApi,
+} from './runner-api.ts';
+import type { Workspace } from './workspace.ts';
+
+/** A server in memory: it keeps what it is told, and fails or answers as a test says. */
+export class RecordedApi implements RunnerApi {
+  readonly sent: { readonly what: string; readonly toolId: string; readonly data: unknown }[] = [];
+  /** By method: thrown once each, the first first. */
+  readonly failures: Partial<Record<string, unknown[]>> = {};
+  decision: Awaited<ReturnType<RunnerApi['approveToolExecution']>> = { outcome: 'stands' };
+  resultAnswer: Awaited<ReturnType<RunnerApi['sendToolResult']>> = { outcome: 'acknowledged' };
+  heartbeatAnswer: HeartbeatAnswer = { calls: {} };
+  /** Parameters that events left out. */
+  params: Record<string, never> | Record<string, string> = {};
+
+  of<T = unknown>(what: string): T[] {
+    return this.sent.filter((sent) => sent.what === what).map(({ data }) => data as T);
+  }
+
+  /** The reports that arrived, in order. */
+  get reports(): ResultReport[] {
+    return this.of<ResultReport>('result');
+  }
+
+  async approveToolExecution(toolId: string, decision: unknown) {
+    this.#take('approve', toolId, decision);
+    return this.decision;
+  }
+
+  async rejectToolExecution(toolId: string, reason: string, message?: string) {
+    this.#take('reject', toolId, { reason, message });
+    return this.decision;
+  }
+
+  async sendToolResult(toolId: string, report: ResultReport) {
+    this.#take('result', toolId, report);
+    return this.resultAnswer;
+  }
+
+  async startToolExecution(toolId: string, claim: unknown) {
+    this.#take('claim', toolId, claim);
+  }
+
+  async sendToolPreview(approvalId: string, preview: PreviewReport) {
+    this.#take('preview', approvalId, preview);
+  }
+
+  async sendToolProgress(toolId: string, progress: ProgressReport) {
+    this.#take('progress', toolId, progress);
+  }
+
+  async sendHeartbeat(beat: Heartbeat) {
+    this.#take('heartbeat', '', beat);
+    return this.heartbeatAnswer;
+  }
+
+  async fetchToolParams(toolId: string) {
+    this.#take('params', toolId, undefined);
+    return this.params;
+  }
+
+  #take(what: string, toolId: string, data: unknown): void {
+    const failure = this.failures[what]?.shift();
+    this.sent.push({ what: failure ? `failed ${what}` : what, toolId, data });
+    if (failure) throw failure;
+  }
+}
+
+/** A card on a screen that a test answers. */
+export class ScriptedDialogs implements ApprovalDialogProvider {
+  readonly shown: { readonly request: ApprovalRequest; readonly signal: AbortSignal }[] = [];
+  readonly #answers: ((answer: DialogAnswer) => void)[] = [];
+
+  showApprovalDialog(request: ApprovalRequest, signal: AbortSignal): Promise<DialogAnswer> {
+    this.shown.push({ request, signal });
+    return new Promise((resolve) => this.#answers.push(resolve));
+  }
+
+  /** Answers the newest card. */
+  answer(answer: DialogAnswer): void {
+    this.#answers.at(-1)?.(answer);
+  }
+}
+
+export class RecordedLogger implements Logger {
+  readonly lines: { readonly level: string; readonly message: string; readonly details: unknown }[] = [];
+  debug = (message: string, details?: unknown) => this.#add('debug', message, details);
+  info = (message: string, details?: unknown) => this.#add('info', message, details);
+  error = (message: string, details?: unknown) => this.#add('error', message, details);
+
+  messages(level: string): string[] {
+    return this.lines.filter((line) => line.level === level).map(({ message }) => message);
+  }
+
+  #add(level: string, message: string, details: unknown): void {
+    this.lines.push({ level, message, details });
+  }
+}
+
+export interface RunnerFixture {
+  readonly api: RecordedApi;
+  readonly dialogs: ScriptedDialogs;
+  readonly logger: RecordedLogger;
+  readonly clock: ManualClock;
+  readonly files: TemporaryWorkspace;
+  readonly workspace: Workspace;
+  /** The person's configuration folder, empty. */
+  readonly configFolder: string;
+  remove(): void;
+}
+
+export function runnerFixture(): RunnerFixture {
+  const files = temporaryWorkspace();
+  const own = join(files.root, '..', 'own');
+  const configFolder = join(own, 'config');
+  mkdirSync(configFolder, { recursive: true, mode: 0o700 });
+  const workspace: Workspace = {
+    root: files.root,
+    stateFolder: join(own, 'state'),
+    limits: defaultLimits,
+    home: own,
+    addedEnvironment: [],
+  };
+  return {
+    api: new RecordedApi(),
+    dialogs: new ScriptedDialogs(),
+    logger: new RecordedLogger(),
+    clock: new ManualClock(),
+    files,
+    workspace,
+    configFolder,
+    remove: () => files.remove(),
+  };
+}

@@ -1,0 +1,34 @@
+import { userInfo } from 'node:os';
+
+/** What a command is told by name, and nothing besides (VA-7). */
+const passedOn = /^(LANG|LC_[A-Z]+|TERM|TZ)$/;
+/** Would decide which code a program loads, or carry a secret by its very purpose: not even when the person adds it. */
+const neverPassedOn = /^(LD_|DYLD_|BASH_ENV$|ENV$|BASH_FUNC_|COUNTERSIGN_)/;
+
+/** The environment of a command: by allow-list from `own`, the environment of the runner. */
+export function commandEnvironment(
+  own: Readonly<Record<string, string | undefined>>,
+  places: { readonly path: string; readonly home: string; readonly temporary: string },
+  added: readonly string[],
+): Record<string, string> {
+  const environment: Record<string, string> = {
+    PATH: places.path,
+    HOME: places.home,
+    TMPDIR: places.temporary,
+    USER: userName(),
+  };
+  for (const [name, value] of Object.entries(own)) {
+    const isWanted = passedOn.test(name) || (added.includes(name) && !neverPassedOn.test(name));
+    if (value !== undefined && isWanted && !Object.hasOwn(environment, name)) environment[name] = value;
+  }
+  return environment;
+}
+
+/** A container may run us under an id that has no name. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'user';
+  }
+}

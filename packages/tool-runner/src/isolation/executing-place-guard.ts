@@ -1,0 +1,233 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import type { FileChange } from '../file-change.ts';
+import type { Confinement } from './isolated-process.ts';
+import { findPlanted, identify } from './planted-places.ts';
+import { type ProtectionRecord, ProtectionRecords } from './protection-records.ts';
+import { realInside } from './real-inside.ts';
+import { type SetAside, setAside } from './set-aside.ts';
+import { makeStandIn, planStandIn, removeStandIn, type StandIn } from './stand-in.ts';
+import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
+
+/** What a command had planted. */
+export interface Planted {
+  readonly setAside: readonly SetAside[];
+  /** Why there may be more, still in the workspace. */
+  readonly problem?: string;
+}
+
+/** All paths are absolute, with links resolved. */
+export interface Protection {
+  /** Places to mount read-only. */
+  readonly readOnly: readonly string[];
+  /** Folders that stay writable but must not be moved away, so that no other can take their name. */
+  readonly pinned: readonly string[];
+  /** To be called once, when no process of the command is left. */
+  release(): Planted;
+}
+
+export interface ProtectOptions {
+  readonly writableGit: Confinement['writableGit'];
+  /** Git folders elsewhere that the command may write. */
+  readonly repositories: readonly string[];
+}
+
+/**
+ * Folders that execute later and that are held by an empty stand-in where a workspace has none: what is not there
+ * cannot be mounted read-only. Few, because the person sees them while a command runs.
+ */
+const heldFolders = ['.git', '.vscode', '.idea', '.husky', '.countersign', '.github/workflows'];
+
+/** In a git folder that a command may write: what says what git runs. Its own data never needs to change these. */
+const obeyedByGit = ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'];
+/** Steps that git would go on with. It changes and removes them itself; a new one was planted. */
+const stepsOfGit = ['rebase-merge', 'rebase-apply', 'sequencer'];
+
+/**
+ * Keeps commands from planting what executes later (VA-3). Places that exist become read-only. The best-known ones
+ * that do not exist are held by empty folders meanwhile. All others, anywhere in the workspace, are looked for when
+ * the command has ended, and what is new, or leads elsewhere than before, is moved out of the workspace, where the
+ * person finds it. What was there before is written down, so that the next runner does this where one was killed.
+ */
+export class ExecutingPlaceGuard {
+  readonly #root: string;
+  readonly #records: ProtectionRecords;
+  readonly #kept: string;
+  readonly #look: () => SpecialPlaces;
+  /** Stand-ins by their absolute path, and how many commands need each. */
+  readonly #held = new Map<string, { readonly standIn: StandIn; users: number }>();
+  readonly #open = new Map<string, ProtectionRecord>();
+
+  constructor(options: { root: string; stateFolder: string; look: () => SpecialPlaces }) {
+    this.#root = options.root;
+    this.#records = new ProtectionRecords(options.stateFolder);
+    this.#kept = join(options.stateFolder, 'set-aside');
+    this.#look = options.look;
+  }
+
+  protect({ executing }: SpecialPlaces, { writableGit, repositories }: ProtectOptions): Protection {
+    const mayWrite = isWritableGit(writableGit);
+    const real = ({ path }: FoundPlace): string[] => realInside(this.#root, join(this.#root, path));
+    const ownGit = executing.filter(mayWrite).flatMap(real);
+    const gitFolders = writableGit === 'everything' ? repositories : [...ownGit, ...repositories];
+    const planned = this.#planStandIns(executing, writableGit, [...ownGit, ...repositories]);
+    const record: ProtectionRecord = {
+      standIns: planned,
+      looksForPlanted: writableGit !== 'everything',
+      places: [
+        ...executing.map(({ path }) => identify(join(this.#root, path))),
+        ...gitFolders.flatMap(suspectsIn).map(identify),
+      ],
+      names: namesIn(this.#root, planned),
+      gitFolders,
+      expected: [],
+    };
+    const name = this.#records.newName();
+    // Before anything is made, so that whoever comes after a crash knows of it.
+    this.#records.write(name, record);
+    const held = planned.filter((standIn) => this.#hold(standIn));
+    this.#open.set(name, record);
+    if (held.length < planned.length) this.#change(name, { names: namesIn(this.#root, held) });
+    const obeyed = (folder: string, parts: readonly string[]): string[] =>
+      parts.flatMap((part) => realInside(folder, join(folder, part)));
+    const kept = executing.filter((place) => !mayWrite(place)).flatMap(real);
+    return {
+      readOnly: [
+        ...new Set([
+          ...kept.filter((path) => !repositories.includes(path)),
+          ...held.map(pathOf),
+          ...ownGit.flatMap((folder) => obeyed(folder, ['hooks'])),
+          ...gitFolders.flatMap((folder) => obeyed(folder, obeyedByGit)),
+        ]),
+      ],
+      pinned: [
+        ...ownGit,
+        ...new Set(
+          [...executing.map(({ path }) => path), ...record.names]
+            .map((path) => dirname(path))
+            .filter((path) => path.startsWith('.github'))
+            .flatMap((path) => realInside(this.#root, join(this.#root, path))),
+        ),
+      ],
+      release: () => this.#release(name, held),
+    };
+  }
+
+  /** What tools of ours are about to write joins what is known: a command that runs meanwhile did not plant it. */
+  expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
+    const added = changes.flatMap(({ path, after }) => (after === null ? [] : [[path, after] as const]));
+    if (added.length === 0) return;
+    for (const [name, { expected }] of this.#open) this.#change(name, { expected: [...expected, ...added] });
+  }
+
+  /**
+   * Does what a runner that was killed could not do any more: lets go of its stand-ins and sets aside what its commands
+   * had planted. Only when nothing of these commands is left.
+   */
+  settleAbandoned(isAbandoned: (pid: number) => boolean): Planted {
+    const left = this.#records.left().filter(({ pid }) => isAbandoned(pid));
+    if (left.length === 0) return { setAside: [] };
+    for (const { record } of left) for (const standIn of record.standIns) removeStandIn(standIn);
+    const planted = this.#setAsidePlanted(left.map(({ record }) => record));
+    for (const { name } of left) this.#records.remove(name);
+    return planted;
+  }
+
+  #change(name: string, change: Partial<ProtectionRecord>): void {
+    const record = { ...(this.#open.get(name) as ProtectionRecord), ...change };
+    this.#open.set(name, record);
+    this.#records.write(name, record);
+  }
+
+  #planStandIns(
+    executing: readonly FoundPlace[],
+    writableGit: ProtectOptions['writableGit'],
+    gitFolders: readonly string[],
+  ): StandIn[] {
+    const taken = new Set(executing.map(({ path }) => path.toLowerCase()));
+    const plan = (base: string, path: string): StandIn[] => {
+      const known = this.#held.get(join(base, path));
+      const planned = known ? known.standIn : planStandIn(base, path);
+      return planned ? [planned] : [];
+    };
+    const wanted = heldFolders.filter(
+      (path) =>
+        !(writableGit !== undefined && path === '.git') &&
+        (this.#held.has(join(this.#root, path)) || !taken.has(path)),
+    );
+    return [
+      ...wanted.flatMap((path) => plan(this.#root, path)),
+      // Git makes hooks only in a new repository.
+      ...gitFolders.flatMap((folder) => plan(folder, 'hooks')).filter(({ made }) => made.length > 0),
+    ];
+  }
+
+  #hold(standIn: StandIn): boolean {
+    const path = pathOf(standIn);
+    const known = this.#held.get(path);
+    if (known) known.users += 1;
+    else if (makeStandIn(standIn)) this.#held.set(path, { standIn, users: 1 });
+    else return false;
+    return true;
+  }
+
+  #release(name: string, held: readonly StandIn[]): Planted {
+    const record = this.#open.get(name);
+    if (!record) return { setAside: [] };
+    this.#open.delete(name);
+    for (const path of held.map(pathOf)) {
+      const known = this.#held.get(path);
+      if (!known) continue;
+      known.users -= 1;
+      if (known.users > 0) continue;
+      this.#held.delete(path);
+      removeStandIn(known.standIn);
+    }
+    const planted = this.#setAsidePlanted([record]);
+    this.#records.remove(name);
+    return planted;
+  }
+
+  #setAsidePlanted(records: readonly ProtectionRecord[]): Planted {
+    const looking = records.filter(({ looksForPlanted }) => looksForPlanted);
+    // What git checks out comes from history, which a person reviews; half a work tree would help nobody.
+    const after: SpecialPlaces =
+      looking.length > 0 ? this.#look() : { sensitive: [], executing: [], doors: [] };
+    const places = after.executing.filter(({ path }) => !this.#held.has(join(this.#root, path)));
+    const planted = new Set([
+      ...looking.flatMap((record) => findPlanted(this.#root, record, places)),
+      ...records.flatMap((record) => this.#plantedInGit(record)),
+    ]);
+    const moved = [...planted].flatMap((path) => {
+      const [base, below] = isAbsolute(path) ? [dirname(path), basename(path)] : [this.#root, path];
+      const keptIn = setAside(base, below, this.#kept);
+      return keptIn === undefined ? [] : [{ path: path.toWellFormed(), keptIn }];
+    });
+    return { setAside: moved, ...(after.missed !== undefined && { problem: after.missed }) };
+  }
+
+  #plantedInGit({ gitFolders, places, standIns }: ProtectionRecord): string[] {
+    const before = new Map(places);
+    const expected = new Set(standIns.map(pathOf));
+    return gitFolders.flatMap(suspectsIn).filter((path) => {
+      const [self, target] = identify(path);
+      return before.get(self) !== target && !expected.has(path) && !this.#held.has(path);
+    });
+  }
+}
+
+const pathOf = ({ base, path }: StandIn): string => join(base, path);
+
+const namesIn = (root: string, standIns: readonly StandIn[]): string[] =>
+  standIns.filter(({ base }) => base === root).map(({ path }) => path);
+
+const suspectsIn = (gitFolder: string): string[] =>
+  [...obeyedByGit, ...stepsOfGit].map((name) => join(gitFolder, name)).filter((path) => existsSync(path));
+
+/** A `.git` that is a file only names another folder: git itself never changes it. */
+function isWritableGit(writableGit: ProtectOptions['writableGit']): (place: FoundPlace) => boolean {
+  if (writableGit === 'data') return ({ path, type }) => path === '.git' && type === 'directory';
+  if (writableGit === 'everything')
+    return ({ path, type }) => basename(path).toLowerCase() === '.git' && type !== 'file';
+  return () => false;
+}

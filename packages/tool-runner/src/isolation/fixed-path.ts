@@ -1,0 +1,55 @@
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { CountersignError } from '@countersign/protocol';
+
+const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+export const isInside = (folder: string, path: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+
+/** The Node that runs us, for the commands of the person: its folder of programs, and what must be visible for it. */
+export interface OwnNode {
+  readonly programs: string;
+  readonly installation: string;
+}
+
+/**
+ * Where the running Node is installed. Undefined where that says nothing: an editor's own binary is not called node,
+ * and a Node inside the workspace could have been put there by a command (VA-4).
+ */
+export function findOwnNode(root: string, executable = process.execPath): OwnNode | undefined {
+  if (basename(executable) !== 'node' || !existsSync(executable)) return undefined;
+  const programs = dirname(realpathSync(executable));
+  const prefix = dirname(programs);
+  const hasNpm = basename(programs) === 'bin' && existsSync(join(prefix, 'lib/node_modules/npm'));
+  const installation = hasNpm ? prefix : programs;
+  return isInside(root, programs) || isInside(installation, root) ? undefined : { programs, installation };
+}
+
+/** The folders that programs are found in (VA-4): the system's, and that of our Node before them. */
+export function fixedPath(node: OwnNode | undefined): readonly string[] {
+  return node
+    ? [node.programs, ...systemFolders.filter((folder) => folder !== node.programs)]
+    : systemFolders;
+}
+
+/** The absolute path of a program by its bare name; an absolute one only has to be outside the workspace. */
+export function findProgram(program: string, folders: readonly string[], root: string): string {
+  const candidates = isAbsolute(program)
+    ? [program]
+    : program.includes('/') || program === '' || program.startsWith('.')
+      ? []
+      : folders.map((folder) => join(folder, program));
+  const found = candidates.find((path) => isExecutable(path) && !isInside(root, realpathSync(path)));
+  if (found === undefined) throw new CountersignError('PROGRAM_NOT_FOUND', { program });
+  return found;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

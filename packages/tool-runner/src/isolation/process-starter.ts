@@ -1,0 +1,320 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CountersignError } from '@countersign/protocol';
+import type { FileChange } from '../file-change.ts';
+import type { Workspace } from '../workspace.ts';
+import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
+import { commandEnvironment } from './command-environment.ts';
+import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
+import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
+import { readPersonName } from './git-identity.ts';
+import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
+import type { ProcessRequest, ProcessStarter } from './isolated-process.ts';
+import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
+import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
+import { NetworkGate } from './network-gate.ts';
+import { knowProcess } from './process-tree.ts';
+import { limitArguments, ownLimits } from './resource-limits.ts';
+import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
+import { StartedProcess } from './started-process.ts';
+import {
+  type PreparedFiles,
+  prepareFiles,
+  privateHome,
+  privateTemporary,
+  systemArguments,
+} from './visible-system.ts';
+import { type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
+
+export interface ProcessStarterOptions {
+  /** The operator's decision: where isolation does not work, programs start without it. */
+  readonly allowUnisolated?: boolean;
+  /** Between SIGTERM and SIGKILL (EX-8). */
+  readonly killDelayMs?: number;
+  /** What the allow-list of VA-7 chooses from; the runner's own environment by default. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where bubblewrap is, if not in a system folder. */
+  readonly bubblewrap?: string;
+  readonly scanBounds?: ScanBounds;
+  /** Ports of this machine that commands with network may reach; otherwise none, least of all our server's (AP-9). */
+  readonly reachablePorts?: readonly number[];
+  /** `host:port` of our server where it is elsewhere: commands with network do not reach it either (AP-9). */
+  readonly refusedHosts?: readonly string[];
+}
+
+/** A ProcessStarter that says what it can. */
+export interface IsolatingStarter extends ProcessStarter {
+  /** False: nothing is claimed, and LOW commands ask instead of running unless the operator decided otherwise (RN-5). */
+  readonly isIsolated: boolean;
+  /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
+  planted(child: ChildProcess): Planted;
+  /**
+   * Tells that tools of ours are about to write these files (FileChange): where one of them would execute later, a
+   * command that runs meanwhile is not taken for its author, as long as the file is what was approved.
+   */
+  expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void;
+  /** False when isolation could not be set up for it after all: then its standard error says why. */
+  hasRun(child: ChildProcess): boolean;
+  /** Stops all that still runs. */
+  dispose(): Promise<void>;
+}
+
+export function createProcessStarter(
+  workspace: Workspace,
+  options: ProcessStarterOptions = {},
+): IsolatingStarter {
+  return new Starter(workspace, options);
+}
+
+/** What is made once, when the first program starts. */
+interface Prepared {
+  readonly tools: IsolationTools;
+  readonly files: PreparedFiles;
+  readonly seccomp: { readonly withSockets: string; readonly withoutSockets: string } | undefined;
+  readonly inherited: readonly number[];
+  readonly guard: ExecutingPlaceGuard;
+  readonly system: readonly string[];
+  readonly systemWithNetwork: readonly string[];
+  readonly limitsOfRunner: ReadonlyMap<string, number>;
+}
+
+/** How one program is started, with isolation or without. */
+interface Launch {
+  readonly line: readonly string[];
+  readonly cwd: string;
+  readonly stdio: readonly ('ignore' | 'pipe' | number)[];
+  readonly home: string;
+  /** Gives way to what the person added. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly protection: Protection;
+  readonly isIsolated: boolean;
+}
+
+class Starter implements IsolatingStarter {
+  readonly #workspace: Workspace;
+  readonly #options: ProcessStarterOptions;
+  readonly #node: OwnNode | undefined;
+  readonly #path: readonly string[];
+  readonly #scan: WorkspaceScan;
+  readonly #started = new Map<ChildProcess, StartedProcess>();
+  readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
+  #probe: Probe | undefined;
+  #prepared: Prepared | undefined;
+  #gate: NetworkGate | undefined;
+
+  constructor(workspace: Workspace, options: ProcessStarterOptions) {
+    this.#workspace = workspace;
+    this.#options = options;
+    this.#node = findOwnNode(workspace.root);
+    this.#path = fixedPath(this.#node);
+    this.#scan = new WorkspaceScan(workspace.root, options.scanBounds);
+  }
+
+  get isIsolated(): boolean {
+    return 'tools' in this.#probed();
+  }
+
+  start(request: ProcessRequest): ChildProcess {
+    const probe = this.#probed();
+    if ('problem' in probe && !this.#options.allowUnisolated)
+      throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: probe.problem });
+    const program = findProgram(request.program, this.#path, this.#workspace.root);
+    const cwd = this.#findFolder(request);
+    return 'problem' in probe
+      ? this.#startUnisolated(request, program, cwd)
+      : this.#startIsolated(request, program, cwd, this.#prepare(probe.tools));
+  }
+
+  async stop(child: ChildProcess): Promise<void> {
+    const started = this.#started.get(child);
+    await started?.stop(this.#options.killDelayMs ?? 10_000);
+  }
+
+  planted(child: ChildProcess): Planted {
+    return this.#ended.get(child)?.planted ?? { setAside: [] };
+  }
+
+  expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
+    this.#prepared?.guard.expectChanges(changes);
+  }
+
+  hasRun(child: ChildProcess): boolean {
+    return (this.#started.get(child) ?? this.#ended.get(child))?.hasRun ?? false;
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all([...this.#started.keys()].map((child) => this.stop(child)));
+    const gate = this.#gate;
+    this.#gate = undefined;
+    await gate?.close();
+  }
+
+  #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
+    const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
+    const { confinement } = request;
+    const places = confinement.workspace === 'none' ? noPlaces : this.#scan.look();
+    const protection =
+      confinement.workspace === 'write' && places.missed === undefined
+        ? guard.protect(places, {
+            writableGit: confinement.writableGit,
+            repositories: confinement.writable ?? [],
+          })
+        : unprotected;
+    try {
+      const isolation = bubblewrapArguments({
+        root: this.#workspace.root,
+        confinement,
+        files: prepared.files,
+        system: confinement.network ? prepared.systemWithNetwork : prepared.system,
+        node: this.#node,
+        hasSeccomp: seccomp !== undefined,
+        gate: confinement.network ? this.#openGate().path : undefined,
+        places,
+        readOnly: protection.readOnly,
+        pinned: protection.pinned,
+        cwd,
+      });
+      const limits = [tools.prlimit, ...limitArguments(confinement.limits, limitsOfRunner), '--'];
+      const ports = (this.#options.reachablePorts ?? []).join(',');
+      const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
+      const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
+      // A program that only looks gets no sockets in files: one may appear in the workspace at any time.
+      const needsSockets = confinement.workspace === 'write' || confinement.network;
+      const filter = seccomp && openSync(needsSockets ? seccomp.withSockets : seccomp.withoutSockets, 'r');
+      try {
+        const last = filter === undefined ? statusDescriptor : seccompDescriptor;
+        const left = inherited.filter((descriptor) => descriptor > last);
+        return this.#spawn(request, {
+          line: closingArguments(left, line),
+          cwd: '/',
+          stdio: [request.stdin, 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
+          home: privateHome,
+          environment: confinement.network ? bridgeEnvironment : {},
+          protection,
+          isIsolated: true,
+        });
+      } finally {
+        if (filter !== undefined) closeSync(filter);
+      }
+    } catch (error) {
+      protection.release();
+      throw error;
+    }
+  }
+
+  #startUnisolated(request: ProcessRequest, program: string, cwd: string): ChildProcess {
+    return this.#spawn(request, {
+      line: [program, ...request.args],
+      cwd: join(this.#workspace.root, cwd),
+      stdio: [request.stdin, 'pipe', 'pipe'],
+      home: this.#workspace.home,
+      environment: {},
+      protection: unprotected,
+      isIsolated: false,
+    });
+  }
+
+  #spawn(request: ProcessRequest, launch: Launch): ChildProcess {
+    const [command = '', ...args] = launch.line;
+    const environment = {
+      ...launch.environment,
+      ...commandEnvironment(
+        this.#options.environment ?? process.env,
+        { path: this.#path.join(':'), home: launch.home, temporary: privateTemporary },
+        this.#workspace.addedEnvironment,
+      ),
+      ...request.environment,
+    };
+    let child: ChildProcess;
+    try {
+      child = spawn(command, args, {
+        cwd: launch.cwd,
+        env: environment,
+        stdio: [...launch.stdio],
+        detached: true,
+      });
+    } catch (cause) {
+      throw new CountersignError(
+        'SPAWN_FAILED',
+        { program: request.program, problem: (cause as Error).message },
+        { cause },
+      );
+    }
+    const started = new StartedProcess(child, launch);
+    this.#started.set(child, started);
+    void started.isOver.then(() => {
+      this.#started.delete(child);
+      this.#ended.set(child, started);
+    });
+    return child;
+  }
+
+  /** Workspace-relative, with links resolved: a link that leads outside is refused here, and leads nowhere inside. */
+  #findFolder({ cwd, confinement }: ProcessRequest): string {
+    if (confinement.workspace === 'none') return '';
+    const { root } = this.#workspace;
+    let real: string;
+    try {
+      real = realpathSync(join(root, cwd));
+    } catch (cause) {
+      throw new CountersignError('FILE_NOT_FOUND', { path: cwd }, { cause });
+    }
+    if (!isInside(root, real)) throw new CountersignError('PATH_OUTSIDE_WORKSPACE', { path: cwd });
+    if (!statSync(real).isDirectory()) throw new CountersignError('NOT_A_DIRECTORY', { path: cwd });
+    return real.slice(root.length + 1);
+  }
+
+  #openGate(): NetworkGate {
+    this.#gate ??= new NetworkGate(join(this.#workspace.stateFolder, 'isolation'), this.#options);
+    return this.#gate;
+  }
+
+  /** The bridge to the gate needs a Node inside. */
+  #findNode(): string {
+    try {
+      return findProgram('node', this.#path, this.#workspace.root);
+    } catch (cause) {
+      const problem = 'a command with network needs Node in a system folder';
+      throw new CountersignError('ISOLATION_UNAVAILABLE', { problem }, { cause });
+    }
+  }
+
+  #probed(): Probe {
+    const { root } = this.#workspace;
+    this.#probe ??= isPartOfSystem(root)
+      ? { problem: `the workspace "${root}" is a part of the system` }
+      : probeIsolation(this.#options.bubblewrap);
+    return this.#probe;
+  }
+
+  #prepare(tools: IsolationTools): Prepared {
+    if (this.#prepared) return this.#prepared;
+    const { root, stateFolder, home } = this.#workspace;
+    const folder = join(stateFolder, 'isolation');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const writeFilter = (name: string, options: SeccompOptions): string | undefined => {
+      const filter = seccompFilter(options);
+      if (filter) writeFileSync(join(folder, name), filter);
+      return filter && join(folder, name);
+    };
+    const withSockets = writeFilter('seccomp', { unixSockets: true });
+    const withoutSockets = writeFilter('seccomp-low', { unixSockets: false });
+    const files = prepareFiles(folder, readPersonName(home));
+    this.#prepared = {
+      tools,
+      files,
+      system: systemArguments(files, { network: false }),
+      systemWithNetwork: systemArguments(files, { network: true }),
+      limitsOfRunner: ownLimits(),
+      seccomp: withSockets && withoutSockets ? { withSockets, withoutSockets } : undefined,
+      inherited: inheritedDescriptors(),
+      guard: new ExecutingPlaceGuard({ root, stateFolder, look: () => this.#scan.look() }),
+    };
+    this.#prepared.guard.settleAbandoned((pid) => knowProcess(pid) === undefined);
+    return this.#prepared;
+  }
+}
+
+const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [] };
+const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };

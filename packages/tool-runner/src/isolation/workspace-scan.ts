@@ -1,0 +1,229 @@
+import { accessSync, constants, type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { executingPlaces, sensitivePlaces } from '@countersign/policy';
+import { nameFromDisk, onDisk } from './name-on-disk.ts';
+
+export interface FoundPlace {
+  /** Workspace-relative; a name that is not UTF-8 as in name-on-disk.ts. */
+  readonly path: string;
+  readonly type: 'file' | 'directory' | 'link';
+}
+
+/** What isolation must treat specially in a workspace. */
+export interface SpecialPlaces {
+  /** VA-2. */
+  readonly sensitive: readonly FoundPlace[];
+  /** VA-3, and the rc files with a login that a package manager obeys; also each link inside such a place. */
+  readonly executing: readonly FoundPlace[];
+  /** Sockets, pipes and devices: a way to processes outside. */
+  readonly doors: readonly string[];
+  /** Why something may have been missed; undefined when everything was seen. */
+  readonly missed?: string;
+}
+
+export interface ScanBounds {
+  readonly directories?: number;
+  readonly milliseconds?: number;
+}
+
+/**
+ * Installed packages: large, from a registry, and executed by their nature. Of these only what is no package is looked
+ * at, and only for doors: `node_modules/.cache` is where build tools leave their sockets.
+ */
+const packageFolders = new Set(['node_modules', 'site-packages']);
+const hiddenPackages = new Set(['.bin', '.pnpm', '.store']);
+/** Listings younger than this are read again: within one tick of its clock a directory changes unseen. */
+const tickMs = 2_000;
+
+interface Listing {
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly inode: number;
+  readonly isSettled: boolean;
+  readonly below: readonly string[];
+  readonly sensitive: readonly FoundPlace[];
+  readonly executing: readonly FoundPlace[];
+  readonly doors: readonly string[];
+  /** Hidden links: where one leads to a folder, what stands in it has their name before it. */
+  readonly aliases: readonly string[];
+}
+
+/**
+ * Finds special places in one workspace. The first look reads every directory, except installed packages and most of
+ * the inside of `.git`; the next ones only ask each directory whether it has changed, which takes some microseconds.
+ */
+export class WorkspaceScan {
+  readonly #root: string;
+  readonly #bounds: Required<ScanBounds>;
+  #listings = new Map<string, Listing>();
+
+  constructor(root: string, { directories = 50_000, milliseconds = 2_000 }: ScanBounds = {}) {
+    this.#root = root;
+    this.#bounds = { directories, milliseconds };
+  }
+
+  look(): SpecialPlaces {
+    const deadline = performance.now() + this.#bounds.milliseconds;
+    const seen = new Map<string, Listing>();
+    const sensitive: FoundPlace[] = [];
+    const executing: FoundPlace[] = [];
+    const doors: string[] = [];
+    const todo = [''];
+    let missed: string | undefined;
+    let isCut = false;
+    for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
+      if (seen.size >= this.#bounds.directories || (seen.size % 64 === 63 && performance.now() > deadline)) {
+        missed = 'there are more folders than can be searched';
+        isCut = true;
+        break;
+      }
+      const listing = this.#list(path);
+      if (typeof listing === 'string') missed ??= listing;
+      if (typeof listing !== 'object') continue;
+      seen.set(path, listing);
+      sensitive.push(...listing.sensitive);
+      executing.push(...listing.executing, ...listing.aliases.flatMap((alias) => this.#lookThrough(alias)));
+      doors.push(...listing.doors);
+      todo.push(...listing.below);
+    }
+    // What was read before the bounds were reached stays known, so that the next look gets further.
+    this.#listings = isCut ? new Map([...this.#listings, ...seen]) : seen;
+    return { sensitive, executing, doors, ...(missed !== undefined && { missed }) };
+  }
+
+  /** Undefined for what is gone, or closed to us and so to the command; text says why it cannot be known. */
+  #list(path: string): Listing | string | undefined {
+    const absolute = onDisk(join(this.#root, path));
+    let stats: Stats | undefined;
+    try {
+      stats = lstatSync(absolute);
+      const { mtimeMs, ctimeMs, ino } = stats;
+      const known = this.#listings.get(path);
+      if (known?.isSettled && known.mtimeMs === mtimeMs && known.ctimeMs === ctimeMs && known.inode === ino)
+        return known;
+      const isSettled = Date.now() - Math.max(mtimeMs, ctimeMs) > tickMs;
+      return { mtimeMs, ctimeMs, inode: ino, isSettled, ...sortEntries(path, readEntries(absolute)) };
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+      if (code === 'EACCES' && isClosed(absolute, stats)) return undefined;
+      return `the folder "${path.toWellFormed()}" cannot be listed (${code})`;
+    }
+  }
+
+  /** A link `.cargo` to a folder with a `config.toml` executes as much as a folder of that name does. */
+  #lookThrough(path: string): FoundPlace[] {
+    try {
+      const names = readdirSync(onDisk(join(this.#root, path)));
+      const leads = names.some((name) => executingPlaces.find(`${path}/${name}`) !== undefined);
+      return leads ? [{ path, type: 'link' }] : [];
+    } catch {
+      return []; // to a file, or to nothing
+    }
+  }
+}
+
+/** Neither listed nor walked through, nor ours to open. A command has no rights beyond our own. */
+function isClosed(path: string | Buffer, stats: Stats | undefined): boolean {
+  if (stats === undefined || stats.uid === process.geteuid?.()) return false;
+  try {
+    accessSync(path, constants.X_OK);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+interface Entry {
+  readonly name: string;
+  readonly type: FoundPlace['type'] | undefined;
+}
+
+function readEntries(path: string | Buffer): Entry[] {
+  const entries = readdirSync(path, { withFileTypes: true });
+  const entryOf = (entry: Dirent | Dirent<Buffer>, name: string): Entry => ({ name, type: typeOf(entry) });
+  if (!entries.some(({ name }) => name.includes('\ufffd')))
+    return entries.map((entry) => entryOf(entry, entry.name));
+  const exact = readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
+  return exact.map((entry) => entryOf(entry, nameFromDisk(entry.name)));
+}
+
+type Sorted = Pick<Listing, 'below' | 'sensitive' | 'executing' | 'doors' | 'aliases'>;
+
+function sortEntries(folder: string, entries: readonly Entry[]): Sorted {
+  const inPackages = folder.split('/').some((name) => packageFolders.has(name));
+  return inPackages ? sortPackages(folder, entries) : sortPlaces(folder, entries);
+}
+
+function sortPackages(folder: string, entries: readonly Entry[]): Sorted {
+  const isOutermost = packageFolders.has(folder.slice(folder.lastIndexOf('/') + 1));
+  const goesOn = ({ name, type }: Entry): boolean =>
+    type === 'directory' && (!isOutermost || (name.startsWith('.') && !hiddenPackages.has(name)));
+  const pathOf = ({ name }: Entry): string => `${folder}/${name}`;
+  return {
+    below: entries.filter(goesOn).map(pathOf),
+    doors: entries.filter(({ type }) => type === undefined).map(pathOf),
+    sensitive: [],
+    executing: [],
+    aliases: [],
+  };
+}
+
+function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
+  const below: string[] = [];
+  const sensitive: FoundPlace[] = [];
+  const executing: FoundPlace[] = [];
+  const doors: string[] = [];
+  const aliases: string[] = [];
+  const isHidden = /(^|\/)\./.test(folder);
+  const isGit = /(^|\/)\.git$/i.test(folder);
+  // Inside such a place all of it is protected already; only secrets are still looked for, and links that lead out.
+  const isInExecuting = isHidden && executingPlaces.find(folder) !== undefined;
+  for (const { name, type } of entries) {
+    const path = folder === '' ? name : `${folder}/${name}`;
+    if (type === undefined) {
+      doors.push(path);
+      continue;
+    }
+    // The places that are told by several names in a row all begin with a hidden folder.
+    const kind = isHidden ? kindOf(path) : kindOfName(name);
+    if (kind.isSensitive) sensitive.push({ path, type });
+    if (kind.isExecuting && (!isInExecuting || type === 'link')) executing.push({ path, type });
+    else if (type === 'link' && name.startsWith('.')) aliases.push(path);
+    const goesOn = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
+    if (goesOn) below.push(path);
+  }
+  return { below, sensitive, executing, doors, aliases };
+}
+
+function typeOf(entry: Dirent | Dirent<Buffer>): FoundPlace['type'] | undefined {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'directory';
+  return entry.isSymbolicLink() ? 'link' : undefined;
+}
+
+interface Kind {
+  readonly isSensitive: boolean;
+  readonly isExecuting: boolean;
+}
+
+/** Both an rc file that decides what is installed and a login: VA-3 as well as VA-2. */
+const rcFileWithLogin = 'SENS-5';
+
+function kindOf(path: string): Kind {
+  const sensitive = sensitivePlaces.find(path);
+  const isExecuting = executingPlaces.find(path) !== undefined || sensitive?.id === rcFileWithLogin;
+  return { isSensitive: sensitive !== undefined, isExecuting };
+}
+
+/** Workspaces repeat names; asking the tables once for each makes the first look several times as fast. */
+const kinds = new Map<string, Kind>();
+
+function kindOfName(name: string): Kind {
+  const known = kinds.get(name);
+  if (known) return known;
+  if (kinds.size > 20_000) kinds.clear();
+  const kind = kindOf(name);
+  kinds.set(name, kind);
+  return kind;
+}

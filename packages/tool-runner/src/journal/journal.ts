@@ -1,0 +1,413 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { CountersignError, timing } from '@countersign/protocol';
+import type { FileChange, FileVersion } from '../file-change.ts';
+import type { ResultReport } from '../runner-api.ts';
+import { type JournalHolder, lockJournal } from './journal-lock.ts';
+import { UndoCopies } from './undo-copies.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const ATTEMPTS_KEPT_MS = 7 * DAY_MS;
+const UNDO_KEPT_MS = 30 * DAY_MS;
+
+const tables = `
+  create table if not exists attempts (
+    tool_id text not null, attempt integer not null, tool text not null, started_at integer not null,
+    ended_at integer, report text, acknowledged_at integer, primary key (tool_id, attempt)
+  ) strict;
+  create index if not exists unacknowledged on attempts (acknowledged_at) where acknowledged_at is null;
+  create table if not exists changes (
+    tool_id text not null, attempt integer not null, position integer not null, path text not null,
+    operation text not null, before text, after text, mode integer, copy text, recorded_at integer not null,
+    undone_at integer, primary key (tool_id, attempt, position)
+  ) strict;
+  create table if not exists undos (
+    undo_id text primary key, tool_ids text not null, started_at integer not null,
+    report text, acknowledged_at integer
+  ) strict;
+  create table if not exists decisions_here (
+    approval_id text primary key, tool_id text not null, digest text not null, decided_at integer not null
+  ) strict;
+  create table if not exists witness (
+    id integer primary key check (id = 1), seq integer not null, hash text not null, seen_at integer not null
+  ) strict;
+`;
+
+/** One try of one call, as the journal knows it. Without a report it was started and its end is not known. */
+export interface JournalledAttempt {
+  readonly toolId: string;
+  readonly attempt: number;
+  readonly tool: string;
+  readonly report: ResultReport | undefined;
+}
+
+/** A change as it can be undone. */
+export interface RecordedChange extends Omit<FileChange, 'original'> {
+  readonly toolId: string;
+  readonly attempt: number;
+  readonly position: number;
+  readonly mode: number | undefined;
+  /** Name of the undo copy; undefined where there was no file. */
+  readonly copy: string | undefined;
+  readonly isUndone: boolean;
+  /** Grows with time, over all calls. */
+  readonly order: number;
+}
+
+export interface JournalledUndo {
+  readonly undoId: string;
+  readonly toolIds: readonly string[];
+  readonly report: ResultReport | undefined;
+}
+
+/** What a person decided at this machine, looking at what this machine drew. */
+export interface DecisionHere {
+  readonly approvalId: string;
+  readonly toolId: string;
+  readonly digest: string;
+}
+
+/** Which approval an attempt starts by, and whether that must have been given on this machine. */
+export interface StartedBy {
+  readonly approvalId: string | null;
+  readonly isDecisionNeeded: boolean;
+}
+const byNobodyHere: StartedBy = { approvalId: null, isDecisionNeeded: false };
+
+export interface JournalOptions {
+  /** The workspace's state folder; made for this person only when it is missing. */
+  readonly folder: string;
+  readonly holder: JournalHolder;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/**
+ * What this runner did in one workspace, on the disk before it goes on (EX-6, RN-3): each attempt before it starts,
+ * its result, whether that was acknowledged, and what undo needs. Everything it cannot write it throws as
+ * JOURNAL_UNAVAILABLE: then nothing may run.
+ */
+export class Journal {
+  readonly #database: DatabaseSync;
+  readonly #copies: UndoCopies;
+  readonly #unlock: () => void;
+  readonly #now: () => number;
+
+  private constructor(database: DatabaseSync, copies: UndoCopies, unlock: () => void, now: () => number) {
+    this.#database = database;
+    this.#copies = copies;
+    this.#unlock = unlock;
+    this.#now = now;
+  }
+
+  /** Throws JOURNAL_UNAVAILABLE, and says who holds it when it is another runner (RN-10). */
+  static open({ folder, holder, now = Date.now }: JournalOptions): Journal {
+    return orUnavailable(() => {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      chmodSync(folder, 0o700);
+      const path = join(folder, 'journal.sqlite');
+      const unlock = lockJournal(path, holder);
+      try {
+        const database = new DatabaseSync(path);
+        for (const file of [path, `${path}.lock`]) chmodSync(file, 0o600);
+        database.exec('pragma journal_mode = wal; pragma synchronous = full;');
+        database.exec(tables);
+        const journal = new Journal(database, new UndoCopies(join(folder, 'undo')), unlock, now);
+        journal.prune();
+        return journal;
+      } catch (error) {
+        unlock();
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Before anything of the attempt has any effect. A decision that was made here is used up with it, so that it starts
+   * one attempt and no other; where one is needed and is gone, APPROVAL_STALE is thrown and nothing has started.
+   */
+  start(toolId: string, attempt: number, tool: string, by: StartedBy = byNobodyHere): void {
+    this.#together(() => {
+      const { approvalId, isDecisionNeeded } = by;
+      const isDecided = approvalId !== null && this.decidedHere(approvalId, toolId) !== undefined;
+      if (isDecisionNeeded && !isDecided)
+        throw new CountersignError('APPROVAL_STALE', { problem: 'the decision made here is used up' });
+      if (isDecided) this.#run('delete from decisions_here where approval_id = ?', [approvalId]);
+      this.#run('insert into attempts (tool_id, attempt, tool, started_at) values (?, ?, ?, ?)', [
+        toolId,
+        attempt,
+        tool,
+        this.#now(),
+      ]);
+    });
+  }
+
+  /** Undo copies first, then both digests: only after that may a file be touched. */
+  recordChanges(toolId: string, attempt: number, changes: readonly FileChange[]): void {
+    const known = this.changesOf(toolId).filter((change) => change.attempt === attempt).length;
+    this.#together(() => {
+      changes.forEach(({ path, operation, before, after, original }, i) => {
+        const position = known + i;
+        const copy = original && randomUUID();
+        if (original && copy !== undefined) this.#copies.keep(copy, original.bytes);
+        this.#run(
+          `insert into changes (tool_id, attempt, position, path, operation, before, after, mode, copy, recorded_at)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          [
+            toolId,
+            attempt,
+            position,
+            path,
+            operation,
+            before,
+            after,
+            original?.mode ?? null,
+            copy ?? null,
+            this.#now(),
+          ],
+        );
+      });
+    });
+  }
+
+  /** With it, what is known not to have happened needs no undo any more. */
+  end(toolId: string, attempt: number, report: ResultReport): void {
+    this.#together(() => {
+      this.#run('update attempts set report = ?, ended_at = ? where tool_id = ? and attempt = ?', [
+        JSON.stringify(report),
+        this.#now(),
+        toolId,
+        attempt,
+      ]);
+      if (changedNothing(report))
+        this.#run('delete from changes where tool_id = ? and attempt = ?', [toolId, attempt]);
+    });
+  }
+
+  attempt(toolId: string, attempt: number): JournalledAttempt | undefined {
+    const [row] = this.#rows('select * from attempts where tool_id = ? and attempt = ?', [toolId, attempt]);
+    return row && attemptFrom(row);
+  }
+
+  newestAttempt(toolId: string): number | undefined {
+    const [row] = this.#rows('select max(attempt) as newest from attempts where tool_id = ?', [toolId]);
+    return (row?.newest as number | null) ?? undefined;
+  }
+
+  /** Started, and nothing is known of their end: left by a process that is no more. */
+  unfinished(): JournalledAttempt[] {
+    return this.#rows('select * from attempts where report is null order by started_at').map(attemptFrom);
+  }
+
+  unacknowledged(): (JournalledAttempt & { readonly report: ResultReport })[] {
+    const rows = this.#rows(
+      'select * from attempts where acknowledged_at is null and report is not null order by started_at',
+    );
+    return rows.map(attemptFrom) as (JournalledAttempt & { readonly report: ResultReport })[];
+  }
+
+  /** Not flushed with care: a lost acknowledgement only means that a result is sent once more. */
+  acknowledge(toolId: string, attempt: number): void {
+    this.#write('update attempts set acknowledged_at = ? where tool_id = ? and attempt = ?', [
+      this.#now(),
+      toolId,
+      attempt,
+    ]);
+  }
+
+  /** In the order they were made. */
+  changesOf(toolId: string): RecordedChange[] {
+    return this.#rows(
+      'select rowid as order_id, * from changes where tool_id = ? order by attempt, position',
+      [toolId],
+    ).map(changeFrom);
+  }
+
+  originalOf(copy: string): Buffer {
+    return orUnavailable(() => this.#copies.read(copy));
+  }
+
+  startUndo(undoId: string, toolIds: readonly string[]): void {
+    this.#write('insert into undos (undo_id, tool_ids, started_at) values (?, ?, ?)', [
+      undoId,
+      JSON.stringify(toolIds),
+      this.#now(),
+    ]);
+  }
+
+  /** Together with its outcome, so that what was undone is never undone again. */
+  endUndo(undoId: string, report: ResultReport, undone: readonly RecordedChange[]): void {
+    this.#together(() => {
+      this.#run('update undos set report = ? where undo_id = ?', [JSON.stringify(report), undoId]);
+      for (const { toolId, attempt, position, path } of undone) {
+        this.#run('update changes set undone_at = ? where tool_id = ? and attempt = ? and position = ?', [
+          this.#now(),
+          toolId,
+          attempt,
+          position,
+        ]);
+        // An undo that is taken back leaves its calls as they were: they can be undone again.
+        this.#run(
+          `update changes set undone_at = null where path = ? and tool_id in
+           (select value from undos, json_each(undos.tool_ids) where undo_id = ?)`,
+          [path, toolId],
+        );
+      }
+    });
+  }
+
+  undo(undoId: string): JournalledUndo | undefined {
+    const [row] = this.#rows('select * from undos where undo_id = ?', [undoId]);
+    return row && undoFrom(row);
+  }
+
+  unfinishedUndos(): JournalledUndo[] {
+    return this.#rows('select * from undos where report is null order by started_at').map(undoFrom);
+  }
+
+  unacknowledgedUndos(): (JournalledUndo & { readonly report: ResultReport })[] {
+    const rows = this.#rows('select * from undos where acknowledged_at is null and report is not null');
+    return rows.map(undoFrom) as (JournalledUndo & { readonly report: ResultReport })[];
+  }
+
+  acknowledgeUndo(undoId: string): void {
+    this.#write('update undos set acknowledged_at = ? where undo_id = ?', [this.#now(), undoId]);
+  }
+
+  /** A decision that was made on this machine, by the digest of what was displayed (RN-2). */
+  recordDecision({ approvalId, toolId, digest }: DecisionHere): void {
+    this.#write(
+      'insert or replace into decisions_here (approval_id, tool_id, digest, decided_at) values (?, ?, ?, ?)',
+      [approvalId, toolId, digest, this.#now()],
+    );
+  }
+
+  /** The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). */
+  decidedHere(approvalId: string, toolId: string): string | undefined {
+    const [row] = this.#rows(
+      'select digest from decisions_here where approval_id = ? and tool_id = ? and decided_at >= ?',
+      [approvalId, toolId, this.#now() - timing.approvalGoodForSeconds * 1000],
+    );
+    return row?.digest as string | undefined;
+  }
+
+  /**
+   * Keeps the newest head of the person's audit chain (DA-4). Answers false when the server names one that is older
+   * than what it had named before, or another one in its place: its records were cut or rewritten.
+   */
+  witness(head: string): boolean {
+    const [, seq = '', hash = ''] = /^(\d+):(.+)$/.exec(head) ?? [];
+    if (hash === '') return false;
+    const [seen] = this.#rows('select seq, hash from witness where id = 1');
+    const number = Number(seq);
+    if (seen && (number < Number(seen.seq) || (number === Number(seen.seq) && hash !== seen.hash)))
+      return false;
+    if (seen?.hash !== hash) {
+      this.#write('insert or replace into witness (id, seq, hash, seen_at) values (1, ?, ?, ?)', [
+        number,
+        hash,
+        this.#now(),
+      ]);
+    }
+    return true;
+  }
+
+  /** The newest head, as `seq:hash`. */
+  get auditHead(): string | undefined {
+    const [row] = this.#rows('select seq, hash from witness where id = 1');
+    return row && `${row.seq}:${row.hash}`;
+  }
+
+  /** Forgets what is acknowledged and older than 7 days; what undo needs stays for 30. */
+  prune(): void {
+    const now = this.#now();
+    this.#together(() => {
+      this.#run('delete from attempts where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
+      this.#run('delete from undos where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
+      this.#run('delete from decisions_here where decided_at < ?', [now - ATTEMPTS_KEPT_MS]);
+      this.#run(
+        `delete from changes where recorded_at < ? and not exists
+         (select 1 from attempts a where a.tool_id = changes.tool_id and a.report is null)`,
+        [now - UNDO_KEPT_MS],
+      );
+    });
+    const named = this.#rows('select copy from changes where copy is not null');
+    orUnavailable(() => this.#copies.keepOnly(new Set(named.map(({ copy }) => copy as string))));
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+    this.#unlock();
+  }
+
+  #write(sql: string, values: SQLInputValue[]): void {
+    orUnavailable(() => this.#run(sql, values));
+  }
+
+  #run(sql: string, values: SQLInputValue[]): void {
+    this.#database.prepare(sql).run(...values);
+  }
+
+  #rows(sql: string, values: SQLInputValue[] = []): Record<string, unknown>[] {
+    return orUnavailable(() => this.#database.prepare(sql).all(...values));
+  }
+
+  #together(work: () => void): void {
+    orUnavailable(() => {
+      this.#database.exec('begin immediate');
+      try {
+        work();
+        this.#database.exec('commit');
+      } catch (error) {
+        if (this.#database.isTransaction) this.#database.exec('rollback');
+        throw error;
+      }
+    });
+  }
+}
+
+function orUnavailable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof CountersignError) throw cause;
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
+  }
+}
+
+/** A file tool that fails leaves its files as they were, but for these two codes, which promise nothing. */
+const changedNothing = ({ status, error }: ResultReport): boolean =>
+  status !== 'completed' && error?.code !== 'RUNNER_LOST' && error?.code !== 'EXECUTION_FAILED';
+
+const reportFrom = (text: unknown): ResultReport | undefined =>
+  text === null ? undefined : (JSON.parse(text as string) as ResultReport);
+
+const attemptFrom = (row: Record<string, unknown>): JournalledAttempt => ({
+  toolId: row.tool_id as string,
+  attempt: row.attempt as number,
+  tool: row.tool as string,
+  report: reportFrom(row.report),
+});
+
+const undoFrom = (row: Record<string, unknown>): JournalledUndo => ({
+  undoId: row.undo_id as string,
+  toolIds: JSON.parse(row.tool_ids as string) as string[],
+  report: reportFrom(row.report),
+});
+
+const changeFrom = (row: Record<string, unknown>): RecordedChange => ({
+  toolId: row.tool_id as string,
+  attempt: row.attempt as number,
+  position: row.position as number,
+  path: row.path as string,
+  operation: row.operation as FileChange['operation'],
+  before: row.before as FileVersion,
+  after: row.after as FileVersion,
+  mode: (row.mode as number | null) ?? undefined,
+  copy: (row.copy as string | null) ?? undefined,
+  isUndone: row.undone_at !== null,
+  order: row.order_id as number,
+});

@@ -1,0 +1,131 @@
+import { extname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CountersignError } from '@countersign/protocol';
+import { TextLines } from './character-position.ts';
+import { type FileStamp, stampOf } from './file-stamp.ts';
+import type { ServerDefinition } from './server-definition.ts';
+import type { WorkspaceTexts } from './workspace-texts.ts';
+
+/** A server keeps every opened document; what was not asked about for long is closed. */
+const MAX_OPENED = 64;
+
+export interface OpenedDocument {
+  /** Workspace-relative. */
+  readonly path: string;
+  readonly uri: string;
+  readonly version: number;
+  readonly text: string;
+  readonly lines: TextLines;
+  readonly stamp: FileStamp | undefined;
+}
+
+export interface OpenedDocumentsOptions {
+  readonly root: string;
+  readonly texts: WorkspaceTexts;
+  readonly server: ServerDefinition;
+  readonly notify: (method: string, params: object) => void;
+  readonly onClose: (uri: string) => void;
+}
+
+/**
+ * The documents that are open in one server, each with the content of the disk. Before a question, `synchronise`
+ * tells the server what has changed in them, and `open` makes sure of the file that the question is about.
+ */
+export class OpenedDocuments {
+  readonly #options: OpenedDocumentsOptions;
+  /** Least recently used first. */
+  readonly #documents = new Map<string, OpenedDocument>();
+  /** Versions go on counting when a document is opened again: an old answer is never taken for a new one. */
+  #versions = 0;
+
+  constructor(options: OpenedDocumentsOptions) {
+    this.#options = options;
+  }
+
+  has(uri: string): boolean {
+    return [...this.#documents.values()].some((document) => document.uri === uri);
+  }
+
+  /** Answers whether anything was not as the server knew it. */
+  synchronise(): boolean {
+    let hasChanged = false;
+    for (const document of [...this.#documents.values()]) {
+      if (this.#stamp(document.path) === document.stamp) continue;
+      const now = this.#tryRefresh(document);
+      if (now !== document) hasChanged = true;
+    }
+    return hasChanged;
+  }
+
+  /** Reads the file and opens it, or tells what changed in it. Throws when it cannot be read. */
+  open(path: string): OpenedDocument {
+    const known = this.#documents.get(path);
+    const document = known ? this.#refresh(known) : this.#openNew(path);
+    this.#documents.delete(path);
+    this.#documents.set(path, document);
+    for (const oldest of this.#documents.keys()) {
+      if (this.#documents.size <= MAX_OPENED) break;
+      this.#close(oldest);
+    }
+    return document;
+  }
+
+  #openNew(path: string): OpenedDocument {
+    const { root, texts, server, notify } = this.#options;
+    const stamp = this.#stamp(path); // before the content: what changes in between is noticed next time
+    const text = texts.read(path);
+    const uri = pathToFileURL(join(root, path)).href;
+    const version = this.#nextVersion();
+    const languageId = server.languageIds?.[extname(path).toLowerCase()] ?? server.language;
+    notify('textDocument/didOpen', { textDocument: { uri, languageId, version, text } });
+    return { path, uri, version, text, lines: new TextLines(text), stamp };
+  }
+
+  /** The very same document when its content is. */
+  #refresh(document: OpenedDocument): OpenedDocument {
+    const stamp = this.#stamp(document.path);
+    const text = this.#options.texts.read(document.path);
+    if (text === document.text) {
+      const same = Object.assign(document, { stamp });
+      this.#documents.set(document.path, same);
+      return same;
+    }
+    const { uri } = document;
+    const version = this.#nextVersion();
+    const changed = { ...document, version, text, lines: new TextLines(text), stamp };
+    this.#options.notify('textDocument/didChange', {
+      textDocument: { uri, version },
+      contentChanges: [{ text }],
+    });
+    this.#documents.set(document.path, changed);
+    return changed;
+  }
+
+  /** What cannot be read any more is closed: from then on the server sees the disk's own state. */
+  #tryRefresh(document: OpenedDocument): OpenedDocument | undefined {
+    try {
+      return this.#refresh(document);
+    } catch (error) {
+      if (!(error instanceof CountersignError)) throw error;
+      this.#close(document.path);
+      return undefined;
+    }
+  }
+
+  #close(path: string): void {
+    const document = this.#documents.get(path);
+    if (!document) return;
+    this.#documents.delete(path);
+    this.#options.notify('textDocument/didClose', { textDocument: { uri: document.uri } });
+    this.#options.onClose(document.uri);
+  }
+
+  #stamp(path: string): FileStamp | undefined {
+    return stampOf(join(this.#options.root, path));
+  }
+
+  #nextVersion(): number {
+    this.#versions += 1;
+    return this.#versions;
+  }
+}

@@ -1,0 +1,88 @@
+import { pause, type RunnerClock } from '../clock.ts';
+import type { Patience } from './patience.ts';
+import type { LoadingSign } from './server-definition.ts';
+
+const MAX_TASKS = 1_000;
+
+/** Knows whether a server is still loading its project, and so whether its answers are complete. */
+export class ProjectLoading {
+  readonly #sign: LoadingSign;
+  readonly #clock: RunnerClock;
+  /** Work that the server announced and has not finished. */
+  readonly #tasks = new Set<unknown>();
+  #lastMessageAt = 0;
+  #isLoading = true;
+  readonly #patience: Patience;
+  #limitMs: number;
+  #onSign: (() => void) | undefined;
+
+  constructor(sign: LoadingSign, clock: RunnerClock, patience: Patience) {
+    this.#sign = sign;
+    this.#clock = clock;
+    this.#patience = patience;
+    this.#limitMs = patience.firstLoadMs;
+    if (sign === 'at-once') this.#isLoading = false;
+  }
+
+  get isLoading(): boolean {
+    return this.#isLoading;
+  }
+
+  /** True while nothing but repeating itself shows that an answer is complete. */
+  get isGuess(): boolean {
+    return this.#sign === 'quiet' && this.#isLoading;
+  }
+
+  /** Files came or went: the server looks for them before its next answer counts. */
+  again(): void {
+    if (this.#sign === 'at-once' || this.#isLoading) return;
+    this.#isLoading = true;
+    this.#limitMs = this.#patience.reloadMs;
+  }
+
+  /** An answer was as good as it gets. */
+  finishGuess(): void {
+    if (this.#sign === 'quiet') this.#isLoading = false;
+  }
+
+  onMessage(): void {
+    this.#lastMessageAt = this.#clock.monotonic();
+  }
+
+  onLogLine(line: string): void {
+    if (typeof this.#sign === 'object' && this.#sign.logLine.test(line)) {
+      this.#isLoading = false;
+      this.#onSign?.();
+    }
+  }
+
+  onProgress(token: unknown, value: unknown): void {
+    const kind = (value as { kind?: unknown } | null)?.kind;
+    if (kind === 'begin' && this.#tasks.size < MAX_TASKS) this.#tasks.add(token);
+    else if (kind === 'end') this.#tasks.delete(token);
+  }
+
+  /** Resolves when the project is loaded as far as can be told, after a bounded time, or on abort. */
+  async wait(signal: AbortSignal): Promise<void> {
+    if (!this.#isLoading) return;
+    if (this.#sign === 'quiet') await this.#waitForQuiet(signal);
+    else {
+      const enough = new AbortController();
+      this.#onSign = () => enough.abort();
+      await pause(this.#clock, this.#limitMs, AbortSignal.any([signal, enough.signal]));
+      this.#onSign = undefined;
+      if (!signal.aborted) this.#isLoading = false;
+    }
+  }
+
+  async #waitForQuiet(signal: AbortSignal): Promise<void> {
+    const { quietMs } = this.#patience;
+    const end = this.#clock.monotonic() + this.#limitMs;
+    this.onMessage(); // what we told it a moment ago counts as well
+    while (!signal.aborted && this.#clock.monotonic() < end) {
+      const quietFor = this.#clock.monotonic() - this.#lastMessageAt;
+      if (this.#tasks.size === 0 && quietFor >= quietMs) return;
+      await pause(this.#clock, this.#tasks.size > 0 ? quietMs : quietMs - quietFor, signal);
+    }
+  }
+}

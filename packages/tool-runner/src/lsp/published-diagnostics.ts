@@ -1,0 +1,68 @@
+import { pause, type RunnerClock } from '../clock.ts';
+import type { Patience } from './patience.ts';
+
+interface Publication {
+  readonly version: number | undefined;
+  readonly items: readonly unknown[];
+  readonly at: number;
+}
+
+/** What a server publishes by itself for the opened documents, for servers that cannot be asked for diagnostics. */
+export class PublishedDiagnostics {
+  readonly #clock: RunnerClock;
+  readonly #patience: Patience;
+  readonly #byUri = new Map<string, Publication>();
+  readonly #waiting = new Set<() => void>();
+  #doubtedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: RunnerClock, patience: Patience) {
+    this.#clock = clock;
+    this.#patience = patience;
+  }
+
+  accept(uri: string, version: unknown, items: readonly unknown[]): void {
+    const at = this.#clock.monotonic();
+    this.#byUri.set(uri, { version: typeof version === 'number' ? version : undefined, items, at });
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** The document was closed or has another content now. */
+  forget(uri: string): void {
+    this.#byUri.delete(uri);
+  }
+
+  /** Some file has changed: what was published before may be published anew. */
+  doubt(): void {
+    this.#doubtedAt = this.#clock.monotonic();
+  }
+
+  /** Those of one version of a document, once they have settled; undefined when none came in time. */
+  async of(
+    { uri, version }: { readonly uri: string; readonly version: number },
+    signal: AbortSignal,
+  ): Promise<readonly unknown[] | undefined> {
+    const end = this.#clock.monotonic() + this.#patience.requestMs;
+    for (;;) {
+      const now = this.#clock.monotonic();
+      const published = this.#byUri.get(uri);
+      const isCurrent = published !== undefined && (published.version ?? version) >= version;
+      const trustedAt = isCurrent ? this.#trustedAt(published) : end;
+      if (isCurrent && now >= trustedAt) return published.items;
+      if (signal.aborted || now >= end) return undefined;
+      await this.#publicationOr(Math.min(trustedAt, end) - now, signal);
+    }
+  }
+
+  #trustedAt({ at }: Publication): number {
+    const { doubtMs, settleMs } = this.#patience;
+    return at < this.#doubtedAt ? this.#doubtedAt + doubtMs : at + settleMs;
+  }
+
+  async #publicationOr(ms: number, signal: AbortSignal): Promise<void> {
+    const published = new AbortController();
+    const wake = () => published.abort();
+    this.#waiting.add(wake);
+    await pause(this.#clock, ms, AbortSignal.any([signal, published.signal]));
+    this.#waiting.delete(wake);
+  }
+}

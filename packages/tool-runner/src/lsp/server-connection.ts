@@ -1,0 +1,185 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import {
+  CancellationTokenSource,
+  createMessageConnection,
+  type MessageConnection,
+  ResponseError,
+  StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+import type { RunnerClock } from '../clock.ts';
+import type { ProcessStarter } from '../isolation/isolated-process.ts';
+import { ExecutionCancelled } from '../runner-errors.ts';
+import { BoundedMessageReader } from './bounded-message-reader.ts';
+import { LanguageServerFailure } from './language-server-failure.ts';
+import type { Patience } from './patience.ts';
+
+const EXIT_FOLLOWS_MS = 100;
+const LAST_WORDS_BYTES = 2_048;
+/** ContentModified and ServerCancelled: the server asks to be asked again. */
+const askAgainCodes: readonly number[] = [-32_801, -32_802];
+const MAX_ASKS = 4;
+
+export interface ConnectionOptions {
+  readonly language: string;
+  readonly starter: ProcessStarter;
+  readonly clock: RunnerClock;
+  readonly patience: Patience;
+}
+
+/** What a server asks or tells us. A request is answered with what is returned; it must not throw. */
+export interface ServerListener {
+  onRequest(method: string, params: unknown): unknown;
+  onNotification(method: string, params: unknown): void;
+  onProgress(token: unknown, value: unknown): void;
+  onMessage(): void;
+}
+
+/**
+ * One language server process and the JSON-RPC connection to it. Every question ends: with an answer, with the
+ * caller's cancellation, or with a LanguageServerFailure because the server died, was silent for too long or wrote
+ * what is not the protocol. After a failure the process is ended and every further question fails the same way.
+ */
+export class ServerConnection {
+  readonly #options: ConnectionOptions;
+  readonly #child: ChildProcess;
+  readonly #connection: MessageConnection;
+  /** Those who wait for an answer. */
+  readonly #waiting = new Set<(failure: LanguageServerFailure) => void>();
+  #lastWords = '';
+  /** A question about a file, not only how it is. */
+  #hasAnswered = false;
+  #failure: LanguageServerFailure | undefined;
+  #ended: Promise<void> | undefined;
+
+  constructor(child: ChildProcess, listener: ServerListener, options: ConnectionOptions) {
+    this.#child = child;
+    this.#options = options;
+    const { stdin, stdout, stderr } = child as { stdin: Writable; stdout: Readable; stderr: Readable | null };
+    this.#connection = createMessageConnection(
+      new BoundedMessageReader(stdout, () => listener.onMessage()),
+      new StreamMessageWriter(stdin),
+      silentLogger,
+    );
+    this.#connection.onRequest((method, params) => listener.onRequest(method, params));
+    this.#connection.onNotification((method, params) => listener.onNotification(method, params));
+    this.#connection.onUnhandledProgress(({ token, value }) => listener.onProgress(token, value));
+    this.#connection.onError(([error]) => this.#fail(error.message, { died: false, cause: error }));
+    // Most often it has ended, and how it ended tells more; that comes a moment later.
+    this.#connection.onClose(() => {
+      options.clock.after(EXIT_FOLLOWS_MS, () => this.#fail('it closed its output', { died: true }));
+    });
+    stdin.on('error', (cause) => this.#fail('it closed its input', { died: true, cause }));
+    stderr?.on('data', (chunk: Buffer) => {
+      this.#lastWords = (this.#lastWords + chunk.toString()).slice(-LAST_WORDS_BYTES);
+    });
+    child.on('error', (cause) => this.#fail('it could not be started', { died: true, cause }));
+    child.on('exit', (code, signal) => this.#fail(`it ended with ${code ?? signal}`, { died: true }));
+    this.#connection.listen();
+  }
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Without `params` none are sent, which some servers insist on. */
+  async request(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
+    for (let ask = 1; ; ask += 1) {
+      try {
+        return await this.#requestOnce(method, params, signal);
+      } catch (error) {
+        if (!(error instanceof ResponseError)) throw error;
+        if (askAgainCodes.includes(error.code) && ask < MAX_ASKS) continue;
+        const problem = `${method} was refused: ${String(error.message).slice(0, 500)}`;
+        throw new LanguageServerFailure(this.#options.language, problem, { died: false, cause: error });
+      }
+    }
+  }
+
+  /** Sent in order with requests. A server that is gone is noticed by the next question. */
+  notify(method: string, params?: object): void {
+    if (this.#failure) return;
+    const sent = params
+      ? this.#connection.sendNotification(method, params)
+      : this.#connection.sendNotification(method);
+    sent.catch((cause) => this.#fail('it does not listen', { died: true, cause }));
+  }
+
+  /** Something it said makes no sense: nothing it says is used any more. */
+  reject(problem: string): LanguageServerFailure {
+    return this.#fail(problem, { died: false });
+  }
+
+  /** Ends it politely if it lets us. Resolves when nothing of it is left. Harmless twice. */
+  async stop(): Promise<void> {
+    if (!this.#failure) await this.#sayGoodbye();
+    this.#fail('it was stopped', { died: true });
+    await this.#ended;
+  }
+
+  async #sayGoodbye(): Promise<void> {
+    const enough = new AbortController();
+    const cancelTimer = this.#options.clock.after(this.#options.patience.goodbyeMs, () => enough.abort());
+    try {
+      const hasExited = new Promise<void>((resolve) => {
+        this.#child.once('exit', () => resolve());
+        enough.signal.addEventListener('abort', () => resolve());
+      });
+      await this.#requestOnce('shutdown', undefined, enough.signal);
+      this.notify('exit');
+      await hasExited;
+    } catch {
+      // It is ended in any case.
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  async #requestOnce(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
+    if (this.#failure) throw this.#failure;
+    if (signal.aborted) throw new ExecutionCancelled();
+    const cancellation = new CancellationTokenSource();
+    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+    const onAbort = () => giveUp(new ExecutionCancelled());
+    const { clock, patience } = this.#options;
+    const limitMs = this.#hasAnswered ? patience.requestMs : patience.firstRequestMs;
+    const cancelTimer = clock.after(limitMs, () => {
+      this.#fail(`it did not answer ${method} within ${limitMs / 1000} s`, { died: false });
+    });
+    this.#waiting.add(giveUp);
+    signal.addEventListener('abort', onAbort);
+    try {
+      const answer = params
+        ? this.#connection.sendRequest<unknown>(method, params, cancellation.token)
+        : this.#connection.sendRequest<unknown>(method, cancellation.token);
+      answer.catch(() => {}); // it may come, or fail, when nobody waits any more
+      const result = await Promise.race([answer, givenUp]);
+      if (method !== 'initialize') this.#hasAnswered = true;
+      return result;
+    } catch (error) {
+      if (signal.aborted) cancellation.cancel(); // sends $/cancelRequest
+      // The library's own errors only say that the connection is gone; we know why, or shall in a moment.
+      if (error instanceof ResponseError || error instanceof ExecutionCancelled) throw error;
+      throw this.#fail('the connection to it broke', { died: true, cause: error });
+    } finally {
+      cancelTimer();
+      this.#waiting.delete(giveUp);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** The first reason counts. */
+  #fail(problem: string, why: { died: boolean; cause?: unknown }): LanguageServerFailure {
+    if (this.#failure) return this.#failure;
+    const cause = why.cause ?? (this.#lastWords === '' ? undefined : new Error(this.#lastWords));
+    const failure = new LanguageServerFailure(this.#options.language, problem, { died: why.died, cause });
+    this.#failure = failure;
+    this.#ended = this.#options.starter.stop(this.#child);
+    this.#ended.catch(() => {}); // stop() reports it
+    for (const giveUp of this.#waiting) giveUp(failure);
+    this.#connection.dispose();
+    return failure;
+  }
+}
+
+const silentLogger = { error() {}, warn() {}, info() {}, log() {} };

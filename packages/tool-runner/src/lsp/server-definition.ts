@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
+import { CountersignError, type JsonValue } from '@countersign/protocol';
+
+/** A language server that the person configured. A workspace never configures one (RN-7). */
+export interface ConfiguredServer {
+  readonly language: string;
+  /** With the dot: `.rs`. */
+  readonly extensions: readonly string[];
+  /** Absolute, or a bare name that is found on the fixed PATH. */
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly initializationOptions?: JsonValue;
+  /** What it gets when it asks for its configuration, by section. */
+  readonly settings?: Readonly<Record<string, JsonValue>>;
+  /** Folders beside the workspace that it must read. */
+  readonly readable?: readonly string[];
+}
+
+/** How one server is started and understood. */
+export interface ServerDefinition extends ConfiguredServer {
+  /** The protocol's name of the language, where the files of one server have several. */
+  readonly languageIds?: Readonly<Record<string, string>>;
+  readonly loading: LoadingSign;
+  /** Besides its sources: files that make it load the project again when they change. */
+  readonly projectFiles?: RegExp;
+}
+
+/**
+ * When the answers of a server can be trusted: at once, because it loads the project before it answers; when it
+ * logs a certain line, each time the set of files has changed; or when it has become quiet and repeats itself.
+ */
+export type LoadingSign = 'at-once' | 'quiet' | { readonly logLine: RegExp };
+
+/** The person's own server for a file, or ours. Throws NO_LANGUAGE_SERVER. */
+export function findServer(path: string, configured: readonly ConfiguredServer[]): ServerDefinition {
+  const extension = extname(path).toLowerCase();
+  const own = configured.find(({ extensions }) => extensions.includes(extension));
+  if (own) return { ...own, loading: 'quiet' };
+  const builtIn = builtInServers.find(({ extensions }) => extensions.includes(extension));
+  if (!builtIn) throw new CountersignError('NO_LANGUAGE_SERVER', { language: extension || 'such' });
+  return builtIn.define();
+}
+
+const typeScriptIds = {
+  '.ts': 'typescript',
+  '.mts': 'typescript',
+  '.cts': 'typescript',
+  '.tsx': 'typescriptreact',
+  '.js': 'javascript',
+  '.mjs': 'javascript',
+  '.cjs': 'javascript',
+  '.jsx': 'javascriptreact',
+};
+
+const builtInServers = [
+  { extensions: Object.keys(typeScriptIds), define: defineTypeScript },
+  { extensions: ['.py', '.pyi'], define: definePython },
+];
+
+// Our own packages, wherever they were installed; what a workspace has installed is never started.
+const ours = createRequire(import.meta.url);
+
+function defineTypeScript(): ServerDefinition {
+  // The native program itself: the package's `tsc` is a script that would only look for it.
+  const folder = dirname(ours.resolve('typescript/package.json'));
+  const platform = `@typescript/typescript-${process.platform}-${process.arch}`;
+  const folderOfNative = dirname(
+    createRequire(join(folder, 'package.json')).resolve(`${platform}/package.json`),
+  );
+  return {
+    language: 'typescript',
+    extensions: Object.keys(typeScriptIds),
+    languageIds: typeScriptIds,
+    command: join(folderOfNative, 'lib', process.platform === 'win32' ? 'tsc.exe' : 'tsc'),
+    args: ['--lsp', '--stdio'],
+    readable: [folderOfNative],
+    // It would run npm to fetch types; there is no network, and nobody asked.
+    initializationOptions: { disableAutomaticTypeAcquisition: true },
+    settings: {
+      typescript: { disableAutomaticTypeAcquisition: true },
+      javascript: { disableAutomaticTypeAcquisition: true },
+    },
+    loading: 'at-once',
+  };
+}
+
+function definePython(): ServerDefinition {
+  const program = ours.resolve('pyright/langserver.index.js');
+  return {
+    language: 'python',
+    extensions: ['.py', '.pyi'],
+    command: process.execPath,
+    args: [program, '--stdio'],
+    readable: [dirname(program), installationOf(process.execPath)],
+    settings: { python: { analysis: { diagnosticMode: 'openFilesOnly' } }, pyright: {} },
+    projectFiles: /(^|\/)(pyrightconfig\.json|pyproject\.toml)$/,
+    // It lists the files of the project some time after it has answered the first questions.
+    loading: { logLine: /^(Found \d+ source files?|No source files found)/ },
+  };
+}
+
+/** `…/bin/node` belongs to what is installed in `…`; a Node that stands alone has its folder. */
+function installationOf(program: string): string {
+  const folder = dirname(program);
+  return existsSync(join(folder, '..', 'package.json')) ? dirname(folder) : folder;
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { CountersignError, defaultLimits, lowerLimits } from '@countersign/protocol';
+import { type RunnerClock, systemClock } from './clock.ts';
+import { CommandExecutor } from './commands/command-executor.ts';
+import { ShellExecutor } from './commands/shell-executor.ts';
+import type { Executor } from './executor.ts';
+import { FileSystemExecutor } from './files/file-system-executor.ts';
+import { GitExecutor } from './git/git-executor.ts';
+import { RepositoryPreviewer } from './git/git-preview.ts';
+import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
+import { createProcessStarter } from './isolation/process-starter.ts';
+import { Journal } from './journal/journal.ts';
+import { LspExecutor } from './lsp/lsp-executor.ts';
+import { OwnVerdict } from './own-verdict.ts';
+import { digestCall, previewCall } from './preview/preview-call.ts';
+import { readRunnerSettings } from './runner-settings.ts';
+import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+import type { Workspace } from './workspace.ts';
+
+/** Where the person's own files are; the environment decides, as the XDG specification says. */
+export interface PersonsFolders {
+  readonly home: string;
+  /** `policy.json`, `ceiling.json`. */
+  readonly config: string;
+  readonly state: string;
+}
+
+export function personsFolders(environment: NodeJS.ProcessEnv = process.env): PersonsFolders {
+  const home = environment.HOME || homedir();
+  const under = (value: string | undefined, otherwise: string) =>
+    join(value?.startsWith('/') ? value : join(home, otherwise), 'countersign');
+  return {
+    home,
+    config: under(environment.XDG_CONFIG_HOME, '.config'),
+    state: under(environment.XDG_STATE_HOME, '.local/state'),
+  };
+}
+
+/** A folder as a workspace, with its own state folder. Throws WORKSPACE_NOT_FOUND, or PATH_INVALID for a bad choice. */
+export function workspaceAt(
+  folder: string,
+  { folders = personsFolders(), ...options }: Partial<Workspace> & { readonly folders?: PersonsFolders } = {},
+): Workspace {
+  let root: string;
+  try {
+    root = realpathSync(folder);
+  } catch (cause) {
+    throw new CountersignError('WORKSPACE_NOT_FOUND', { path: folder }, { cause });
+  }
+  const name = createHash('sha256').update(root).digest('hex').slice(0, 32);
+  const stateFolder = options.stateFolder ?? join(folders.state, name);
+  // Commands see the whole workspace: neither the journal nor the person's tokens may stand in it (AP-9).
+  const own = [stateFolder, folders.config].find((path) => isBelow(root, realFolder(path)));
+  if (own !== undefined) {
+    const problem = `it contains what Countersign itself keeps (${own}); open a folder below it`;
+    throw new CountersignError('PATH_INVALID', { path: root, problem });
+  }
+  return { limits: defaultLimits, home: folders.home, addedEnvironment: [], ...options, root, stateFolder };
+}
+
+const isBelow = (root: string, path: string): boolean =>
+  `${path}/`.startsWith(root === '/' ? '/' : `${root}/`);
+
+/** A folder by its real name, as far as it exists already. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realFolder(above), basename(path));
+  }
+}
+
+/** Everything that a ToolHandler works with. */
+export interface WorkspaceParts {
+  readonly workspace: Workspace;
+  readonly configFolder: string;
+  readonly verdict: OwnVerdict;
+  readonly executors: readonly Executor[];
+  readonly previews: CallPreviews;
+  readonly journal: Journal;
+  readonly clock: RunnerClock;
+  /** Stops what was opened here; what the configuration gave is closed by whoever gave it, except executors. */
+  dispose(): Promise<void>;
+}
+
+/** Puts together what the configuration gives and, for the rest, the real thing. */
+export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
+  const clock = config.clock ?? systemClock;
+  const folders = personsFolders();
+  const given = config.workspace ?? workspaceAt(process.cwd(), { folders });
+  const configFolder = config.configFolder ?? folders.config;
+  const settings = readRunnerSettings(configFolder, given.root);
+  const workspace = {
+    ...given,
+    limits: limitsOf(given, config),
+    addedEnvironment: [...given.addedEnvironment, ...settings.environment],
+  };
+  const journal =
+    config.journal ??
+    Journal.open({
+      folder: workspace.stateFolder,
+      holder: { program: config.program ?? 'a runner' },
+      now: () => clock.now(),
+    });
+  clearAbandonedIsolation(workspace);
+  // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
+  const starter = createProcessStarter(workspace, {
+    allowUnisolated: true,
+    ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
+  });
+  const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);
+  const verdict = new OwnVerdict({ workspace, configFolder, isIsolated });
+  const executors = config.executors ?? [
+    new FileSystemExecutor(workspace, {
+      clock,
+      liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
+      ...(config.enableCaching !== undefined && { enableCaching: config.enableCaching }),
+      ...(config.cacheTtlMs !== undefined && { cacheTtlMs: config.cacheTtlMs }),
+    }),
+    new CommandExecutor(workspace, starter),
+    new ShellExecutor(workspace, starter),
+    new GitExecutor(workspace, starter),
+    new LspExecutor({ workspace, starter, clock, servers: settings.languageServers }),
+  ];
+  const looked = { workspace, git: new RepositoryPreviewer(workspace, starter) };
+  return {
+    workspace,
+    configFolder,
+    verdict,
+    executors,
+    previews: config.previews ?? {
+      preview: (call, decision) => previewCall(call, decision, looked),
+      digest: (call, decision) => digestCall(call, decision, looked),
+    },
+    journal,
+    clock,
+    async dispose() {
+      await Promise.allSettled(executors.map((executor) => executor.dispose()));
+      looked.git.dispose();
+      await starter.dispose();
+      if (!config.journal) journal.close();
+    },
+  };
+}
+
+function limitsOf({ limits }: Workspace, { commandTimeoutMs, fileSizeMaxBytes }: ToolHandlerConfig) {
+  return lowerLimits(limits, {
+    ...(commandTimeoutMs !== undefined && { commandTimeoutMaxSeconds: Math.floor(commandTimeoutMs / 1000) }),
+    ...(fileSizeMaxBytes !== undefined && { fileBytes: fileSizeMaxBytes }),
+  });
+}

@@ -1,0 +1,55 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Nobody writes as many rules; and they are read for each call. */
+export const MAX_SETTINGS_BYTES = 1024 * 1024;
+
+export type PersonsFile =
+  | { readonly state: 'missing' }
+  | { readonly state: 'read'; readonly text: string }
+  /** It is there and must not be believed. */
+  | { readonly state: 'refused'; readonly problem: string };
+
+/**
+ * Reads a file that decides what may happen on this machine: only where the person alone can have written it. It is
+ * their own (or root's), nobody else may write it, and it is not in the workspace, where a tool could change it.
+ */
+export function readPersonsFile(path: string, workspaceRoot: string): PersonsFile {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? { state: 'missing' } : { state: 'refused', problem: `${path}: ${message}` };
+  }
+  try {
+    const problem = problemOf(descriptor, path, workspaceRoot);
+    if (problem !== undefined) return { state: 'refused', problem: `${path} ${problem}` };
+    return { state: 'read', text: readFileSync(descriptor, 'utf8') };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function problemOf(descriptor: number, path: string, workspaceRoot: string): string | undefined {
+  const stats = fstatSync(descriptor);
+  if (!stats.isFile()) return 'is not a regular file';
+  if (stats.size > MAX_SETTINGS_BYTES) return `has more than ${MAX_SETTINGS_BYTES} bytes`;
+  const me = process.getuid?.();
+  if (me !== undefined && stats.uid !== me && stats.uid !== 0) return 'does not belong to you';
+  if ((stats.mode & 0o022) !== 0) return 'can be written by others; run chmod go-w on it';
+  const real = realpathSync(path);
+  const folder = fstatFolder(dirname(real));
+  if (folder.isWritableByOthers) return 'stands in a folder that others can write; run chmod go-w on that';
+  if (real === workspaceRoot || real.startsWith(`${workspaceRoot}/`)) return 'is inside the workspace';
+  return undefined;
+}
+
+function fstatFolder(path: string): { isWritableByOthers: boolean } {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    return { isWritableByOthers: (fstatSync(descriptor).mode & 0o022) !== 0 };
+  } finally {
+    closeSync(descriptor);
+  }
+}

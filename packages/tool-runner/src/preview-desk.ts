@@ -1,0 +1,69 @@
+import { CountersignError, type EventPayload, errorCodes } from '@countersign/protocol';
+import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import type { Logger } from './logger.ts';
+import type { OwnViews } from './own-views.ts';
+import type { ApprovalRequest, PreviewReport, RunnerApi } from './runner-api.ts';
+
+export interface PreviewDeskDeps {
+  readonly api: Pick<RunnerApi, 'sendToolPreview'>;
+  readonly views: Pick<OwnViews, 'report'>;
+  readonly clock: RunnerClock;
+  readonly logger: Logger;
+}
+
+/**
+ * Computes what a call would do, here where the files are, and sends it with this machine's own verdict (AP-7, VA-8).
+ * One at a time for a request: a newer revision or the decision makes the one before it pointless.
+ */
+export class PreviewDesk {
+  readonly #deps: PreviewDeskDeps;
+  readonly #underWay = new Map<string, { readonly revision: number; readonly stop: AbortController }>();
+
+  constructor(deps: PreviewDeskDeps) {
+    this.#deps = deps;
+  }
+
+  async preview(request: ApprovalRequest): Promise<void> {
+    const { approval_id, revision } = request;
+    const known = this.#underWay.get(approval_id);
+    if (known && known.revision >= revision) return;
+    known?.stop.abort();
+    const stop = new AbortController();
+    const own = { revision, stop };
+    this.#underWay.set(approval_id, own);
+    try {
+      const report = await this.#deps.views.report(request);
+      // The server has it already, from this runner or from its life before.
+      if ('digest' in report && report.digest === request.digest) return;
+      await this.#send(approval_id, report, stop.signal);
+    } finally {
+      if (this.#underWay.get(approval_id) === own) this.#underWay.delete(approval_id);
+    }
+  }
+
+  /** Decided: nobody needs its preview any more. */
+  resolved({ approval_id }: Pick<EventPayload<'approval.resolved'>, 'approval_id'>): void {
+    this.#underWay.get(approval_id)?.stop.abort();
+  }
+
+  close(): void {
+    for (const { stop } of this.#underWay.values()) stop.abort();
+    this.#underWay.clear();
+  }
+
+  async #send(approvalId: string, report: PreviewReport, signal: AbortSignal): Promise<void> {
+    const { api, clock, logger } = this.#deps;
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await api.sendToolPreview?.(approvalId, report);
+        return;
+      } catch (error) {
+        failures += 1;
+        logger.error(`Sending the preview failed: ${approvalId}, try ${failures}`, { error });
+        // Decided meanwhile, or there is a newer revision: the server's word.
+        if (error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat') return;
+        await pause(clock, backoffMs(failures), signal);
+      }
+    }
+  }
+}

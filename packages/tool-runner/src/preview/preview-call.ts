@@ -1,0 +1,210 @@
+import { type Decision, isRefused } from '@countersign/policy';
+import {
+  type BuiltInToolCall,
+  CountersignError,
+  errorCodes,
+  makeVisible,
+  type Preview,
+} from '@countersign/protocol';
+import { fileFailure } from '../files/file-failure.ts';
+import { belowRoot } from '../files/place.ts';
+import { planDirectory } from '../files/plan-directory.ts';
+import { type FileChangeCall, type PlannedChange, planFileChange } from '../files/plan-file-change.ts';
+import { openDirectory } from '../files/workspace-directory.ts';
+import type { Workspace } from '../workspace.ts';
+import {
+  type DigestedCall,
+  type DigestedFile,
+  digestOf,
+  digestOfChange,
+  digestOfDirectory,
+} from './call-digest.ts';
+import { summaryOf } from './call-summary.ts';
+import { fileDiff } from './file-diff.ts';
+import { fileHead } from './file-head.ts';
+import type { GitPreviewer } from './git-previewer.ts';
+import { runFiles } from './run-files.ts';
+import { visibleName } from './visible-name.ts';
+
+export interface PreviewDeps {
+  readonly workspace: Workspace;
+  /** Without one, commits and pushes have no preview. */
+  readonly git?: GitPreviewer;
+}
+
+/** What the person is shown, and the digest of what they agree to when they approve it. */
+export interface CallPreview {
+  readonly preview: Preview;
+  readonly digest: string;
+}
+
+/**
+ * Says what a call will do, from the disk as it is now, and changes nothing (AP-7). `decision` is this machine's own.
+ *
+ * Throws a CountersignError where the call cannot succeed as it stands and only the caller can mend it (no match, no
+ * such file): there is nothing to approve, so it is refused. What stands in the way otherwise (permissions, a disk
+ * that fails) makes the preview `unavailable`, with a digest of its own: once it can be seen, it is asked again.
+ */
+export async function previewCall(
+  call: BuiltInToolCall,
+  decision: Decision,
+  deps: PreviewDeps,
+): Promise<CallPreview> {
+  const { draw, digest } = await look(call, decision, deps);
+  return { preview: draw(), digest };
+}
+
+/** The same digest without drawing the preview: computed again before execution, and compared (AP-8). */
+export async function digestCall(
+  call: BuiltInToolCall,
+  decision: Decision,
+  deps: PreviewDeps,
+): Promise<string> {
+  return (await look(call, decision, deps)).digest;
+}
+
+interface Look {
+  readonly digest: string;
+  /** Only who shows it pays for drawing it. */
+  readonly draw: () => Preview;
+}
+
+async function look(call: BuiltInToolCall, decision: Decision, deps: PreviewDeps): Promise<Look> {
+  try {
+    return await lookAt(call, decision, deps);
+  } catch (error) {
+    if (!(error instanceof CountersignError) || errorCodes[error.code].remedy === 'change') throw error;
+    return {
+      digest: digest(call, decision, deps, { base: ['unavailable', error.code] }),
+      draw: () => ({ kind: 'unavailable', reason: makeVisible(error.message) }),
+    };
+  }
+}
+
+async function lookAt(call: BuiltInToolCall, decision: Decision, deps: PreviewDeps): Promise<Look> {
+  const { workspace, git } = deps;
+  switch (call.tool) {
+    case 'write_file':
+    case 'edit_file':
+    case 'copy_file':
+    case 'delete_file':
+      return lookAtChange(call, decision, workspace);
+    case 'create_directory': {
+      const plan = planDirectory(workspace, call.params.path);
+      confirmJudged(decision, [plan.path]);
+      return {
+        digest: digestOfDirectory(call, workspace, plan),
+        draw: () => ({ kind: 'directory', path: visibleName(plan.path || '.') }),
+      };
+    }
+    case 'execute_command':
+      return lookAtCommand(call, '', decision, deps);
+    case 'shell_exec':
+    case 'shell_background':
+      return lookAtCommand(call, realDirectory(workspace, call.params.cwd ?? ''), decision, deps);
+    case 'git_commit':
+    case 'git_push': {
+      if (!git) throw new CountersignError('UNAVAILABLE', { problem: 'git is not looked at here' });
+      const { preview, base } =
+        call.tool === 'git_commit'
+          ? await git.commitPreview(call.params)
+          : await git.pushPreview(call.params);
+      return { digest: digest(call, decision, deps, { base }), draw: () => preview };
+    }
+    default:
+      return {
+        digest: digest(call, decision, deps, {}),
+        draw: () => ({ kind: 'summary', summary: summaryOf(call) }),
+      };
+  }
+}
+
+async function lookAtChange(call: FileChangeCall, decision: Decision, workspace: Workspace): Promise<Look> {
+  const plan = await planFileChange(workspace, call);
+  confirmJudged(decision, plan.source ? [plan.source.path, plan.path] : [plan.path]);
+  return { digest: digestOfChange(call, workspace, plan), draw: () => drawChange(plan) };
+}
+
+/**
+ * The files that the plan is about must be those that policy has judged: a link swapped in between could lead to a
+ * sensitive file (VA-2), and nothing of that may be shown.
+ */
+function confirmJudged({ details }: Decision, paths: readonly string[]): void {
+  const judged = new Set(details?.operands.map(({ path }) => path));
+  const other = paths.find((path) => !judged.has(path));
+  if (other === undefined) return;
+  throw new CountersignError('APPROVAL_STALE', { problem: `"${other}" is not the file that was judged` });
+}
+
+function drawChange(plan: PlannedChange): Preview {
+  const { path, operation, before, after, mode, source } = plan;
+  if (after === null && before)
+    return {
+      kind: 'delete',
+      path: visibleName(path),
+      size: before.bytes.length,
+      head: fileHead(before.bytes),
+    };
+  const file = fileDiff({
+    path,
+    operation,
+    before: before?.bytes ?? null,
+    after,
+    modeBefore: before?.mode,
+    modeAfter: source || before ? mode : undefined,
+  });
+  return { kind: 'diff', files: [file] };
+}
+
+async function lookAtCommand(
+  call: BuiltInToolCall,
+  directory: string,
+  decision: Decision,
+  deps: PreviewDeps,
+): Promise<Look> {
+  const { details, assessed } = decision;
+  const files = await runFiles(deps.workspace, details?.operands ?? []);
+  return {
+    digest: digest(call, decision, deps, { directory, files }),
+    draw: () => ({
+      kind: 'command',
+      commands: (details?.commands ?? []).map(({ words }) =>
+        words.map((word) => (word === undefined ? null : makeVisible(word))),
+      ),
+      cwd: visibleName(directory || '.'),
+      network: networkOf(decision),
+      // Undo knows what file tools did, not what a program does; one that only reads leaves nothing to undo.
+      reversible: assessed?.decision === 'LOW',
+      scripts: files.map(({ path }) => visibleName(path || '.')),
+    }),
+  };
+}
+
+function realDirectory({ root }: Workspace, cwd: string): string {
+  try {
+    const directory = openDirectory(root, belowRoot(root, cwd));
+    directory.close();
+    return directory.path;
+  } catch (error) {
+    throw fileFailure(error, cwd, 'READ_FAILED');
+  }
+}
+
+const networkOf = ({ verdict }: Decision): boolean => !isRefused(verdict) && verdict.network;
+
+function digest(
+  call: BuiltInToolCall,
+  decision: Decision,
+  { workspace }: PreviewDeps,
+  { directory = '', files = [], base = [] }: Partial<Pick<DigestedCall, 'directory' | 'files' | 'base'>>,
+): string {
+  const covered: readonly DigestedFile[] = files;
+  return digestOf({
+    call,
+    root: workspace.root,
+    directory,
+    network: networkOf(decision),
+    files: covered,
+    base,
+  });
+}

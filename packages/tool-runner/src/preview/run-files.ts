@@ -1,0 +1,96 @@
+import { hash } from 'node:crypto';
+import { readdirSync, readlinkSync } from 'node:fs';
+import type { CommandOperand } from '@countersign/policy';
+import { CountersignError } from '@countersign/protocol';
+import type { FileVersion } from '../file-change.ts';
+import { failedWith, fileFailure } from '../files/file-failure.ts';
+import { identityNow, takeSnapshot } from '../files/file-snapshot.ts';
+import { findPlace } from '../files/place.ts';
+import { openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
+import type { Workspace } from '../workspace.ts';
+import type { DigestedFile } from './call-digest.ts';
+
+/**
+ * The files of the workspace that a command would execute, with their versions (AP-8). Where a directory is executed
+ * (`node .`), its version is that of the files directly in it. Throws FILE_TOO_LARGE over the file limit.
+ */
+export async function runFiles(
+  workspace: Workspace,
+  operands: readonly CommandOperand[],
+): Promise<DigestedFile[]> {
+  const paths = new Set(operands.filter(({ use }) => use === 'run').map(({ path }) => path));
+  const files: DigestedFile[] = [];
+  for (const path of paths) {
+    try {
+      files.push(await versionAt(workspace, path));
+    } catch (error) {
+      throw fileFailure(error, path, 'READ_FAILED');
+    }
+  }
+  return files;
+}
+
+async function versionAt(workspace: Workspace, asked: string): Promise<DigestedFile> {
+  if (asked === '') return directoryAt(workspace, '');
+  const { directory, name, path } = findPlace(workspace.root, asked);
+  if (!directory) return { path, part: 'run', version: null };
+  try {
+    const snapshot = await takeSnapshot(directory, name, { path, maxBytes: workspace.limits.fileBytes });
+    return { path, part: 'run', version: snapshot?.version ?? null };
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'IS_A_DIRECTORY')
+      return directoryAt(workspace, path);
+    throw error;
+  } finally {
+    directory.close();
+  }
+}
+
+async function directoryAt({ root }: Workspace, path: string): Promise<DigestedFile> {
+  const directory = openDirectory(root, path);
+  try {
+    return { path, part: 'run', version: await versionOfEntries(directory) };
+  } finally {
+    directory.close();
+  }
+}
+
+/** So much of the files in a directory is read; of what is larger, size and times must do. */
+const MOST_OF_A_FILE = 1024 * 1024;
+const MOST_OF_ALL = 16 * 1024 * 1024;
+
+async function versionOfEntries(directory: WorkspaceDirectory): Promise<FileVersion> {
+  const entries: string[] = [];
+  let room = MOST_OF_ALL;
+  for (const name of readdirSync(directory.at('.')).sort()) {
+    const { state, bytes } = await entryState(directory, name, Math.min(room, MOST_OF_A_FILE));
+    room -= bytes;
+    entries.push(`${name}\0${state}`);
+  }
+  return `sha256:${hash('sha256', JSON.stringify(entries))}`;
+}
+
+/** What stands under a name: the version of a file, the target of a link, or only what kind of thing it is. */
+async function entryState(
+  directory: WorkspaceDirectory,
+  name: string,
+  maxBytes: number,
+): Promise<{ state: string; bytes: number }> {
+  try {
+    const snapshot = await takeSnapshot(directory, name, { path: name, maxBytes });
+    return { state: snapshot?.version ?? 'gone', bytes: snapshot?.bytes.length ?? 0 };
+  } catch (error) {
+    if (!(error instanceof CountersignError) && !failedWith(error, 'EACCES')) throw error;
+    const { code } = error as CountersignError | NodeJS.ErrnoException;
+    if (code === 'FILE_TOO_LARGE') return { state: identityNow(directory, name) ?? 'gone', bytes: 0 };
+    return { state: linkAt(directory, name) ?? String(code), bytes: 0 };
+  }
+}
+
+function linkAt(directory: WorkspaceDirectory, name: string): string | undefined {
+  try {
+    return `link to ${readlinkSync(directory.at(name))}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import { builtInToolNames, CountersignError } from '@countersign/protocol';
+
+/** The call was cancelled by the person or because the runner ends. */
+export class ExecutionCancelled extends CountersignError {
+  constructor() {
+    super('EXECUTION_CANCELLED', {});
+  }
+}
+
+/** No executor of this runner knows the tool. */
+export class ToolTypeError extends CountersignError {
+  constructor(tool: string) {
+    super('UNKNOWN_TOOL', { tool: tool.slice(0, 100), known: builtInToolNames.join(', ') });
+  }
+}
+
+/** As many calls wait as may wait (EX-4). */
+export class ConcurrencyLimitError extends CountersignError {
+  constructor(limit: number) {
+    super('CONCURRENCY_LIMIT', { limit });
+  }
+}
+
+/** Nobody answered in time. The card is withdrawn; only the server expires the request (AP-3). */
+export class ToolApprovalTimeout extends CountersignError {
+  constructor() {
+    super('APPROVAL_TIMEOUT', {});
+  }
+}

@@ -1,0 +1,54 @@
+import type { Decision } from '@countersign/policy';
+import type { BuiltInToolCall, Preview } from '@countersign/protocol';
+import type { RunnerClock } from './clock.ts';
+import type { Executor } from './executor.ts';
+import type { Journal } from './journal/journal.ts';
+import type { ApprovalRequest } from './runner-api.ts';
+import type { Workspace } from './workspace.ts';
+
+/** What a card shows of a call and what its approval stands for (AP-7, AP-8). */
+export interface CallPreviews {
+  preview(call: BuiltInToolCall, decision: Decision): Promise<{ preview: Preview; digest: string }>;
+  /** The same digest without drawing anything: just before a call starts. */
+  digest(call: BuiltInToolCall, decision: Decision): Promise<string>;
+}
+
+/** Everything is optional: what is missing is the real thing, in the folder that the process stands in. */
+export interface ToolHandlerConfig {
+  /** A ceiling for what a call may ask for; at most the operator's own limit. 300000 unless said. */
+  readonly commandTimeoutMs?: number;
+  /** 100 MiB unless said. */
+  readonly fileSizeMaxBytes?: number;
+  /** 3 unless said. */
+  readonly concurrencyLimit?: number;
+  /** Where a request says nothing of its time. 300000 unless said. */
+  readonly approvalTimeoutMs?: number;
+  /** Of read_file (EX-9); true unless said. */
+  readonly enableCaching?: boolean;
+  /** 60000 unless said. */
+  readonly cacheTtlMs?: number;
+
+  readonly workspace?: Workspace;
+  /** Of the person, never in the workspace: `policy.json`, `ceiling.json` and `runner.json`. */
+  readonly configFolder?: string;
+  readonly executors?: readonly Executor[];
+  readonly previews?: CallPreviews;
+  /** Whoever gives one closes it. */
+  readonly journal?: Journal;
+  /** The operator's decision: where nothing isolates commands, LOW ones run all the same instead of asking (RN-5). */
+  readonly runUnisolated?: boolean;
+  /** Whether commands run isolated; found out unless said. */
+  readonly isIsolated?: boolean;
+  /** `host:port` of the server: commands that have network do not reach it (AP-9). */
+  readonly refusedHosts?: readonly string[];
+  /**
+   * Whether this runner would execute what is asked about; every call unless said. Then its card is drawn from what
+   * this machine finds, and only such a decision counts as made here (RN-2).
+   */
+  readonly executes?: (request: ApprovalRequest) => boolean;
+  readonly clock?: RunnerClock;
+  /** Secrets that must not be logged, such as the runner's own token. */
+  readonly secrets?: readonly string[];
+  /** Who holds the journal, for the next one who wants it (RN-10). */
+  readonly program?: string;
+}

@@ -1,0 +1,1244 @@
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CountersignError, type JsonValue } from '@countersign/protocol';
+import { settle } from '@countersign/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { DialogAnswer } from './approval-desk.ts';
+import {
+  approvalRequest,
+  approvalResolved,
+  approvalUpdate,
+  readSignal,
+  ScriptedExecutor,
+  writeSignal,
+} from './call-samples.test-data.ts';
+import type { CallContext, ToolResult } from './executor.ts';
+import { FileSystemExecutor } from './files/file-system-executor.ts';
+import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
+import { Journal } from './journal/journal.ts';
+import type { Claim, ExecutionSignal } from './runner-api.ts';
+import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
+import { ToolHandler } from './tool-handler.ts';
+import type { ToolHandlerConfig } from './tool-handler-config.ts';
+
+let fixture: RunnerFixture;
+const handlers: ToolHandler[] = [];
+
+beforeEach(() => {
+  fixture = runnerFixture();
+});
+afterEach(async () => {
+  for (const handler of handlers.splice(0)) await handler.dispose();
+  fixture.remove();
+});
+
+function makeHandler(config: ToolHandlerConfig = {}): ToolHandler {
+  const { api, dialogs, logger, clock, workspace, configFolder } = fixture;
+  const handler = new ToolHandler(api, dialogs, logger, {
+    workspace,
+    clock,
+    configFolder,
+    isIsolated: true,
+    ...config,
+  });
+  handlers.push(handler);
+  return handler;
+}
+
+/** Reads that end when the test says so. */
+function heldReads() {
+  const held: { context: CallContext; end: (result: ToolResult) => void }[] = [];
+  const executor = new ScriptedExecutor(
+    ['read_file', 'write_file', 'shell_output', 'shell_exec'],
+    (_, context) =>
+      new Promise((resolve, reject) => {
+        held.push({ context, end: resolve });
+        context.signal.addEventListener('abort', () => reject(new ExecutionCancelled()));
+      }),
+  );
+  return { executor, held };
+}
+
+const done: ToolResult = { success: true };
+/** Until the server has been told so often; the disk takes its own time. */
+const sent = (what: string, times = 1) => expect.poll(() => fixture.api.of(what).length).toBe(times);
+const contentOf = (path: string) => readFileSync(join(fixture.files.root, path), 'utf8');
+
+/** A signal for a call as its preview shows it now. */
+async function approvedWrite(handler: ToolHandler, over: Parameters<typeof writeSignal>[0] = {}) {
+  const signal = writeSignal(over);
+  const own = handler.decide(signal.tool_name, signal.tool_params);
+  if (!own.call) throw new Error('The call of this test is not valid');
+  return { ...signal, digest: await handler.previews.digest(own.call, own), ...over };
+}
+
+describe('a new ToolHandler', () => {
+  it('has its executors and nothing else', async () => {
+    const handler = makeHandler();
+    expect({
+      pending: handler.pendingApprovals.size,
+      active: handler.activeExecutions.size,
+      history: handler.executionHistory,
+      count: handler.concurrentCount,
+      queue: handler.concurrentQueue,
+    }).toEqual({ pending: 0, active: 0, history: [], count: 0, queue: [] });
+    const read = await handler.handleToolExecutionSignal(readSignal());
+    expect(read).toMatchObject({ status: 'success', output: { encoding: 'utf-8' } });
+  });
+});
+
+/** A front end only: somebody else executes, so the card is the server's. */
+const elsewhere = { executes: () => false };
+
+describe('handleToolApprovalRequest', () => {
+  it('[RN-1] shows the card, and sends that it was approved with the digest that was shown', async () => {
+    const handler = makeHandler(elsewhere);
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const asked = handler.handleToolApprovalRequest(approvalRequest({ digest }));
+    await settle();
+    expect([...handler.pendingApprovals.keys()]).toEqual(['tool-1']);
+    expect(fixture.dialogs.shown[0]?.request.description).toBe('Agent wants to change notes.md');
+
+    fixture.dialogs.answer(true);
+    await asked;
+    expect(fixture.api.sent).toEqual([
+      { what: 'approve', toolId: 'tool-1', data: { approvalId: 'approval-1', digest } },
+    ]);
+    expect(handler.pendingApprovals.size).toBe(0);
+    expect(handler.executionHistory).toMatchObject([{ status: 'approved', user_approved: true }]);
+    expect(fixture.logger.messages('info')[0]).toBe(
+      'Tool approval request received: tool-1, write_file, risk_level=MEDIUM',
+    );
+  });
+
+  it('[RN-1] sends that it was rejected', async () => {
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    fixture.dialogs.answer(false);
+    await asked;
+    expect(fixture.api.of('reject')).toEqual([{ reason: 'User declined', message: undefined }]);
+    expect(handler.executionHistory).toMatchObject([{ status: 'rejected', user_approved: false }]);
+  });
+
+  it('[AP-4] [AP-5] [AP-6] passes on scope, edited parameters, reason and message', async () => {
+    const handler = makeHandler(elsewhere);
+    const first = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    const tool_params: Record<string, JsonValue> = { path: 'notes.md', content: 'edited\n' };
+    fixture.dialogs.answer({
+      decision: 'approve',
+      scope: 'class',
+      pattern: 'src/**',
+      tool_params,
+      include_high: true,
+    });
+    await first;
+    const second = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    fixture.dialogs.answer({ decision: 'reject', reason: 'wrong file', message: 'use docs/' });
+    await second;
+    expect(fixture.api.sent.map(({ data }) => data)).toEqual([
+      {
+        approvalId: 'approval-1',
+        scope: 'class',
+        pattern: 'src/**',
+        toolParams: tool_params,
+        includeHigh: true,
+      },
+      { reason: 'wrong file', message: 'use docs/' },
+    ]);
+  });
+
+  it('[AP-3] withdraws the card when its time is over, and sends nothing', async () => {
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest({ remaining_ms: 1_000 }));
+    await fixture.clock.advance(999);
+    expect(fixture.dialogs.shown[0]?.signal.aborted).toBe(false);
+    await fixture.clock.advance(1);
+    await asked;
+    expect(fixture.dialogs.shown[0]?.signal.aborted).toBe(true);
+    fixture.dialogs.answer(true);
+    await settle();
+    expect(fixture.api.sent).toEqual([]);
+    expect(handler.pendingApprovals.size).toBe(0);
+    expect(fixture.logger.messages('error')).toEqual(['Approval card withdrawn: tool-1']);
+  });
+
+  it('[RN-1] takes its own time-out only where the event has none', async () => {
+    const handler = makeHandler({ ...elsewhere, approvalTimeoutMs: 50 });
+    const { remaining_ms: _, ...withSeconds } = approvalRequest({ tool_id: 'a', timeout_seconds: 2 });
+    const { timeout_seconds: __, ...without } = { ...withSeconds, tool_id: 'b' };
+    void handler.handleToolApprovalRequest(withSeconds as never);
+    void handler.handleToolApprovalRequest(without as never);
+    await fixture.clock.advance(50);
+    expect([...handler.pendingApprovals.keys()]).toEqual(['a']);
+    await fixture.clock.advance(1_950);
+    expect([...handler.pendingApprovals.keys()]).toEqual([]);
+  });
+
+  it('[AP-2] withdraws the card when it was decided elsewhere', async () => {
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    handler.handleApprovalResolved(approvalResolved({ approval_id: 'another' }));
+    expect(fixture.dialogs.shown[0]?.signal.aborted).toBe(false);
+    handler.handleApprovalResolved(approvalResolved());
+    await asked;
+    expect(fixture.dialogs.shown[0]?.signal.aborted).toBe(true);
+    expect(fixture.api.sent).toEqual([]);
+  });
+
+  it('shows the newest version of a request, once', async () => {
+    const handler = makeHandler(elsewhere);
+    const request = approvalRequest();
+    const digest = `sha256:${'b'.repeat(64)}`;
+    const asked = handler.handleToolApprovalRequest(request);
+    await settle();
+    await handler.handleToolApprovalRequest({ ...request, description: 'again' });
+    await settle();
+    handler.handleApprovalUpdated(approvalUpdate(request, { digest, description: 'with its preview' }));
+    await settle();
+    expect(
+      fixture.dialogs.shown.map(({ request: { description }, signal }) => [description, signal.aborted]),
+    ).toEqual([
+      ['Agent wants to change notes.md', true],
+      ['again', true],
+      ['with its preview', false],
+    ]);
+    fixture.dialogs.answer(true);
+    await asked;
+    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(handler.executionHistory.map(({ status }) => status)).toEqual(['approved']);
+  });
+
+  it('gives the newest version to a card that can be updated, and shows it once', async () => {
+    const updates: string[] = [];
+    Object.assign(fixture.dialogs, {
+      updateApprovalDialog: ({ description }: { description: string }) => updates.push(description),
+    });
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    handler.handleApprovalUpdated(approvalUpdate(approvalRequest(), { description: 'newer' }));
+    await settle();
+    fixture.dialogs.answer({ decision: 'approve', digest: `sha256:${'c'.repeat(64)}` });
+    await asked;
+    expect([updates, fixture.dialogs.shown.length]).toEqual([['newer'], 1]);
+    expect(fixture.api.of('approve')).toEqual([
+      { approvalId: 'approval-1', digest: `sha256:${'c'.repeat(64)}` },
+    ]);
+  });
+
+  it('[AP-8] shows the card again when there was something newer to look at', async () => {
+    fixture.api.failures.approve = [new CountersignError('PREVIEW_PENDING')];
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest({ risk_level: 'HIGH' }));
+    await settle();
+    fixture.dialogs.answer(true);
+    await sent('failed approve');
+    await settle();
+    expect(fixture.dialogs.shown.length).toBe(1);
+    handler.handleApprovalUpdated(approvalUpdate(approvalRequest(), { description: 'with its preview' }));
+    await settle();
+    expect(fixture.dialogs.shown[1]?.request.description).toBe('with its preview');
+    fixture.dialogs.answer(true);
+    await asked;
+    expect(fixture.api.sent.map(({ what }) => what)).toEqual(['failed approve', 'approve']);
+  });
+
+  it('a newer request for the same call takes the place of the card before it', async () => {
+    const handler = makeHandler(elsewhere);
+    const first = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    void handler.handleToolApprovalRequest(approvalRequest({ approval_id: 'approval-2' }));
+    await first;
+    await settle();
+    expect(fixture.dialogs.shown.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    expect(handler.pendingApprovals.get('tool-1')?.request.approval_id).toBe('approval-2');
+  });
+
+  it('[RN-1] sends a decision again, three times at most', async () => {
+    fixture.api.failures.approve = [new Error('1'), new Error('2'), new Error('3'), new Error('4')];
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    fixture.dialogs.answer(true);
+    for (const [i, ms] of [500, 1_000, 2_000].entries()) {
+      await sent('failed approve', i + 1);
+      await fixture.clock.advance(ms);
+    }
+    await asked;
+    expect(fixture.api.sent.map(({ what }) => what)).toEqual(Array(4).fill('failed approve'));
+    expect(handler.executionHistory).toMatchObject([{ status: 'pending' }]);
+
+    fixture.api.failures.approve = [new Error('1')];
+    const again = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    fixture.dialogs.answer(true);
+    await sent('failed approve', 5);
+    await fixture.clock.advance(500);
+    await again;
+    expect(handler.executionHistory).toMatchObject([{ status: 'pending' }, { status: 'approved' }]);
+  });
+
+  it('does not repeat a decision that the server will never take', async () => {
+    fixture.api.failures.reject = [new CountersignError('NOT_FOUND', { what: 'approval' })];
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    fixture.dialogs.answer(false);
+    await asked;
+    expect(fixture.api.sent.map(({ what }) => what)).toEqual(['failed reject']);
+  });
+
+  it('stops sending when the request was decided elsewhere meanwhile', async () => {
+    fixture.api.failures.approve = [new Error('offline')];
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    fixture.dialogs.answer(true);
+    await sent('failed approve');
+    await settle();
+    handler.handleApprovalResolved(approvalResolved({ status: 'rejected' }));
+    await asked;
+    expect(fixture.api.sent.map(({ what }) => what)).toEqual(['failed approve']);
+  });
+
+  it('[AP-2] a decision that was overruled is none of ours', async () => {
+    fixture.api.decision = { outcome: 'overruled', status: 'rejected' };
+    const handler = makeHandler(elsewhere);
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    fixture.dialogs.answer(true);
+    await asked;
+    expect(handler.executionHistory).toMatchObject([{ status: 'pending' }]);
+    expect(fixture.logger.messages('info')).toContain('Decided elsewhere: tool-1 is rejected');
+  });
+
+  it('a card that breaks decides nothing', async () => {
+    fixture.dialogs.showApprovalDialog = () => Promise.reject(new Error('no screen'));
+    const handler = makeHandler(elsewhere);
+    await handler.handleToolApprovalRequest(approvalRequest());
+    expect(fixture.api.sent).toEqual([]);
+    expect(fixture.logger.messages('error')).toEqual(['Approval card failed: tool-1']);
+  });
+
+  it('refuses a tool that nobody knows', async () => {
+    const handler = makeHandler(elsewhere);
+    await expect(
+      handler.handleToolApprovalRequest(approvalRequest({ tool_name: 'format_disk' })),
+    ).rejects.toThrow(ToolTypeError);
+    expect(fixture.dialogs.shown).toEqual([]);
+  });
+
+  it('without dialogs nobody is asked', async () => {
+    const { api, logger, workspace, clock, configFolder } = fixture;
+    const handler = new ToolHandler(api, undefined, logger, { workspace, clock, configFolder });
+    handlers.push(handler);
+    await handler.handleToolApprovalRequest(approvalRequest());
+    expect(handler.pendingApprovals.size).toBe(0);
+  });
+});
+
+describe('handleToolExecutionSignal', () => {
+  it('gives the call to the executor that names its tool, and sends its result', async () => {
+    const reads = new ScriptedExecutor(['read_file'], () => ({ success: true, content: 'text' }));
+    const lists = new ScriptedExecutor(['list_directory'], () => done);
+    const handler = makeHandler({ executors: [reads, lists] });
+    const result = await handler.handleToolExecutionSignal(readSignal());
+    await settle();
+    expect(result).toMatchObject({
+      tool_id: 'tool-1',
+      tool_type: 'read_file',
+      status: 'success',
+      output: { success: true, content: 'text' },
+    });
+    expect([reads.executed.length, lists.executed.length]).toEqual([1, 0]);
+    expect(fixture.api.reports).toEqual([
+      { status: 'completed', result: { success: true, content: 'text' }, attempt: 1, executionTimeMs: 0 },
+    ]);
+    expect(fixture.logger.messages('info')).toEqual([
+      'Tool execution signal received: tool-1, read_file',
+      'Tool execution started: tool-1, read_file',
+      'Tool execution completed: tool-1',
+    ]);
+    expect(handler.executionHistory).toMatchObject([
+      { status: 'completed', duration_ms: 0, risk_level: 'LOW' },
+    ]);
+  });
+
+  it('[EX-6] claims with the recomputed digest before it writes, and journals', async () => {
+    const handler = makeHandler();
+    const signal = await approvedWrite(handler);
+    const result = await handler.handleToolExecutionSignal(signal);
+    await settle();
+    expect(result.status).toBe('success');
+    expect(contentOf('notes.md')).toBe('new\n');
+    expect(fixture.api.sent.map(({ what, data }) => [what, data])).toEqual([
+      ['claim', { digest: signal.digest, attempt: 1 }],
+      ['result', expect.objectContaining({ status: 'completed', attempt: 1 })],
+    ]);
+  });
+
+  it('[EX-6] answers a repeated signal from the journal, also in its next life', async () => {
+    const handler = makeHandler();
+    const signal = await approvedWrite(handler);
+    const first = await handler.handleToolExecutionSignal(signal);
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'mine\n');
+    const second = await handler.handleToolExecutionSignal(signal);
+    await handler.dispose();
+    const third = await makeHandler().handleToolExecutionSignal(signal);
+    expect([second.output, third.output]).toEqual([first.output, first.output]);
+    expect(contentOf('notes.md')).toBe('mine\n');
+    expect(fixture.api.of('claim').length).toBe(1);
+  });
+
+  it('a repeated signal of a call that runs joins it', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const first = handler.handleToolExecutionSignal(readSignal());
+    const second = handler.handleToolExecutionSignal(readSignal());
+    await settle();
+    const third = handler.handleToolExecutionSignal(readSignal());
+    await settle();
+    expect(held.length).toBe(1);
+    held[0]?.end(done);
+    expect([await second, await third]).toEqual([await first, await first]);
+  });
+
+  it('a newer attempt ends the one before it', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const first = handler.handleToolExecutionSignal(readSignal());
+    await settle();
+    const second = handler.handleToolExecutionSignal(readSignal({ attempt: 2 }));
+    expect((await first).status).toBe('cancelled');
+    await settle();
+    held[1]?.end(done);
+    expect((await second).status).toBe('success');
+  });
+
+  it('[EX-6] an old signal that the stream repeats neither ends a newer attempt nor starts anything', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const first = handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await expect.poll(() => held.length).toBe(1);
+    held[0]?.end(done);
+    await first;
+    const third = handler.handleToolExecutionSignal(await approvedWrite(handler, { attempt: 3 }));
+    await expect.poll(() => held.length).toBe(2);
+    const repeat = async (attempt: number) =>
+      (await handler.handleToolExecutionSignal(await approvedWrite(handler, { attempt }))).status;
+    // The first is answered from the journal; the second was never here, and is not run any more.
+    expect([await repeat(1), await repeat(2)]).toEqual(['success', 'cancelled']);
+    expect(held[1]?.context.signal.aborted).toBe(false);
+    held[1]?.end(done);
+    expect((await third).status).toBe('success');
+    expect([await repeat(2), held.length]).toEqual(['cancelled', 2]);
+    await sent('result', 3);
+    expect(fixture.api.reports.map(({ attempt }) => attempt)).toEqual([1, 1, 3]);
+  });
+
+  it("[VA-8] the machine's own verdict refuses what the server let through", async () => {
+    const handler = makeHandler();
+    const result = await handler.handleToolExecutionSignal(readSignal({ tool_params: { path: '.env' } }));
+    await settle();
+    expect(result).toMatchObject({ status: 'error', error: { code: 'PATH_SENSITIVE' } });
+    expect(fixture.api.reports).toMatchObject([{ status: 'failed', error: { code: 'PATH_SENSITIVE' } }]);
+  });
+
+  it('[VA-8] what is LOW for the server and not here is asked about first', async () => {
+    writeFileSync(
+      join(fixture.configFolder, 'policy.json'),
+      JSON.stringify({
+        version: 1,
+        rules: [{ id: 'ask', effect: 'ask', tool: 'read_file', path: 'docs/**' }],
+      }),
+      { mode: 0o600 },
+    );
+    const handler = makeHandler();
+    const result = await handler.handleToolExecutionSignal(
+      readSignal({ tool_params: { path: 'docs/guide.md' } }),
+    );
+    expect(result.error).toEqual({
+      code: 'APPROVAL_STALE',
+      message: expect.stringContaining('it is MEDIUM here, and nobody has approved it'),
+    });
+  });
+
+  it('[RN-2] being merely pending is not being approved', async () => {
+    const handler = makeHandler();
+    void handler.handleToolApprovalRequest(approvalRequest());
+    await settle();
+    const signal = await approvedWrite(handler, { approval_id: null, approved_by: 'auto' });
+    const result = await handler.handleToolExecutionSignal(signal);
+    expect(result.error?.code).toBe('APPROVAL_STALE');
+    expect(fixture.api.of('claim')).toEqual([]);
+  });
+
+  it('[AP-8] nothing runs when the file is not the one that was shown', async () => {
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'old\n');
+    const handler = makeHandler();
+    const signal = await approvedWrite(handler);
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'changed\n');
+    const result = await handler.handleToolExecutionSignal(signal);
+    await settle();
+    expect(result.error?.code).toBe('APPROVAL_STALE');
+    expect(contentOf('notes.md')).toBe('changed\n');
+    expect(fixture.api.sent.map(({ what }) => what)).toEqual(['result']);
+  });
+
+  it('[AP-8] what was approved and cannot be planned any more is stale too', async () => {
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'old\n');
+    const handler = makeHandler();
+    const edit = { tool_name: 'edit_file', tool_params: { path: 'notes.md', old: 'old', new: 'new' } };
+    const signal = await approvedWrite(handler, edit);
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'changed\n');
+    expect((await handler.handleToolExecutionSignal(signal)).error?.code).toBe('APPROVAL_STALE');
+    // By a grant nobody has seen it: then the model is told what is wrong with its call.
+    const grant = {
+      tool: '*',
+      pattern: null,
+      max_risk: 'MEDIUM' as const,
+      session_id: 'session',
+      workspace: fixture.workspace.root,
+      expires_at: null,
+    };
+    const granted = writeSignal({
+      ...edit,
+      attempt: 2,
+      approval_id: null,
+      approved_by: 'config',
+      grant_id: 'g',
+      grant,
+    });
+    expect((await handler.handleToolExecutionSignal(granted)).error?.code).toBe('EDIT_NO_MATCH');
+  });
+
+  it('[RN-2] a call whose claim is refused does not run, and nothing is reported', async () => {
+    fixture.api.failures.claim = [
+      new CountersignError('CLAIM_REFUSED', { problem: 'it is being cancelled' }),
+    ];
+    const handler = makeHandler();
+    const result = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await settle();
+    expect(result.error).toEqual({
+      code: 'CLAIM_REFUSED',
+      message: 'This call may not start: it is being cancelled. Do not execute it.',
+    });
+    expect(fixture.api.sent.map(({ what }) => what)).toEqual(['failed claim']);
+    expect(() => contentOf('notes.md')).toThrow();
+  });
+
+  it('asks for a claim again whose answer was lost, and gives up when it is cancelled', async () => {
+    fixture.api.failures.claim = [
+      new Error('offline'),
+      new CountersignError('UNAVAILABLE', { problem: 'x' }),
+    ];
+    const handler = makeHandler();
+    const first = handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await sent('failed claim');
+    await fixture.clock.advance(500);
+    await sent('failed claim', 2);
+    await fixture.clock.advance(1_000);
+    expect((await first).status).toBe('success');
+
+    fixture.api.failures.claim = [new Error('offline')];
+    const second = handler.handleToolExecutionSignal(await approvedWrite(handler, { tool_id: 'tool-2' }));
+    await sent('failed claim', 3);
+    await settle();
+    handler.handleToolCancel({ tool_id: 'tool-2' });
+    expect((await second).status).toBe('cancelled');
+  });
+
+  it('a claim that fails for good is reported', async () => {
+    fixture.api.failures.claim = [new CountersignError('FORBIDDEN', { scope: 'runner' })];
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await settle();
+    expect(fixture.api.reports).toMatchObject([{ status: 'failed', error: { code: 'FORBIDDEN' } }]);
+  });
+
+  it('[RN-2] without a way to claim it can only read', async () => {
+    Object.assign(fixture.api, { startToolExecution: undefined });
+    const handler = makeHandler();
+    const result = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    expect(result.error?.code).toBe('CLAIM_REFUSED');
+    expect((await handler.handleToolExecutionSignal(readSignal({ tool_id: 'tool-2' }))).status).toBe(
+      'success',
+    );
+  });
+
+  it('[RN-3] nothing runs when the journal cannot be written', async () => {
+    const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+    const handler = makeHandler({ journal });
+    const signal = await approvedWrite(handler);
+    journal.start = () => {
+      throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: 'the disk is full' });
+    };
+    const result = await handler.handleToolExecutionSignal(signal);
+    expect(result.error?.code).toBe('JOURNAL_UNAVAILABLE');
+    expect(() => contentOf('notes.md')).toThrow();
+    journal.close();
+  });
+
+  it('[RN-3] what happened is reported even when its end cannot be journalled', async () => {
+    const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+    const executor = new ScriptedExecutor(['write_file'], () => {
+      journal.close();
+      return done;
+    });
+    const handler = makeHandler({ journal, executors: [executor] });
+    const result = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await settle();
+    expect(result.status).toBe('success');
+    expect(fixture.api.reports).toMatchObject([{ status: 'completed' }]);
+    handler.handleToolResultAck({ tool_id: 'tool-1', status: 'received', audit_head: '1:a', timestamp: '' });
+    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '1:a' });
+    expect(fixture.logger.messages('error')).toEqual([
+      'The result could not be journalled: tool-1',
+      'The acknowledgement could not be journalled: tool-1',
+      'The audit head could not be kept',
+    ]);
+  });
+
+  it('[RN-3] a harmless call may not change files', async () => {
+    const executor = new ScriptedExecutor(['read_file'], (_, { changes }) => {
+      changes.begin([]);
+      return done;
+    });
+    const handler = makeHandler({ executors: [executor] });
+    const result = await handler.handleToolExecutionSignal(readSignal());
+    expect(result.error?.code).toBe('JOURNAL_UNAVAILABLE');
+  });
+
+  it('[RN-5] gives network only where both sides say so, and the digest that was approved', async () => {
+    const executor = new ScriptedExecutor(['write_file'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    const signal = await approvedWrite(handler, { network: true });
+    await handler.handleToolExecutionSignal(signal);
+    expect(executor.executed[0]?.context).toMatchObject({
+      network: false,
+      digest: signal.digest,
+      riskLevel: 'MEDIUM',
+      sessionId: 'session',
+    });
+  });
+
+  it('sends the progress of a call', async () => {
+    const executor = new ScriptedExecutor(['read_file'], (_, { onProgress }) => {
+      onProgress({ percent: 50, message: 'half' });
+      return done;
+    });
+    await makeHandler({ executors: [executor] }).handleToolExecutionSignal(readSignal());
+    expect(fixture.api.of('progress')).toEqual([{ progress: 50, message: 'half', output: null }]);
+  });
+});
+
+describe('errors', () => {
+  it('an error of an executor is logged, reported, and stops nothing else', async () => {
+    const executor = new ScriptedExecutor(['read_file', 'write_file'], (call) => {
+      if (call.tool === 'write_file') throw new Error('the disk is on fire, password=hunter2secret');
+      return done;
+    });
+    const handler = makeHandler({ executors: [executor] });
+    const failed = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    const next = await handler.handleToolExecutionSignal(readSignal({ tool_id: 'tool-2' }));
+    expect([failed.status, failed.error?.code, next.status]).toEqual([
+      'error',
+      'EXECUTION_FAILED',
+      'success',
+    ]);
+    expect(handler.executionHistory[0]).toMatchObject({
+      status: 'failed',
+      error: 'The tool failed: the disk is on fire, password=hunter2secret.',
+    });
+    expect(fixture.logger.messages('error')).toEqual(['Tool failed: tool-1']);
+    expect(JSON.stringify(fixture.logger.lines)).not.toContain('hunter2secret');
+  });
+
+  it('something else than an error is reported too', async () => {
+    const executor = new ScriptedExecutor(['read_file'], () => {
+      throw 'just words';
+    });
+    const result = await makeHandler({ executors: [executor] }).handleToolExecutionSignal(readSignal());
+    expect(result.error).toEqual({ code: 'EXECUTION_FAILED', message: 'The tool failed: just words.' });
+  });
+
+  it('a tool that no executor has is a ToolTypeError', async () => {
+    const handler = makeHandler({ executors: [] });
+    const result = await handler.handleToolExecutionSignal(readSignal());
+    expect(result.error?.code).toBe('UNKNOWN_TOOL');
+  });
+
+  it('a command that fails or runs out of time says what it had printed', async () => {
+    const outcomes: ToolResult[] = [
+      { success: false, stdout: 'a', code: 'COMMAND_FAILED', error: 'ended with 1' },
+      { success: false, stdout: 'b', code: 'COMMAND_TIMEOUT', error: 'too slow' },
+      { success: false },
+    ];
+    const executor = new ScriptedExecutor(['read_file'], () => outcomes.shift() as ToolResult);
+    const handler = makeHandler({ executors: [executor] });
+    const results = [];
+    for (const tool_id of ['a', 'b', 'c'])
+      results.push(await handler.handleToolExecutionSignal(readSignal({ tool_id })));
+    await settle();
+    expect(results.map(({ status, error }) => [status, error?.code])).toEqual([
+      ['error', 'COMMAND_FAILED'],
+      ['timeout', 'COMMAND_TIMEOUT'],
+      ['error', 'EXECUTION_FAILED'],
+    ]);
+    expect(fixture.api.reports[0]).toMatchObject({
+      status: 'failed',
+      result: { stdout: 'a' },
+      error: { code: 'COMMAND_FAILED', message: 'ended with 1', recoverable: true },
+    });
+  });
+});
+
+describe('concurrency', () => {
+  it('[EX-4] executes three at once and the others in order', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const results = [1, 2, 3, 4, 5].map((n) =>
+      handler.handleToolExecutionSignal(readSignal({ tool_id: `tool-${n}` })),
+    );
+    await settle();
+    expect([handler.concurrentCount, handler.concurrentQueue]).toEqual([3, ['tool-4', 'tool-5']]);
+    expect(handler.heartbeat()).toEqual({
+      queued: ['tool-4', 'tool-5'],
+      executing: ['tool-1', 'tool-2', 'tool-3'],
+      unacknowledged: [],
+    });
+    held[1]?.end(done);
+    await settle();
+    expect(held.map(({ context }) => context.toolId)).toEqual(['tool-1', 'tool-2', 'tool-3', 'tool-4']);
+    held[0]?.end(done);
+    held[2]?.end(done);
+    await settle();
+    held[3]?.end(done);
+    held[4]?.end(done);
+    await Promise.all(results);
+    expect([handler.concurrentCount, handler.activeExecutions.size]).toEqual([0, 0]);
+  });
+
+  it('[EX-4] what concerns jobs takes no slot', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor], concurrencyLimit: 1 });
+    void handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
+    void handler.handleToolExecutionSignal(
+      readSignal({ tool_id: 'b', tool_name: 'shell_output', tool_params: { job_id: 'job' } }),
+    );
+    await settle();
+    expect(held.map(({ context }) => context.toolId).sort()).toEqual(['a', 'b']);
+    expect(handler.concurrentCount).toBe(1);
+  });
+
+  it('[EX-4] more than 1,000 waiting is a CONCURRENCY_LIMIT', async () => {
+    const { executor } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const results = Array.from({ length: 1004 }, (_, n) =>
+      handler.handleToolExecutionSignal(readSignal({ tool_id: `tool-${n}` })),
+    );
+    const refused = await results[1003];
+    expect(refused?.error?.code).toBe('CONCURRENCY_LIMIT');
+    expect(handler.concurrentQueue.length).toBe(1000);
+  });
+
+  it('[EX-8] cancels in the queue and while executing', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor], concurrencyLimit: 1 });
+    const first = handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
+    const second = handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
+    await settle();
+    handler.handleToolCancel({ tool_id: 'b' });
+    expect((await second).status).toBe('cancelled');
+    handler.applyHeartbeatAnswer({ calls: { a: 'cancel', unknown: 'cancel', other: 'go_on' } });
+    expect((await first).status).toBe('cancelled');
+    await settle();
+    expect(held.length).toBe(1);
+    expect(fixture.api.reports).toMatchObject([{ status: 'cancelled' }, { status: 'cancelled' }]);
+  });
+
+  it('a call that was cancelled before it began does nothing', async () => {
+    const executor = new ScriptedExecutor(['shell_output'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    const claimed = makeHeldClaim();
+    const signal = await approvedWrite(handler);
+    const writing = new ScriptedExecutor(['write_file'], () => done);
+    const second = makeHandler({
+      executors: [writing],
+      workspace: { ...fixture.workspace, stateFolder: join(fixture.workspace.stateFolder, 'second') },
+    });
+    const result = second.handleToolExecutionSignal(signal);
+    await claimed.asked;
+    second.handleToolCancel({ tool_id: 'tool-1' });
+    claimed.answer();
+    expect((await result).status).toBe('cancelled');
+    expect(writing.executed).toEqual([]);
+  });
+});
+
+/** A claim whose answer takes as long as the test wants. */
+function makeHeldClaim(): { asked: Promise<void>; answer: () => void } {
+  let answer = () => {};
+  const asked = new Promise<void>((resolveAsked) => {
+    fixture.api.startToolExecution = () =>
+      new Promise<void>((resolve) => {
+        answer = resolve;
+        resolveAsked();
+      });
+  });
+  return { asked, answer: () => answer() };
+}
+
+describe('results', () => {
+  it('[EX-6] are sent until they are acknowledged', async () => {
+    fixture.api.failures.result = [new Error('offline'), new Error('offline')];
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal());
+    await settle();
+    expect(handler.heartbeat().unacknowledged).toEqual(['tool-1']);
+    await fixture.clock.advance(500);
+    handler.resendResults();
+    await settle();
+    expect(fixture.api.sent.map(({ what }) => what)).toEqual(['failed result', 'failed result', 'result']);
+    expect(handler.heartbeat().unacknowledged).toEqual([]);
+  });
+
+  it('[EX-7] an acknowledgement by event or heartbeat ends the sending', async () => {
+    fixture.api.failures.result = [new Error('offline'), new Error('offline')];
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
+    await handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
+    await settle();
+    handler.handleToolResultAck({ tool_id: 'a', status: 'received', attempt: 1, timestamp: '' });
+    handler.applyHeartbeatAnswer({ calls: { b: 'acknowledged' } });
+    expect(handler.heartbeat().unacknowledged).toEqual([]);
+    await fixture.clock.advance(60_000);
+    expect(fixture.api.reports).toEqual([]);
+    expect(fixture.logger.messages('info')).toContain('Tool result ack received: a, received');
+  });
+
+  it('[EX-6] an acknowledgement of another attempt, or of none, drops no result', async () => {
+    fixture.api.failures.result = [new Error('offline')];
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal({ attempt: 3 }));
+    await settle();
+    const ack = { tool_id: 'tool-1', status: 'received', timestamp: '' } as const;
+    handler.handleToolResultAck({ ...ack, attempt: 1 });
+    await settle();
+    expect([handler.heartbeat().unacknowledged, fixture.api.reports]).toEqual([['tool-1'], []]);
+    // Without an attempt it may be meant: sent once more, the server's answer tells.
+    handler.handleToolResultAck({ ...ack, audit_head: '5:aa' });
+    await settle();
+    expect([handler.heartbeat().unacknowledged, fixture.api.reports.length]).toEqual([[], 1]);
+  });
+
+  it('a result that the server refuses is logged and not sent again', async () => {
+    fixture.api.resultAnswer = { outcome: 'refused', code: 'RESULT_CONFLICT', message: 'another one stands' };
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal());
+    await settle();
+    handler.handleToolResultAck({ tool_id: 'tool-1', status: 'rejected', error: 'no', timestamp: '' });
+    expect(fixture.logger.lines.filter(({ level }) => level === 'error')).toEqual([
+      {
+        level: 'error',
+        message: 'Tool result refused: tool-1',
+        details: { refused: 'RESULT_CONFLICT: another one stands' },
+      },
+      { level: 'error', message: 'Tool result rejected: tool-1', details: { error: 'no' } },
+    ]);
+    expect(fixture.api.reports.length).toBe(1);
+  });
+
+  it('[DA-4] keeps the audit head, and says when the server goes back', async () => {
+    fixture.api.resultAnswer = { outcome: 'acknowledged', auditHead: '7:abc' };
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal());
+    await settle();
+    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '8:def' });
+    expect(fixture.logger.messages('error')).toEqual([]);
+    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '7:abc' });
+    expect(fixture.logger.lines.at(-1)).toEqual({
+      level: 'error',
+      message: "The server's audit log was cut or rewritten",
+      details: { head: '7:abc', seen: '8:def' },
+    });
+  });
+
+  it('history is bounded', async () => {
+    const executor = new ScriptedExecutor(['read_file'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    for (let n = 0; n < 1001; n++)
+      await handler.handleToolExecutionSignal(readSignal({ tool_id: `tool-${n}` }));
+    expect([handler.executionHistory.length, handler.executionHistory[0]?.tool_id]).toEqual([1000, 'tool-1']);
+  });
+});
+
+describe('undo', () => {
+  it('[RN-3] restores what a call changed and reports it with the id of the undo', async () => {
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'old\n');
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    expect(contentOf('notes.md')).toBe('new\n');
+    const undo = { tool_id: 'tool-1', undo_id: 'undo-1', runner_id: 'runner-1', force: false };
+    const event = { ...undo, project_id: 'project', session_id: 'session', timestamp: '' };
+    await handler.handleToolUndo(event);
+    await handler.handleToolUndo(event);
+    await settle();
+    expect(contentOf('notes.md')).toBe('old\n');
+    expect(fixture.api.reports.at(-1)).toMatchObject({
+      status: 'completed',
+      undoId: 'undo-1',
+      result: { changed_files: [{ path: 'notes.md', operation: 'modified' }] },
+    });
+    const again = await handler.undoCalls(['tool-1'], { force: false });
+    expect(again.error?.code).toBe('NOT_UNDOABLE');
+  });
+
+  it('an undo that was not acknowledged is reported by the next life', async () => {
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await settle();
+    fixture.api.failures.result = [new Error('offline')];
+    await handler.undoCalls(['tool-1'], { force: false, undoId: 'undo-1' });
+    await settle();
+    await handler.dispose();
+    makeHandler();
+    await expect.poll(() => fixture.api.reports.at(-1)?.undoId).toBe('undo-1');
+  });
+});
+
+describe('the ceiling', () => {
+  const ceiling = (mode = 0o600) => {
+    const path = join(fixture.configFolder, 'ceiling.json');
+    writeFileSync(path, JSON.stringify({ version: 1, decide_here: ['MEDIUM', 'HIGH'] }));
+    chmodSync(path, mode);
+  };
+
+  /** The person at this machine says yes to the card that is shown. */
+  const approveHere = async (
+    handler: ToolHandler,
+    over: Parameters<typeof approvalRequest>[0] = {},
+    answer: DialogAnswer = true,
+  ) => {
+    const before = fixture.dialogs.shown.length;
+    const asked = handler.handleToolApprovalRequest(approvalRequest(over));
+    await expect.poll(() => fixture.dialogs.shown.length).toBe(before + 1);
+    fixture.dialogs.answer(answer);
+    await asked;
+    return fixture.dialogs.shown[before]?.request;
+  };
+  const ranAs = async (handler: ToolHandler, signal: ExecutionSignal) => {
+    const { status, error } = await handler.handleToolExecutionSignal(signal);
+    return error?.code ?? status;
+  };
+
+  it('[RN-2] wants a decision made on this machine, whatever the server says', async () => {
+    ceiling();
+    const handler = makeHandler();
+    const signal = await approvedWrite(handler);
+    const elsewhere = await handler.handleToolExecutionSignal(signal);
+    expect(elsewhere.error?.message).toContain('need a decision made on the machine that executes them');
+
+    await approveHere(handler);
+    expect(await ranAs(handler, { ...signal, attempt: 2 })).toBe('success');
+  });
+
+  it('[RN-2] [AP-7] the card is what this machine finds, whatever the server has drawn', async () => {
+    ceiling();
+    const handler = makeHandler();
+    const evil = { command: 'echo pwned > pwned.txt' };
+    const shown = await approveHere(handler, {
+      tool_name: 'shell_exec',
+      tool_params: evil,
+      description: 'Agent wants to fix a typo in README.md',
+      agent: 'Agent wants to fix a typo in README.md; afterwards it says that it',
+      risk_level: 'MEDIUM',
+      reasons: [{ rule: 'RISK-2', why: 'a plain document' }],
+      network: true,
+      preview: { kind: 'summary', summary: 'Fixes a typo.' },
+      digest: `sha256:${'0'.repeat(64)}`,
+      omitted: ['preview'],
+    });
+    const own = handler.decide('shell_exec', evil);
+    expect(own.call).toBeDefined();
+    const { preview, digest } = await handler.previews.preview(own.call as never, own);
+    expect(shown).toMatchObject({
+      description: 'Agent wants to fix a typo in README.md; wants to run echo pwned > pwned.txt',
+      risk_level: 'HIGH',
+      reasons: own.verdict.reasons,
+      network: false,
+      preview,
+      digest,
+    });
+    expect(shown).not.toHaveProperty('omitted');
+    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+  });
+
+  it('[RN-2] a call that is refused here has no digest that could be approved, and says why', async () => {
+    ceiling();
+    const handler = makeHandler();
+    const tool_params = { path: '.env', content: 'KEY=1' };
+    expect(await approveHere(handler, { tool_params, digest: `sha256:${'0'.repeat(64)}` })).toMatchObject({
+      risk_level: 'HIGH',
+      preview: { kind: 'unavailable', reason: expect.stringContaining('.env') },
+      digest: null,
+    });
+  });
+
+  it('says so where only the server takes a call for HIGH', async () => {
+    const shown = await approveHere(makeHandler(), { risk_level: 'HIGH' });
+    expect([shown?.risk_level, shown?.reasons.at(-1)]).toEqual([
+      'HIGH',
+      { rule: 'SERVER-1', why: 'the server takes it for HIGH' },
+    ]);
+  });
+
+  it.each<[string, Parameters<typeof approvalRequest>[0], DialogAnswer, ToolHandlerConfig]>([
+    [
+      'another digest than that of the card',
+      {},
+      { decision: 'approve', digest: `sha256:${'0'.repeat(64)}` },
+      {},
+    ],
+    [
+      'parameters that were edited and not drawn',
+      {},
+      { decision: 'approve', tool_params: { path: 'notes.md', content: 'new\n' } },
+      {},
+    ],
+    ["the server's own card, of a call that another runner has", {}, true, elsewhere],
+    ['another call', { tool_id: 'tool-2' }, true, {}],
+    ['another approval', { approval_id: 'approval-2' }, true, {}],
+    ['a rejection', {}, false, {}],
+  ])('[RN-2] does not take for decided here: %s', async (_, request, answer, config) => {
+    ceiling();
+    const handler = makeHandler(config);
+    await approveHere(handler, request, answer);
+    expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
+  });
+
+  it('[RN-2] [AP-8] an answer to a version before the newest counts for that version', async () => {
+    ceiling();
+    Object.assign(fixture.dialogs, { updateApprovalDialog: () => {} });
+    const handler = makeHandler();
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await expect.poll(() => fixture.dialogs.shown.length).toBe(1);
+    const tool_params = { path: 'notes.md', content: 'evil\n' };
+    handler.handleApprovalUpdated(approvalUpdate(approvalRequest(), { revision: 2, tool_params }));
+    await expect
+      .poll(() => handler.pendingApprovals.get('tool-1')?.request)
+      .toMatchObject({ revision: 2, preview: { kind: 'diff' } });
+    fixture.dialogs.answer(true);
+    await asked;
+    const digest = fixture.dialogs.shown[0]?.request.digest;
+    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(await ranAs(handler, await approvedWrite(handler, { tool_params }))).toBe('APPROVAL_STALE');
+    expect(await ranAs(handler, await approvedWrite(handler, { attempt: 2 }))).toBe('success');
+  });
+
+  it('[RN-2] [EX-6] a decision made here starts one attempt of one call, and no other', async () => {
+    ceiling();
+    const handler = makeHandler();
+    await approveHere(handler);
+    const signal = await approvedWrite(handler);
+    expect(await ranAs(handler, { ...signal, tool_id: 'tool-2' })).toBe('APPROVAL_STALE');
+    expect(await ranAs(handler, signal)).toBe('success');
+    writeFileSync(join(fixture.files.root, 'notes.md'), '');
+    for (const again of [{ attempt: 2 }, { tool_id: 'tool-3', attempt: 7 }]) {
+      const next = { ...(await approvedWrite(handler)), ...again };
+      expect(await ranAs(handler, next)).toBe('APPROVAL_STALE');
+    }
+    expect(contentOf('notes.md')).toBe('');
+  });
+
+  it('[RN-2] [EX-6] a decision made here is good for 10 minutes', async () => {
+    ceiling();
+    const handler = makeHandler();
+    await approveHere(handler);
+    await fixture.clock.advance(600_001);
+    expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
+  });
+
+  it("[RN-2] a forced undo of the server's does not replace what was changed here since; a plain one is done", async () => {
+    const handler = makeHandler();
+    const undo = async (undo_id: string, force: boolean) => {
+      const about = { project_id: 'project', session_id: 'session', runner_id: null, timestamp: '' };
+      await handler.handleToolUndo({ tool_id: 'tool-1', undo_id, force, ...about });
+      return fixture.api.reports.find(({ undoId }) => undoId === undo_id);
+    };
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    ceiling();
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'mine\n');
+    expect(await undo('forced', true)).toMatchObject({
+      error: { code: 'DENIED_BY_POLICY', message: expect.stringContaining('undo --offline --force') },
+    });
+    expect(contentOf('notes.md')).toBe('mine\n');
+    // The person themselves, at this machine, may.
+    expect((await handler.undoCalls(['tool-1'], { force: true, undoId: 'here' })).status).toBe('completed');
+    expect((await handler.undoCalls(['here'], { force: false })).status).toBe('completed');
+    expect(contentOf('notes.md')).toBe('mine\n');
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'new\n');
+    expect(await undo('plain', true)).toMatchObject({ status: 'completed' });
+  });
+
+  it('[RN-2] a grant or a rule is no decision made here, whatever it covers', async () => {
+    const handler = makeHandler();
+    const delete_ = {
+      tool_name: 'delete_file',
+      tool_params: { path: 'README.md' },
+      risk_level: 'HIGH',
+    } as const;
+    const nobody = { approval_id: null, approved_by: 'config' } as const;
+    const rule = { id: 'r', effect: 'allow', tool: '*', max_risk: 'HIGH' } as const;
+    const grant = {
+      tool: '*',
+      pattern: null,
+      max_risk: 'HIGH',
+      session_id: null,
+      workspace: fixture.workspace.root,
+      expires_at: null,
+    } as const;
+    const signals = [
+      writeSignal({ ...delete_, ...nobody, tool_id: 'by-rule', rule }),
+      writeSignal({ ...delete_, ...nobody, tool_id: 'by-grant', grant_id: 'g', grant }),
+    ];
+    ceiling();
+    for (const signal of signals) expect(await ranAs(handler, signal)).toBe('APPROVAL_STALE');
+    // Without a ceiling the server's word is enough; the digest is that of the claim (AP-4).
+    rmSync(join(fixture.configFolder, 'ceiling.json'));
+    for (const signal of signals) {
+      writeFileSync(join(fixture.files.root, 'README.md'), 'x');
+      expect(await ranAs(handler, { ...signal, attempt: 2 })).toBe('success');
+    }
+    expect(fixture.api.of<Claim>('claim').map(({ digest }) => typeof digest)).toEqual(['string', 'string']);
+  });
+
+  it('[RN-2] a decision counts for what was displayed, not for what the server makes of it', async () => {
+    ceiling();
+    const handler = makeHandler();
+    await approveHere(handler);
+    const other = await approvedWrite(handler, { tool_params: { path: 'other.md', content: 'evil\n' } });
+    expect((await handler.handleToolExecutionSignal(other)).error?.code).toBe('APPROVAL_STALE');
+  });
+
+  it('[RN-2] a file that others could have written is not believed: nothing above LOW runs', async () => {
+    ceiling(0o666);
+    const handler = makeHandler();
+    const result = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    expect(result.error?.code).toBe('DENIED_BY_POLICY');
+    expect((await handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }))).status).toBe('success');
+  });
+
+  it('a decision that cannot be remembered is still sent', async () => {
+    const journal = Journal.open({
+      folder: fixture.workspace.stateFolder,
+      holder: { program: 'a test' },
+    });
+    const handler = makeHandler({ journal });
+    journal.recordDecision = () => {
+      throw new Error('the disk is full');
+    };
+    await approveHere(handler);
+    journal.close();
+    expect(fixture.api.of('approve').length).toBe(1);
+    expect(fixture.logger.messages('error')).toContain(
+      'This decision is not known as one of this machine: tool-1',
+    );
+  });
+
+  it('a card that cannot be drawn is not shown, and nothing is decided', async () => {
+    const handler = makeHandler({
+      executes: () => {
+        throw new Error('nobody knows');
+      },
+    });
+    await handler.handleToolApprovalRequest(approvalRequest());
+    expect([fixture.dialogs.shown, fixture.api.sent]).toEqual([[], []]);
+    expect(fixture.logger.messages('error')).toEqual(['Approval card could not be drawn: tool-1']);
+  });
+});
+
+describe('logging', () => {
+  it('[OB-2] masks arguments', async () => {
+    const handler = makeHandler({ secrets: ['my-own-token-value'] });
+    const tool_params = { path: 'README.md', password: 'p4ssw0rd!', note: 'my-own-token-value' };
+    await handler.handleToolExecutionSignal(readSignal({ tool_params }));
+    const text = JSON.stringify(fixture.logger.lines);
+    expect(text).toContain('Tool arguments: tool-1');
+    expect(text).not.toMatch(/p4ssw0rd|my-own-token-value/);
+  });
+
+  it('what is long is logged as its size and digest', async () => {
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal({ tool_params: { path: 'a'.repeat(3000) } }));
+    expect(JSON.stringify(fixture.logger.lines)).toContain('[3000 bytes, digest ');
+  });
+});
+
+describe('dispose', () => {
+  it('withdraws cards, cancels what runs, empties the queue and disposes of the executors', async () => {
+    const { executor } = heldReads();
+    const handler = makeHandler({ executors: [executor], concurrencyLimit: 1 });
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    const running = handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
+    const queued = handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
+    await settle();
+    await handler.dispose();
+    await handler.dispose();
+    await asked;
+    expect([(await running).status, (await queued).status]).toEqual(['cancelled', 'cancelled']);
+    expect({
+      pending: handler.pendingApprovals.size,
+      active: handler.activeExecutions.size,
+      queue: handler.concurrentQueue,
+      count: handler.concurrentCount,
+      sent: fixture.api.sent,
+      isDisposed: executor.isDisposed,
+    }).toEqual({ pending: 0, active: 0, queue: [], count: 0, sent: [], isDisposed: true });
+    // Nothing is left to be woken.
+    await fixture.clock.advance(3_600_000);
+    expect(fixture.api.sent).toEqual([]);
+  });
+
+  it('takes nothing on afterwards', async () => {
+    const executor = new ScriptedExecutor(['read_file'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    await handler.dispose();
+    expect((await handler.handleToolExecutionSignal(readSignal())).status).toBe('cancelled');
+    await handler.handleToolApprovalRequest(approvalRequest());
+    expect([executor.executed, fixture.dialogs.shown]).toEqual([[], []]);
+  });
+
+  it('[EX-6] what had started is reported by the next life', async () => {
+    const { executor } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const running = handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await expect.poll(() => executor.executed.length).toBe(1);
+    fixture.api.failures.result = [new Error('offline')];
+    await handler.dispose();
+    expect((await running).status).toBe('cancelled');
+    const next = makeHandler();
+    await expect.poll(() => fixture.api.reports).toMatchObject([{ status: 'cancelled', attempt: 1 }]);
+    expect(next.heartbeat().unacknowledged).toEqual([]);
+  });
+
+  it('a journal that cannot be settled is logged, and nothing that needs it runs', async () => {
+    const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+    journal.close();
+    const handler = makeHandler({ journal, executors: [new FileSystemExecutor(fixture.workspace)] });
+    const written = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    const read = await handler.handleToolExecutionSignal(readSignal({ tool_id: 'tool-2' }));
+    expect([written.error?.code, read.status]).toEqual(['JOURNAL_UNAVAILABLE', 'success']);
+    expect(fixture.logger.messages('error').slice(0, 2)).toEqual([
+      'The journal could not be settled',
+      'The journal could not be read: tool-1',
+    ]);
+    expect(() => contentOf('notes.md')).toThrow();
+    handler.pruneJournal();
+    expect(fixture.logger.messages('error').at(-1)).toBe('The journal could not be pruned');
+  });
+});

@@ -1,0 +1,634 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { type Decision, SecretMasker } from '@countersign/policy';
+import {
+  type BuiltInToolCall,
+  CountersignError,
+  type ErrorCode,
+  type EventPayload,
+  errorCodes,
+  findTool,
+  higherRisk,
+  isCustomToolName,
+  type JsonValue,
+  type RiskLevel,
+} from '@countersign/protocol';
+import {
+  ApprovalDesk,
+  type ApprovalDialogProvider,
+  type OwnRequest,
+  type PendingApproval,
+} from './approval-desk.ts';
+import { permissionFor } from './call-permission.ts';
+import { readCeiling } from './ceiling.ts';
+import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import { ExecutionQueue } from './execution-queue.ts';
+import type { Executor, ToolResult } from './executor.ts';
+import { failedReport, reportOf } from './failure-report.ts';
+import type { Journal } from './journal/journal.ts';
+import { recoverJournal } from './journal/recovery.ts';
+import type { Logger } from './logger.ts';
+import { openWorkspace } from './open-workspace.ts';
+import { type OwnVerdict, ownRisk } from './own-verdict.ts';
+import { OwnViews } from './own-views.ts';
+import { ProgressSender } from './progress-sender.ts';
+import { ResultOutbox } from './result-outbox.ts';
+import type {
+  ApprovalRequest,
+  ExecutionSignal,
+  Heartbeat,
+  HeartbeatAnswer,
+  ResultAck,
+  ResultReport,
+  RunnerApi,
+} from './runner-api.ts';
+import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
+import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+import { UndoDesk } from './undo/undo-desk.ts';
+import type { UndoOptions } from './undo/undo-plan.ts';
+import type { Workspace } from './workspace.ts';
+
+/** How a call ended, for whoever called the handler; the server gets a ResultReport. */
+export interface ToolExecutionResult {
+  readonly tool_id: string;
+  readonly tool_type: string;
+  readonly status: 'success' | 'error' | 'timeout' | 'cancelled';
+  readonly output?: JsonValue;
+  readonly error?: { readonly message: string; readonly code: string };
+  readonly duration_ms: number;
+  readonly timestamp: string;
+}
+
+export interface ActiveExecution {
+  readonly signal: ExecutionSignal;
+  readonly startTime: Date;
+  /** Aborting it cancels the call, in the queue and while it executes. */
+  readonly abort: AbortController;
+  readonly done: Promise<ToolExecutionResult>;
+}
+
+export interface ExecutionHistoryEntry {
+  readonly tool_id: string;
+  readonly tool_type: string;
+  status: 'pending' | 'approved' | 'rejected' | 'completed' | 'failed';
+  readonly startTime: Date;
+  endTime?: Date;
+  duration_ms?: number;
+  error?: string;
+  user_approved?: boolean;
+  readonly risk_level: RiskLevel;
+}
+
+const MAX_QUEUED = 1000;
+const MAX_HISTORY = 1000;
+/** Calls of one kind that one heartbeat names; the others are named by a later one. */
+const MAX_NAMED = 2000;
+/** These concern jobs, or return at once (EX-4). */
+const withoutSlot: ReadonlySet<string> = new Set(['shell_output', 'shell_kill', 'shell_background']);
+/** The server knows already why this call may not start: there is nothing to report. */
+const settledByServer: ReadonlySet<string> = new Set([
+  'CLAIM_REFUSED',
+  'APPROVAL_STALE',
+  'GRANT_REVOKED',
+  'NOT_FOUND',
+]);
+
+/**
+ * Takes a tool call from the server's signal to its acknowledged result on this machine (RN-1), and asks the person
+ * here where a card can be shown. To learn the runner, start with `handleToolExecutionSignal`.
+ */
+export class ToolHandler {
+  readonly #api: RunnerApi;
+  readonly #logger: Logger;
+  readonly #clock: RunnerClock;
+  readonly #workspace: Workspace;
+  readonly #configFolder: string;
+  readonly #verdict: OwnVerdict;
+  readonly #previews: CallPreviews;
+  readonly #journal: Journal;
+  readonly #disposeParts: () => Promise<void>;
+  readonly #executorOf: ReadonlyMap<string, Executor>;
+  readonly #masker: SecretMasker;
+  /** What this machine finds of the calls that are asked about. */
+  readonly views: OwnViews;
+  readonly #desk: ApprovalDesk;
+  readonly #outbox: ResultOutbox;
+  readonly #undo: UndoDesk;
+  readonly #queue: ExecutionQueue;
+  readonly #active = new Map<string, ActiveExecution>();
+  readonly #history: ExecutionHistoryEntry[] = [];
+  /** What a runner before this one left is settled: nothing starts before. */
+  readonly #recovered: Promise<void>;
+  #disposed: Promise<void> | undefined;
+
+  /** Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace. */
+  constructor(
+    api: RunnerApi,
+    dialogProvider: ApprovalDialogProvider | undefined,
+    logger: Logger,
+    config: ToolHandlerConfig = {},
+  ) {
+    const parts = openWorkspace(config);
+    this.#api = api;
+    this.#logger = logger;
+    this.#clock = parts.clock;
+    this.#workspace = parts.workspace;
+    this.#configFolder = parts.configFolder;
+    this.#verdict = parts.verdict;
+    this.#previews = parts.previews;
+    this.#journal = parts.journal;
+    this.#disposeParts = () => parts.dispose();
+    this.#executorOf = new Map(
+      parts.executors.flatMap((executor) => executor.tools.map((tool) => [tool, executor])),
+    );
+    const key = randomBytes(32);
+    this.#masker = new SecretMasker({
+      known: config.secrets ?? [],
+      digest: (text) => createHmac('sha256', key).update(text).digest('hex').slice(0, 16),
+    });
+    this.#queue = new ExecutionQueue({ limit: config.concurrencyLimit ?? 3, maxWaiting: MAX_QUEUED });
+    const { executes = () => true } = config;
+    this.views = new OwnViews({
+      decide: (tool, params) => this.decide(tool, params),
+      previews: this.#previews,
+      logger,
+    });
+    this.#desk = new ApprovalDesk({
+      api,
+      dialogs: dialogProvider,
+      clock: this.#clock,
+      logger,
+      defaultTimeoutMs: config.approvalTimeoutMs ?? 300_000,
+      draw: async (request) => (executes(request) ? this.views.card(request) : undefined),
+      onApproving: (request) => this.#rememberDecision(request),
+    });
+    this.#outbox = new ResultOutbox({
+      api,
+      clock: this.#clock,
+      logger,
+      onDelivered: (toolId, report, { auditHead, refused }) => {
+        if (refused !== undefined) logger.error(`Tool result refused: ${toolId}`, { refused });
+        this.#acknowledged(toolId, report);
+        this.#witness(auditHead);
+      },
+    });
+    this.#undo = new UndoDesk(this.#journal, this.#workspace);
+    this.#recovered = this.#recover();
+  }
+
+  /** Cards that are open here, by tool id. */
+  get pendingApprovals(): ReadonlyMap<string, PendingApproval> {
+    return this.#desk.pending;
+  }
+
+  /** Calls that were signalled and have not ended, queued ones too, by tool id. */
+  get activeExecutions(): ReadonlyMap<string, ActiveExecution> {
+    return this.#active;
+  }
+
+  /** The newest last; the oldest are forgotten. */
+  get executionHistory(): readonly ExecutionHistoryEntry[] {
+    return this.#history;
+  }
+
+  get concurrentCount(): number {
+    return this.#queue.running;
+  }
+
+  /** Tool ids, the next one first. */
+  get concurrentQueue(): readonly string[] {
+    return this.#queue.waiting;
+  }
+
+  /** This machine's own decision on a call, and its preview: what a card shows (VA-8, AP-7). */
+  decide(tool: string, params: Record<string, JsonValue>) {
+    const decision = this.#verdict.decide(tool, params);
+    this.#logger.debug(`Own verdict: ${tool} is ${decision.verdict.decision}`, {
+      reasons: decision.verdict.reasons,
+    });
+    return decision;
+  }
+
+  get previews(): CallPreviews {
+    return this.#previews;
+  }
+
+  /** Asks the person here, and sends what they decide. Throws ToolTypeError for a tool that nobody knows. */
+  async handleToolApprovalRequest(event: ApprovalRequest): Promise<void> {
+    const { tool_id, tool_name, risk_level } = event;
+    this.#logger.info(`Tool approval request received: ${tool_id}, ${tool_name}, risk_level=${risk_level}`);
+    this.#logger.debug(`Tool arguments: ${tool_id}`, this.#masker.maskValue(event.tool_params));
+    if (!findTool(tool_name) && !isCustomToolName(tool_name)) throw new ToolTypeError(tool_name);
+    if (this.#disposed) return;
+    const isShown = this.pendingApprovals.get(tool_id)?.request.approval_id === event.approval_id;
+    const entry = isShown ? undefined : this.#remember(tool_id, tool_name, risk_level, 'pending');
+    const decided = await this.#desk.ask(event);
+    if (decided === undefined || !entry) return;
+    entry.status = decided;
+    entry.user_approved = decided === 'approved';
+    this.#logger.info(`Tool ${decided}: ${tool_id}`);
+  }
+
+  /** Decided, expired or cancelled: the card goes (AP-2). */
+  handleApprovalResolved(event: EventPayload<'approval.resolved'>): void {
+    this.#logger.info(`Approval resolved: ${event.tool_id}, ${event.status}`);
+    this.#desk.resolved(event);
+    this.views.forget(event.approval_id);
+  }
+
+  /** A preview or an edit: the open card shows it. */
+  handleApprovalUpdated(event: EventPayload<'approval.updated'>): void {
+    this.#desk.updated(event);
+  }
+
+  /** Every card goes, without a decision (AP-3). */
+  withdrawApprovals(): void {
+    this.#desk.close();
+    this.views.clear();
+  }
+
+  /**
+   * Executes the call and sees to it that its result gets to the server. Resolves when it has ended here. The same
+   * signal again answers from what is running or from the journal: nothing runs twice (EX-6).
+   */
+  async handleToolExecutionSignal(event: ExecutionSignal): Promise<ToolExecutionResult> {
+    const { tool_id, tool_name, attempt } = event;
+    this.#logger.info(`Tool execution signal received: ${tool_id}, ${tool_name}`);
+    this.#logger.debug(`Tool arguments: ${tool_id}`, this.#masker.maskValue(event.tool_params));
+    await this.#recovered;
+    // Everything from the last look at what runs to the entry of this call happens in one turn: no second one starts.
+    for (let running = this.#active.get(tool_id); running; running = this.#active.get(tool_id)) {
+      if (running.signal.attempt === attempt) return running.done;
+      if (running.signal.attempt > attempt) break; // an old signal, repeated: what runs goes on
+      running.abort.abort(); // the server has given up the attempt before this one
+      await running.done;
+    }
+    const unreported = () => this.#ended(event, failedReport(new ExecutionCancelled(), attempt, 0));
+    if (this.#disposed) return unreported();
+    const known = this.#journalled(event);
+    if (known) {
+      this.#outbox.add(tool_id, known);
+      return this.#ended(event, known);
+    }
+    if (this.#hasNewerAttempt(event)) return unreported();
+    const abort = new AbortController();
+    const done = this.#executeAndReport(event, abort.signal);
+    this.#active.set(tool_id, { signal: event, startTime: new Date(this.#clock.now()), abort, done });
+    return done;
+  }
+
+  /** An old one that the stream repeats must not drop the result of another attempt: the attempt decides (EX-6). */
+  handleToolResultAck({ tool_id, status, attempt, error, audit_head }: ResultAck): void {
+    this.#logger.info(`Tool result ack received: ${tool_id}, ${status}`);
+    if (status === 'rejected') this.#logger.error(`Tool result rejected: ${tool_id}`, { error });
+    if (attempt === undefined) this.#outbox.resendReportsOf(tool_id);
+    else
+      this.#outbox.acknowledge(tool_id, audit_head === undefined ? {} : { auditHead: audit_head }, attempt);
+  }
+
+  /** EX-8: in the queue at once; while executing, what the executor makes of it is reported. */
+  handleToolCancel({ tool_id }: { readonly tool_id: string }): void {
+    this.#logger.info(`Tool cancel received: ${tool_id}`);
+    this.#active.get(tool_id)?.abort.abort();
+  }
+
+  /**
+   * Restores what a call changed and reports that with the undo's id (RN-3). Where some decisions must be made on this
+   * machine, the server's word alone does not replace what was changed here after the call (RN-2).
+   */
+  async handleToolUndo({ tool_id, undo_id, force }: EventPayload<'tool.undo'>): Promise<void> {
+    const ceiling = readCeiling(this.#configFolder, this.#workspace.root);
+    const mayForce = ceiling.ok && ceiling.decideHere.length === 0;
+    const whyNotForced = 'replacing that is decided here: countersign undo --offline --force';
+    await this.undoCalls([tool_id], {
+      undoId: undo_id,
+      force: force && mayForce,
+      ...(force && !mayForce && { whyNotForced }),
+    });
+  }
+
+  /** Restores what some calls changed, as one, the newest change first; the server learns of each. */
+  async undoCalls(
+    toolIds: readonly string[],
+    { undoId = randomUUID(), ...options }: UndoOptions & { readonly undoId?: string },
+  ): Promise<ResultReport> {
+    this.#logger.info(`Tool undo received: ${toolIds.join(', ')}`);
+    await this.#recovered;
+    const report = await this.#undo.undo(undoId, toolIds, options);
+    this.#logger.info(`Tool undo ${report.status}: ${toolIds.join(', ')}`, { error: report.error });
+    for (const toolId of toolIds) this.#outbox.add(toolId, report);
+    return report;
+  }
+
+  /** What is going on, for the server (EX-7). */
+  heartbeat(): Heartbeat {
+    const queued = new Set(this.#queue.waiting);
+    const executing = [...this.#active.keys()].filter((id) => !queued.has(id));
+    const unacknowledged = this.#outbox.unacknowledged.slice(0, MAX_NAMED);
+    return { queued: [...queued], executing: executing.slice(0, MAX_NAMED), unacknowledged };
+  }
+
+  applyHeartbeatAnswer({ calls, auditHead }: HeartbeatAnswer): void {
+    for (const [toolId, word] of Object.entries(calls)) {
+      if (word === 'cancel') this.#active.get(toolId)?.abort.abort();
+      if (word === 'acknowledged') this.#outbox.acknowledge(toolId, {});
+    }
+    this.#witness(auditHead);
+  }
+
+  /** The server is back: results that it has not acknowledged are sent now. */
+  resendResults(): void {
+    this.#outbox.resend();
+  }
+
+  /** Forgets what is old enough; once in a while is enough. */
+  pruneJournal(): void {
+    try {
+      this.#journal.prune();
+    } catch (error) {
+      this.#logger.error('The journal could not be pruned', { error });
+    }
+  }
+
+  /**
+   * Withdraws every card without a decision, cancels what runs and waits until nothing of it is left. What had
+   * started is in the journal, and is reported by the next life. Harmless twice.
+   */
+  dispose(): Promise<void> {
+    this.#disposed ??= this.#disposeOnce();
+    return this.#disposed;
+  }
+
+  async #disposeOnce(): Promise<void> {
+    this.withdrawApprovals();
+    const running = [...this.#active.values()];
+    for (const { abort } of running) abort.abort();
+    await Promise.allSettled(running.map(({ done }) => done));
+    await this.#recovered;
+    await this.#undo.idle();
+    await this.#outbox.close();
+    await this.#disposeParts();
+  }
+
+  async #recover(): Promise<void> {
+    try {
+      await recoverJournal(this.#journal, this.#workspace, this.#logger);
+      await this.#undo.recover();
+      for (const { toolId, report } of this.#journal.unacknowledged()) this.#outbox.add(toolId, report);
+      for (const { toolIds, report } of this.#journal.unacknowledgedUndos())
+        for (const toolId of toolIds) this.#outbox.add(toolId, report);
+    } catch (error) {
+      // Then nothing can be journalled either, and so nothing that needs it will run.
+      this.#logger.error('The journal could not be settled', { error });
+    }
+  }
+
+  /** The report of an attempt that has been here before. */
+  #journalled({ tool_id, attempt }: ExecutionSignal): ResultReport | undefined {
+    try {
+      const known = this.#journal.attempt(tool_id, attempt);
+      return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt, 0));
+    } catch (error) {
+      // What only reads may go on; everything else has to be written there first, and fails.
+      this.#logger.error(`The journal could not be read: ${tool_id}`, { error });
+      return undefined;
+    }
+  }
+
+  /** The server has gone on since: whoever repeats this signal, nothing starts by it. */
+  #hasNewerAttempt({ tool_id, attempt }: ExecutionSignal): boolean {
+    if (this.#active.has(tool_id)) return true;
+    try {
+      return (this.#journal.newestAttempt(tool_id) ?? 0) > attempt;
+    } catch {
+      return false; // then nothing that needs the journal starts either
+    }
+  }
+
+  async #executeAndReport(event: ExecutionSignal, signal: AbortSignal): Promise<ToolExecutionResult> {
+    const { tool_id, tool_name, attempt } = event;
+    const entry = this.#remember(tool_id, tool_name, event.risk_level, 'approved');
+    const startedAt = this.#clock.monotonic();
+    const elapsed = () => Math.max(0, Math.round(this.#clock.monotonic() - startedAt));
+    let report: ResultReport;
+    let isReported = true;
+    try {
+      const execute = () => this.#execute(event, signal, elapsed);
+      report = await (withoutSlot.has(tool_name) ? execute() : this.#queue.run(tool_id, signal, execute));
+    } catch (error) {
+      report = failedReport(error, attempt, elapsed());
+      // A call that never began and that nobody cancelled but our own end: the server gives it to somebody else.
+      isReported =
+        !(error instanceof ClaimRefused) && !(this.#disposed && error instanceof ExecutionCancelled);
+      this.#logger.error(`Tool execution failed: ${tool_id}`, { error: this.#masked(error) });
+    }
+    this.#active.delete(tool_id);
+    entry.status = report.status === 'completed' ? 'completed' : 'failed';
+    entry.endTime = new Date(this.#clock.now());
+    entry.duration_ms = report.executionTimeMs;
+    if (report.error) entry.error = report.error.message;
+    if (isReported) this.#outbox.add(tool_id, report);
+    return this.#ended(event, report);
+  }
+
+  /** Verdict, permission, digest, claim, journal, work, journal: each step that must survive a crash is flushed. */
+  async #execute(event: ExecutionSignal, signal: AbortSignal, elapsed: () => number): Promise<ResultReport> {
+    const { tool_id, tool_name, attempt } = event;
+    if (signal.aborted) throw new ExecutionCancelled();
+    const executor = this.#executorOf.get(tool_name);
+    if (!executor) throw new ToolTypeError(tool_name);
+    const own = this.decide(tool_name, event.tool_params);
+    const { verdict, call } = own;
+    if (verdict.decision === 'REJECT') throw new RefusedHere(verdict);
+    if (!call) throw new ToolTypeError(tool_name);
+    const risk = higherRisk(event.risk_level, ownRisk(own));
+    if (risk === 'LOW') {
+      const result = await this.#work(executor, call, event, { risk, network: false, signal });
+      return reportOf(result, attempt, elapsed());
+    }
+    const digest = await this.#digestNow(call, own, event);
+    const permission = permissionFor({
+      signal: event,
+      own,
+      risk,
+      digest,
+      workspaceRoot: this.#workspace.root,
+      now: this.#clock.now(),
+      ceiling: readCeiling(this.#configFolder, this.#workspace.root),
+      decidedHere: this.#decidedHere(event),
+    });
+    if (!permission.ok) throw new CountersignError(permission.code, permission.values);
+    await this.#claim(event, digest, signal);
+    if (signal.aborted) throw new ExecutionCancelled();
+    this.#journal.start(tool_id, attempt, tool_name, {
+      approvalId: event.approval_id,
+      isDecisionNeeded: permission.needsDecisionHere,
+    });
+    const network = event.network && verdict.network;
+    let report: ResultReport;
+    try {
+      const result = await this.#work(executor, call, event, { risk, network, signal, digest });
+      report = reportOf(result, attempt, elapsed());
+    } catch (error) {
+      this.#logger.error(`Tool failed: ${tool_id}`, { error: this.#masked(error) });
+      report = failedReport(error, attempt, elapsed());
+    }
+    try {
+      this.#journal.end(tool_id, attempt, report);
+    } catch (error) {
+      // It has happened: the server hears of it now, and after a crash the journal says "unknown".
+      this.#logger.error(`The result could not be journalled: ${tool_id}`, { error });
+    }
+    return report;
+  }
+
+  async #work(
+    executor: Executor,
+    call: BuiltInToolCall,
+    event: ExecutionSignal,
+    how: { risk: RiskLevel; network: boolean; signal: AbortSignal; digest?: string },
+  ): Promise<ToolResult> {
+    const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = event;
+    this.#logger.info(`Tool execution started: ${toolId}, ${tool_name}`);
+    const progress = new ProgressSender(this.#api, toolId, this.#logger);
+    try {
+      const result = await executor.execute(call, {
+        toolId,
+        attempt,
+        sessionId,
+        riskLevel: how.risk,
+        network: how.network,
+        ...(how.digest !== undefined && { digest: how.digest }),
+        signal: how.signal,
+        onProgress: (made) => progress.report(made),
+        changes: {
+          begin: (changes) => {
+            if (how.digest === undefined)
+              throw new CountersignError('JOURNAL_UNAVAILABLE', {
+                problem: `${tool_name} was started as harmless`,
+              });
+            this.#journal.recordChanges(toolId, attempt, changes);
+          },
+        },
+      });
+      this.#logger.info(`Tool execution ${result.success ? 'completed' : 'failed'}: ${toolId}`);
+      this.#logger.debug(`Tool result: ${toolId}`, this.#masker.maskValue(result));
+      return result;
+    } finally {
+      progress.close();
+    }
+  }
+
+  #decidedHere({ approval_id, tool_id }: ExecutionSignal): string | undefined {
+    return approval_id === null ? undefined : this.#journal.decidedHere(approval_id, tool_id);
+  }
+
+  /** What was approved and cannot even be planned any more has changed as well (AP-8). */
+  async #digestNow(call: BuiltInToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
+    try {
+      return await this.#previews.digest(call, own);
+    } catch (error) {
+      if (event.digest === null || !(error instanceof CountersignError)) throw error;
+      throw new CountersignError('APPROVAL_STALE', { problem: error.message }, { cause: error });
+    }
+  }
+
+  /** EX-6. An answer that was lost on the way is asked for again; only the server's own word refuses. */
+  async #claim(event: ExecutionSignal, digest: string, signal: AbortSignal): Promise<void> {
+    const { tool_id, attempt } = event;
+    if (!this.#api.startToolExecution)
+      throw new CountersignError('CLAIM_REFUSED', { problem: 'this runner can only read' });
+    for (let failures = 0; ; ) {
+      if (signal.aborted) throw new ExecutionCancelled();
+      try {
+        await this.#api.startToolExecution(tool_id, { digest, attempt });
+        this.#logger.debug(`Claimed: ${tool_id}, attempt ${attempt}`);
+        return;
+      } catch (error) {
+        if (error instanceof CountersignError && settledByServer.has(error.code))
+          throw new ClaimRefused(error);
+        if (error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat') throw error;
+        failures += 1;
+        this.#logger.error(`Claiming failed: ${tool_id}, try ${failures}`, { error });
+        await pause(this.#clock, backoffMs(failures), signal);
+      }
+    }
+  }
+
+  /** So that the ceiling knows it later: by the digest of what this machine drew, and nobody else. */
+  #rememberDecision({ approval_id, tool_id, digest }: OwnRequest): void {
+    try {
+      this.#journal.recordDecision({ approvalId: approval_id, toolId: tool_id, digest });
+    } catch (error) {
+      this.#logger.error(`This decision is not known as one of this machine: ${tool_id}`, { error });
+    }
+  }
+
+  #acknowledged(toolId: string, { attempt, undoId }: ResultReport): void {
+    try {
+      if (undoId === undefined) this.#journal.acknowledge(toolId, attempt);
+      else this.#journal.acknowledgeUndo(undoId);
+    } catch (error) {
+      this.#logger.error(`The acknowledgement could not be journalled: ${toolId}`, { error });
+    }
+  }
+
+  #witness(head: string | undefined): void {
+    try {
+      if (head !== undefined && !this.#journal.witness(head))
+        this.#logger.error("The server's audit log was cut or rewritten", {
+          head,
+          seen: this.#journal.auditHead,
+        });
+    } catch (error) {
+      this.#logger.error('The audit head could not be kept', { error });
+    }
+  }
+
+  #remember(
+    tool_id: string,
+    tool_type: string,
+    risk_level: RiskLevel,
+    status: ExecutionHistoryEntry['status'],
+  ): ExecutionHistoryEntry {
+    const entry = { tool_id, tool_type, risk_level, status, startTime: new Date(this.#clock.now()) };
+    this.#history.push(entry);
+    if (this.#history.length > MAX_HISTORY) this.#history.shift();
+    return entry;
+  }
+
+  #masked(error: unknown): unknown {
+    if (!(error instanceof Error)) return this.#masker.maskValue(error);
+    const { name, stack } = error;
+    return { name, message: this.#masker.maskText(error.message), stack: this.#masker.maskText(stack ?? '') };
+  }
+
+  #ended({ tool_id, tool_name }: ExecutionSignal, report: ResultReport): ToolExecutionResult {
+    const { status, result, error, executionTimeMs } = report;
+    const failed = error?.code === 'COMMAND_TIMEOUT' ? 'timeout' : 'error';
+    return {
+      tool_id,
+      tool_type: tool_name,
+      status: status === 'completed' ? 'success' : status === 'cancelled' ? 'cancelled' : failed,
+      ...(result !== undefined && { output: result }),
+      ...(error && { error: { message: error.message, code: error.code } }),
+      duration_ms: executionTimeMs,
+      timestamp: new Date(this.#clock.now()).toISOString(),
+    };
+  }
+}
+
+/** The server refused the claim: it knows why, so there is nothing to report. */
+class ClaimRefused extends CountersignError {
+  constructor(cause: CountersignError) {
+    super(cause.code, {}, { cause });
+    this.message = cause.message;
+  }
+}
+
+/** This machine's own verdict, with its words. */
+class RefusedHere extends CountersignError {
+  constructor({ code, message }: { readonly code: ErrorCode; readonly message: string }) {
+    super(code);
+    this.message = message;
+  }
+}

@@ -1,0 +1,40 @@
+import { dirname, posix } from 'node:path';
+import { CountersignError } from '@countersign/protocol';
+import { DIRECTORY } from '../file-change.ts';
+import { failedWith } from '../files/file-failure.ts';
+import { type FileSnapshot, takeSnapshot } from '../files/file-snapshot.ts';
+import { openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
+import type { Workspace } from '../workspace.ts';
+
+/** A directory that stands where a tool made it. */
+export interface DirectoryNow {
+  readonly version: typeof DIRECTORY;
+}
+
+/**
+ * The file or directory that stands at a path of the workspace now, by descriptors (VA-1); undefined where there is
+ * none. Throws where it is something else.
+ */
+export async function fileNow(
+  { root, limits }: Workspace,
+  path: string,
+): Promise<FileSnapshot | DirectoryNow | undefined> {
+  let directory: WorkspaceDirectory;
+  try {
+    directory = openDirectory(root, dirname(path));
+  } catch (error) {
+    if (failedWith(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+  try {
+    return await takeSnapshot(directory, posix.basename(path), { path, maxBytes: limits.fileBytes });
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'IS_A_DIRECTORY') return { version: DIRECTORY };
+    throw error;
+  } finally {
+    directory.close();
+  }
+}
+
+export const isDirectory = (now: FileSnapshot | DirectoryNow | undefined): now is DirectoryNow =>
+  now?.version === DIRECTORY;

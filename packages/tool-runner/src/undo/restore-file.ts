@@ -1,0 +1,75 @@
+import { rmdirSync } from 'node:fs';
+import { dirname, posix } from 'node:path';
+import { CountersignError } from '@countersign/protocol';
+import { DIRECTORY, type FileChange } from '../file-change.ts';
+import { removeFile, replaceFile } from '../files/atomic-write.ts';
+import { failedWith, fileFailure } from '../files/file-failure.ts';
+import { identityNow } from '../files/file-snapshot.ts';
+import { openOrCreateDirectory } from '../files/place.ts';
+import type { WorkspaceDirectory } from '../files/workspace-directory.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Workspace } from '../workspace.ts';
+import { isDirectory } from './file-now.ts';
+import type { Restoration } from './undo-plan.ts';
+
+/**
+ * Puts one file or directory back, at once and inside the root only. What it replaces is kept first, as a change of the
+ * undo's own, so that this can be undone as well. Throws UNDO_CONFLICT when it was changed after the plan was made.
+ * Answers what happened to the file, undefined when it stood there already as it was.
+ */
+export async function restoreFile(
+  { root }: Workspace,
+  journal: Journal,
+  restoration: Restoration,
+  undoId: string,
+): Promise<FileChange['operation'] | undefined> {
+  const { path, now, target } = restoration;
+  const before = now?.version ?? null;
+  const after = target.before;
+  if (before === after) return undefined;
+  const operation = before === null ? 'created' : after === null ? 'deleted' : 'modified';
+  const original = now && !isDirectory(now) ? { bytes: now.bytes, mode: now.mode } : undefined;
+  try {
+    journal.recordChanges(undoId, 1, [{ path, operation, before, after, original }]);
+    if (after === DIRECTORY) {
+      openOrCreateDirectory(root, path).directory.close();
+      return operation;
+    }
+    const { directory } = openOrCreateDirectory(root, dirname(path));
+    try {
+      await putBack(directory, journal, restoration);
+    } finally {
+      directory.close();
+    }
+    return operation;
+  } catch (error) {
+    throw fileFailure(error, path, 'WRITE_FAILED');
+  }
+}
+
+async function putBack(
+  directory: WorkspaceDirectory,
+  journal: Journal,
+  { path, now, target }: Restoration,
+): Promise<void> {
+  const name = posix.basename(path);
+  if (isDirectory(now)) return removeEmpty(directory, name, path);
+  const confirm = () => {
+    if (identityNow(directory, name) !== now?.identity) throw new CountersignError('UNDO_CONFLICT', { path });
+  };
+  if (target.copy === undefined) return removeFile(directory, name, confirm);
+  const bytes = journal.originalOf(target.copy);
+  const { mode, toolId } = target;
+  return replaceFile({ directory, name, bytes, mode, owner: now?.owner, toolId, confirm });
+}
+
+/** What somebody has put into it meanwhile is not ours to remove. */
+function removeEmpty(directory: WorkspaceDirectory, name: string, path: string): void {
+  try {
+    rmdirSync(directory.at(name));
+    directory.sync();
+  } catch (error) {
+    if (failedWith(error, 'ENOTEMPTY', 'ENOTDIR')) throw new CountersignError('UNDO_CONFLICT', { path });
+    throw error;
+  }
+}

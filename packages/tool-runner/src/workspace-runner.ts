@@ -1,0 +1,215 @@
+import {
+  CountersignError,
+  type CountersignEvent,
+  type EventPayload,
+  errorCodes,
+  type JsonValue,
+  timing,
+} from '@countersign/protocol';
+import type { ApprovalDialogProvider } from './approval-desk.ts';
+import { backoffMs, pause, type RunnerClock, systemClock } from './clock.ts';
+import type { Logger } from './logger.ts';
+import { PreviewDesk } from './preview-desk.ts';
+import type { ApprovalRequest, ResultReport, RunnerApi } from './runner-api.ts';
+import { ToolHandler } from './tool-handler.ts';
+import type { ToolHandlerConfig } from './tool-handler-config.ts';
+import type { Workspace } from './workspace.ts';
+
+export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspace' | 'clock'> {
+  readonly runnerId: string;
+  readonly workspace: Workspace;
+  readonly api: RunnerApi;
+  /** Undefined: nobody is asked at this machine. */
+  readonly dialogProvider: ApprovalDialogProvider | undefined;
+  readonly logger: Logger;
+  readonly clock?: RunnerClock;
+  /** The project of this workspace; requests of others that come over the same stream are not previewed here. */
+  readonly projectId?: string;
+}
+
+const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000;
+/** About once an hour. */
+const BEATS_BETWEEN_PRUNING = 360;
+
+/**
+ * The runner of one workspace: whoever holds a stream open gives it each event, and it does the rest (RN-1, RN-10).
+ * It outlives every failure of the api. Throws JOURNAL_UNAVAILABLE when another runner has the workspace.
+ */
+export class WorkspaceRunner {
+  readonly handler: ToolHandler;
+  readonly #options: WorkspaceRunnerOptions;
+  readonly #clock: RunnerClock;
+  readonly #logger: Logger;
+  readonly #previews: PreviewDesk;
+  /** Requests that nobody has decided, by approval id: updates leave out what has not changed. */
+  readonly #open = new Map<string, ApprovalRequest>();
+  readonly #ended = new AbortController();
+  #cancelHeartbeat = () => {};
+  #isBeating = false;
+  #beats = 0;
+
+  constructor(options: WorkspaceRunnerOptions) {
+    const { api, dialogProvider, logger, clock = systemClock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.handler = new ToolHandler(api, dialogProvider, logger, {
+      ...options,
+      clock,
+      executes: (request) => this.#isOurs(request),
+    });
+    this.#previews = new PreviewDesk({ api, views: this.handler.views, clock, logger });
+    this.#scheduleHeartbeat();
+  }
+
+  /** Takes one event of the stream. Never throws, never waits: what it starts goes on by itself. */
+  receive(event: CountersignEvent): void {
+    if (this.#ended.signal.aborted) return;
+    this.#route(event).catch((error: unknown) => {
+      this.#logger.error(`Event could not be handled: ${event.event}`, { error });
+    });
+  }
+
+  /** The stream is open, for the first time or again: results that are owed are sent, and the server hears of us. */
+  connected(): void {
+    this.handler.resendResults();
+    void this.#beat();
+  }
+
+  /** Restores what some calls changed, as one (RN-3). */
+  undo(toolIds: readonly string[], options: { readonly force: boolean }): Promise<ResultReport> {
+    return this.handler.undoCalls(toolIds, options);
+  }
+
+  /** Whether nothing is going on here: another runner may take over (RN-10). */
+  get isIdle(): boolean {
+    return this.handler.activeExecutions.size === 0 && this.handler.pendingApprovals.size === 0;
+  }
+
+  /** Leaves no process, timer or file behind. Harmless twice. */
+  async dispose(): Promise<void> {
+    this.#ended.abort();
+    this.#cancelHeartbeat();
+    this.#previews.close();
+    await this.handler.dispose();
+  }
+
+  async #route({ event, data }: CountersignEvent): Promise<void> {
+    switch (event) {
+      case 'tool.approval_request':
+        return this.#approvalRequested(data);
+      case 'approval.updated':
+        return this.#approvalUpdated(data);
+      case 'approval.resolved':
+        this.#open.delete(data.approval_id);
+        this.#previews.resolved(data);
+        return this.handler.handleApprovalResolved(data);
+      case 'tool.execution_signal': {
+        if (data.runner_id !== this.#options.runnerId) return;
+        const tool_params = await this.#paramsOf(data);
+        await this.handler.handleToolExecutionSignal({ ...data, tool_params });
+        return;
+      }
+      case 'tool.cancel':
+        return this.handler.handleToolCancel(data);
+      case 'tool.result_ack':
+        return this.handler.handleToolResultAck(data);
+      case 'tool.undo':
+        if (data.runner_id === this.#options.runnerId) await this.handler.handleToolUndo(data);
+        return;
+      case 'stream.reset':
+        // What is still pending follows; the rest was decided while nobody told us.
+        this.#open.clear();
+        return this.handler.withdrawApprovals();
+      default:
+        return; // for front ends
+    }
+  }
+
+  async #approvalRequested(request: ApprovalRequest): Promise<void> {
+    const { approval_id } = request;
+    this.#open.set(approval_id, request);
+    const tool_params = await this.#paramsOf(request);
+    const newest = this.#open.get(approval_id);
+    if (!newest) return; // decided meanwhile
+    const complete = { ...newest, tool_params };
+    this.#open.set(approval_id, complete);
+    this.#previewIfOurs(complete);
+    await this.handler.handleToolApprovalRequest(complete);
+  }
+
+  async #approvalUpdated(update: EventPayload<'approval.updated'>): Promise<void> {
+    const known = this.#open.get(update.approval_id);
+    if (!known) return;
+    const { omitted: _, ...before } = known;
+    this.#open.set(update.approval_id, { ...before, ...update });
+    const tool_params = await this.#paramsOf(update);
+    const newest = this.#open.get(update.approval_id);
+    if (newest?.revision !== update.revision) return;
+    const complete = { ...newest, tool_params };
+    this.#open.set(update.approval_id, complete);
+    this.handler.handleApprovalUpdated({ ...update, tool_params });
+    this.#previewIfOurs(complete);
+  }
+
+  /** Also where the server has a preview: one that does not say what is on the disk now is replaced (AP-7). */
+  #previewIfOurs(request: ApprovalRequest): void {
+    if (!this.#isOurs(request)) return;
+    this.#previews.preview(request).catch((error: unknown) => {
+      this.#logger.error(`Preview failed: ${request.approval_id}`, { error });
+    });
+  }
+
+  /** Whether this runner would execute it: it belongs to this workspace, and no other runner has it. */
+  #isOurs({ runner_id, project_id }: ApprovalRequest): boolean {
+    const { runnerId, projectId } = this.#options;
+    if (runner_id !== null && runner_id !== runnerId) return false;
+    return projectId === undefined || project_id === projectId;
+  }
+
+  /** The parameters, also where the event left them out for their size (EV-2). */
+  async #paramsOf({
+    tool_id,
+    tool_params,
+    omitted,
+  }: Pick<ApprovalRequest, 'tool_id' | 'tool_params' | 'omitted'>): Promise<Record<string, JsonValue>> {
+    const fetchParams = this.#options.api.fetchToolParams?.bind(this.#options.api);
+    if (!omitted?.includes('tool_params')) return tool_params;
+    if (!fetchParams)
+      throw new CountersignError('UNAVAILABLE', { problem: 'the parameters cannot be fetched' });
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await fetchParams(tool_id);
+      } catch (error) {
+        const isPointless = error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat';
+        if (isPointless || this.#ended.signal.aborted) throw error;
+        this.#logger.error(`Fetching the parameters failed: ${tool_id}, try ${failures}`, { error });
+        await pause(this.#clock, backoffMs(failures), this.#ended.signal);
+      }
+    }
+  }
+
+  #scheduleHeartbeat(): void {
+    this.#cancelHeartbeat = this.#clock.after(HEARTBEAT_MS, () => {
+      this.#scheduleHeartbeat();
+      this.#beats += 1;
+      if (this.#beats % BEATS_BETWEEN_PRUNING === 0) this.handler.pruneJournal();
+      void this.#beat();
+    });
+  }
+
+  /** One at a time: a server that answers slowly is not asked twice. */
+  async #beat(): Promise<void> {
+    const { api } = this.#options;
+    if (this.#isBeating || this.#ended.signal.aborted) return;
+    this.#isBeating = true;
+    try {
+      const answer = await api.sendHeartbeat?.(this.handler.heartbeat());
+      if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
+    } catch (error) {
+      this.#logger.error('The heartbeat was not answered', { error });
+    } finally {
+      this.#isBeating = false;
+    }
+  }
+}

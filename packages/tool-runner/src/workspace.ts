@@ -1,0 +1,14 @@
+import type { Limits } from '@countersign/protocol';
+
+/** The one folder that a runner works in, and where the runner keeps what is its own. */
+export interface Workspace {
+  /** Absolute, links resolved. */
+  readonly root: string;
+  /** Outside the root, for this person only (0700): journal, undo copies, temporary files of isolation. */
+  readonly stateFolder: string;
+  readonly limits: Limits;
+  /** The person's home directory: never visible to a command, needed to understand `~`. */
+  readonly home: string;
+  /** Names of environment variables that the person lets commands see, besides those of VA-7. */
+  readonly addedEnvironment: readonly string[];
+}
