@@ -27,6 +27,7 @@ export class ActivityLines {
     const paint = paints(this.#color);
     switch (event) {
       case 'tool.call':
+      case 'tool.approval_request': // also those that waited before we looked
         this.#calls.set(data.tool_id, callWords(data.tool_name, data.tool_params));
         return [];
       case 'tool.result': {

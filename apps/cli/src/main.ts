@@ -49,6 +49,8 @@ export async function main(
         return await (await import('./chat/chat-command.ts')).chatCommand(rest, context);
       case 'connect':
         return await (await import('./connect/connect-command.ts')).connectCommand(rest, context);
+      case 'doctor':
+        return await (await import('./doctor/doctor-command.ts')).doctorCommand(rest, context);
       case 'history':
         return await (await import('./history-command.ts')).historyCommand(rest, context);
       case 'policy':
@@ -59,6 +61,8 @@ export async function main(
         return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':
         return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
+      case 'undo':
+        return await (await import('./undo-command.ts')).undoCommand(rest, context);
       case undefined:
       case 'help':
       case '--help':

@@ -38,7 +38,7 @@ export class PlaceTable {
     for (const place of places) {
       for (const name of place.names ?? []) this.#byName.set(name, place);
       for (const name of place.directories ?? []) this.#byDirectory.set(name, place);
-      for (const run of place.runs ?? []) this.#runs.push([run, place]);
+      for (const run of place.runs ?? []) this.#runs.push([`/${run}/`, place]);
       if (place.namePattern) this.#patterns.push(place);
     }
   }
@@ -63,9 +63,9 @@ export class PlaceTable {
     }
     const exact = this.#byName.get(name);
     if (exact) return exact;
-    const whole = folded.join('/');
+    const whole = `/${folded.join('/')}/`;
     for (const [run, place] of this.#runs) {
-      if (`/${whole}/`.includes(`/${run}/`)) return place;
+      if (whole.includes(run)) return place;
     }
     return this.#patterns.find((place) => place.namePattern?.test(name) && !place.exceptions?.test(name));
   }

@@ -1,7 +1,9 @@
 export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
+export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export type { Logger } from './logger.ts';
+export { findServer } from './lsp/server-definition.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
 export { realDisk } from './real-disk.ts';

@@ -4,6 +4,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { CountersignError, defaultLimits, lowerLimits } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
+import { CommandExecutor } from './commands/command-executor.ts';
+import { ShellExecutor } from './commands/shell-executor.ts';
 import type { Executor } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { GitExecutor } from './git/git-executor.ts';
@@ -93,6 +95,8 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
       ...(config.enableCaching !== undefined && { enableCaching: config.enableCaching }),
       ...(config.cacheTtlMs !== undefined && { cacheTtlMs: config.cacheTtlMs }),
     }),
+    new CommandExecutor(workspace, starter),
+    new ShellExecutor(workspace, starter),
     new GitExecutor(workspace, starter),
     new LspExecutor({ workspace, starter, clock }),
   ];
@@ -110,6 +114,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     clock,
     async dispose() {
       await Promise.allSettled(executors.map((executor) => executor.dispose()));
+      looked.git.dispose();
       await starter.dispose();
       if (!config.journal) journal.close();
     },

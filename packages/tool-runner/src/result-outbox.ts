@@ -13,6 +13,9 @@ export interface ResultOutboxDeps {
   readonly onDelivered: (toolId: string, report: ResultReport, delivery: Delivery) => void;
 }
 
+/** How long the end of the runner waits for a server that does not answer. */
+const LAST_MOMENT_MS = 2_000;
+
 interface Parcel {
   readonly toolId: string;
   report: ResultReport;
@@ -63,11 +66,15 @@ export class ResultOutbox {
     for (const { hurry } of this.#parcels.values()) hurry.abort();
   }
 
-  /** Stops trying. What is not acknowledged stays in the journal. */
+  /**
+   * Stops trying; what is on its way gets a moment to arrive. What is not acknowledged stays in the journal.
+   */
   async close(): Promise<void> {
     for (const { settled } of this.#parcels.values()) settled.abort();
+    const arrived = new AbortController();
+    const arrivals = Promise.allSettled(this.#deliveries).then(() => arrived.abort());
+    await Promise.race([arrivals, pause(this.#deps.clock, LAST_MOMENT_MS, arrived.signal)]);
     this.#parcels.clear();
-    await Promise.allSettled(this.#deliveries);
   }
 
   async #deliver(key: string, parcel: Parcel): Promise<void> {

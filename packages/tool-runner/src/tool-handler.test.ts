@@ -3,18 +3,17 @@ import { join } from 'node:path';
 import { CountersignError, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CallContext, ToolResult } from './executor.ts';
-import { FileSystemExecutor } from './files/file-system-executor.ts';
 import {
   approvalRequest,
   approvalResolved,
   approvalUpdate,
-  type RunnerFixture,
   readSignal,
-  runnerFixture,
   ScriptedExecutor,
   writeSignal,
-} from './handler-fixture.test-data.ts';
+} from './call-samples.test-data.ts';
+import type { CallContext, ToolResult } from './executor.ts';
+import { FileSystemExecutor } from './files/file-system-executor.ts';
+import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import { ToolHandler } from './tool-handler.ts';
@@ -1002,5 +1001,7 @@ describe('dispose', () => {
       'The journal could not be read: tool-1',
     ]);
     expect(() => contentOf('notes.md')).toThrow();
+    handler.pruneJournal();
+    expect(fixture.logger.messages('error').at(-1)).toBe('The journal could not be pruned');
   });
 });

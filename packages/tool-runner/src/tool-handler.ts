@@ -73,6 +73,8 @@ export interface ExecutionHistoryEntry {
 
 const MAX_QUEUED = 1000;
 const MAX_HISTORY = 1000;
+/** Calls of one kind that one heartbeat names; the others are named by a later one. */
+const MAX_NAMED = 2000;
 /** These concern jobs, or return at once (EX-4). */
 const withoutSlot: ReadonlySet<string> = new Set(['shell_output', 'shell_kill', 'shell_background']);
 /** The server knows already why this call may not start: there is nothing to report. */
@@ -285,11 +287,9 @@ export class ToolHandler {
   /** What is going on, for the server (EX-7). */
   heartbeat(): Heartbeat {
     const queued = new Set(this.#queue.waiting);
-    return {
-      queued: [...queued],
-      executing: [...this.#active.keys()].filter((id) => !queued.has(id)),
-      unacknowledged: this.#outbox.unacknowledged,
-    };
+    const executing = [...this.#active.keys()].filter((id) => !queued.has(id));
+    const unacknowledged = this.#outbox.unacknowledged.slice(0, MAX_NAMED);
+    return { queued: [...queued], executing: executing.slice(0, MAX_NAMED), unacknowledged };
   }
 
   applyHeartbeatAnswer({ calls, auditHead }: HeartbeatAnswer): void {
@@ -303,6 +303,15 @@ export class ToolHandler {
   /** The server is back: results that it has not acknowledged are sent now. */
   resendResults(): void {
     this.#outbox.resend();
+  }
+
+  /** Forgets what is old enough; once in a while is enough. */
+  pruneJournal(): void {
+    try {
+      this.#journal.prune();
+    } catch (error) {
+      this.#logger.error('The journal could not be pruned', { error });
+    }
   }
 
   /**

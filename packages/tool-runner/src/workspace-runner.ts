@@ -28,6 +28,8 @@ export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspa
 }
 
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000;
+/** About once an hour. */
+const BEATS_BETWEEN_PRUNING = 360;
 
 /**
  * The runner of one workspace: whoever holds a stream open gives it each event, and it does the rest (RN-1, RN-10).
@@ -44,6 +46,7 @@ export class WorkspaceRunner {
   readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
   #isBeating = false;
+  #beats = 0;
 
   constructor(options: WorkspaceRunnerOptions) {
     const { api, dialogProvider, logger, clock = systemClock } = options;
@@ -181,6 +184,8 @@ export class WorkspaceRunner {
   #scheduleHeartbeat(): void {
     this.#cancelHeartbeat = this.#clock.after(HEARTBEAT_MS, () => {
       this.#scheduleHeartbeat();
+      this.#beats += 1;
+      if (this.#beats % BEATS_BETWEEN_PRUNING === 0) this.handler.pruneJournal();
       void this.#beat();
     });
   }

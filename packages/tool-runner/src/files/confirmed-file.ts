@@ -26,7 +26,6 @@ const MAX_UTF16_BYTES = 8 * 1024 * 1024;
 export class ConfirmedFile {
   readonly stats: Stats;
   readonly #descriptor: number;
-  readonly #mark: number;
   #utf16Lines: readonly string[] | undefined;
 
   static open(root: RawPath, path: RawPath): ConfirmedFile | undefined {
@@ -37,28 +36,35 @@ export class ConfirmedFile {
   private constructor(descriptor: number) {
     this.#descriptor = descriptor;
     this.stats = fstatSync(descriptor);
-    const head = this.#read(0, 3);
-    this.#mark = markLength(head, 'utf-8');
-    if (markLength(head, 'utf-16le') || markLength(head, 'utf-16be')) this.#utf16Lines = this.#decodeLines();
   }
 
   /** The text of the line, or undefined when the file does not have it there. */
-  confirm({ line, offset, text, isCut }: MatchedLine): string | undefined {
-    if (this.#utf16Lines) {
-      const claimed = text.toString('utf8');
-      const actual = this.#utf16Lines[line - 1];
-      return (isCut ? actual?.startsWith(claimed) : actual === claimed) ? claimed : undefined;
-    }
+  confirm(found: MatchedLine): string | undefined {
+    return this.#confirmAt(found, 0) ?? this.#confirmMarked(found);
+  }
+
+  #confirmAt({ offset, text, isCut }: MatchedLine, start: number): string | undefined {
     // One byte more on both sides: it must be the whole line.
-    const start = offset + this.#mark;
-    const before = start > this.#mark ? 1 : 0;
-    const bytes = this.#read(start - before, before + text.length + 1);
+    const before = offset > 0 ? 1 : 0;
+    const bytes = this.#read(start + offset - before, before + text.length + 1);
     const after = bytes[before + text.length];
     const beginsThere = before === 0 || bytes[0] === LINE_FEED;
     const endsThere = isCut || after === undefined || after === LINE_FEED;
     if (!beginsThere || !endsThere || !bytes.subarray(before, before + text.length).equals(text))
       return undefined;
     return text.toString(isUtf8(text) ? 'utf8' : 'latin1');
+  }
+
+  /** ripgrep takes no notice of a byte order mark, and decodes the UTF-16 behind it. */
+  #confirmMarked(found: MatchedLine): string | undefined {
+    const head = this.#read(0, 3);
+    const mark = markLength(head, 'utf-8');
+    if (mark > 0) return this.#confirmAt(found, mark);
+    if (!markLength(head, 'utf-16le') && !markLength(head, 'utf-16be')) return undefined;
+    this.#utf16Lines ??= this.#decodeLines();
+    const claimed = found.text.toString('utf8');
+    const actual = this.#utf16Lines[found.line - 1];
+    return (found.isCut ? actual?.startsWith(claimed) : actual === claimed) ? claimed : undefined;
   }
 
   close(): void {

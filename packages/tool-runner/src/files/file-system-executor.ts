@@ -1,4 +1,3 @@
-import { PathValidator } from '@countersign/policy';
 import {
   type BuiltInToolCall,
   type BuiltInToolName,
@@ -42,19 +41,14 @@ export class FileSystemExecutor implements Executor {
   ];
   readonly #workspace: Workspace;
   readonly #cache: ResultCache;
-  readonly #paths: PathValidator;
-  /** Lifts nothing: see VisibleEntries. */
-  readonly #strictPaths: PathValidator;
+  readonly #liftedSensitivePaths: ReadonlySet<string>;
   readonly #disposed = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(workspace: Workspace, options: FileSystemExecutorOptions = {}) {
-    const { root } = workspace;
-    const { liftedSensitivePaths = new Set<string>() } = options;
     this.#workspace = workspace;
     this.#cache = new ResultCache(options);
-    this.#paths = new PathValidator({ root, liftedSensitivePaths });
-    this.#strictPaths = new PathValidator({ root });
+    this.#liftedSensitivePaths = options.liftedSensitivePaths ?? new Set();
   }
 
   async execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult> {
@@ -81,7 +75,7 @@ export class FileSystemExecutor implements Executor {
         const { signal } = context;
         return readFile(call.params, {
           workspace: this.#workspace,
-          paths: this.#paths,
+          liftedSensitivePaths: this.#liftedSensitivePaths,
           cache: this.#cache,
           signal,
         });
@@ -104,7 +98,7 @@ export class FileSystemExecutor implements Executor {
   /** Sorted by path when all fit; otherwise the first that the disk gave. */
   async #list({ path, recursive, pattern }: ToolParams<'list_directory'>, signal: AbortSignal) {
     const { root, limits } = this.#workspace;
-    const visible = new VisibleEntries(pattern, this.#strictPaths);
+    const visible = new VisibleEntries(pattern);
     return this.#in(path, async (directory) => {
       const limit = limits.entries;
       return asResult(await listEntries({ directory, root, recursive, visible, limit, signal }));
@@ -114,7 +108,7 @@ export class FileSystemExecutor implements Executor {
   /** Sorted by path; which files they are, when not all fit, is chance. */
   async #search({ path = '.', pattern = '*', content }: ToolParams<'search_files'>, signal: AbortSignal) {
     const { root, limits } = this.#workspace;
-    const visible = new VisibleEntries(pattern, this.#strictPaths);
+    const visible = new VisibleEntries(pattern);
     return this.#in(path, async (directory) =>
       asResult(await findFiles({ directory, root, visible, content, limits, signal })),
     );
@@ -128,7 +122,7 @@ export class FileSystemExecutor implements Executor {
     let directory: WorkspaceDirectory | undefined;
     try {
       directory = openDirectory(this.#workspace.root, path);
-      refuseSensitive(this.#strictPaths, directory.path, path);
+      refuseSensitive(directory.path, path);
       return await work({ path: directory.path, reach: directory.at('.') });
     } catch (error) {
       throw fileFailure(error, path, 'READ_FAILED');

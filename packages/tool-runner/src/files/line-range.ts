@@ -28,22 +28,35 @@ export interface LinesRead {
   readonly linesBefore: number;
 }
 
-const CHUNK_BYTES = 256 * 1024;
-
 /**
  * Reads some lines of a file in one pass, in memory that does not grow with the file. A line ends with its line feed,
- * which belongs to it: the lines of a file one after the other are the file.
+ * which belongs to it: the lines of a file one after the other are the file. `use` makes something of them; their
+ * bytes are overwritten by the next who reads.
  */
-export async function readLines(descriptor: number, range: LineRange): Promise<LinesRead> {
+export async function readLines<T>(
+  descriptor: number,
+  range: LineRange,
+  use: (lines: LinesRead) => T,
+): Promise<T> {
+  const buffers = spareBuffers ?? new LineBuffers();
+  spareBuffers = undefined;
+  try {
+    return use(await collectLines(descriptor, range, buffers));
+  } finally {
+    spareBuffers = buffers;
+  }
+}
+
+async function collectLines(descriptor: number, range: LineRange, buffers: LineBuffers): Promise<LinesRead> {
   const { startLine, endLine, maxBytes } = range;
   const unit = bytesOfUnit(range.encoding);
   const check = new Utf8Check();
-  const kept: Buffer[] = [];
-  let keptBytes = 0;
+  buffers.clear();
   /** The line that the next byte belongs to, and whether bytes of it were seen. */
   let line = 1;
   let isBegun = false;
-  for await (const chunk of chunksOf(descriptor, range)) {
+  for await (const chunk of chunksOf(descriptor, range, buffers.chunk)) {
+    if (chunk.length === 0) check.end();
     if (range.encoding === 'utf-8') check.push(chunk);
     let from = 0;
     while (line < startLine && from < chunk.length) {
@@ -59,32 +72,67 @@ export async function readLines(descriptor: number, range: LineRange): Promise<L
       to = next ?? chunk.length;
       if (next !== undefined) line++;
     }
-    const piece = chunk.subarray(from, Math.min(to, from + maxBytes + unit - keptBytes));
-    kept.push(Buffer.from(piece));
-    keptBytes += piece.length;
-    if (line > endLine || keptBytes > maxBytes) break;
+    // One unit more than is wanted, to know that there is more.
+    buffers.keep(chunk.subarray(from, Math.min(to, from + maxBytes + unit - buffers.kept.length)));
+    if (line > endLine || buffers.kept.length > maxBytes) break;
   }
-  const bytes = Buffer.concat(kept);
+  const { kept } = buffers;
   return {
-    bytes: bytes.subarray(0, maxBytes),
-    isCut: bytes.length > maxBytes,
+    bytes: kept.subarray(0, maxBytes),
+    isCut: kept.length > maxBytes,
     isUtf8: check.isWellFormed,
-    linesBefore: keptBytes > 0 ? startLine - 1 : line - (isBegun ? 0 : 1),
+    linesBefore: kept.length > 0 ? startLine - 1 : line - (isBegun ? 0 : 1),
   };
+}
 
-  /** The file in pieces that share one buffer: each is valid until the next. */
-  async function* chunksOf(file: number, { offset, size, encoding, signal }: LineRange) {
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let position = offset; position < size; ) {
-      if (signal.aborted) throw new ExecutionCancelled();
-      const length = await fill(file, buffer.subarray(0, size - position), position);
-      if (length === 0) break;
-      position += length;
-      const chunk = buffer.subarray(0, length);
-      if (encoding === 'utf-16be') chunk.subarray(0, length - (length % 2)).swap16();
-      yield chunk;
+const CHUNK_BYTES = 256 * 1024;
+
+/** What reading takes: one chunk of the file, and what is kept of it. */
+class LineBuffers {
+  readonly chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  #bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  #length = 0;
+
+  get kept(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  keep(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * length);
+      this.kept.copy(larger);
+      this.#bytes = larger;
     }
-    check.end();
+    piece.copy(this.#bytes, this.#length);
+    this.#length = length;
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+}
+
+/**
+ * Those of the last reader, for the next: otherwise a file that is read piece by piece would leave as much behind as
+ * it is large until memory is swept. Who reads meanwhile makes new ones.
+ */
+let spareBuffers: LineBuffers | undefined;
+
+/** The file in pieces that share one buffer: each is valid until the next. An empty one says that it is at its end. */
+async function* chunksOf(
+  file: number,
+  { offset, size, encoding, signal }: LineRange,
+  buffer: Buffer,
+): AsyncGenerator<Buffer> {
+  for (let position = offset; ; ) {
+    if (signal.aborted) throw new ExecutionCancelled();
+    const length = await fill(file, buffer.subarray(0, size - position), position);
+    position += length;
+    const chunk = buffer.subarray(0, length);
+    if (encoding === 'utf-16be') chunk.subarray(0, length - (length % 2)).swap16();
+    yield chunk;
+    if (length === 0) return;
   }
 }
 

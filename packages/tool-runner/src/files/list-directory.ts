@@ -14,6 +14,8 @@ export interface Listing {
   readonly visible: VisibleEntries;
   readonly limit: number;
   readonly signal: AbortSignal;
+  /** How long it works before others have their turn, in milliseconds. */
+  readonly turnMs?: number;
 }
 
 export interface Listed {
@@ -24,8 +26,6 @@ export interface Listed {
   readonly visited: number;
 }
 
-/** How long we work before others have their turn, in milliseconds. */
-const TURN_MS = 15;
 const READ_AT_ONCE = 64;
 
 /**
@@ -34,7 +34,7 @@ const READ_AT_ONCE = 64;
  * listed as links and never followed; a directory that may not be read, or went away meanwhile, counts as empty.
  */
 export async function listEntries(listing: Listing): Promise<Listed> {
-  const { directory, recursive, visible, limit, signal } = listing;
+  const { directory, recursive, visible, limit, signal, turnMs = 15 } = listing;
   const root = rawPath(listing.root);
   const todo: Level[] = [{ raw: rawPath(directory.path), path: directory.path, below: '' }];
   const files: FileEntry[] = [];
@@ -48,7 +48,7 @@ export async function listEntries(listing: Listing): Promise<Listed> {
     try {
       for (const entry of entriesOf(opened.reach)) {
         visited++;
-        if (visited % READ_AT_ONCE === 0 && performance.now() - turnStartedAt > TURN_MS) {
+        if (visited % READ_AT_ONCE === 0 && performance.now() - turnStartedAt > turnMs) {
           await setImmediate();
           if (signal.aborted) throw new ExecutionCancelled();
           turnStartedAt = performance.now();

@@ -1,6 +1,6 @@
 import { type BigIntStats, closeSync, constants, fstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { fileKindOf, type PathValidator, SNIFF_BYTES } from '@countersign/policy';
+import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
 import type { ToolResult } from '../executor.ts';
 import { openInside } from '../open-inside.ts';
@@ -27,8 +27,8 @@ type FileRead = {
 
 export interface Reading {
   readonly workspace: Workspace;
-  /** Knows which sensitive files the person lifted. */
-  readonly paths: PathValidator;
+  /** Workspace-relative paths that the person's own policy file lifts from VA-2. */
+  readonly liftedSensitivePaths: ReadonlySet<string>;
   readonly cache: ResultCache;
   readonly signal: AbortSignal;
 }
@@ -66,7 +66,7 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const { limits } = reading.workspace;
   const stats = fstatSync(descriptor, { bigint: true });
   if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
-  refuseSensitive(reading.paths, realPathOf(descriptor, reading.workspace.root, path), path);
+  refuseSensitive(realPathOf(descriptor, reading.workspace.root, path), path, reading.liftedSensitivePaths);
   if (stats.size > limits.fileBytes)
     throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
   const question = `${start_line ?? ''}:${end_line ?? ''}:${encoding ?? ''}`;
@@ -114,7 +114,7 @@ async function readContent(
   if (encoding === undefined && kind.kind === 'binary') throw new CountersignError('BINARY_FILE', { path });
   if (encoding === undefined)
     throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted ?? '' });
-  const lines = await readLines(descriptor, {
+  const range = {
     encoding,
     offset: markLength(head, encoding),
     size,
@@ -123,24 +123,26 @@ async function readContent(
     // Two bytes of UTF-16 can be one of UTF-8.
     maxBytes: encoding.startsWith('utf-16') ? 2 * maxBytes : maxBytes,
     signal,
-  });
-  if (wanted === 'utf-8' && !lines.isUtf8)
-    throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
-  // What began as UTF-8 and went on as something else is Latin-1, in which every byte has a meaning.
-  const actual = encoding === 'utf-8' && !lines.isUtf8 ? 'latin1' : encoding;
-  const text = decodePart(lines.bytes, actual, lines.isCut);
-  const fitting = beginningOf(text, maxBytes);
-  const truncated = lines.isCut || fitting.length < text.length;
-  const content = truncated ? wholeLines(fitting) : fitting;
-  const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
-  return {
-    success: true,
-    content,
-    encoding: actual,
-    size,
-    truncated,
-    ...(isRange && { start_line, end_line: lines.linesBefore + countLines(content) }),
   };
+  return await readLines(descriptor, range, (lines) => {
+    if (wanted === 'utf-8' && !lines.isUtf8)
+      throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
+    // What began as UTF-8 and went on as something else is Latin-1, in which every byte has a meaning.
+    const actual = encoding === 'utf-8' && !lines.isUtf8 ? 'latin1' : encoding;
+    const text = decodePart(lines.bytes, actual, lines.isCut);
+    const fitting = beginningOf(text, maxBytes);
+    const truncated = lines.isCut || fitting.length < text.length;
+    const content = truncated ? wholeLines(fitting) : fitting;
+    const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
+    return {
+      success: true,
+      content,
+      encoding: actual,
+      size,
+      truncated,
+      ...(isRange && { start_line, end_line: lines.linesBefore + countLines(content) }),
+    };
+  });
 }
 
 function decodePart(bytes: Buffer, encoding: TextEncoding, isCut: boolean): string {

@@ -14,6 +14,7 @@ const question = {
   content: 'x',
   names: [],
   hidden: false,
+  ignoredFromAbove: false,
   gitFolder: false,
   maxFileBytes: 1e9,
   maxMatchesPerFile: 1e9,
@@ -28,6 +29,10 @@ describe('runRipgrep', () => {
     await expect(
       runRipgrep(join(workspace.root, 'missing'), question, never, () => true),
     ).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+    });
+    const impossible = { ...question, content: 'a\0b' };
+    await expect(runRipgrep(workspace.root, impossible, never, () => true)).rejects.toMatchObject({
       code: 'SPAWN_FAILED',
     });
     writeFileSync(join(workspace.root, 'many'), 'x\n'.repeat(5_000_000));

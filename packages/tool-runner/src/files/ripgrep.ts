@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { CountersignError } from '@countersign/protocol';
 import { rgPath } from '@vscode/ripgrep';
 import { ExecutionCancelled } from '../runner-errors.ts';
@@ -11,6 +12,8 @@ export interface RipgrepQuestion {
   /** Globs on the last component; any of them. */
   readonly names: readonly string[];
   readonly hidden: boolean;
+  /** Whether git ignores something here because of a directory above: it takes time to ask them all. */
+  readonly ignoredFromAbove: boolean;
   /** Whether it looks into `.git`. */
   readonly gitFolder: boolean;
   readonly maxFileBytes: number;
@@ -22,9 +25,9 @@ export interface RipgrepQuestion {
 /**
  * Runs ripgrep in a directory and hands on what it prints, piece by piece, until `take` answers false or it ends.
  *
- * It is the one program that is not started through `ProcessStarter`: isolation would cost more than some searches
- * take, and promises 1.3 times the time of plain `rg`. It is our own binary, not one of the machine's; its options are
- * fixed here, and the only words from outside stand behind `--` or in an option's value; no shell, no environment (so
+ * It is not started through `ProcessStarter`: isolating a process costs about 10 ms and more the larger the
+ * workspace is, and a search promises at most 1.3 times what plain `rg` takes. Instead it can do nothing but search: it
+ * is our own binary, not one of the machine's; its options are fixed here, and the only words from outside stand behind `--` or in an option's value; no shell, no environment (so
  * no configuration file and no preprocessor), nothing on its standard input; and its working directory is a
  * descriptor, so it starts in the directory that was checked. It writes nothing. It walks by names, though, and can
  * be led outside by a link that is swapped while it runs: believe nothing it says without a second look.
@@ -36,19 +39,15 @@ export async function runRipgrep(
   take: (piece: Buffer) => boolean,
 ): Promise<void> {
   if (signal.aborted) throw new ExecutionCancelled();
-  const child = spawn(rgPath, argumentsFor(question), {
-    cwd: directory,
-    env: {},
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = start(directory, question);
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill);
   let complaint = '';
   let isEnough = false;
+  let failure: unknown;
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (complaint.length < MAX_COMPLAINT) complaint += text;
   });
-  let failure: unknown;
   child.stdout.on('data', (piece: Buffer) => {
     if (isEnough) return;
     try {
@@ -60,31 +59,45 @@ export async function runRipgrep(
     if (isEnough) kill();
   });
   try {
-    const [status] = (await once(child, 'close')) as [number | null];
+    const [status] = (await once(child, 'close').catch(refuseStart)) as [number | null];
     if (signal.aborted) throw new ExecutionCancelled();
     if (failure !== undefined) throw failure;
     // Files that cannot be read are silent, so what it complains of is the question.
     if (!isEnough && status === 2 && complaint !== '') throw refusedPattern(question, complaint);
     if (!isEnough && status === null)
       throw new CountersignError('READ_FAILED', { path: '.', problem: 'ripgrep was stopped' });
-  } catch (error) {
-    if (error instanceof CountersignError || error === failure) throw error;
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new CountersignError('SPAWN_FAILED', { program: 'ripgrep', problem }, { cause: error });
   } finally {
     signal.removeEventListener('abort', kill);
   }
 }
 
+function start(directory: string, question: RipgrepQuestion): ChildProcessByStdio<null, Readable, Readable> {
+  try {
+    return spawn(rgPath, argumentsFor(question), {
+      cwd: directory,
+      env: {},
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    return refuseStart(error);
+  }
+}
+
+function refuseStart(cause: unknown): never {
+  const problem = cause instanceof Error ? cause.message : String(cause);
+  throw new CountersignError('SPAWN_FAILED', { program: 'ripgrep', problem }, { cause });
+}
+
 const MAX_COMPLAINT = 10_000;
 
 function argumentsFor(question: RipgrepQuestion): string[] {
-  const { content, names, hidden, gitFolder, maxFileBytes, maxMatchesPerFile, maxLineCharacters } = question;
+  const { content, names, hidden, ignoredFromAbove, gitFolder, maxFileBytes } = question;
+  const { maxMatchesPerFile, maxLineCharacters } = question;
   return [
     ...['--no-config', '--no-messages', '--color=never', '--null', '--no-follow', '--no-pre'],
     // Ignored is what git ignores, by files of the repository alone.
     ...['--no-ignore-global', '--no-ignore-dot'],
-    `--max-filesize=${maxFileBytes}`,
+    ...(ignoredFromAbove ? [] : ['--no-ignore-parent']),
     ...(hidden ? ['--hidden'] : []),
     ...(hidden && !gitFolder ? ['--glob=!.git'] : []),
     // A type, because a glob would bring back what git ignores.
@@ -93,6 +106,7 @@ function argumentsFor(question: RipgrepQuestion): string[] {
     ...(content === undefined
       ? ['--files', '--', './']
       : [
+          `--max-filesize=${maxFileBytes}`,
           ...['--line-number', '--byte-offset', '--with-filename', '--no-heading'],
           `--max-count=${maxMatchesPerFile}`,
           ...[`--max-columns=${maxLineCharacters}`, '--max-columns-preview'],

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Limits } from '@countersign/protocol';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
@@ -142,8 +144,9 @@ function placeOf(
   return { root: rawPath(root), raw, path };
 }
 
-function questionOf({ content, visible, limits }: Search): RipgrepQuestion {
+function questionOf({ content, visible, limits, root, directory }: Search): RipgrepQuestion {
   return {
+    ignoredFromAbove: isBelowRepository(join(root, directory.path)),
     content,
     names: namesFor(visible.pattern),
     hidden: visible.asksForDots,
@@ -152,6 +155,13 @@ function questionOf({ content, visible, limits }: Search): RipgrepQuestion {
     maxMatchesPerFile: MATCHES_PER_FILE + 1, // one more, to know that there are more
     maxLineCharacters: LINE_CHARACTERS,
   };
+}
+
+/** Whether the nearest git repository begins above a directory. Wrong answers only show or hide ignored files. */
+function isBelowRepository(directory: string): boolean {
+  if (existsSync(join(directory, '.git'))) return false;
+  const above = dirname(directory);
+  return above !== directory && (existsSync(join(above, '.git')) || isBelowRepository(above));
 }
 
 /**

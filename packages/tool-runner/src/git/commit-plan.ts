@@ -1,6 +1,7 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
+import { fileFailure } from '../files/file-failure.ts';
 import { versionOf } from '../files/file-version.ts';
 import { readPersonName } from '../isolation/git-identity.ts';
 import { openInside } from '../open-inside.ts';
@@ -12,13 +13,13 @@ import { operandForGit } from './operand.ts';
 import { hooksFolder, lastValue } from './repository-settings.ts';
 
 /** What a file is in a tree or in the index. */
-export interface Stored {
+interface Stored {
   readonly mode: string;
   readonly id: string;
 }
 
 /** What stands in the work tree. */
-export type Working =
+type Working =
   | { readonly kind: 'gone' }
   | { readonly kind: 'submodule' }
   | { readonly kind: 'content'; readonly bytes: Buffer; readonly mode: string };
@@ -111,7 +112,7 @@ export async function readHead(
   signal?: AbortSignal,
 ): Promise<{ readonly head: string | null; readonly branch: string | null }> {
   const [commit, ref] = await Promise.all([
-    repository.run(own, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { signal }),
+    repository.run(own, ['rev-parse', '--verify', '--quiet', 'HEAD'], { signal }),
     repository.run(own, ['symbolic-ref', '--quiet', 'HEAD'], { signal }),
   ]);
   const name = ref.stdout.toString('utf8').trimEnd();
@@ -195,7 +196,12 @@ function readWorking(root: string, path: string, isSubmodule: boolean, maxBytes:
   if (stats.isSymbolicLink()) {
     return { kind: 'content', bytes: readlinkSync(join(root, path), 'buffer'), mode: '120000' };
   }
-  const descriptor = openInside(root, path, constants.O_RDONLY);
+  let descriptor: number;
+  try {
+    descriptor = openInside(root, path, constants.O_RDONLY);
+  } catch (error) {
+    throw fileFailure(error, path, 'READ_FAILED');
+  }
   try {
     const { size, mode } = fstatSync(descriptor);
     if (size > maxBytes) throw new CountersignError('FILE_TOO_LARGE', { path, size, limit: maxBytes });

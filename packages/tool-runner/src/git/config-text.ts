@@ -39,9 +39,9 @@ export function writeConfig(entries: readonly ConfigEntry[]): Buffer {
   return Buffer.from(lines.join(''), 'latin1');
 }
 
-/** A setting of our own, written as git writes it: `core.pager`, `remote.origin.url`. */
+/** A setting of our own, written as git writes it: `core.pager`, `remote.origin.url`. The value is bytes, as above. */
 export function setting(key: string, value: string): ConfigEntry {
-  const [entry] = parseConfigList(Buffer.from(`${key}\n${value}\0`));
+  const [entry] = parseConfigList(Buffer.from(`${key}\n${value}\0`, 'latin1'));
   return entry as ConfigEntry;
 }
 

@@ -16,6 +16,7 @@ import { type Commit, commitFormat, parseLog } from './log-output.ts';
 import { operandForGit } from './operand.ts';
 import { readPush } from './push-output.ts';
 import { planPush } from './push-plan.ts';
+import { hidePasswords } from './remote-address.ts';
 import { parseStatus } from './status-output.ts';
 
 const tools = ['git_status', 'git_diff', 'git_log', 'git_commit', 'git_branch', 'git_push'] as const;
@@ -66,7 +67,7 @@ export class GitExecutor implements Executor {
     { signal }: CallContext,
   ): Promise<ToolSuccess<'git_status'>> {
     const own = await this.#repository.open(signal);
-    const args = ['--porcelain=v2', '-z', '--branch', '--untracked-files=all', '--find-renames'];
+    const args = ['--porcelain=v2', '-z', '--branch', '--untracked-files=all'];
     const { stdout, cut } = await this.#repository.ask(
       own,
       ['status', ...args, '--ignore-submodules=dirty', '--', ...this.#limitTo(path)],
@@ -81,7 +82,7 @@ export class GitExecutor implements Executor {
     { signal }: CallContext,
   ): Promise<ToolSuccess<'git_diff'>> {
     const own = await this.#repository.open(signal);
-    const args = ['--raw', '--patch', '--find-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
+    const args = ['--raw', '--patch', '--find-copies', '--no-ext-diff', '--no-textconv', '--no-color'];
     const diffWith = (commit: string) =>
       this.#repository.run(
         own,
@@ -162,9 +163,14 @@ export class GitExecutor implements Executor {
         own,
         [
           ...['commit', '--only', '--quiet', '--no-status', '--no-gpg-sign'],
-          ...['--cleanup=whitespace', '--file=-', '--', ...names],
+          ...['--cleanup=whitespace', '--file=-', '--', ...names.map((name) => `:(top,literal)${name}`)],
         ],
-        { ...writing, settings: plan.settings, input: Buffer.from(params.message, 'utf8') },
+        {
+          ...writing,
+          settings: plan.settings,
+          environment: hookEnvironment,
+          input: Buffer.from(params.message, 'utf8'),
+        },
       )
       .catch(async (error: unknown) => {
         await this.#forget(own, fresh);
@@ -245,7 +251,7 @@ export class GitExecutor implements Executor {
       {
         ...writing,
         settings: plan.settings,
-        environment: { ...writing.environment, GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' },
+        environment: { ...hookEnvironment, GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' },
         confinement: {
           ...writing.confinement,
           network: address.kind === 'network' && context.network,
@@ -295,16 +301,13 @@ export class GitExecutor implements Executor {
   }
 
   /** For calls that a person approved: git writes, hooks may take their time, what they say is progress. */
-  #writing({
-    signal,
-    onProgress,
-  }: CallContext): GitOptions & Required<Pick<GitOptions, 'confinement' | 'environment'>> {
+  #writing({ signal, onProgress }: CallContext): GitOptions {
     return {
       confinement: { workspace: 'write', writableGit: true },
       environment: { GIT_OPTIONAL_LOCKS: '1' },
       timeoutSeconds: this.#limits.commandTimeoutMaxSeconds,
       signal,
-      onStderr: (chunk) => onProgress({ output: { stream: 'stderr', chunk } }),
+      onStderr: (chunk) => onProgress({ output: { stream: 'stderr', chunk: hidePasswords(chunk) } }),
     };
   }
 
@@ -320,6 +323,9 @@ export class GitExecutor implements Executor {
     return this.#repository.workspace.limits;
   }
 }
+
+/** Hooks call git too, and mean their patterns as patterns. */
+const hookEnvironment = { GIT_OPTIONAL_LOCKS: '1', GIT_LITERAL_PATHSPECS: '0' };
 
 /** The other side of a push on this machine: it obeys its own configuration, except where that starts programs. */
 function receivePack(folder: string): string {

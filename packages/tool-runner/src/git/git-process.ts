@@ -2,7 +2,7 @@ import { CountersignError } from '@countersign/protocol';
 import type { Confinement, ProcessStarter } from '../isolation/isolated-process.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 
-export interface GitRun {
+interface GitRun {
   readonly args: readonly string[];
   readonly confinement: Confinement;
   readonly environment: Readonly<Record<string, string>>;

@@ -27,6 +27,7 @@ const linked = ['objects', 'refs', 'packed-refs', 'reftable', 'logs', 'shallow',
 const linkedInfo = ['exclude', 'attributes', 'sparse-checkout'];
 
 const MAX_INCLUDES = 20;
+const MAX_PARSED = 100;
 const MEMORY_BYTES = 2 * 1024 ** 3;
 
 /**
@@ -34,7 +35,8 @@ const MEMORY_BYTES = 2 * 1024 ** 3;
  * gets GIT_COMMON_DIR, a folder of ours with a configuration that we wrote (repository-settings.ts) and links to the
  * repository's objects and refs. So no filter, textconv, external diff, fsmonitor, alias, pager, ssh command,
  * credential helper, gpg program or url rewriting that stands there can run: git does not know of it. Hooks are looked
- * for in `core.hooksPath`, which is /dev/null unless a caller adds another.
+ * for in `core.hooksPath`, which is /dev/null unless a caller adds another. The price: a file that a filter would have
+ * changed (LFS) is told as modified once its times have changed.
  */
 export class GitRepository {
   readonly workspace: Workspace;
@@ -115,6 +117,7 @@ export class GitRepository {
     });
     if (answer.exitCode !== 0 || answer.cut) throw unsafe('its configuration cannot be read');
     const entries = parseConfigList(answer.stdout);
+    if (this.#parsed.size >= MAX_PARSED) this.#parsed.clear();
     this.#parsed.set(key, entries);
     return entries;
   }

@@ -8,7 +8,7 @@ const asksForCredentials =
 /** Reads `git push --porcelain`: where the remote's branch was before, null for a new one. Throws GIT_FAILED. */
 export function readPush(
   answer: GitAnswer,
-  { branch, remote, tip }: PushPlan,
+  { branch, remote, tip, address }: PushPlan,
 ): { from: string | null; to: string } {
   const line = answer.stdout
     .toString('utf8')
@@ -18,12 +18,15 @@ export function readPush(
   const [flag, , summary = ''] = line ?? [];
   if (flag === '!') throw gitCannot(`the remote did not take it: ${summary}. It is never pushed by force`);
   if (answer.exitCode !== 0) {
-    if (asksForCredentials.test(answer.stderr)) {
-      throw gitCannot(
-        `"${remote}" asks for credentials, which tools do not have; the person must push: git push ${remote} ${branch}`,
-      );
-    }
-    throw gitFailed(answer.stderr, answer.exitCode);
+    // Over ssh nothing goes without the person's key, however the failure looks.
+    const isSsh = address.kind === 'network' && address.protocol === 'ssh';
+    // The gate of isolation answers 403 too, and says that it is the gate.
+    const isGate = /^remote: Countersign: /m.test(answer.stderr);
+    if (isGate || !(isSsh || asksForCredentials.test(answer.stderr)))
+      throw gitFailed(answer.stderr, answer.exitCode);
+    throw gitCannot(
+      `"${remote}" asks for credentials, which tools do not have; the person must push: git push ${remote} ${branch}`,
+    );
   }
   if (flag === '=') return { from: tip, to: tip };
   const [, from, to] = /^([0-9a-f]{40,64})\.\.([0-9a-f]{40,64})/.exec(summary) ?? [];

@@ -31,7 +31,8 @@ export function understandRemote(url: string, root: string): RemoteAddress {
       const colon = url.indexOf(':');
       const slash = url.indexOf('/');
       const isHost = colon > 0 && (slash < 0 || colon < slash);
-      return isHost ? network(url, 'ssh') : onThisMachine(url, url, root);
+      if (!isHost) return onThisMachine(url, url, root);
+      return hostOf(url).startsWith('-') ? refused('its host looks like an option') : network(url, 'ssh');
     }
     default:
       return refused(`${scheme}:// is not one of https, ssh and file`);

@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, readFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { PathValidator } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
+import { failedWith, fileFailure } from '../files/file-failure.ts';
 import { openInside } from '../open-inside.ts';
 import { realDisk } from '../real-disk.ts';
 import { unquotePath } from './quoted-path.ts';
@@ -73,8 +74,8 @@ export function readSmallFile(root: string, path: string): Buffer | undefined {
   try {
     descriptor = openInside(root, path, constants.O_RDONLY);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    if (failedWith(error, 'ENOENT')) return undefined;
+    throw fileFailure(error, path, 'READ_FAILED');
   }
   try {
     const stats = fstatSync(descriptor);

@@ -44,6 +44,9 @@ const fixedSettings: readonly ConfigEntry[] = [
   setting('core.excludesfile', '/dev/null'),
   setting('core.quotepath', 'true'),
   setting('core.abbrev', 'no'),
+  // Larger files are binary to git: neither compared line by line nor held in memory.
+  setting('core.bigfilethreshold', '16m'),
+  setting('status.renames', 'copies'),
   setting('core.pager', 'cat'),
   setting('core.editor', 'false'),
   setting('core.askpass', 'false'),
@@ -104,7 +107,7 @@ export function includedFile(root: string, file: string, entry: ConfigEntry): st
     return undefined;
   const place = Buffer.from(entry.value, 'latin1').toString('utf8');
   const checked = new PathValidator({ root, disk: realDisk }).check(place, dirname(file));
-  if (!checked.ok) throw leadsOutside(`configuration (${entry.section}.path)`);
+  if (!checked.ok || isExpanded(place)) throw leadsOutside(`configuration (${entry.section}.path)`);
   return entry.section === 'include' ? checked.relative : undefined;
 }
 
@@ -126,8 +129,11 @@ export function hooksFolder(root: string, entries: readonly ConfigEntry[]): stri
   if (value === '/dev/null') return undefined;
   const named = value === undefined ? '.git/hooks' : Buffer.from(value, 'latin1').toString('utf8');
   const checked = new PathValidator({ root, disk: realDisk }).check(named);
-  if (!checked.ok) throw leadsOutside(`hooks folder (${named})`);
+  if (!checked.ok || isExpanded(named)) throw leadsOutside(`hooks folder (${named})`);
   return checked.relative === '' ? '.' : checked.relative;
 }
+
+/** Git puts the home of somebody, or its own folder, in place of these. */
+const isExpanded = (path: string): boolean => path.startsWith('~') || path.startsWith('%(');
 
 const isTrue = (value: string): boolean => /^(true|yes|on|[1-9]\d*)$/i.test(value);

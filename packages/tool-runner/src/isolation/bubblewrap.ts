@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { isInside, type OwnNode } from './fixed-path.ts';
 import type { Confinement } from './isolated-process.ts';
+import { bridgePlace, gatePlace } from './network-bridge.ts';
 import { type PreparedFiles, privateNpmCache, privateTemporary, systemArguments } from './visible-system.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
@@ -14,6 +15,7 @@ export const seccompDescriptor = 4;
 const mostMounts = 1_000;
 /** A workspace that is one of these, or holds one, cannot be shown without showing what must stay hidden. */
 const reserved = ['/usr', '/etc', '/proc', '/dev', '/sys', '/run', '/tmp', '/var/run', '/boot'];
+export const isPartOfSystem = (root: string): boolean => reserved.some((path) => isInside(root, path));
 
 export interface IsolationPlan {
   readonly root: string;
@@ -21,6 +23,8 @@ export interface IsolationPlan {
   readonly files: PreparedFiles;
   readonly node: OwnNode | undefined;
   readonly hasSeccomp: boolean;
+  /** The socket file of the network gate, where network was granted. */
+  readonly gate: string | undefined;
   readonly places: SpecialPlaces;
   /** Workspace-relative: mounted read-only, and kept from being moved. */
   readonly readOnly: readonly string[];
@@ -36,11 +40,15 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
   const keepsCache = confinement.network && confinement.workspace === 'write';
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    ...(confinement.network ? [] : ['--unshare-net']),
+    // Also with network: its only way out is the gate.
+    '--unshare-net',
     ...['--hostname', 'countersign', '--new-session', '--die-with-parent', '--cap-drop', 'ALL'],
+    // Bash, where it had to close descriptors before, leaves its own count.
+    ...['--unsetenv', 'SHLVL'],
     ...['--json-status-fd', String(statusDescriptor)],
     ...(plan.hasSeccomp ? ['--seccomp', String(seccompDescriptor)] : []),
     ...systemArguments(files, confinement),
+    ...(plan.gate ? ['--ro-bind', plan.gate, gatePlace, '--ro-bind', files.bridge, bridgePlace] : []),
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
     ...shown.filter((path) => !isInside('/usr', path)).flatMap((path) => ['--ro-bind', path, path]),
     ...(confinement.workspace === 'none' ? [] : workspaceArguments(plan)),
@@ -52,8 +60,6 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
 }
 
 function workspaceArguments({ root, confinement, files, places, readOnly, pinned }: IsolationPlan): string[] {
-  if (reserved.some((path) => isInside(root, path)))
-    throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: `"${root}" is a part of the system` });
   if (!places.isComplete)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
       problem: 'the workspace has more folders than can be searched for secrets before each command',

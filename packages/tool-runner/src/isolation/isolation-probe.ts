@@ -26,12 +26,12 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
   return problem === undefined ? { tools: { bubblewrap, prlimit } } : { problem };
 }
 
-/** What bubblewrap complains of when it starts a program with these arguments; undefined when it works. */
+/** What bubblewrap complains of when it starts a program with these arguments; undefined when it works. `input` is its descriptor 0. */
 export function tryBubblewrap(
   bubblewrap: string,
   args: readonly string[],
   program: readonly string[] = ['/bin/true'],
-  descriptors: readonly number[] = [],
+  input: Uint8Array = new Uint8Array(),
 ): string | undefined {
   const everything = [
     '--unshare-user',
@@ -45,7 +45,8 @@ export function tryBubblewrap(
   const { status, stderr, error } = spawnSync(bubblewrap, [...everything, ...args, '--', ...program], {
     env: {},
     encoding: 'utf8',
-    stdio: ['ignore', 'ignore', 'pipe', ...descriptors],
+    input,
+    stdio: ['pipe', 'ignore', 'pipe'],
     timeout: 5_000,
   });
   if (status === 0) return undefined;

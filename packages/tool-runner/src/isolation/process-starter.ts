@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import type { Workspace } from '../workspace.ts';
-import { bubblewrapArguments, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
+import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
 import { commandEnvironment } from './command-environment.ts';
 import { ExecutingPlaceGuard, type Protection, type SetAside } from './executing-place-guard.ts';
 import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
@@ -11,6 +11,8 @@ import { readPersonName } from './git-identity.ts';
 import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
 import type { ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
+import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
+import { NetworkGate } from './network-gate.ts';
 import { limitArguments } from './resource-limits.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { StartedProcess } from './started-process.ts';
@@ -27,6 +29,8 @@ export interface ProcessStarterOptions {
   /** Where bubblewrap is, if not in a system folder. */
   readonly bubblewrap?: string;
   readonly scanBounds?: ScanBounds;
+  /** Ports of this machine that commands with network may reach; otherwise none, least of all our server's (AP-9). */
+  readonly reachablePorts?: readonly number[];
 }
 
 /** A ProcessStarter that says what it can. */
@@ -57,6 +61,18 @@ interface Prepared {
   readonly guard: ExecutingPlaceGuard;
 }
 
+/** How one program is started, with isolation or without. */
+interface Launch {
+  readonly line: readonly string[];
+  readonly cwd: string;
+  readonly stdio: readonly ('ignore' | 'pipe' | number)[];
+  readonly home: string;
+  /** Gives way to what the person added. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly protection: Protection;
+  readonly isIsolated: boolean;
+}
+
 class Starter implements IsolatingStarter {
   readonly #workspace: Workspace;
   readonly #options: ProcessStarterOptions;
@@ -67,6 +83,7 @@ class Starter implements IsolatingStarter {
   readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
   #probe: Probe | undefined;
   #prepared: Prepared | undefined;
+  #gate: NetworkGate | undefined;
 
   constructor(workspace: Workspace, options: ProcessStarterOptions) {
     this.#workspace = workspace;
@@ -106,6 +123,9 @@ class Starter implements IsolatingStarter {
 
   async dispose(): Promise<void> {
     await Promise.all([...this.#started.keys()].map((child) => this.stop(child)));
+    const gate = this.#gate;
+    this.#gate = undefined;
+    await gate?.close();
   }
 
   #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
@@ -123,28 +143,28 @@ class Starter implements IsolatingStarter {
         files,
         node: this.#node,
         hasSeccomp: seccomp !== undefined,
+        gate: confinement.network ? this.#openGate().path : undefined,
         places,
         readOnly: protection.readOnly,
         pinned: protection.pinned,
         cwd,
       });
       const limits = [tools.prlimit, ...limitArguments(confinement.limits), '--'];
-      const line = [tools.bubblewrap, ...isolation, ...limits, program, ...request.args];
+      const ports = (this.#options.reachablePorts ?? []).join(',');
+      const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
+      const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
       const filter = seccomp === undefined ? undefined : openSync(seccomp, 'r');
       try {
-        const stdio = [
-          request.stdin,
-          'pipe',
-          'pipe',
-          'pipe',
-          ...(filter === undefined ? [] : [filter]),
-        ] as const;
-        const extra = inherited.filter(
-          (descriptor) => descriptor > (filter ? seccompDescriptor : statusDescriptor),
-        );
-        return this.#spawn(request, closingArguments(extra, line), '/', stdio, protection, {
+        const last = filter === undefined ? statusDescriptor : seccompDescriptor;
+        const left = inherited.filter((descriptor) => descriptor > last);
+        return this.#spawn(request, {
+          line: closingArguments(left, line),
+          cwd: '/',
+          stdio: [request.stdin, 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
           home: privateHome,
-          temporary: privateTemporary,
+          environment: confinement.network ? bridgeEnvironment : {},
+          protection,
+          isIsolated: true,
         });
       } finally {
         if (filter !== undefined) closeSync(filter);
@@ -156,31 +176,36 @@ class Starter implements IsolatingStarter {
   }
 
   #startUnisolated(request: ProcessRequest, program: string, cwd: string): ChildProcess {
-    const folder = join(this.#workspace.root, cwd);
-    const places = { home: this.#workspace.home, temporary: privateTemporary };
-    const stdio = [request.stdin, 'pipe', 'pipe'] as const;
-    return this.#spawn(request, [program, ...request.args], folder, stdio, unprotected, places);
+    return this.#spawn(request, {
+      line: [program, ...request.args],
+      cwd: join(this.#workspace.root, cwd),
+      stdio: [request.stdin, 'pipe', 'pipe'],
+      home: this.#workspace.home,
+      environment: {},
+      protection: unprotected,
+      isIsolated: false,
+    });
   }
 
-  #spawn(
-    request: ProcessRequest,
-    [command = '', ...args]: readonly string[],
-    cwd: string,
-    stdio: readonly ('ignore' | 'pipe' | number)[],
-    protection: Protection,
-    places: { readonly home: string; readonly temporary: string },
-  ): ChildProcess {
+  #spawn(request: ProcessRequest, launch: Launch): ChildProcess {
+    const [command = '', ...args] = launch.line;
     const environment = {
+      ...launch.environment,
       ...commandEnvironment(
         this.#options.environment ?? process.env,
-        { path: this.#path.join(':'), ...places },
+        { path: this.#path.join(':'), home: launch.home, temporary: privateTemporary },
         this.#workspace.addedEnvironment,
       ),
       ...request.environment,
     };
     let child: ChildProcess;
     try {
-      child = spawn(command, args, { cwd, env: environment, stdio: [...stdio], detached: true });
+      child = spawn(command, args, {
+        cwd: launch.cwd,
+        env: environment,
+        stdio: [...launch.stdio],
+        detached: true,
+      });
     } catch (cause) {
       throw new CountersignError(
         'SPAWN_FAILED',
@@ -188,7 +213,7 @@ class Starter implements IsolatingStarter {
         { cause },
       );
     }
-    const started = new StartedProcess(child, stdio.length > 3, protection);
+    const started = new StartedProcess(child, launch);
     this.#started.set(child, started);
     void started.isOver.then(() => {
       this.#started.delete(child);
@@ -212,8 +237,26 @@ class Starter implements IsolatingStarter {
     return real.slice(root.length + 1);
   }
 
+  #openGate(): NetworkGate {
+    this.#gate ??= new NetworkGate(join(this.#workspace.stateFolder, 'isolation'), this.#options);
+    return this.#gate;
+  }
+
+  /** The bridge to the gate needs a Node inside. */
+  #findNode(): string {
+    try {
+      return findProgram('node', this.#path, this.#workspace.root);
+    } catch (cause) {
+      const problem = 'a command with network needs Node in a system folder';
+      throw new CountersignError('ISOLATION_UNAVAILABLE', { problem }, { cause });
+    }
+  }
+
   #probed(): Probe {
-    this.#probe ??= probeIsolation(this.#options.bubblewrap);
+    const { root } = this.#workspace;
+    this.#probe ??= isPartOfSystem(root)
+      ? { problem: `the workspace "${root}" is a part of the system` }
+      : probeIsolation(this.#options.bubblewrap);
     return this.#probe;
   }
 

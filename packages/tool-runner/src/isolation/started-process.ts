@@ -20,7 +20,10 @@ export class StartedProcess {
   #hasRun = false;
   #wasTold = false;
 
-  constructor(child: ChildProcess, isIsolated: boolean, protection: Protection) {
+  constructor(
+    child: ChildProcess,
+    { isIsolated, protection }: { readonly isIsolated: boolean; readonly protection: Protection },
+  ) {
     this.#child = child;
     this.#isIsolated = isIsolated;
     const said = isIsolated ? this.#readStatus(child.stdio[statusDescriptor] as Readable) : undefined;

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, writeFile
 import { join } from 'node:path';
 import { userName } from './command-environment.ts';
 import type { PersonName } from './git-identity.ts';
+import { bridgeSource } from './network-bridge.ts';
 
 /** Inside isolation: the private home, temporary folder and cache. They exist as long as the command. */
 export const privateHome = '/tmp/home';
@@ -12,8 +13,8 @@ export const privateNpmCache = `${privateHome}/.npm`;
 const programFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
 /** Configuration that programs cannot do without and that says nothing about the person. */
 const configuration = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime'];
-/** Only with network: names and certificates. */
-const networkConfiguration = ['/etc/resolv.conf', '/etc/ssl', '/etc/pki', '/etc/ca-certificates'];
+/** Only with network: certificates. Names are resolved by the gate, outside. */
+const networkConfiguration = ['/etc/ssl', '/etc/pki', '/etc/ca-certificates'];
 
 /** The files of ours that isolation mounts, in a folder that no command sees. */
 export interface PreparedFiles {
@@ -21,6 +22,7 @@ export interface PreparedFiles {
   readonly emptyFile: string;
   readonly emptyFolder: string;
   readonly npmCache: string;
+  readonly bridge: string;
 }
 
 /**
@@ -34,6 +36,7 @@ export function prepareFiles(folder: string, person: PersonName): PreparedFiles 
     emptyFile: join(folder, 'empty-file'),
     emptyFolder: join(folder, 'empty-folder'),
     npmCache: join(folder, 'npm-cache'),
+    bridge: join(folder, 'bridge.cjs'),
   };
   for (const made of [etc, files.emptyFolder, files.npmCache])
     mkdirSync(made, { recursive: true, mode: 0o755 });
@@ -48,6 +51,7 @@ export function prepareFiles(folder: string, person: PersonName): PreparedFiles 
   };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(etc, name), text);
   writeFileSync(files.emptyFile, '');
+  writeFileSync(files.bridge, bridgeSource());
   for (const path of [...configuration, ...networkConfiguration]) {
     const place = join(etc, path.slice('/etc/'.length));
     if (!existsSync(path) || existsSync(place)) continue;

@@ -29,16 +29,17 @@ export class BoundedMessageReader extends AbstractMessageReader {
   }
 
   listen(callback: DataCallback): Disposable {
-    const onData = (chunk: Buffer) => this.#read(chunk, callback);
-    const onEnd = () => this.fireClose();
-    this.#input.on('data', onData).once('end', onEnd).once('close', onEnd);
-    return {
-      dispose: () => {
-        this.#stopped = true;
-        this.#input.off('data', onData).off('end', onEnd).off('close', onEnd);
-        this.#input.resume(); // nobody reads it any more, and its writer must not hang on that
-      },
-    };
+    this.#input.on('data', (chunk: Buffer) => this.#read(chunk, callback));
+    this.#input.once('end', () => this.fireClose());
+    return { dispose: () => this.dispose() };
+  }
+
+  /** What comes later is thrown away: its writer must not hang on that nobody reads it. */
+  override dispose(): void {
+    super.dispose();
+    this.#stopped = true;
+    this.#chunks = [];
+    this.#input.resume();
   }
 
   #read(chunk: Buffer, callback: DataCallback): void {
@@ -50,7 +51,7 @@ export class BoundedMessageReader extends AbstractMessageReader {
       for (let message = this.#next(); message !== undefined; message = this.#next()) {
         messages += 1;
         this.#onMessage();
-        callback(message);
+        handOver(message, callback);
       }
     } catch (error) {
       this.#stopped = true;
@@ -76,7 +77,11 @@ export class BoundedMessageReader extends AbstractMessageReader {
     if (this.#expected === undefined || this.#size < this.#expected) return undefined;
     const body = this.#take(this.#expected);
     this.#expected = undefined;
-    return JSON.parse(body.toString('utf8')) as Message;
+    try {
+      return JSON.parse(body.toString('utf8')) as Message;
+    } catch (cause) {
+      throw new Error('a message of it is not JSON', { cause });
+    }
   }
 
   #header(): number | undefined {
@@ -108,5 +113,14 @@ export class BoundedMessageReader extends AbstractMessageReader {
     const all = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     this.#chunks = [all];
     return all;
+  }
+}
+
+/** The connection believes in some shapes. */
+function handOver(message: Message, callback: DataCallback): void {
+  try {
+    callback(message);
+  } catch (cause) {
+    throw new Error('a message of it makes no sense', { cause });
   }
 }

@@ -65,6 +65,8 @@ function answer({ id, method, params }: Incoming): unknown {
       return process.stdout.write('Content-Length: 99999999999\r\n\r\n{');
     case 'not-json':
       return process.stdout.write('Content-Length: 3\r\n\r\n{"a');
+    case 'cancels-nothing':
+      return notify('$/cancelRequest', undefined);
     case 'closed-output':
       return process.stdout.end();
     case 'halves': {
@@ -82,6 +84,14 @@ function answer({ id, method, params }: Incoming): unknown {
       process.stdout.write(Buffer.concat(Array(20_000).fill(noise)));
       return result({ contents: 'after the flood' });
     }
+    case 'nonsense':
+      for (const message of nonsense) send(message);
+      return result({ contents: 'and so on' });
+    case 'scalars':
+      for (const body of ['null', '5', '"x"', '[]', '{}']) {
+        process.stdout.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
+      }
+      return result({ contents: 'and so on' });
     case 'wrong':
       return result(JSON.parse(file));
     case 'refuses':
@@ -102,6 +112,23 @@ function answer({ id, method, params }: Incoming): unknown {
   }
 }
 
+/** Messages that the protocol does not have. */
+const nonsense: readonly object[] = [
+  { id: {} },
+  { id: null, result: 1 },
+  { method: 5 },
+  { id: 999, result: 1 },
+  { id: 'x', error: 'y' },
+  { id: 7, method: 'client/registerCapability', params: null },
+  { id: 8, method: 'workspace/configuration', params: { items: [null, 5, { section: 5 }] } },
+  { method: '$/progress', params: null },
+  { method: '$/progress', params: { token: {}, value: null } },
+  { method: 'window/logMessage', params: [1] },
+  { method: 'window/logMessage' },
+  { method: 'textDocument/publishDiagnostics', params: 'x' },
+  { method: 'textDocument/publishDiagnostics', params: { uri: 5, diagnostics: {} } },
+];
+
 function handle(message: Incoming): unknown {
   const { id, method, params } = message;
   if (method === undefined) return told.push({ id, result: message.result, error: message.error?.code });
@@ -115,7 +142,8 @@ function handle(message: Incoming): unknown {
       if (behaviour === 'no-capabilities') return send({ id, result: {} });
       const positionEncoding =
         behaviour === 'utf-32' ? 'utf-32' : behaviour === 'utf-8' ? 'utf-8' : undefined;
-      return send({ id, result: { capabilities: { positionEncoding } } });
+      const diagnosticProvider = behaviour === 'wrong';
+      return send({ id, result: { capabilities: { positionEncoding, diagnosticProvider } } });
     }
     case 'initialized':
       if (behaviour === 'asks') askEverything();

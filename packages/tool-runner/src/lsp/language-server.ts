@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node';
@@ -203,10 +203,16 @@ export class LanguageServer {
       this.#connection.notify('workspace/didChangeWatchedFiles', {
         changes: [...changes].map(([path, kind]) => ({ uri: this.#uriOf(path), type: changeTypes[kind] })),
       });
-      if ([...changes.values()].some((kind) => kind !== 'changed')) this.#loading.again();
+      if ([...changes].some(([path, kind]) => this.#makesReload(path, kind))) this.#loading.again();
     }
     const hasOtherDocuments = this.#documents.synchronise();
     if (changes.size > 0 || hasOtherDocuments) this.#published.doubt();
+  }
+
+  #makesReload(path: string, kind: ChangeKind): boolean {
+    const { extensions, projectFiles } = this.#options.definition;
+    if (projectFiles?.test(path)) return true;
+    return kind !== 'changed' && extensions.includes(extname(path).toLowerCase());
   }
 
   /** While only its quiet shows that the server has loaded its project, an answer counts when it comes twice. */

@@ -162,7 +162,8 @@ describe('a server that fails', () => {
     ['garbage', 'not the language server protocol'],
     ['no-length', 'no Content-Length'],
     ['huge', '99999999999 bytes'],
-    ['not-json', 'JSON'],
+    ['not-json', 'is not JSON'],
+    ['cancels-nothing', 'makes no sense'],
   ])('is ended when it writes what is no message: %s', async (behaviour, problem) => {
     const failure = await failureOf(callTool(setUp(behaviour), 'hover', at));
     expect(failure).toMatchObject({
@@ -213,8 +214,12 @@ describe('a server that fails', () => {
     ['symbols', '{"name": "x"}'],
     ['symbols', '[{"name": "x", "kind": "y"}]'],
     ['symbols', '[null]'],
-  ] as const)('and answers %s with %s crashes nobody', async (tool, value) => {
-    const params = tool === 'symbols' ? { path: 'a.fake' } : at;
+    ['symbols', `${'['.repeat(50_000)}${']'.repeat(50_000)}`],
+    ['diagnostics', '{"kind": "full", "items": [null]}'],
+    ['diagnostics', '{"kind": "full", "items": [{"range": 1, "message": "x"}]}'],
+    ['diagnostics', '{"kind": "unchanged"}'],
+  ] as const)('and answers %s with %.40s crashes nobody', async (tool, value) => {
+    const params = tool === 'symbols' || tool === 'diagnostics' ? { path: 'a.fake' } : at;
     expect(await codeOf(callTool(setUp('wrong', value), tool, params))).toBe('LANGUAGE_SERVER_FAILED');
   });
 });
@@ -222,6 +227,13 @@ describe('a server that fails', () => {
 describe('a server that is only unusual', () => {
   it('may send its messages in pieces', async () => {
     expect((await callTool(setUp('halves'), 'hover', at)).contents).toBe('in small pieces 😀');
+  });
+
+  it.each(['nonsense', 'scalars'])('may send what the protocol does not have: %s', async (behaviour) => {
+    const lsp = setUp(behaviour);
+    expect((await callTool(lsp, 'hover', at)).contents).toBe('and so on');
+    expect((await callTool(lsp, 'hover', at)).contents).toBe('and so on');
+    expect(fixture.requests).toHaveLength(1);
   });
 
   it('may talk a lot', async () => {
@@ -327,6 +339,12 @@ describe('what is shown', () => {
 
     const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
     const flat = (name: string) => ({ name, kind: 12, containerName: '', location: { uri, range } });
+    const found = ['p', 'q', 'r'].map((message) => ({ range, message, code: 5, source: 's', severity: 2 }));
+    const diagnostics = setUp('wrong', JSON.stringify({ kind: 'full', items: found }));
+    expect(await callTool(diagnostics, 'diagnostics', { path: 'a.fake' })).toMatchObject({
+      diagnostics: [{ message: 'p', code: '5', source: 's', severity: 'warning' }, { message: 'q' }],
+      truncated: true,
+    });
     const symbols = setUp('wrong', JSON.stringify(['p', 'q', 'r'].map(flat)));
     expect(await callTool(symbols, 'symbols', { path: 'a.fake' })).toMatchObject({
       symbols: [{ name: 'p', kind: 'function' }, { name: 'q' }],

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import {
   type BuiltInToolCall,
   CountersignError,
@@ -10,10 +9,11 @@ import { type RunnerClock, systemClock } from '../clock.ts';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import type { ProcessStarter } from '../isolation/isolated-process.ts';
 import type { Workspace } from '../workspace.ts';
-import { type CharacterRange, type PositionEncoding, TextLines } from './character-position.ts';
+import type { CharacterRange, PositionEncoding, TextLines } from './character-position.ts';
 import type { LanguageServer } from './language-server.ts';
 import { LanguageServerFailure } from './language-server-failure.ts';
 import { LanguageServerPool } from './language-server-pool.ts';
+import { LocatedFiles } from './located-files.ts';
 import type { OpenedDocument } from './opened-documents.ts';
 import { defaultPatience, type Patience } from './patience.ts';
 import {
@@ -45,8 +45,6 @@ const LINE_CHARACTERS = 500;
 const NAME_CHARACTERS = 500;
 const MESSAGE_CHARACTERS = 4_000;
 const HOVER_CHARACTERS = 32_000;
-/** Files that are read for one answer, to show a line of each location. */
-const ANSWER_BYTES = 64 * 1024 * 1024;
 const severities = ['error', 'warning', 'information', 'hint'] as const;
 
 /** The language tools (RN-7): real language servers answer, and only about files that tools may see. */
@@ -54,12 +52,14 @@ export class LspExecutor implements Executor {
   readonly tools = tools;
   readonly #options: LspExecutorOptions;
   readonly #texts: WorkspaceTexts;
+  readonly #files: LocatedFiles;
   readonly #pool: LanguageServerPool;
 
   constructor(options: LspExecutorOptions) {
     const { workspace, starter, clock = systemClock, patience } = options;
     this.#options = options;
     this.#texts = new WorkspaceTexts(workspace);
+    this.#files = new LocatedFiles(this.#texts);
     this.#pool = new LanguageServerPool({
       workspace,
       texts: this.#texts,
@@ -79,7 +79,8 @@ export class LspExecutor implements Executor {
       const answer = (server: LanguageServer) => this.#answer(call, path, server, signal);
       return (await this.#pool.use(definition, signal, answer)) as ToolResult;
     } catch (cause) {
-      if (!(cause instanceof MalformedAnswer)) throw cause;
+      // RangeError: nested so deeply that comparing or reading it has no stack left.
+      if (!(cause instanceof MalformedAnswer || cause instanceof RangeError)) throw cause;
       throw new LanguageServerFailure(definition.language, cause.message, { died: false, cause });
     }
   }
@@ -183,7 +184,7 @@ export class LspExecutor implements Executor {
 
   /** Only places inside the workspace are shown (VA-1); how many others there are, is said. */
   #showLocations(found: readonly ServerLocation[], encoding: PositionEncoding): ToolSuccess<'definition'> {
-    const files = new LocatedFiles(this.#texts);
+    const find = this.#files.lookUp();
     const limit = this.#options.workspace.limits.entries;
     const locations: ToolSuccess<'definition'>['locations'] = [];
     let outside = 0;
@@ -193,7 +194,7 @@ export class LspExecutor implements Executor {
         truncated = true;
         break;
       }
-      const file = files.find(uri);
+      const file = find(uri);
       if (file === 'outside') outside += 1;
       else if (file === 'too much') truncated = true;
       else if (file !== 'refused') {
@@ -203,43 +204,6 @@ export class LspExecutor implements Executor {
     }
     return { success: true, locations, truncated, ...(outside > 0 ? { outside_workspace: outside } : {}) };
   }
-}
-
-/** The files of one answer, each looked at once. */
-class LocatedFiles {
-  readonly #texts: WorkspaceTexts;
-  readonly #known = new Map<string, LocatedFile | 'outside' | 'refused' | 'too much'>();
-  #bytes = 0;
-
-  constructor(texts: WorkspaceTexts) {
-    this.#texts = texts;
-  }
-
-  find(uri: string): LocatedFile | 'outside' | 'refused' | 'too much' {
-    const known = this.#known.get(uri);
-    if (known !== undefined) return known;
-    const file = this.#bytes > ANSWER_BYTES ? 'too much' : this.#look(uri);
-    this.#known.set(uri, file);
-    return file;
-  }
-
-  #look(uri: string): LocatedFile | 'outside' | 'refused' {
-    if (!uri.startsWith('file:///')) return 'outside'; // made up by the server, as for a library without source
-    try {
-      const path = this.#texts.locate(fileURLToPath(uri));
-      if (path === 'outside' || path === 'refused') return path;
-      const text = this.#texts.read(path);
-      this.#bytes += text.length;
-      return { path, lines: new TextLines(text) };
-    } catch {
-      return 'refused'; // no such file, not text, or not a path at all
-    }
-  }
-}
-
-interface LocatedFile {
-  readonly path: string;
-  readonly lines: TextLines;
 }
 
 const isLspCall = (call: BuiltInToolCall): call is LspCall =>

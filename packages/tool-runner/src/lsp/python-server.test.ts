@@ -79,6 +79,11 @@ describe('[RN-7] Python out of the box', () => {
     fixture.remove('more.py');
     expect(await uses()).toBe(4);
 
+    expect(await errors()).toBe(1);
+    fixture.write('pyproject.toml', '[tool.pyright]\nreportAssignmentType = false\n');
+    expect(await errors()).toBe(0);
+    fixture.write('pyproject.toml', '[tool.pyright]\nreportAssignmentType = true\n');
+    expect(await errors()).toBe(1);
     fixture.write('greet.py', greet.replace('-> str', '-> int'));
     expect(await errors()).toBe(0);
     expect(fixture.requests).toHaveLength(1);

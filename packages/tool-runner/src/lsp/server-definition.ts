@@ -23,6 +23,8 @@ export interface ServerDefinition extends ConfiguredServer {
   /** The protocol's name of the language, where the files of one server have several. */
   readonly languageIds?: Readonly<Record<string, string>>;
   readonly loading: LoadingSign;
+  /** Besides its sources: files that make it load the project again when they change. */
+  readonly projectFiles?: RegExp;
 }
 
 /**
@@ -93,6 +95,7 @@ function definePython(): ServerDefinition {
     args: [program, '--stdio'],
     readable: [dirname(program), installationOf(process.execPath)],
     settings: { python: { analysis: { diagnosticMode: 'openFilesOnly' } }, pyright: {} },
+    projectFiles: /(^|\/)(pyrightconfig\.json|pyproject\.toml)$/,
     // It lists the files of the project some time after it has answered the first questions.
     loading: { logLine: /^(Found \d+ source files?|No source files found)/ },
   };

@@ -18,18 +18,25 @@ const face = '😀😀'; console.log(greet(face));
 const wrong: number = greet('x');
 `;
 
+const configuration = (more: object) =>
+  JSON.stringify({
+    compilerOptions: {
+      strict: true,
+      noEmit: true,
+      module: 'nodenext',
+      allowImportingTsExtensions: true,
+      resolveJsonModule: true,
+      ...more,
+    },
+    include: ['src'],
+  });
+
 let fixture: LspFixture;
 let lsp: LspExecutor;
 beforeAll(() => {
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    module: 'nodenext',
-    allowImportingTsExtensions: true,
-  };
   fixture = new LspFixture(
     {
-      'tsconfig.json': JSON.stringify({ compilerOptions, include: ['src'] }),
+      'tsconfig.json': configuration({}),
       'src/greet.ts': greet,
       'src/main.ts': main,
       'src/credentials.json': '{ "CANARY": 1 }',
@@ -164,6 +171,11 @@ describe('[RN-7] TypeScript out of the box', () => {
     fixture.write('src/greet.ts', greet);
     fixture.write('src/main.ts', main.replace('number', 'string'));
     expect(await errors()).toBe(0);
+
+    fixture.write('tsconfig.json', configuration({ allowImportingTsExtensions: false }));
+    expect(await errors()).toBe(1);
+    fixture.write('tsconfig.json', configuration({}));
+    expect(await errors()).toBe(0);
   });
 
   it('[VA-2] a server does not see sensitive files', async ({ skip }) => {
@@ -186,5 +198,21 @@ describe('[RN-7] TypeScript out of the box', () => {
     });
     expect(request?.program.startsWith(fixture.workspace.root)).toBe(false);
     expect(request?.confinement.readable?.some((folder) => request.program.startsWith(folder))).toBe(true);
+  });
+
+  it('answers about every kind of its files, and starts once for questions that come together', async () => {
+    const extensions = ['ts', 'tsx', 'mts', 'cts', 'js', 'jsx', 'mjs', 'cjs'];
+    for (const extension of extensions) fixture.write(`loose/file.${extension}`, 'const answer = 42;\n');
+    const another = fixture.executor();
+    const before = fixture.requests.length;
+    const answers = await Promise.all(
+      extensions.map((extension) =>
+        callTool(another, 'hover', { path: `loose/file.${extension}`, line: 1, col: 7 }),
+      ),
+    );
+    expect(answers.map(({ contents }) => contents)).toEqual(
+      extensions.map(() => '```typescript\nconst answer: 42\n```'),
+    );
+    expect(fixture.requests.length - before).toBe(1);
   });
 });

@@ -27,11 +27,9 @@ export class WorkspaceTexts {
   resolve(path: string): string {
     const check = this.#validator.check(path);
     if (check.ok) return check.relative;
-    throw new CountersignError(check.refused.code, {
-      path,
-      kind: check.refused.reasons[0]?.why ?? '',
-      problem: check.refused.reasons[0]?.why ?? '',
-    });
+    const refusal = new CountersignError(check.refused.code);
+    refusal.message = check.refused.message; // policy has filled it in already
+    throw refusal;
   }
 
   /** The same for a path that a server named: the answer is data. */

@@ -15,10 +15,13 @@ export interface Hunk {
 }
 
 const CONTEXT = 3;
-/** A longer text, or one that differs in more lines, is shown as replaced: looking for the least difference takes long. */
-const MOST_COMPARED = 2 * 1024 * 1024;
+/**
+ * A longer text, or one that differs in more lines, is shown as replaced: looking for the least difference takes time
+ * that grows with lines times edits. By counts, not by the clock: the same call has the same preview everywhere.
+ */
+const MOST_CHARACTERS = 2 * 1024 * 1024;
+const MOST_LINES = 40_000;
 const MOST_EDITS = 2_000;
-const MOST_MILLISECONDS = 500;
 /** Nobody is shown more of one run; the rest is only counted. */
 const MOST_OF_A_RUN = 512 * 1024;
 const NO_NEWLINE = '\\ No newline at end of file';
@@ -40,11 +43,11 @@ export function hunksBetween(before: string, after: string): Hunk[] {
 
 function leastDifference(before: string, after: string): Hunk[] | undefined {
   // Of all or nothing there is no least difference to look for.
-  if (before === '' || after === '' || before.length + after.length > MOST_COMPARED) return undefined;
+  if (before === '' || after === '' || before.length + after.length > MOST_CHARACTERS) return undefined;
+  if (countLines(before) + countLines(after) > MOST_LINES) return undefined;
   const patch = structuredPatch('', '', before, after, undefined, undefined, {
     context: CONTEXT,
     maxEditLength: MOST_EDITS,
-    timeout: MOST_MILLISECONDS,
   });
   return patch?.hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => ({
     oldStart,

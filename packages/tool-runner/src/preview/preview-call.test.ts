@@ -165,6 +165,27 @@ describe('[AP-7] previewCall', () => {
     expect(await look('git_commit', params)).toMatchObject({ preview: { kind: 'unavailable' } });
   });
 
+  it('[VA-2] shows nothing of a file that policy has not judged', async () => {
+    put('.env', 'TOKEN=CANARY');
+    put('plan.md', 'x');
+    const calls: [BuiltInToolName, Record<string, unknown>][] = [
+      ['write_file', { path: 'plan.md', content: 'y' }],
+      ['copy_file', { source: 'plan.md', dest: 'copy.md' }],
+      ['copy_file', { source: 'README.md', dest: 'plan.md' }],
+      ['create_directory', { path: 'made/here' }],
+    ];
+    const judged = calls.map((call) => decided(...call));
+    rmSync(at('plan.md'));
+    symlinkSync('.env', at('plan.md'));
+    mkdirSync(at('.ssh'));
+    symlinkSync('.ssh', at('made'));
+    for (const call of judged) {
+      const { preview: shown, digest } = await previewCall(...call);
+      expect(shown).toEqual({ kind: 'unavailable', reason: expect.not.stringContaining('CANARY') });
+      expect(await digestCall(...call)).toBe(digest);
+    }
+  });
+
   it('refuses what cannot succeed, and says what stands in the way of the rest', async () => {
     put('a.md', 'one');
     await expect(look('edit_file', { path: 'a.md', old: 'x', new: 'y' })).rejects.toMatchObject({

@@ -88,9 +88,10 @@ async function lookAt(call: BuiltInToolCall, decision: Decision, deps: PreviewDe
     case 'edit_file':
     case 'copy_file':
     case 'delete_file':
-      return lookAtChange(call, workspace);
+      return lookAtChange(call, decision, workspace);
     case 'create_directory': {
       const plan = planDirectory(workspace, call.params.path);
+      confirmJudged(decision, [plan.path]);
       return {
         digest: digestOfDirectory(call, workspace, plan),
         draw: () => ({ kind: 'directory', path: visibleName(plan.path || '.') }),
@@ -118,9 +119,21 @@ async function lookAt(call: BuiltInToolCall, decision: Decision, deps: PreviewDe
   }
 }
 
-async function lookAtChange(call: FileChangeCall, workspace: Workspace): Promise<Look> {
+async function lookAtChange(call: FileChangeCall, decision: Decision, workspace: Workspace): Promise<Look> {
   const plan = await planFileChange(workspace, call);
+  confirmJudged(decision, plan.source ? [plan.source.path, plan.path] : [plan.path]);
   return { digest: digestOfChange(call, workspace, plan), draw: () => drawChange(plan) };
+}
+
+/**
+ * The files that the plan is about must be those that policy has judged: a link swapped in between could lead to a
+ * sensitive file (VA-2), and nothing of that may be shown.
+ */
+function confirmJudged({ details }: Decision, paths: readonly string[]): void {
+  const judged = new Set(details?.operands.map(({ path }) => path));
+  const other = paths.find((path) => !judged.has(path));
+  if (other === undefined) return;
+  throw new CountersignError('APPROVAL_STALE', { problem: `"${other}" is not the file that was judged` });
 }
 
 function drawChange(plan: PlannedChange): Preview {

@@ -73,7 +73,11 @@ export class UndoDesk {
     } catch (error) {
       report = { ...told(undoId), status: 'failed', error: errorValueOf(error) };
     }
-    this.#journal.endUndo(undoId, report, undone);
+    try {
+      this.#journal.endUndo(undoId, report, undone);
+    } catch {
+      // What was restored is restored: undone once more, it is found to be as it was. The person hears of it now.
+    }
     return report;
   }
 

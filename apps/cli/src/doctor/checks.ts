@@ -1,0 +1,207 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApiError, type Client } from '@countersign/client';
+import { type PolicyOwner, readPolicyFile } from '@countersign/policy';
+import {
+  findServer,
+  inspectIsolation,
+  personsFolders,
+  readCeiling,
+  workspaceAt,
+} from '@countersign/tool-runner';
+import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../server/server-access.ts';
+import type { Words } from '../words.ts';
+
+export interface Check {
+  readonly name: string;
+  /** `warning`: it works without; `missing`: something that is needed does not. */
+  readonly state: 'ok' | 'warning' | 'missing';
+  readonly says: string;
+  readonly remedy?: string;
+}
+
+export interface Examination {
+  readonly root: string;
+  readonly server: string | undefined;
+  readonly words: Words;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Looks at everything that a runner on this machine needs, and changes nothing. */
+export async function examine(about: Examination): Promise<Check[]> {
+  const [server, isolation] = await Promise.all([serverChecks(about), isolationChecks(about)]);
+  return [
+    nodeCheck(about),
+    workspaceCheck(about),
+    ...server,
+    ...isolation,
+    ceilingCheck(about),
+    ...policyChecks(about),
+    gitCheck(about),
+    languageCheck(about),
+  ];
+}
+
+function nodeCheck({ words: { doctor } }: Examination): Check {
+  const [major = 0] = process.versions.node.split('.').map(Number);
+  return major >= 24
+    ? { name: doctor.node, state: 'ok', says: process.version }
+    : { name: doctor.node, state: 'missing', says: doctor.nodeOld(process.version) };
+}
+
+/** Some folders cannot be a workspace: one that holds what the runner itself keeps. */
+function workspaceCheck({ root, env, words: { doctor } }: Examination): Check {
+  try {
+    const { stateFolder } = workspaceAt(root, { folders: personsFolders(env) });
+    return { name: doctor.workspace, state: 'ok', says: `${root} (${stateFolder})` };
+  } catch (error) {
+    return { name: doctor.workspace, state: 'missing', says: (error as Error).message };
+  }
+}
+
+async function serverChecks({ root, server, words, env }: Examination): Promise<Check[]> {
+  const { doctor } = words;
+  let access: ServerAccess;
+  try {
+    access = serverAccess(server, words, env);
+  } catch (error) {
+    const address = (() => {
+      try {
+        return chosenAddress(server, words, env);
+      } catch {
+        return undefined;
+      }
+    })();
+    const says = (error as Error).message;
+    if (address === undefined) return [{ name: doctor.server, state: 'missing', says }];
+    return [await reachCheck(address, words), { name: doctor.token, state: 'missing', says }];
+  }
+  const reach = await reachCheck(access.address, words);
+  if (reach.state !== 'ok') {
+    return [reach, { name: doctor.token, state: 'warning', says: doctor.skipped }];
+  }
+  const [token, runner] = await Promise.all([
+    tokenCheck(access, words, env),
+    runnerCheck(access.client, root, words),
+  ]);
+  return [reach, token, runner, await personPolicyCheck(access.client, words)].flat();
+}
+
+async function reachCheck(address: string, { doctor }: Words): Promise<Check> {
+  try {
+    const response = await fetch(`${address}/readyz`, { signal: AbortSignal.timeout(5_000) });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    return { name: doctor.server, state: 'ok', says: address };
+  } catch (error) {
+    const { message, cause } = error as Error;
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : message;
+    return { name: doctor.server, state: 'missing', says: doctor.serverDown(address, why) };
+  }
+}
+
+async function tokenCheck(
+  { client, source }: ServerAccess,
+  words: Words,
+  env: Examination['env'],
+): Promise<Check> {
+  const { doctor } = words;
+  const credentials = credentialsOf(words, env);
+  try {
+    await client.listApprovals();
+  } catch (error) {
+    // A runner's token may not list approvals, and is a good token all the same.
+    if (!(error instanceof ApiError && error.status === 403)) {
+      const says =
+        error instanceof ApiError && error.status === 401 ? doctor.tokenRefused : (error as Error).message;
+      return { name: doctor.token, state: 'missing', says };
+    }
+  }
+  return credentials.isOpenToOthers
+    ? { name: doctor.token, state: 'warning', says: doctor.tokenFileOpen(credentials.path) }
+    : { name: doctor.token, state: 'ok', says: doctor.tokenFrom(source) };
+}
+
+async function runnerCheck(client: Client, root: string, { doctor }: Words): Promise<Check[]> {
+  const known = await client.listRunners().catch(() => undefined);
+  if (!known) return [];
+  const isThere = known.runners.some(({ workspace, connected }) => connected && workspace === root);
+  return [
+    isThere
+      ? { name: doctor.runner, state: 'ok', says: doctor.runnerHere(root) }
+      : { name: doctor.runner, state: 'warning', says: doctor.runnerNone(root) },
+  ];
+}
+
+async function personPolicyCheck(client: Client, { doctor }: Words): Promise<Check[]> {
+  const known = await client.getPolicy().catch(() => undefined);
+  if (!known) return [];
+  return [{ name: doctor.policy, state: 'ok', says: doctor.policyPerson(known.policy.rules.length) }];
+}
+
+/** Each part of isolation for itself; without it everything works, and harmless commands ask (RN-5). */
+async function isolationChecks({ words: { doctor } }: Examination): Promise<Check[]> {
+  const { level, checks, notes } = await inspectIsolation();
+  const parts = checks.map(
+    ({ name, works, says, remedy }): Check => ({
+      name: `  ${name}`,
+      state: works ? 'ok' : 'warning',
+      says,
+      ...(remedy !== undefined && { remedy }),
+    }),
+  );
+  const says = [`${level}.`, ...notes].join(' ');
+  return [{ name: doctor.isolation, state: level === 'full' ? 'ok' : 'warning', says }, ...parts];
+}
+
+function ceilingCheck({ root, env, words: { doctor } }: Examination): Check {
+  const ceiling = readCeiling(personsFolders(env).config, root);
+  if (!ceiling.ok) return { name: doctor.ceiling, state: 'missing', says: ceiling.problem };
+  return ceiling.decideHere.length === 0
+    ? { name: doctor.ceiling, state: 'ok', says: doctor.ceilingNone(ceiling.path) }
+    : { name: doctor.ceiling, state: 'ok', says: `${ceiling.decideHere.join(', ')} (${ceiling.path})` };
+}
+
+/** The files of rules on this machine: one that cannot be read stops everything, so it is named here. */
+function policyChecks({ root, env, words: { doctor } }: Examination): Check[] {
+  const files: [PolicyOwner, string][] = [
+    ['person', join(personsFolders(env).config, 'policy.json')],
+    ['workspace', join(root, '.countersign', 'policy.json')],
+  ];
+  const found = files.flatMap(([owner, path]): Check[] => {
+    if (!existsSync(path)) return [];
+    const reading = readPolicyFile(readFileSync(path, 'utf8'), owner);
+    const name = doctor.policy;
+    return [
+      reading.ok
+        ? { name, state: 'ok', says: doctor.policyFile(path, reading.policy.file.rules.length) }
+        : { name, state: 'missing', says: `${path}: ${reading.problem}` },
+    ];
+  });
+  return found.length > 0 ? found : [{ name: doctor.policy, state: 'ok', says: doctor.policyNone }];
+}
+
+function gitCheck({ words: { doctor } }: Examination): Check {
+  const { status, stdout } = spawnSync('git', ['--version'], { encoding: 'utf8', timeout: 5_000 });
+  return status === 0
+    ? { name: doctor.git, state: 'ok', says: stdout.trim() }
+    : { name: doctor.git, state: 'warning', says: doctor.gitMissing };
+}
+
+function languageCheck({ words: { doctor } }: Examination): Check {
+  const states = [
+    ['TypeScript', 'a.ts'],
+    ['Python', 'a.py'],
+  ].map(([language = '', file = '']) => {
+    try {
+      return { language, isThere: existsSync(findServer(file, []).command) };
+    } catch {
+      return { language, isThere: false };
+    }
+  });
+  const missing = states.filter(({ isThere }) => !isThere).map(({ language }) => language);
+  const there = states.filter(({ isThere }) => isThere).map(({ language }) => language);
+  return missing.length === 0
+    ? { name: doctor.languages, state: 'ok', says: there.join(', ') }
+    : { name: doctor.languages, state: 'warning', says: doctor.languagesMissing(missing.join(', ')) };
+}

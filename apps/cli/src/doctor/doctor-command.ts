@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { visible } from '../screen/paragraph.ts';
+import { wrap } from '../screen/text-width.ts';
+import { workspaceRoot } from '../server/workspace-project.ts';
+import { paints } from '../terminal.ts';
+import { type Check, examine } from './checks.ts';
+
+const help = `countersign doctor: what this machine has, what is missing, and how to get it
+
+  countersign doctor [DIR]         (default: this directory)
+
+Options
+  --json           {"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}]}
+  --server URL     which server (default: the last one you signed in to)
+  --lang LANG      en or ru
+
+Ends with 1 when something that is needed is missing.
+`;
+
+/** `countersign doctor` (RN-2, RN-5). */
+export async function doctorCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: { ...commandOptions, server: { type: 'string' } },
+  });
+  const { terminal, env } = context;
+  if (values.help) return terminal.write(help).then(() => 0);
+  const words = context.words(values.lang);
+  if (positionals[1] !== undefined) throw usageOf('doctor')(words.unexpected(positionals[1]));
+  const root = workspaceRoot(positionals[0]);
+  const checks = await examine({ root, server: values.server, words, env });
+  const ok = checks.every(({ state }) => state !== 'missing');
+  if (values.json) await terminal.write(`${JSON.stringify({ ok, workspace: root, checks })}\n`);
+  else {
+    const columns = terminal.screen?.columns ?? 110;
+    const lines = checks.flatMap((check) => checkLines(check, columns, terminal.color));
+    const paint = paints(terminal.color);
+    const end = ok ? paint.green(words.doctor.allWell) : paint.red(words.doctor.notWell);
+    await terminal.write(`${['', ...lines, '', `  ${end}`].join('\n')}\n`);
+  }
+  return ok ? 0 : 1;
+}
+
+const nameColumns = 20;
+
+function checkLines({ name, state, says, remedy }: Check, columns: number, color: boolean): string[] {
+  const paint = paints(color);
+  const mark = { ok: paint.green('✓'), warning: paint.yellow('!'), missing: paint.red('✗') }[state];
+  const room = Math.max(columns - nameColumns - 6, 30);
+  const [first = '', ...rest] = wrap(visible(says), room);
+  const indent = ' '.repeat(nameColumns + 4);
+  return [
+    `  ${mark} ${paint.bold(name.padEnd(nameColumns))}${first}`,
+    ...rest.map((line) => `${indent}${line}`),
+    ...(remedy === undefined
+      ? []
+      : wrap(`→ ${visible(remedy)}`, room).map((line) => indent + paint.cyan(line))),
+  ];
+}

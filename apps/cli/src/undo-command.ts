@@ -1,0 +1,218 @@
+import { parseArgs } from 'node:util';
+import { ApiError, type Client, openStream } from '@countersign/client';
+import { CountersignError, type EventPayload, type Execution } from '@countersign/protocol';
+import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
+import { callWords } from './call-line.ts';
+import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
+import { visible } from './screen/paragraph.ts';
+import { serverAccess } from './server/server-access.ts';
+import { workspaceRoot } from './server/workspace-project.ts';
+import type { Words } from './words.ts';
+
+const help = `countersign undo: restores what file tools changed
+
+  countersign undo TOOL_ID         one call; "countersign history" shows the ids
+  countersign undo --run RUN_ID    every call of a run, the newest first
+
+A file that was changed since is left alone, unless --force says otherwise.
+
+Options
+  --force          restore also where the file was changed after the call; that change is lost
+  --timeout SEC    how long to wait for the runner (default 30)
+  --offline        without a server, from this machine's journal; no runner may hold the workspace
+  --workspace DIR  offline: which workspace (default: this directory)
+  --json           one JSON line for each call: {"tool_id", "undo_id", "status", "error"}
+  --server URL     which server (default: the last one you signed in to)
+  --lang LANG      en or ru
+
+Ends with 1 when something could not be undone.
+`;
+
+const usage = usageOf('undo');
+
+interface Outcome {
+  readonly tool_id: string;
+  readonly undo_id: string | null;
+  readonly status: 'completed' | 'failed' | 'cancelled' | 'no_answer';
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** `countersign undo TOOL_ID | --run RUN_ID` (RN-3). */
+export async function undoCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      ...commandOptions,
+      server: { type: 'string' },
+      run: { type: 'string' },
+      force: { type: 'boolean', default: false },
+      offline: { type: 'boolean', default: false },
+      workspace: { type: 'string' },
+      timeout: { type: 'string', default: '30' },
+    },
+  });
+  const { terminal, env } = context;
+  if (values.help) return terminal.write(help).then(() => 0);
+  const words = context.words(values.lang);
+  const { run, force } = values;
+  const [toolId, unexpected] = positionals;
+  if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
+  if ((toolId === undefined) === (run === undefined) || (values.offline && toolId === undefined)) {
+    throw usage(words.undo.which);
+  }
+  const seconds = numberOption('timeout', values.timeout, { min: 1, max: 3600 }, words, usage);
+  const tell = (outcome: Outcome, what: string) =>
+    report(outcome, what, { json: values.json, words, context });
+
+  const offline = async () => {
+    const outcome = await undoOffline(toolId ?? '', { folder: values.workspace, force, env });
+    return (await tell(outcome, toolId ?? '')) ? 0 : 1;
+  };
+  if (values.offline) return offline();
+  const { client } = serverAccess(values.server, words, env);
+  let calls: Execution[];
+  try {
+    calls = run === undefined ? [await callOf(client, toolId ?? '')] : await callsOfRun(client, run);
+  } catch (error) {
+    // No server, but the journal of this machine knows the call; a run only the server knows.
+    if (toolId === undefined || !(error instanceof ApiError) || error.status !== 0) throw error;
+    terminal.writeError(`${words.undo.offline(error.code)}\n`);
+    return offline();
+  }
+  if (calls.length === 0) throw usage(words.undo.nothing);
+  let isAllDone = true;
+  for (const call of calls) {
+    const what = callWords(call.tool_name, call.tool_params);
+    if (!values.json && terminal.interactive) terminal.writeError(`${words.undo.asked(what)}\n`);
+    const outcome = await undoThroughServer(client, call, force, seconds, words);
+    if (!(await tell(outcome, what))) isAllDone = false;
+  }
+  return isAllDone ? 0 : 1;
+}
+
+async function callOf(client: Client, tool_id: string): Promise<Execution> {
+  return (await client.getExecution({ params: { tool_id } })).execution;
+}
+
+/** Newest first, as the changes have to be taken back. */
+async function callsOfRun(client: Client, run_id: string): Promise<Execution[]> {
+  const found: Execution[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const query = { run_id, limit: 200, ...(cursor !== undefined && { cursor }) };
+    const { executions, next_cursor } = await client.history({ query });
+    found.push(...executions.filter(({ undoable, undone_at }) => undoable && undone_at === null));
+    if (next_cursor === null) return found;
+    cursor = next_cursor;
+  }
+}
+
+/** Asks, and waits for the outcome on a stream that was open before. */
+async function undoThroughServer(
+  client: Client,
+  { tool_id, project_id }: Execution,
+  force: boolean,
+  seconds: number,
+  words: Words,
+): Promise<Outcome> {
+  const results: EventPayload<'tool.result'>[] = [];
+  let wake = () => {};
+  let isOpen = false;
+  const stream = openStream({
+    client,
+    projectId: project_id,
+    onEvent: ({ event, data }) => {
+      if (event === 'tool.result' && data.tool_id === tool_id) results.push(data);
+      wake();
+    },
+    onState: ({ status }) => {
+      isOpen = status === 'open';
+      wake();
+    },
+  });
+  const deadline = performance.now() + seconds * 1000;
+  const until = async (holds: () => boolean): Promise<boolean> => {
+    while (!holds()) {
+      const left = deadline - performance.now();
+      if (left <= 0 || stream.state.status === 'closed') return false;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    return true;
+  };
+  try {
+    await until(() => isOpen);
+    const { undo_id } = await client.undoExecution({ params: { tool_id }, body: { force } });
+    const found = () => results.find((result) => result.undo_id === undo_id);
+    await until(() => found() !== undefined);
+    const result = found();
+    return result
+      ? { tool_id, undo_id, status: result.status as Outcome['status'], error: result.error }
+      : {
+          tool_id,
+          undo_id,
+          status: 'no_answer',
+          error: { code: 'UNAVAILABLE', message: words.undo.noAnswer(seconds) },
+        };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 0) throw error;
+    const { code, message } = error;
+    return { tool_id, undo_id: null, status: 'failed', error: { code, message } };
+  } finally {
+    stream.close();
+  }
+}
+
+/** From the journal, as the runner would. What came of it is sent when a runner connects again. */
+async function undoOffline(
+  tool_id: string,
+  about: { folder: string | undefined; force: boolean; env: CommandContext['env'] },
+): Promise<Outcome> {
+  const folders = personsFolders(about.env);
+  const workspace = workspaceAt(workspaceRoot(about.folder), { folders });
+  const runner = new WorkspaceRunner({
+    runnerId: 'offline',
+    workspace,
+    configFolder: folders.config,
+    api: nobody,
+    dialogProvider: undefined,
+    logger: { debug() {}, info() {}, error() {} },
+    program: 'countersign undo',
+  });
+  try {
+    const { status, error, undoId } = await runner.undo([tool_id], { force: about.force });
+    return { tool_id, undo_id: undoId ?? null, status, error: error ?? null };
+  } finally {
+    await runner.dispose();
+  }
+}
+
+const unreachable = async (): Promise<never> => {
+  throw new CountersignError('UNAVAILABLE', { problem: 'this undo is made without a server' });
+};
+const nobody: RunnerApi = {
+  approveToolExecution: unreachable,
+  rejectToolExecution: unreachable,
+  sendToolResult: unreachable,
+};
+
+/** Answers whether it was undone. */
+async function report(
+  outcome: Outcome,
+  what: string,
+  { json, words, context: { terminal } }: { json: boolean; words: Words; context: CommandContext },
+): Promise<boolean> {
+  const isDone = outcome.status === 'completed';
+  if (json) await terminal.write(`${JSON.stringify(outcome)}\n`);
+  else if (isDone) await terminal.write(`${words.undo.done(what)}\n`);
+  else {
+    terminal.writeError(`${words.undo.failed(what, visible(outcome.error?.message ?? outcome.status))}\n`);
+    if (outcome.error?.code === 'UNDO_CONFLICT') terminal.writeError(`${words.undo.forceHint}\n`);
+  }
+  return isDone;
+}

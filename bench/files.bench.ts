@@ -1,0 +1,123 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
+import { readingContext } from '@countersign/testing';
+import { FileSystemExecutor } from '../packages/tool-runner/src/files/file-system-executor.ts';
+import { makeLargeTree, needle, wantedNames } from './files/large-tree.ts';
+import { countLinesOf } from './files/program.ts';
+import { compare, type Rounds, summaries } from './in-turns.ts';
+import { summarise } from './measure.ts';
+import type { Bench, Row } from './run.ts';
+
+const files = 100_000;
+const rounds = 11;
+const MB = 1_000_000;
+
+/** What each of ours is measured against, and how much longer it may take. */
+const promises: Readonly<Record<string, { readonly to: string; readonly mayTake: number }>> = {
+  'search_files, content': { to: 'rg, content', mayTake: 1.3 },
+  'search_files, names': { to: 'rg, names', mayTake: 1.3 },
+  'list_directory, recursive': { to: 'find | head -1000', mayTake: 1.5 },
+};
+
+/** Searching and listing a tree of 100,000 files, beside the programs that people use; reading 100 MB by ranges. */
+const filesBench: Bench = {
+  name: `file tools, a tree of ${files.toLocaleString('en')} files`,
+  async run(): Promise<readonly Row[]> {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-bench-')));
+    const root = join(folder, 'workspace');
+    const executor = new FileSystemExecutor({
+      root,
+      stateFolder: join(folder, 'state'),
+      limits: defaultLimits,
+      home: folder,
+      addedEnvironment: [],
+    });
+    const call = (wanted: BuiltInToolCall) => executor.execute(wanted, readingContext());
+    try {
+      mkdirSync(root);
+      const held = await memoryOfRanges(root, call);
+      makeLargeTree(root, files);
+      return [...(await besidePrograms(root, call)), held];
+    } finally {
+      await executor.dispose();
+      rmSync(folder, { recursive: true });
+    }
+  },
+};
+export default filesBench;
+
+type Call = (call: BuiltInToolCall) => Promise<{ readonly [key: string]: unknown }>;
+
+async function besidePrograms(root: string, call: Call): Promise<readonly Row[]> {
+  // The same binary that ours uses.
+  const runner = createRequire(import.meta.resolve('../packages/tool-runner/src/index.ts'));
+  const { rgPath } = (await import(runner.resolve('@vscode/ripgrep'))) as { rgPath: string };
+  const found = files / 100;
+  const pipeline = "find . -printf '%p %s %T@\\n' | head -1000";
+  const count = async (wanted: BuiltInToolCall) => (await call(wanted)).total_count;
+  const loads: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: number]>> = {
+    'rg, content': [() => countLinesOf(rgPath, ['-n', needle], root), found],
+    'search_files, content': [() => count({ tool: 'search_files', params: { content: needle } }), found],
+    'rg, names': [() => countLinesOf(rgPath, ['--files', '-g', wantedNames], root), found],
+    'search_files, names': [() => count({ tool: 'search_files', params: { pattern: wantedNames } }), found],
+    'find | head -1000': [() => countLinesOf('sh', ['-c', pipeline], root), 1_000],
+    'list_directory, recursive': [
+      () => count({ tool: 'list_directory', params: { path: '.', recursive: true, pattern: '*' } }),
+      1_000,
+    ],
+  };
+  const times = await timeInTurns(loads);
+  return summaries(times).map((row): Row => {
+    const promise = promises[row.name];
+    if (!promise) return row;
+    const { to, mayTake } = promise;
+    return {
+      ...row,
+      comparisons: [{ to, ...compare(times, row.name, to), atLeast: twoPlaces(1 / mayTake) }],
+    };
+  });
+}
+
+/** Each once in a round; the first round only fills caches. Each takes too long to be repeated within one. */
+async function timeInTurns(
+  loads: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: number]>>,
+): Promise<Rounds> {
+  const times = new Map<string, number[]>(Object.keys(loads).map((name) => [name, []]));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, [run, expected]] of Object.entries(loads)) {
+      const startedAt = performance.now();
+      const answer = await run();
+      const elapsed = (performance.now() - startedAt) * 1e6;
+      if (answer !== expected) throw new Error(`${name}: ${answer} instead of ${expected}`);
+      if (round > 0) times.get(name)?.push(elapsed);
+    }
+  }
+  return times;
+}
+
+/** How much memory grows while a file of 100 MB is read in pieces of 1 MiB. */
+async function memoryOfRanges(root: string, call: Call): Promise<Row> {
+  const linesInPiece = 10_000;
+  const pieces = 100;
+  writeFileSync(join(root, 'large.log'), Buffer.alloc(pieces * linesInPiece * 100, `${'x'.repeat(99)}\n`));
+  const read = (piece: number) => {
+    const start_line = piece * linesInPiece + 1;
+    const params = { path: 'large.log', start_line, end_line: start_line + linesInPiece - 1 };
+    return call({ tool: 'read_file', params });
+  };
+  for (let piece = 0; piece < 20; piece += 1) await read(piece);
+  const before = process.memoryUsage.rss();
+  const grown: number[] = [];
+  for (let piece = 0; piece < pieces; piece += 1) {
+    const { content } = await read(piece);
+    if ((content as string).length !== linesInPiece * 100) throw new Error(`piece ${piece} is not whole`);
+    grown.push(process.memoryUsage.rss() - before);
+  }
+  rmSync(join(root, 'large.log'));
+  return { ...summarise('read_file, 100 MB by ranges: memory', grown), unit: 'bytes', limit: 20 * MB };
+}
+
+const twoPlaces = (value: number): number => Math.round(value * 100) / 100;

@@ -1,0 +1,152 @@
+import { ToolCallPolicy } from '@countersign/policy';
+import type { RiskLevel } from '@countersign/protocol';
+import { describe, expect, it } from 'vitest';
+import { type PermissionFacts, permissionFor } from './call-permission.ts';
+import { readSignal, writeSignal } from './call-samples.test-data.ts';
+import type { ExecutionSignal } from './runner-api.ts';
+
+const digest = `sha256:${'a'.repeat(64)}`;
+const now = Date.parse('2026-11-15T12:00:00Z');
+const policy = new ToolCallPolicy({ root: '/work' });
+
+function facts(signal: ExecutionSignal, over: Partial<PermissionFacts> = {}): PermissionFacts {
+  return {
+    signal,
+    own: policy.decide(signal.tool_name, signal.tool_params),
+    risk: signal.risk_level,
+    digest,
+    workspaceRoot: '/work',
+    now,
+    ceiling: { ok: true, path: '', decideHere: [] },
+    decidedHere: undefined,
+    ...over,
+  };
+}
+
+/** `yes`, or why not. */
+function answer(signal: ExecutionSignal, over: Partial<PermissionFacts> = {}): string {
+  const permission = permissionFor(facts(signal, over));
+  return permission.ok ? 'yes' : `${permission.code}: ${Object.values(permission.values).join(' ')}`;
+}
+
+describe('[RN-2] a person approved it', () => {
+  const approved = writeSignal({ digest });
+  const push = { tool_name: 'git_push', tool_params: {}, risk_level: 'HIGH' as RiskLevel };
+
+  it.each<[string, ExecutionSignal, Partial<PermissionFacts>, string]>([
+    ['LOW needs nobody', readSignal(), { digest: null }, 'yes'],
+    ['with its approval and digest', approved, {}, 'yes'],
+    ['approved before its preview was there', writeSignal(), {}, 'yes'],
+    [
+      'another digest',
+      writeSignal({ digest: `sha256:${'b'.repeat(64)}` }),
+      {},
+      'APPROVAL_STALE: the files or the command are not those that were shown',
+    ],
+    [
+      'riskier here than approved',
+      approved,
+      { risk: 'HIGH' },
+      'APPROVAL_STALE: it is HIGH here, more than what was approved',
+    ],
+    ['HIGH with its digest', writeSignal({ ...push, digest }), {}, 'yes'],
+    [
+      'HIGH approved unseen',
+      writeSignal(push),
+      {},
+      'APPROVAL_STALE: it was approved without having been shown',
+    ],
+    [
+      'an approval id alone',
+      writeSignal({ digest, approved_by: 'auto' }),
+      {},
+      'APPROVAL_STALE: it is MEDIUM here, and nobody has approved it',
+    ],
+    [
+      'nothing',
+      writeSignal({ approval_id: null, approved_by: 'config' }),
+      {},
+      'APPROVAL_STALE: it is MEDIUM here, and nobody has approved it',
+    ],
+  ])('%s', (_, signal, over, expected) => {
+    expect(answer(signal, over)).toBe(expected);
+  });
+});
+
+describe('[AP-4] a grant covers it', () => {
+  const grant: NonNullable<ExecutionSignal['grant']> = {
+    tool: 'write_file',
+    pattern: 'src/**',
+    max_risk: 'MEDIUM',
+    session_id: 'session',
+    workspace: '/work',
+    expires_at: null,
+  };
+  const granted = (over: Partial<typeof grant> = {}, call: Partial<ExecutionSignal> = {}) =>
+    writeSignal({
+      tool_params: { path: 'src/a.ts', content: '' },
+      approval_id: null,
+      approved_by: 'config',
+      grant_id: 'grant-1',
+      grant: { ...grant, ...over },
+      ...call,
+    });
+  const npm = { tool_name: 'execute_command', tool_params: { command: 'npm', args: ['test'] } };
+  const no = 'APPROVAL_STALE: the grant does not cover it here';
+
+  it.each<[string, ExecutionSignal, string]>([
+    ['path', granted(), 'yes'],
+    ['everything of the session', granted({ tool: '*', pattern: null }), 'yes'],
+    ['command', granted({ tool: 'execute_command', pattern: 'npm *' }, npm), 'yes'],
+    ['another command', granted({ tool: 'execute_command', pattern: 'git *' }, npm), no],
+    ['another path', granted({ pattern: 'docs/**' }), no],
+    ['another tool', granted({ tool: 'edit_file' }), no],
+    ['another session', granted({ session_id: 'other' }), no],
+    ['any session', granted({ session_id: null }), 'yes'],
+    ['another workspace', granted({ workspace: '/elsewhere' }), no],
+    ['expired', granted({ expires_at: '2026-11-15T12:00:00Z' }), no],
+    ['not expired', granted({ expires_at: '2026-11-15T12:00:01Z' }), 'yes'],
+    ['too risky', granted({}, { risk_level: 'HIGH' }), no],
+    ['a pattern that is none', granted({ pattern: 'src/[' }), no],
+    [
+      'a place that executes later (VA-3)',
+      granted({ pattern: null }, { tool_params: { path: '.vscode/tasks.json', content: '' } }),
+      no,
+    ],
+    [
+      'a predicate without its id',
+      granted({}, { grant_id: null }),
+      'APPROVAL_STALE: it is MEDIUM here, and nobody has approved it',
+    ],
+  ])('%s', (_, signal, expected) => {
+    expect(answer(signal)).toBe(expected);
+  });
+});
+
+it("[RK-5] a rule of the person's own policy on this machine answers in their place", () => {
+  const signal = writeSignal({ approval_id: null, approved_by: 'config' });
+  const own = policy.decide(signal.tool_name, signal.tool_params);
+  const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
+  expect(answer(signal, { own: { ...own, allowedBy: rule } })).toBe('yes');
+});
+
+describe('[RN-2] the ceiling', () => {
+  const ceiling = { ok: true, path: '', decideHere: ['HIGH'] } as const;
+  const push = writeSignal({ tool_name: 'git_push', tool_params: {}, risk_level: 'HIGH', digest });
+
+  it('wants HIGH to be decided here, for exactly this', () => {
+    const elsewhere = 'APPROVAL_STALE: HIGH calls need a decision made on the machine that executes them';
+    expect(answer(push, { ceiling })).toBe(elsewhere);
+    expect(answer(push, { ceiling, decidedHere: 'sha256:other' })).toBe(elsewhere);
+    expect(answer(push, { ceiling, decidedHere: digest })).toBe('yes');
+    expect(answer(writeSignal({ digest }), { ceiling })).toBe('yes');
+  });
+
+  it('that cannot be believed lets nothing above LOW through', () => {
+    const broken = { ok: false, path: '', problem: 'it can be written by others' } as const;
+    expect(answer(push, { ceiling: broken, decidedHere: digest })).toBe(
+      "DENIED_BY_POLICY: machine's it can be written by others",
+    );
+    expect(answer(readSignal(), { ceiling: broken })).toBe('yes');
+  });
+});

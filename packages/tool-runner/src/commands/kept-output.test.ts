@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { KeptOutput } from './kept-output.ts';
+
+function keep(limit: number, chunks: readonly (string | Buffer)[]): KeptOutput {
+  const kept = new KeptOutput(limit);
+  for (const chunk of chunks) kept.push(Buffer.from(chunk));
+  return kept;
+}
+
+describe('KeptOutput', () => {
+  it('[TL-3] keeps everything up to the limit, however it comes', () => {
+    const text = 'абв€😀xyz';
+    const bytes = Buffer.from(text);
+    for (const size of [1, 2, 3, 7, bytes.length]) {
+      const chunks: Buffer[] = [];
+      for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
+      const kept = keep(bytes.length, chunks);
+      expect({ size, text: kept.text(), isCut: kept.isCut }).toEqual({ size, text, isCut: false });
+    }
+  });
+
+  it('[TL-3] keeps head and tail beyond it, and says what was cut', () => {
+    const kept = keep(10, ['0123', '456789abc', 'defghij']);
+    expect(kept.text()).toBe('01234\n[10 bytes of output were cut here]\nfghij');
+    expect(kept.isCut).toBe(true);
+  });
+
+  it('[TL-3] splits no character where it cuts', () => {
+    for (let limit = 8; limit < 20; limit += 1) {
+      const text = keep(limit, ['€'.repeat(20)]).text();
+      expect(text).not.toContain('\ufffd');
+      const cut = Number(/\[(\d+) bytes/.exec(text)?.[1]);
+      const left = text.replace(/\n\[.*\]\n/, '');
+      expect(left.length * 3 + cut).toBe(60);
+      expect(left.length * 3).toBeLessThanOrEqual(limit);
+    }
+  });
+
+  it('[TL-3] keeps bytes that are no text as marks, without losing count', () => {
+    expect(keep(8, [Buffer.alloc(20, 0x80)]).text()).toMatch(
+      /^\ufffd+\n\[\d+ bytes of output were cut here\]\n\ufffd*$/,
+    );
+  });
+
+  it('[TL-3] uses no more memory than its limit, also for many small pieces', () => {
+    const kept = new KeptOutput(4_096);
+    for (let i = 0; i < 100_000; i += 1) kept.push(Buffer.from(`${i % 10}`));
+    const [head, tail] = kept.text().split(/\n\[.*\]\n/);
+    expect([head?.length, tail?.length, tail?.slice(-10)]).toEqual([2_048, 2_048, '0123456789']);
+  });
+});

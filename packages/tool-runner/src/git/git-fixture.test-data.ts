@@ -1,0 +1,187 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import {
+  type BuiltInToolCall,
+  type BuiltInToolName,
+  defaultLimits,
+  findTool,
+  type Limits,
+  parseToolCall,
+  resultSchemaOf,
+  type ToolSuccess,
+} from '@countersign/protocol';
+import type { Progress } from '../executor.ts';
+import { createProcessStarter } from '../isolation/process-starter.ts';
+import type { Workspace } from '../workspace.ts';
+import { GitExecutor } from './git-executor.ts';
+import { RepositoryPreviewer } from './git-preview.ts';
+
+interface FixtureOptions {
+  /** Without isolation nothing but git's own settings stands between an attacker's program and the machine. */
+  readonly isolated?: boolean;
+  readonly limits?: Partial<Limits>;
+  /** Ports of this machine that isolation lets through. */
+  readonly reachablePorts?: readonly number[];
+}
+
+/** A real repository in a real workspace, a folder outside, a home with a name for git, and the executor on them. */
+export class GitFixture {
+  readonly parent = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-git-')));
+  readonly root = join(this.parent, 'workspace');
+  readonly outside = join(this.parent, 'outside');
+  readonly home = join(this.parent, 'home');
+  readonly workspace: Workspace;
+  readonly executor: GitExecutor;
+  readonly previewer: RepositoryPreviewer;
+  readonly progress: Progress[] = [];
+  readonly #starter;
+
+  constructor({ isolated = true, limits = {}, reachablePorts = [] }: FixtureOptions = {}) {
+    for (const folder of [this.root, this.outside, this.home, join(this.parent, 'state')]) mkdirSync(folder);
+    writeFileSync(join(this.home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
+    this.workspace = {
+      root: this.root,
+      stateFolder: join(this.parent, 'state'),
+      limits: { ...defaultLimits, ...limits },
+      home: this.home,
+      addedEnvironment: [],
+    };
+    this.#starter = createProcessStarter(
+      this.workspace,
+      isolated ? { reachablePorts } : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
+    );
+    this.executor = new GitExecutor(this.workspace, this.#starter);
+    this.previewer = new RepositoryPreviewer(this.workspace, this.#starter);
+  }
+
+  get isIsolated(): boolean {
+    return this.#starter.isIsolated;
+  }
+
+  /** A repository with one commit: `a.txt` with three lines. */
+  withCommit(): this {
+    this.git('init', '--quiet', '--initial-branch=main');
+    this.write('a.txt', 'one\ntwo\nthree\n');
+    this.git('add', '.');
+    this.git('commit', '--quiet', '-m', 'first');
+    return this;
+  }
+
+  write(path: string, content: string | Uint8Array): void {
+    const target = path.startsWith('/') ? path : join(this.root, path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, content);
+  }
+
+  /** Git as the person runs it, with everything that the repository's configuration says. */
+  git(...args: string[]): string {
+    return execFileSync('git', args, {
+      cwd: this.root,
+      env: this.#environment,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+  }
+
+  /** The same where failing is part of the story. */
+  tryGit(args: readonly string[], input = ''): void {
+    spawnSync('git', args, { cwd: this.root, env: this.#environment, input });
+  }
+
+  get #environment() {
+    return {
+      PATH: process.env.PATH,
+      HOME: this.home,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_ALLOW_PROTOCOL: 'file:ext:ssh:git',
+      GIT_EDITOR: 'true',
+    };
+  }
+
+  /** A program outside that leaves a mark when it runs, and then behaves as `rest` says. */
+  canary(name: string, rest = 'cat 2>/dev/null; exit 0'): string {
+    const program = join(this.outside, `${name}.sh`);
+    writeFileSync(program, `#!/bin/sh\n: > "${join(this.outside, `${name}.ran`)}"\n${rest}\n`, {
+      mode: 0o755,
+    });
+    return program;
+  }
+
+  /** The marks since the last time they were looked at. */
+  takeMarks(): string[] {
+    const marks = readdirSync(this.outside).filter((name) => name.endsWith('.ran'));
+    for (const mark of marks) rmSync(join(this.outside, mark));
+    return marks.map((mark) => mark.slice(0, -'.ran'.length)).sort();
+  }
+
+  /** Runs a call as the handler does; what comes back has the shape that the catalogue says. */
+  async call<N extends BuiltInToolName>(
+    tool: N,
+    params: unknown = {},
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<ToolSuccess<N>> {
+    const result = await this.executor.execute(this.parse(tool, params), {
+      toolId: 'tool-1',
+      attempt: 1,
+      sessionId: 'session-1',
+      riskLevel: 'LOW',
+      network: true,
+      signal,
+      onProgress: (progress) => this.progress.push(progress),
+      changes: { begin: () => {} },
+    });
+    const definition = findTool(tool);
+    if (definition) resultSchemaOf(definition).parse(result);
+    return result as unknown as ToolSuccess<N>;
+  }
+
+  parse<N extends BuiltInToolName>(tool: N, params: unknown): Extract<BuiltInToolCall, { tool: N }> {
+    const parsed = parseToolCall(tool, params);
+    if (!parsed.ok) throw new Error(parsed.error.message);
+    return parsed.call as Extract<BuiltInToolCall, { tool: N }>;
+  }
+
+  async commitPreview(params: unknown) {
+    return this.previewer.commitPreview(this.parse('git_commit', params).params);
+  }
+
+  async pushPreview(params: unknown) {
+    return this.previewer.pushPreview(this.parse('git_push', params).params);
+  }
+
+  /** Every LOW call there is. What they throw is answered too. */
+  async allReads(): Promise<unknown[]> {
+    const calls = [
+      this.call('git_status'),
+      this.call('git_diff'),
+      this.call('git_diff', { staged: true }),
+      this.call('git_log'),
+      this.call('git_log', { path: 'a.txt' }),
+      this.call('git_branch'),
+    ];
+    return (await Promise.allSettled(calls)).map((settled) =>
+      settled.status === 'fulfilled' ? settled.value : settled.reason,
+    );
+  }
+
+  async remove(): Promise<void> {
+    await this.executor.dispose();
+    this.previewer.dispose();
+    await this.#starter.dispose();
+    rmSync(this.parent, { recursive: true, force: true });
+  }
+
+  exists(path: string): boolean {
+    return existsSync(join(this.root, path));
+  }
+}

@@ -1,0 +1,294 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GitFixture } from './git-fixture.test-data.ts';
+import { startHttpRemote } from './http-remote.test-data.ts';
+
+let fixture: GitFixture;
+let remote: string;
+beforeEach(() => {
+  fixture = new GitFixture();
+  fixture.withCommit();
+  remote = join(fixture.outside, 'remote.git');
+  fixture.git('init', '-q', '--bare', '--initial-branch=main', remote);
+  fixture.git('remote', 'add', 'origin', remote);
+});
+afterEach(() => fixture.remove());
+
+const commit = (subject: string): string => {
+  fixture.git('commit', '-q', '--allow-empty', '-m', subject);
+  return fixture.git('rev-parse', 'HEAD').trim();
+};
+const tipOf = (branch: string): string => fixture.git('-C', remote, 'rev-parse', branch).trim();
+
+describe('git_branch', () => {
+  it('[TL-2] lists branches with their upstream, all or one', async () => {
+    const id = fixture.git('rev-parse', 'HEAD').trim();
+    fixture.git('push', '-q', '-u', 'origin', 'main');
+    fixture.git('branch', '--no-track', 'feature/x');
+    const main = { name: 'main', commit: id, upstream: 'origin/main' };
+    const feature = { name: 'feature/x', commit: id, upstream: null };
+    expect(await fixture.call('git_branch')).toEqual({
+      success: true,
+      current: 'main',
+      branches: [feature, main],
+    });
+    expect((await fixture.call('git_branch', { name: 'main' })).branches).toEqual([main]);
+    expect((await fixture.call('git_branch', { name: 'feature' })).branches).toEqual([]);
+    fixture.git('checkout', '-q', '--detach');
+    expect((await fixture.call('git_branch')).current).toBeNull();
+  });
+
+  it('[RN-6] creates one from the current commit, where the name is free and valid', async () => {
+    const id = fixture.git('rev-parse', 'HEAD').trim();
+    expect(await fixture.call('git_branch', { name: 'new', create: true })).toEqual({
+      success: true,
+      current: 'main',
+      branches: [{ name: 'new', commit: id, upstream: null }],
+    });
+    await expect(fixture.call('git_branch', { name: 'new', create: true })).rejects.toMatchObject({
+      code: 'GIT_FAILED',
+      message: expect.stringContaining('already exists'),
+    });
+    await expect(fixture.call('git_branch', { name: '-D', create: true })).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+    });
+  });
+
+  it('says so where there is no commit yet', async () => {
+    rmSync(join(fixture.root, '.git'), { recursive: true });
+    fixture.git('init', '-q', '--initial-branch=main');
+    expect(await fixture.call('git_branch')).toEqual({ success: true, current: 'main', branches: [] });
+    await expect(fixture.call('git_branch', { name: 'x', create: true })).rejects.toMatchObject({
+      code: 'GIT_FAILED',
+    });
+  });
+});
+
+describe('git_push', () => {
+  it('[RN-6] pushes one branch to a repository on this machine, new, forward and up to date', async () => {
+    const first = fixture.git('rev-parse', 'HEAD').trim();
+    const pushed = { success: true, remote: 'origin', branch: 'main' };
+    expect(await fixture.call('git_push')).toEqual({ ...pushed, from: null, to: first });
+    expect(tipOf('main')).toBe(first);
+    const second = commit('second');
+    expect(await fixture.call('git_push')).toEqual({ ...pushed, from: first, to: second });
+    expect(await fixture.call('git_push')).toEqual({ ...pushed, from: second, to: second });
+    expect(fixture.git('rev-parse', 'origin/main').trim()).toBe(second);
+    fixture.git('branch', 'other', first);
+    expect(await fixture.call('git_push', { branch: 'other' })).toMatchObject({ branch: 'other', to: first });
+    expect(fixture.git('-C', remote, 'branch', '--format=%(refname:short)')).toBe('main\nother\n');
+  });
+
+  it('never pushes by force', async () => {
+    await fixture.call('git_push');
+    const published = commit('published');
+    await fixture.call('git_push');
+    fixture.git('reset', '-q', '--hard', 'HEAD^');
+    commit('another');
+    fixture.git('config', 'remote.origin.push', '+refs/heads/*:refs/heads/*');
+    fixture.git('config', 'remote.origin.mirror', 'true');
+    fixture.git('config', 'push.default', 'matching');
+    await expect(fixture.call('git_push')).rejects.toMatchObject({
+      code: 'GIT_FAILED',
+      message: expect.stringContaining('[rejected]'),
+    });
+    expect(tipOf('main')).toBe(published);
+  });
+
+  it('[RN-5] sees of what is outside the remote alone', async () => {
+    fixture.write(`${fixture.outside}/secret`, 'secret');
+    fixture.write(
+      `${remote}/hooks/post-receive`,
+      `#!/bin/sh\n[ -e "${fixture.outside}/secret" ] && : > "$PWD/saw-secret"\n: > "$PWD/ran"\n`,
+    );
+    chmodSync(join(remote, 'hooks/post-receive'), 0o755);
+    await fixture.call('git_push');
+    expect([existsSync(join(remote, 'ran')), existsSync(join(remote, 'saw-secret'))]).toEqual([true, false]);
+  });
+
+  it('[AP-7] runs the pre-push hook that the preview lists, and those of a remote on this machine', async () => {
+    fixture.write('.git/hooks/pre-push', '#!/bin/sh\necho "$1" >&2\nexit 1\n');
+    chmodSync(join(fixture.root, '.git/hooks/pre-push'), 0o755);
+    fixture.write(`${remote}/hooks/update`, '#!/bin/sh\necho "not on my watch" >&2\nexit 1\n');
+    chmodSync(join(remote, 'hooks/update'), 0o755);
+    const { preview } = await fixture.pushPreview({});
+    expect(preview).toMatchObject({ hooks: ['.git/hooks/pre-push', join(remote, 'hooks/update')] });
+    await expect(fixture.call('git_push')).rejects.toMatchObject({ code: 'GIT_FAILED' });
+    expect(fixture.progress.map((said) => said.output?.chunk).join('')).toContain('origin');
+    rmSync(join(fixture.root, '.git/hooks/pre-push'));
+    await expect(fixture.call('git_push')).rejects.toMatchObject({
+      message: expect.stringContaining('hook declined'),
+    });
+    expect(fixture.progress.map((said) => said.output?.chunk).join('')).toContain('not on my watch');
+  });
+
+  it("runs no program that the remote's own configuration names", async () => {
+    await fixture.remove();
+    fixture = new GitFixture({ isolated: false });
+    fixture.withCommit();
+    remote = join(fixture.outside, "it's a remote.git");
+    fixture.git('init', '-q', '--bare', remote);
+    fixture.git('remote', 'add', 'origin', remote);
+    const canary = fixture.canary('canary');
+    mkdirSync(join(fixture.outside, 'hooks'));
+    fixture.write(`${fixture.outside}/hooks/update`, readFileSync(canary));
+    chmodSync(join(fixture.outside, 'hooks/update'), 0o755);
+    fixture.git('-C', remote, 'config', 'core.hooksPath', join(fixture.outside, 'hooks'));
+    fixture.git('-C', remote, 'config', 'core.alternateRefsCommand', canary);
+    fixture.git('config', 'remote.origin.receivepack', canary);
+    fixture.git('clone', '-q', '--bare', fixture.root, join(fixture.outside, 'borrowed.git'));
+    fixture.write(`${remote}/objects/info/alternates`, `${fixture.outside}/borrowed.git/objects\n`);
+    fixture.takeMarks();
+    await fixture.call('git_push');
+    expect(fixture.takeMarks()).toEqual([]);
+    expect(tipOf('main')).toBe(fixture.git('rev-parse', 'HEAD').trim());
+  });
+
+  it('refuses remotes that are not configured, ambiguous or would start a program', async () => {
+    const push = (params: object = {}) => fixture.call('git_push', params);
+    await expect(push({ remote: 'upstream' })).rejects.toMatchObject({
+      code: 'GIT_FAILED',
+      message: expect.stringContaining('there are: origin'),
+    });
+    await expect(push({ remote: '/tmp/x' })).rejects.toMatchObject({ code: 'INVALID_PARAMS' });
+    await expect(push({ branch: '--force' })).rejects.toMatchObject({ code: 'INVALID_PARAMS' });
+    await expect(push({ branch: 'missing' })).rejects.toMatchObject({
+      message: expect.stringContaining('"missing"'),
+    });
+    const canary = fixture.canary('canary');
+    for (const url of [
+      `ext::${canary}`,
+      `foo::${remote}`,
+      'git://host.invalid/x',
+      '/nowhere/at/all',
+      '-oProxyCommand=x',
+      'ssh://-oProxyCommand=x/y',
+      `${fixture.outside}`,
+    ]) {
+      fixture.git('config', 'remote.origin.url', url);
+      await expect(push()).rejects.toMatchObject({ code: 'REPOSITORY_UNSAFE' });
+      await expect(fixture.pushPreview({})).rejects.toMatchObject({ code: 'REPOSITORY_UNSAFE' });
+    }
+    fixture.git('config', 'remote.origin.url', remote);
+    fixture.git('config', `url.ext::${canary}.insteadOf`, fixture.outside);
+    await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('ext::') });
+    fixture.git('config', '--remove-section', `url.ext::${canary}`);
+    fixture.git('config', '--add', 'remote.origin.url', 'https://example.org/second');
+    await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('several addresses') });
+    fixture.git('remote', 'remove', 'origin');
+    await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('none is configured') });
+    fixture.git('remote', 'add', 'origin', remote);
+    fixture.git('checkout', '-q', '--detach');
+    await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('detached') });
+    expect(fixture.takeMarks()).toEqual([]);
+  });
+
+  it('[RN-5] pushes over HTTP through the gate of isolation, with the login that the URL has', async () => {
+    const server = await startHttpRemote('ada:hunter2');
+    try {
+      await fixture.remove();
+      fixture = new GitFixture({ reachablePorts: [server.port] });
+      fixture.withCommit();
+      server.folder = fixture.outside;
+      remote = join(fixture.outside, 'remote.git');
+      fixture.git('init', '-q', '--bare', remote);
+      const tip = fixture.git('rev-parse', 'HEAD').trim();
+
+      fixture.git('remote', 'add', 'origin', `http://${server.address}/remote.git`);
+      await expect(fixture.call('git_push')).rejects.toMatchObject({
+        code: 'GIT_FAILED',
+        message: expect.stringContaining('the person must push: git push origin main'),
+      });
+      fixture.git('config', 'remote.origin.url', `http://ada:wrong-word@${server.address}/remote.git`);
+      const refused = await fixture.call('git_push').catch((error: Error) => error.message);
+      expect(refused).toContain('asks for credentials');
+      fixture.git('config', 'remote.origin.url', `http://ada:hunter2@${server.address}/remote.git`);
+      expect(await fixture.call('git_push')).toMatchObject({ from: null, to: tip });
+      expect(tipOf('main')).toBe(tip);
+      expect(JSON.stringify(fixture.progress)).not.toMatch(/hunter2|wrong-word/);
+      // Nothing that listens on this machine can be reached otherwise.
+      fixture.git('config', 'remote.origin.url', 'http://ada:hunter2@127.0.0.1:1/remote.git');
+      const failure = await fixture.call('git_push').catch((error: Error) => error.message);
+      expect(failure).toMatch(/unable to access/);
+      expect(failure).not.toContain('hunter2');
+      fixture.git('config', 'remote.origin.url', 'http://127.0.0.2:1/remote.git');
+      await expect(fixture.call('git_push')).rejects.toMatchObject({
+        message: expect.stringContaining('127.0.0.2:1 is this machine'),
+      });
+    } finally {
+      server.close();
+    }
+  });
+
+  it("over ssh says that it needs the person's key", async () => {
+    fixture.git('config', 'remote.origin.url', 'ssh://git@host.invalid/x.git');
+    await expect(fixture.call('git_push')).rejects.toMatchObject({
+      code: 'GIT_FAILED',
+      message: expect.stringContaining('the person must push: git push origin main'),
+    });
+  });
+});
+
+describe('pushPreview', () => {
+  it('[AP-7] shows the URL, the branch and the commits that the remote does not have', async () => {
+    await fixture.call('git_push');
+    const ids = [commit('second'), commit('third \u001b[31m')];
+    expect((await fixture.pushPreview({})).preview).toEqual({
+      kind: 'push',
+      remote: 'origin',
+      url: remote,
+      branch: 'main',
+      commits: [
+        { id: ids[1], subject: 'third ⟨U+001B⟩[31m', author: 'Ada' },
+        { id: ids[0], subject: 'second', author: 'Ada' },
+      ],
+      hooks: [],
+    });
+  });
+
+  it('[AP-7] shows the URL that is really used, without its password', async () => {
+    fixture.git('config', 'remote.origin.url', 'https://good.example/x.git');
+    fixture.git('config', 'url.https://ada:hunter2@evil.example/.pushInsteadOf', 'https://good.example/');
+    const { preview, base } = await fixture.pushPreview({});
+    expect(preview).toMatchObject({ url: 'https://ada:***@evil.example/x.git' });
+    expect(JSON.stringify(base)).not.toContain('hunter2');
+    fixture.git('config', 'remote.origin.pushurl', 'git@other.example:x.git');
+    expect((await fixture.pushPreview({})).preview).toMatchObject({ url: 'git@other.example:x.git' });
+  });
+
+  it('says how many commits there are besides those it lists', async () => {
+    await fixture.remove();
+    fixture = new GitFixture({ limits: { entries: 2 } });
+    fixture.withCommit();
+    fixture.git('remote', 'add', 'origin', 'https://example.org/x.git');
+    for (const subject of ['2', '3', '4']) commit(subject);
+    expect((await fixture.pushPreview({})).preview).toMatchObject({
+      commits: [{ subject: '4' }, { subject: '3' }, { id: '', subject: 'and 2 earlier commits', author: '' }],
+    });
+  });
+
+  it('[AP-8] its base changes with all that the push depends on', async () => {
+    const base = async () => (await fixture.pushPreview({})).base;
+    let last = await base();
+    expect(await base()).toEqual(last);
+    const changes: [string, () => void][] = [
+      ['the tip', () => commit('second')],
+      ['what is known of the remote', () => fixture.git('push', '-q', 'origin', 'main')],
+      ['a hook', () => fixture.write('.git/hooks/pre-push', '#!/bin/sh\n')],
+      ['whether it runs', () => chmodSync(join(fixture.root, '.git/hooks/pre-push'), 0o755)],
+      ['a hook of the remote', () => fixture.write(`${remote}/hooks/update`, '#!/bin/sh\n')],
+      ['the URL', () => fixture.git('config', 'remote.origin.url', 'https://example.org/x.git')],
+      [
+        'a rewriting',
+        () => fixture.git('config', 'url.https://evil.example/.insteadOf', 'https://example.org/'),
+      ],
+    ];
+    for (const [what, change] of changes) {
+      change();
+      const now = await base();
+      expect(now, what).not.toEqual(last);
+      last = now;
+    }
+  });
+});

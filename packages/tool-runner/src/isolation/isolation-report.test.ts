@@ -1,0 +1,77 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { probeIsolation } from './isolation-probe.ts';
+import { inspectIsolation } from './isolation-report.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-report-'));
+const broken = join(folder, 'bwrap');
+beforeAll(() => {
+  writeFileSync(broken, '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n');
+  chmodSync(broken, 0o755);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const working = (report: Awaited<ReturnType<typeof inspectIsolation>>) =>
+  report.checks.filter(({ works }) => works).map(({ name }) => name);
+
+describe('inspectIsolation', () => {
+  it('[RN-5] says what works here', async () => {
+    const report = await inspectIsolation();
+    expect(report.level).toBe('full');
+    expect(working(report)).toEqual([
+      'bubblewrap',
+      'user namespace',
+      'processes',
+      'network',
+      'masks',
+      'limits',
+      'system calls',
+    ]);
+    expect(report.notes[0]).toContain('never this machine itself');
+  });
+
+  it('[RN-5] claims nothing where bubblewrap does not work, and says how to get it', async () => {
+    const report = await inspectIsolation({
+      bubblewrap: broken,
+      system: 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n',
+    });
+    expect(report.level).toBe('none');
+    expect(working(report)).toEqual(['bubblewrap', 'limits']);
+    expect(report.checks[1]).toEqual({
+      name: 'user namespace',
+      works: false,
+      says: 'bubblewrap does not work here (bwrap: No permissions to create new namespace)',
+      remedy: expect.stringContaining('AppArmor'),
+    });
+    const other = await inspectIsolation({ bubblewrap: broken, system: 'ID=debian\n' });
+    expect(other.checks[1]?.remedy).toContain('user.max_user_namespaces');
+  });
+
+  it('[RN-5] claims nothing elsewhere', async () => {
+    expect(await inspectIsolation({ platform: 'darwin' })).toMatchObject({
+      level: 'none',
+      checks: [{ name: 'bubblewrap', works: false, says: 'isolation needs Linux, and this is darwin' }],
+    });
+    expect(probeIsolation(undefined, 'win32')).toEqual({
+      problem: 'isolation needs Linux, and this is win32',
+    });
+  });
+
+  it('[RN-5] says when system calls are not filtered', async () => {
+    const report = await inspectIsolation({ arch: 'riscv64' });
+    expect(report.level).toBe('partial');
+    expect(report.checks.at(-1)).toMatchObject({ name: 'system calls', works: false });
+  });
+});
+
+describe('probeIsolation', () => {
+  it('[RN-5] tries it rather than believing it', () => {
+    expect(probeIsolation()).toEqual({
+      tools: { bubblewrap: expect.any(String), prlimit: expect.any(String) },
+    });
+    expect(probeIsolation(broken)).toEqual({ problem: expect.stringContaining('No permissions') });
+    expect(probeIsolation('/no/such/bwrap')).toEqual({ problem: 'bubblewrap is not installed' });
+  });
+});

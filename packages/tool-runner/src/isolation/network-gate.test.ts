@@ -1,0 +1,166 @@
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, it } from 'vitest';
+import { IsolationFixture, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
+import { isOwnMachine } from './own-machine.ts';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function server(): Promise<{ port: number; requests: string[] }> {
+  const requests: string[] = [];
+  const http: Server = createHttpServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    request.resume().on('end', () => response.end('answer'));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '0.0.0.0', resolve));
+  cleanUps.push(() => new Promise((resolve) => http.close(resolve)));
+  return { port: (http.address() as { port: number }).port, requests };
+}
+
+function fixtureFor(options: ConstructorParameters<typeof IsolationFixture>[0] = {}): IsolationFixture {
+  const fixture = new IsolationFixture({ killDelayMs: 300, ...options });
+  cleanUps.push(() => fixture.remove());
+  return fixture;
+}
+
+const fetchBy = (url: string, proxy = 'http://127.0.0.1:39127'): string => `python3 - <<'END'
+import urllib.request, urllib.error, os
+os.environ["no_proxy"] = ""
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": "${proxy}", "https": "${proxy}"}))
+try: print(opener.open("${url}", timeout=5).read().decode())
+except urllib.error.HTTPError as e: print(e.code, e.read().decode())
+except Exception as e: print("failed", e)
+END`;
+
+describe('network of a command in isolation', () => {
+  it('[AP-9] does not lead to this machine, by any of its addresses', async () => {
+    const { port, requests } = await server();
+    const fixture = fixtureFor();
+    const own = Object.values(networkInterfaces())
+      .flat()
+      .flatMap((found) => (found?.family === 'IPv4' ? [found.address] : []));
+    const hosts = [
+      ...new Set([
+        '127.0.0.1',
+        'localhost',
+        '127.1',
+        '0.0.0.0',
+        '[::1]',
+        '[::ffff:127.0.0.1]',
+        '2130706433',
+        ...own,
+      ]),
+    ];
+    const lines = hosts.flatMap((host) => [
+      fetchBy(`http://${host}:${port}/secret`),
+      fetchBy(`https://${host}:${port}/secret`),
+    ]);
+    const { stdout } = await fixture.bash(lines.join('\n'), mayUseNetwork);
+    expect(stdout).not.toContain('answer');
+    expect(stdout.match(/403|Forbidden|Refused|failed/g)?.length).toBeGreaterThanOrEqual(2 * hosts.length);
+    expect(requests).toEqual([]);
+  });
+
+  it('[AP-9] there is none beside the gate, also with network granted', async () => {
+    const { port, requests } = await server();
+    const fixture = fixtureFor();
+    const line = `cat /proc/net/dev | tail -n +3 | cut -d: -f1; exec 3<>/dev/tcp/127.0.0.1/${port} && echo open`;
+    expect((await fixture.bash(line, mayUseNetwork)).stdout.trim()).toBe('lo');
+    expect((await fixture.bash(`ls /run/countersign; ${line}`, mayWrite)).stdout.trim()).toBe('lo');
+    expect(requests).toEqual([]);
+  });
+
+  it('[RN-5] leads out through the gate: forwarded requests and tunnels', async () => {
+    const { port, requests } = await server();
+    const fixture = fixtureFor({ reachablePorts: [port] });
+    const get = `python3 -c 'import urllib.request; print(urllib.request.urlopen("http://127.0.0.1:${port}/direct").read().decode())'`;
+    const node = `node -e 'fetch("http://127.0.0.1:${port}/node", {method: "POST", body: "x".repeat(100000)}).then((r) => r.text()).then(console.log)'`;
+    const { stdout, stderr } = await fixture.bash(
+      `${get}; ${node}; ${fetchBy(`http://localhost:${port}/forwarded?a=b`)}`,
+      mayUseNetwork,
+    );
+    expect({ stdout, stderr }).toEqual({ stdout: 'answer\nanswer\nanswer\n', stderr: '' });
+    expect(requests).toEqual(['GET /direct', 'POST /node', 'GET /forwarded?a=b']);
+  });
+
+  it('[RN-5] says so when nobody is there', async () => {
+    const { port } = await server();
+    await cleanUps.pop()?.();
+    const fixture = fixtureFor({ reachablePorts: [port] });
+    const lines = [
+      fetchBy(`http://127.0.0.1:${port}/`),
+      fetchBy(`https://127.0.0.1:${port}/`),
+      fetchBy('http://no-such-host.invalid/'),
+      fetchBy('ftp://x/'),
+    ];
+    const { stdout } = await fixture.bash(lines.join('\n'), mayUseNetwork);
+    expect(stdout).toMatch(
+      /^502 Countersign: .*ECONNREFUSED.*\n\nfailed .*502.*\n403 Countersign: .*no-such-host/,
+    );
+  });
+
+  it('[RN-5] the command keeps its input, exit code and signals', async () => {
+    const fixture = fixtureFor();
+    expect(await fixture.bash('cat; echo out; echo err >&2; exit 7', mayUseNetwork)).toEqual({
+      stdout: 'out\n',
+      stderr: 'err\n',
+      exitCode: 7,
+    });
+    expect((await fixture.bash('kill -9 $$', mayUseNetwork)).exitCode).toBe(137);
+    const child = fixture.starter.start({
+      program: 'bash',
+      args: ['-c', 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.01; done'],
+      cwd: '',
+      confinement: mayUseNetwork,
+      stdin: 'ignore',
+    });
+    let out = '';
+    child.stdout?.on('data', (chunk) => {
+      out += chunk;
+    });
+    await expect.poll(() => out).toBe('up\n');
+    await fixture.starter.stop(child);
+    expect({ out, code: child.exitCode }).toEqual({ out: 'up\nbye\n', code: 3 });
+  });
+
+  it('tunnels both ways, and closes with the command', async () => {
+    const echo = createServer((socket) => socket.on('error', () => {}).pipe(socket));
+    await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => new Promise((resolve) => echo.close(resolve)));
+    const { port } = echo.address() as { port: number };
+    const fixture = fixtureFor({ reachablePorts: [port] });
+    const line = `exec 3<>/dev/tcp/127.0.0.1/${port}; echo there >&3; head -1 <&3; sleep 60 & disown`;
+    expect((await fixture.bash(line, mayUseNetwork)).stdout).toBe('there\n');
+    await expect
+      .poll(() => new Promise((resolve) => echo.getConnections((_, count) => resolve(count))))
+      .toBe(0);
+  });
+});
+
+describe('isOwnMachine', () => {
+  it.each([
+    '127.0.0.1',
+    '127.255.0.3',
+    '0.0.0.0',
+    '::1',
+    '::',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    'fe80::1%eth0',
+    '169.254.169.254',
+    'localhost',
+    '',
+  ])('[AP-9] holds for %s', (address) => {
+    expect(isOwnMachine(address)).toBe(true);
+  });
+  it.each(['192.0.2.7', '2001:db8::7', '::ffff:192.0.2.7', '128.0.0.1'])(
+    'does not hold for %s',
+    (address) => {
+      expect(isOwnMachine(address)).toBe(false);
+    },
+  );
+});

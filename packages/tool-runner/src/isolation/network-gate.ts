@@ -1,0 +1,116 @@
+import { lookup } from 'node:dns/promises';
+import { closeSync, openSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { isOwnMachine } from './own-machine.ts';
+
+export interface NetworkGateOptions {
+  /** Ports of this machine that commands may reach all the same, such as that of the person's own registry. */
+  readonly reachablePorts?: readonly number[];
+}
+
+/**
+ * The only way out of isolation for a command that was granted network (AP-9). The command has a network of its own
+ * with nothing in it; this is an HTTP proxy at the other end of a socket file that is put into it. Names are resolved
+ * here, once, and what leads to this machine is refused: neither our server nor anything else on it can be reached.
+ */
+export class NetworkGate {
+  /** The socket file. */
+  readonly path: string;
+  readonly #reachable: ReadonlySet<number>;
+  readonly #server: Server;
+  readonly #open = new Set<Duplex>();
+
+  constructor(folder: string, { reachablePorts = [] }: NetworkGateOptions = {}) {
+    this.path = join(folder, 'network');
+    this.#reachable = new Set(reachablePorts);
+    this.#server = createServer((asked, answer) => void this.#forward(asked, answer));
+    this.#server.on('connect', (asked, socket, head) => void this.#tunnel(asked, socket, head));
+    this.#server.on('connection', (socket) => this.#remember(socket));
+    this.#server.on('clientError', (_, socket) => socket.destroy());
+    rmSync(this.path, { force: true });
+    // A socket's path may have 108 bytes; by the folder's descriptor it always fits.
+    const descriptor = openSync(folder, 'r');
+    this.#server.listen(`/proc/self/fd/${descriptor}/network`);
+    closeSync(descriptor);
+    this.#server.unref();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#open) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+    rmSync(this.path, { force: true });
+  }
+
+  /** HTTPS and everything else that proxies take: bytes both ways. */
+  async #tunnel(asked: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    try {
+      const { hostname, port } = new URL(`http://${asked.url}`);
+      const target = await this.#resolve(hostname, Number(port || 80));
+      const outside = connect(target);
+      this.#remember(outside);
+      outside.once('connect', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        outside.write(head);
+        socket.pipe(outside).pipe(socket);
+      });
+      outside.once('error', (error) => refuse(socket, 502, error.message));
+      outside.once('close', () => socket.destroy());
+      socket.once('close', () => outside.destroy());
+    } catch (error) {
+      refuse(socket, 403, (error as Error).message);
+    }
+  }
+
+  async #forward(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    try {
+      const url = new URL(asked.url ?? '');
+      if (url.protocol !== 'http:') throw new Error('only http: is forwarded; use CONNECT for anything else');
+      const target = await this.#resolve(url.hostname, Number(url.port || 80));
+      const headers = { ...asked.headers };
+      for (const name of ['proxy-connection', 'proxy-authorization', 'connection']) delete headers[name];
+      const path = url.pathname + url.search;
+      const outside = request({ ...target, method: asked.method, path, headers }, (reply) => {
+        answer.writeHead(reply.statusCode ?? 502, reply.headers);
+        reply.pipe(answer);
+      });
+      outside.once('error', (error) => respond(answer, 502, error.message));
+      answer.once('close', () => outside.destroy());
+      asked.pipe(outside);
+    } catch (error) {
+      respond(answer, 403, (error as Error).message);
+    }
+  }
+
+  async #resolve(hostname: string, port: number): Promise<{ host: string; port: number }> {
+    const name = hostname.replace(/^\[|\]$/g, '');
+    const found = await lookup(name, { all: true });
+    const isAllowed = this.#reachable.has(port);
+    const address = found.find((candidate) => isAllowed || !isOwnMachine(candidate.address));
+    if (!address)
+      throw new Error(`${name}:${port} is this machine, which commands in isolation cannot reach`);
+    return { host: address.address, port };
+  }
+
+  #remember(socket: Duplex): void {
+    this.#open.add(socket);
+    socket.once('close', () => this.#open.delete(socket));
+  }
+}
+
+const text = (problem: string): string => `Countersign: ${problem}\n`;
+
+function refuse(socket: Duplex, status: number, problem: string): void {
+  const body = text(problem);
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+function respond(answer: ServerResponse, status: number, problem: string): void {
+  if (answer.headersSent) answer.destroy();
+  else answer.writeHead(status, { 'content-type': 'text/plain' }).end(text(problem));
+}

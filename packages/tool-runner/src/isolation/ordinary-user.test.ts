@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+
+const user = 65_534;
+
+/** Runs a module as a user without rights; what it prints as JSON, or why that was not possible. */
+function runAsOrdinaryUser(script: string): { readonly seen: unknown } | { readonly problem: string } {
+  const node = [process.execPath, '--input-type=module', '-e', script];
+  const { stdout, stderr, error } = spawnSync(
+    'setpriv',
+    [`--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...node],
+    {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+      env: { PATH: '/usr/bin:/bin', HOME: '/', TMPDIR: '/tmp', SECRET_TOKEN: 'token-1' },
+    },
+  );
+  try {
+    return { seen: JSON.parse(stdout) };
+  } catch {
+    return { problem: error?.message ?? stderr };
+  }
+}
+
+describe('for an ordinary user', () => {
+  it('[RN-5] isolation works as for root', ({ skip }) => {
+    if (process.getuid?.() !== 0) skip('this already is an ordinary user: the other tests show it');
+    const result = runAsOrdinaryUser(`
+      import { readdirSync } from 'node:fs';
+      import { IsolationFixture, lookOnly, mayWrite } from ${JSON.stringify(import.meta.resolve('./isolation-fixture.test-data.ts'))};
+      const fixture = new IsolationFixture({ killDelayMs: 200 });
+      fixture.write('.env', 'SECRET');
+      fixture.write('a.txt', 'hello');
+      const look = await fixture.bash('id -u; cat .env a.txt; touch b 2>/dev/null || echo no; ls /proc | grep -cE "^[0-9]+$"; cat /proc/*/environ | grep -c token-1; grep CapEff /proc/self/status');
+      const write = await fixture.bash('echo x > b; mkdir -p .vscode sub/.vscode; echo evil > .vscode/tasks.json; echo evil > sub/.vscode/tasks.json; ulimit -u', mayWrite);
+      const bomb = await fixture.run('python3', ['-c', \`import os, signal
+count = 0
+try:
+  while count < 3000:
+    if os.fork() == 0: signal.pause()
+    count += 1
+except BlockingIOError: print("bounded")\`]);
+      const stubborn = fixture.starter.start({ program: 'bash', args: ['-c', 'trap "" TERM; echo up; while :; do sleep 1; done'], cwd: '', confinement: lookOnly, stdin: 'ignore' });
+      await new Promise((resolve) => stubborn.stdout.once('data', resolve));
+      await fixture.starter.stop(stubborn);
+      const files = readdirSync(fixture.root, { recursive: true }).sort();
+      await fixture.remove();
+      console.log(JSON.stringify({ look: look.stdout, write: write.stdout, bomb: bomb.stdout, ended: stubborn.exitCode ?? stubborn.signalCode, files }));
+    `);
+    if ('problem' in result) skip(`no program runs as another user here: ${result.problem}`);
+    else
+      expect(result.seen).toEqual({
+        look: expect.stringMatching(/^65534\nhellono\n\d\n0\nCapEff:\t0000000000000000\n$/),
+        write: '2048\n',
+        bomb: 'bounded\n',
+        ended: 137,
+        files: ['.env', 'a.txt', 'b', 'sub'],
+      });
+  });
+});

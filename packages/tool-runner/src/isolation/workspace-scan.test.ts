@@ -1,0 +1,113 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { WorkspaceScan } from './workspace-scan.ts';
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function workspace(paths: readonly string[]): string {
+  const root = mkdtempSync(join(tmpdir(), 'countersign-scan-'));
+  folders.push(root);
+  for (const path of paths) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), '');
+  }
+  return root;
+}
+
+const paths = (places: readonly { path: string }[]): string[] => places.map(({ path }) => path).sort();
+
+describe('WorkspaceScan', () => {
+  it('[VA-2] finds sensitive places anywhere but in installed packages', () => {
+    const root = workspace([
+      'a/.env',
+      '.ssh/id_rsa',
+      '.github/x/.env',
+      '.git/credentials',
+      '.git/objects/aa/.env',
+      '.config/gcloud/token',
+      'node_modules/p/.env',
+      'venv/lib/site-packages/p/key.pem',
+      'b/.ENV.Local',
+      'src/env.ts',
+      '.countersign/tokens.json',
+    ]);
+    const found = new WorkspaceScan(root).look();
+    expect(paths(found.sensitive)).toEqual([
+      '.config/gcloud',
+      '.countersign/tokens.json',
+      '.git/credentials',
+      '.github/x/.env',
+      '.ssh',
+      'a/.env',
+      'b/.ENV.Local',
+    ]);
+  });
+
+  it('[VA-3] finds places that execute later, the outermost of each', () => {
+    const root = workspace([
+      '.git/hooks/x',
+      '.github/workflows/ci.yml',
+      '.github/README.md',
+      'sub/.vscode/.idea/x',
+      'sub/.envrc',
+      '.npmrc',
+      'x/workflows/a.yml',
+      'package.json',
+    ]);
+    symlinkSync('x', join(root, '.husky'));
+    const { executing } = new WorkspaceScan(root).look();
+    expect(paths(executing)).toEqual([
+      '.git',
+      '.github/workflows',
+      '.husky',
+      '.npmrc',
+      'sub/.envrc',
+      'sub/.vscode',
+    ]);
+    expect(executing.find(({ path }) => path === '.husky')?.type).toBe('link');
+  });
+
+  it('sees what changed since, also within the grain of the clock', () => {
+    const root = workspace(['a/b/x', 'c/y']);
+    const scan = new WorkspaceScan(root);
+    expect(scan.look().sensitive).toEqual([]);
+    writeFileSync(join(root, 'a/b/.env'), '');
+    expect(paths(scan.look().sensitive)).toEqual(['a/b/.env']);
+    rmSync(join(root, 'a/b/.env'));
+    expect(scan.look().sensitive).toEqual([]);
+  });
+
+  it('does not read a folder again that has not changed for long', () => {
+    const root = workspace(['a/x', 'a/.env']);
+    // ctime cannot be set: what counts as long ago is asked of the clock, so the clock is moved.
+    const now = Date.now;
+    const scan = new WorkspaceScan(root);
+    try {
+      Date.now = () => now() + 60_000;
+      const first = scan.look().sensitive[0];
+      expect(scan.look().sensitive[0]).toBe(first);
+      utimesSync(join(root, 'a'), new Date(0), new Date(0));
+      expect(scan.look().sensitive[0]).not.toBe(first);
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it('says when it could not look everywhere, and gets further the next time', () => {
+    const root = workspace(Array.from({ length: 300 }, (_, i) => `d${i}/x`));
+    expect(new WorkspaceScan(root, { directories: 100 }).look().isComplete).toBe(false);
+    const hurried = new WorkspaceScan(root, { milliseconds: 0 });
+    expect(hurried.look().isComplete).toBe(false);
+    expect(new WorkspaceScan(join(root, 'gone')).look()).toEqual({
+      sensitive: [],
+      executing: [],
+      doors: [],
+      isComplete: true,
+    });
+  });
+});

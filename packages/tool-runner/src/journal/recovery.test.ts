@@ -1,0 +1,165 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findTool, resultSchemaOf } from '@countersign/protocol';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { versionOf } from '../files/file-version.ts';
+import { type RunnerFixture, runnerFixture } from '../handler-fixture.test-data.ts';
+import { ToolHandler } from '../tool-handler.ts';
+import { Journal } from './journal.ts';
+import { appendCall, type Death, type MortalRun, shellCall } from './mortal-runner.test-data.ts';
+
+let fixture: RunnerFixture;
+let handler: ToolHandler | undefined;
+const program = fileURLToPath(new URL('mortal-runner.test-data.ts', import.meta.url));
+
+beforeEach(() => {
+  fixture = runnerFixture();
+  for (const name of ['notes.md', 'a.md', 'b.md']) writeFileSync(at(name), 'old\n');
+});
+afterEach(async () => {
+  await handler?.dispose();
+  handler = undefined;
+  fixture.remove();
+});
+
+const at = (path: string) => join(fixture.files.root, path);
+const contentOf = (path: string) => readFileSync(at(path), 'utf8');
+
+/** A runner in a process of its own that is killed at one step. */
+function killAt(death: Death): void {
+  const { workspace, configFolder } = fixture;
+  const run: MortalRun = { workspace, configFolder, death };
+  const ended = spawnSync(process.execPath, [program, JSON.stringify(run)], { encoding: 'utf8' });
+  expect(ended, ended.stderr).toMatchObject({ signal: 'SIGKILL' });
+}
+
+/** The next runner of the same workspace. */
+function restart(): ToolHandler {
+  const { api, logger, workspace, configFolder, clock } = fixture;
+  handler = new ToolHandler(api, undefined, logger, { workspace, configFolder, clock });
+  return handler;
+}
+
+async function digestOf(next: ToolHandler, signal: ReturnType<typeof appendCall>): Promise<string> {
+  const own = next.decide(signal.tool_name, signal.tool_params);
+  if (!own.call) throw new Error('not valid');
+  return next.previews.digest(own.call, own);
+}
+
+it('[RN-3] killed after the claim: nothing had started, and the repeated signal runs it, once', async () => {
+  killAt('claimed');
+  const next = restart();
+  const signal = appendCall();
+  const result = await next.handleToolExecutionSignal({ ...signal, digest: await digestOf(next, signal) });
+  expect([result.status, contentOf('notes.md')]).toEqual(['success', 'old\nline\n']);
+});
+
+it.each(['started', 'recorded', 'temporary file'] as const)(
+  '[RN-3] killed when %s: the file is as before, so it was not done; the call may be made again',
+  async (death) => {
+    killAt(death);
+    if (death === 'temporary file')
+      expect(readdirSync(fixture.files.root).filter((name) => name.endsWith('.tmp')).length).toBe(1);
+    const next = restart();
+    await expect
+      .poll(() => fixture.api.reports)
+      .toMatchObject([{ status: 'failed', attempt: 1, error: { code: 'WRITE_FAILED', recoverable: true } }]);
+    expect((await next.handleToolExecutionSignal(appendCall())).error?.code).toBe('WRITE_FAILED');
+    expect(contentOf('notes.md')).toBe('old\n');
+    expect(readdirSync(fixture.files.root).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    await next.dispose();
+    const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+    expect([journal.changesOf('tool-1'), readdirSync(join(fixture.workspace.stateFolder, 'undo'))]).toEqual([
+      [],
+      [],
+    ]);
+    journal.close();
+  },
+);
+
+it.each(['renamed', 'journalled', 'sent'] as const)(
+  '[RN-3] killed when %s: the file is as after, so it is completed, and never done twice',
+  async (death) => {
+    killAt(death);
+    const next = restart();
+    await expect.poll(() => fixture.api.reports).toMatchObject([{ status: 'completed', attempt: 1 }]);
+    const repeated = await next.handleToolExecutionSignal(appendCall());
+    expect([repeated.status, contentOf('notes.md')]).toEqual(['success', 'old\nline\n']);
+    const tool = findTool('write_file');
+    expect(tool && resultSchemaOf(tool).safeParse(repeated.output)).toMatchObject({ success: true });
+    await next.undoCalls(['tool-1'], { force: false });
+    expect(contentOf('notes.md')).toBe('old\n');
+  },
+);
+
+/** What a runner before left: a write that had begun, from `old` to `old` and a line. */
+function leaveBehind(undoId?: string): void {
+  const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+  const bytes = Buffer.from('old\n');
+  journal.start('tool-1', 1, 'write_file');
+  journal.recordChanges('tool-1', 1, [
+    {
+      path: 'notes.md',
+      operation: 'modified',
+      before: versionOf(bytes),
+      after: versionOf(Buffer.from('old\nline\n')),
+      original: { bytes, mode: 0o644 },
+    },
+  ]);
+  if (undoId !== undefined) journal.startUndo(undoId, ['tool-1']);
+  journal.close();
+}
+
+it.each([
+  ['another content', () => writeFileSync(at('notes.md'), 'somebody else\n')],
+  ['nothing', () => rmSync(at('notes.md'))],
+  [
+    'a folder',
+    () => {
+      rmSync(at('notes.md'));
+      mkdirSync(at('notes.md'));
+    },
+  ],
+])('[RN-3] neither as before nor as after but %s: unknown', async (_, change) => {
+  leaveBehind();
+  change();
+  restart();
+  const unknown = { status: 'failed', error: { code: 'RUNNER_LOST', recoverable: false } };
+  await expect.poll(() => fixture.api.reports).toMatchObject([unknown]);
+});
+
+it('[EX-7] a command that was started and not ended: outcome unknown, and it is not run again', async () => {
+  killAt('command');
+  const next = restart();
+  const repeated = await next.handleToolExecutionSignal(shellCall);
+  expect(repeated.error).toEqual({
+    code: 'RUNNER_LOST',
+    message: 'The runner was lost while the call ran: outcome unknown, look before repeating.',
+  });
+  await expect
+    .poll(() => new Set(fixture.api.reports.map(({ error }) => error?.code)))
+    .toEqual(new Set(['RUNNER_LOST']));
+});
+
+it('[RN-3] killed before an undo began or in the middle of it: said so, and it can be asked for again', async () => {
+  killAt('undo half done');
+  expect([contentOf('a.md'), contentOf('b.md')].sort()).toEqual(['old\n', 'old\nline\n']);
+  const next = restart();
+  await expect
+    .poll(() => fixture.api.reports.filter(({ undoId }) => undoId === 'undo-1'))
+    .toMatchObject([
+      { status: 'failed', error: { message: expect.stringContaining('1 changes are left') } },
+      { status: 'failed' },
+    ]);
+  const again = await next.undoCalls(['tool-a', 'tool-b'], { force: false });
+  expect([again.status, contentOf('a.md'), contentOf('b.md')]).toEqual(['completed', 'old\n', 'old\n']);
+});
+
+it('[RN-3] an undo whose files are as they should be is completed', async () => {
+  leaveBehind('undo-1');
+  restart();
+  const ofUndo = () => fixture.api.reports.filter(({ undoId }) => undoId === 'undo-1');
+  await expect.poll(ofUndo).toMatchObject([{ status: 'completed' }]);
+});

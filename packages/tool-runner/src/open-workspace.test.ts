@@ -1,0 +1,161 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { catalogue, defaultLimits, type JsonValue } from '@countersign/protocol';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readSignal, writeSignal } from './call-samples.test-data.ts';
+import { systemClock } from './clock.ts';
+import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
+import { openWorkspace, personsFolders, workspaceAt } from './open-workspace.ts';
+import type { ExecutionSignal } from './runner-api.ts';
+import { ToolHandler } from './tool-handler.ts';
+
+let fixture: RunnerFixture;
+const ends: (() => Promise<void> | void)[] = [];
+
+beforeEach(() => {
+  fixture = runnerFixture();
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+  fixture.remove();
+});
+
+it('finds the folders of the person as the XDG specification says', () => {
+  expect(personsFolders({ HOME: '/home/ada' })).toEqual({
+    home: '/home/ada',
+    config: '/home/ada/.config/countersign',
+    state: '/home/ada/.local/state/countersign',
+  });
+  expect(
+    personsFolders({ HOME: '/home/ada', XDG_CONFIG_HOME: '/etc/ada', XDG_STATE_HOME: 'relative' }),
+  ).toMatchObject({ config: '/etc/ada/countersign', state: '/home/ada/.local/state/countersign' });
+  expect(personsFolders({}).home).not.toBe('');
+});
+
+it('takes a folder by its real name, with a state folder of its own', () => {
+  const folders = { home: '/home/ada', config: '/c', state: '/s' };
+  symlinkSync(fixture.files.root, join(fixture.files.outside, 'link'));
+  const workspace = workspaceAt(join(fixture.files.outside, 'link'), { folders });
+  expect(workspace).toEqual({
+    root: fixture.files.root,
+    stateFolder: expect.stringMatching(/^\/s\/[0-9a-f]{32}$/),
+    limits: defaultLimits,
+    home: '/home/ada',
+    addedEnvironment: [],
+  });
+  expect(workspaceAt(fixture.files.outside, { folders }).stateFolder).not.toBe(workspace.stateFolder);
+});
+
+it('refuses a folder that is not there, and one that holds what is our own', () => {
+  expect(() => workspaceAt(join(fixture.files.root, 'nowhere'))).toThrow('There is no directory');
+  const state = join(fixture.files.root, 'state');
+  const folders = { home: fixture.files.root, config: state, state };
+  expect(() => workspaceAt(fixture.files.root, { folders })).toThrow(
+    'it contains what Countersign itself keeps',
+  );
+  expect(() => workspaceAt('/', { folders })).toThrow('it contains what Countersign itself keeps');
+});
+
+it('without any configuration, works in the folder where it stands', async () => {
+  const { HOME, XDG_STATE_HOME, XDG_CONFIG_HOME } = process.env;
+  const before = process.cwd();
+  ends.push(() => {
+    process.chdir(before);
+    Object.assign(process.env, { HOME, XDG_STATE_HOME, XDG_CONFIG_HOME });
+    for (const [name, value] of Object.entries({ HOME, XDG_STATE_HOME, XDG_CONFIG_HOME }))
+      if (value === undefined) delete process.env[name];
+  });
+  const own = join(fixture.files.root, '..', 'own');
+  Object.assign(process.env, { HOME: own, XDG_STATE_HOME: join(own, 's'), XDG_CONFIG_HOME: join(own, 'c') });
+  process.chdir(fixture.files.root);
+  const parts = openWorkspace({});
+  ends.push(() => parts.dispose());
+  expect(parts.workspace.root).toBe(fixture.files.root);
+  expect(parts.configFolder).toBe(join(own, 'c', 'countersign'));
+  expect(parts.clock).toBe(systemClock);
+  // Every tool of the catalogue has its executor.
+  const known = parts.executors.flatMap(({ tools }) => [...tools]).sort();
+  expect(known).toEqual(catalogue.map(({ name }) => name).sort());
+});
+
+it('[TL-3] [RN-1] lowers the limits, and raises none', () => {
+  const { workspace, configFolder } = fixture;
+  const parts = openWorkspace({
+    workspace,
+    configFolder,
+    commandTimeoutMs: 60_500,
+    fileSizeMaxBytes: 2 ** 40,
+  });
+  ends.push(() => parts.dispose());
+  expect(parts.workspace.limits).toEqual({ ...defaultLimits, commandTimeoutMaxSeconds: 60 });
+  const own = parts.verdict.decide('execute_command', { command: 'npm', args: ['test'], timeout: 61 });
+  expect(own.verdict).toMatchObject({ decision: 'REJECT', code: 'TIMEOUT_TOO_LONG' });
+});
+
+/** The real thing: isolation, processes, files. */
+function realHandler(): ToolHandler {
+  const { api, logger, workspace, configFolder } = fixture;
+  const handler = new ToolHandler(api, undefined, logger, { workspace, configFolder, runUnisolated: true });
+  ends.push(() => handler.dispose());
+  return handler;
+}
+
+async function approved(
+  handler: ToolHandler,
+  tool_name: string,
+  tool_params: Record<string, JsonValue>,
+  over: Partial<ExecutionSignal> = {},
+): Promise<ExecutionSignal> {
+  const own = handler.decide(tool_name, tool_params);
+  if (!own.call) throw new Error(JSON.stringify(own.verdict));
+  const digest = await handler.previews.digest(own.call, own);
+  return writeSignal({
+    tool_name,
+    tool_params,
+    digest,
+    risk_level: own.assessed?.decision ?? 'HIGH',
+    ...over,
+  });
+}
+
+it('[EX-1] runs a harmless command, a git read and an approved script', async () => {
+  const handler = realHandler();
+  const low = { command: 'cat', args: ['docs/notes.txt'] };
+  const cat = await handler.handleToolExecutionSignal(
+    readSignal({ tool_id: 'a', tool_name: 'execute_command', tool_params: low }),
+  );
+  expect(cat.output).toMatchObject({
+    exit_code: 0,
+    stdout: readFileSync(join(fixture.files.root, 'docs/notes.txt'), 'utf8'),
+  });
+  const status = await handler.handleToolExecutionSignal(
+    readSignal({ tool_id: 'b', tool_name: 'git_status', tool_params: {} }),
+  );
+  expect(status.status).toBe('success');
+  writeFileSync(
+    join(fixture.files.root, 'scripts', 'make.js'),
+    "require('fs').writeFileSync('made.txt', 'made')",
+  );
+  const signal = await approved(handler, 'execute_command', { command: 'node', args: ['scripts/make.js'] });
+  const made = await handler.handleToolExecutionSignal({ ...signal, tool_id: 'c' });
+  expect([made.status, readFileSync(join(fixture.files.root, 'made.txt'), 'utf8')]).toEqual([
+    'success',
+    'made',
+  ]);
+});
+
+it('[EX-8] dispose leaves no process and no file behind', async () => {
+  const handler = realHandler();
+  mkdirSync(join(fixture.files.root, 'out'));
+  const line = 'touch out/started; sleep 100; touch out/ended';
+  const running = handler.handleToolExecutionSignal(await approved(handler, 'shell_exec', { command: line }));
+  await expect
+    .poll(() => existsSync(join(fixture.files.root, 'out', 'started')), { timeout: 5_000 })
+    .toBe(true);
+  const started = performance.now();
+  await handler.dispose();
+  expect(performance.now() - started).toBeLessThan(5_000);
+  expect((await running).status).toBe('cancelled');
+  expect(readdirSync(join(fixture.files.root, 'out'))).toEqual(['started']);
+  expect(readdirSync(fixture.files.root).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+});

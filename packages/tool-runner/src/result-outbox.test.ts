@@ -1,0 +1,115 @@
+import { CountersignError } from '@countersign/protocol';
+import { ManualClock, settle } from '@countersign/testing';
+import { beforeEach, expect, it } from 'vitest';
+import { RecordedApi, RecordedLogger } from './handler-fixture.test-data.ts';
+import { type Delivery, ResultOutbox } from './result-outbox.ts';
+import type { ResultReport } from './runner-api.ts';
+
+let api: RecordedApi;
+let clock: ManualClock;
+let outbox: ResultOutbox;
+let delivered: [string, ResultReport['status'], Delivery][];
+
+beforeEach(() => {
+  api = new RecordedApi();
+  clock = new ManualClock();
+  delivered = [];
+  outbox = new ResultOutbox({
+    api,
+    clock,
+    logger: new RecordedLogger(),
+    onDelivered: (toolId, { status }, delivery) => delivered.push([toolId, status, delivery]),
+  });
+});
+
+const report: ResultReport = {
+  status: 'completed',
+  result: { success: true },
+  attempt: 1,
+  executionTimeMs: 1,
+};
+const offline = (times: number) => Array.from({ length: times }, () => new Error('offline'));
+
+it('[EX-6] waits longer each time, half a minute at most, and never gives up', async () => {
+  api.failures.result = offline(10);
+  outbox.add('a', report);
+  const waits = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
+  for (const [i, ms] of waits.entries()) {
+    await clock.advance(ms - 1);
+    expect(api.of('failed result').length).toBe(i + 1);
+    await clock.advance(1);
+  }
+  await clock.advance(30_000);
+  expect(delivered).toEqual([['a', 'completed', {}]]);
+});
+
+it('sends the same report once, and tries at once when it is given again', async () => {
+  api.failures.result = offline(1);
+  outbox.add('a', report);
+  outbox.add('a', report);
+  outbox.add('a', { ...report, attempt: 2 });
+  await settle();
+  outbox.add('a', report);
+  await settle();
+  expect(api.reports.map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
+  expect(outbox.unacknowledged).toEqual([]);
+});
+
+it('names the calls that it owes, and no undos', async () => {
+  api.failures.result = offline(3);
+  outbox.add('a', report);
+  outbox.add('a', { ...report, attempt: 2 });
+  outbox.add('b', { ...report, undoId: 'undo-1' });
+  expect(outbox.unacknowledged).toEqual(['a']);
+  await settle();
+  outbox.acknowledge('a', { auditHead: '1:a' });
+  outbox.acknowledge('b', {});
+  expect(delivered).toEqual([
+    ['a', 'completed', { auditHead: '1:a' }],
+    ['a', 'completed', { auditHead: '1:a' }],
+  ]);
+  await clock.advance(500);
+  expect(api.reports.map(({ undoId }) => undoId)).toEqual(['undo-1']);
+});
+
+it('a result that no server takes does not keep its call open: the call is told so', async () => {
+  api.failures.result = [
+    new CountersignError('BODY_TOO_LARGE', { limit: 1 }),
+    new CountersignError('INVALID_BODY'),
+  ];
+  outbox.add('a', report);
+  outbox.add('b', { ...report, status: 'cancelled' });
+  await clock.advance(500);
+  expect(api.reports).toEqual([
+    {
+      status: 'failed',
+      attempt: 1,
+      executionTimeMs: 1,
+      error: {
+        code: 'EXECUTION_FAILED',
+        message: 'The tool failed: it ended, but its result could not be delivered (BODY_TOO_LARGE).',
+        recoverable: false,
+      },
+    },
+    { status: 'cancelled', attempt: 1, executionTimeMs: 1 },
+  ]);
+});
+
+it('when it is closed, what is on its way may arrive, and nothing is tried again', async () => {
+  api.failures.result = offline(1);
+  outbox.add('a', report);
+  outbox.add('b', report);
+  await outbox.close();
+  expect(delivered).toEqual([['b', 'completed', {}]]);
+  await clock.advance(60_000);
+  expect(api.sent.length).toBe(2);
+});
+
+it('when it is closed, a server that does not answer is not waited for', async () => {
+  api.sendToolResult = () => new Promise(() => {});
+  outbox.add('a', report);
+  const closed = outbox.close();
+  await clock.advance(2_000);
+  await closed;
+  expect(delivered).toEqual([]);
+});

@@ -1,0 +1,214 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CountersignError, type ErrorCode, type JsonValue } from '@countersign/protocol';
+import { EngineFixture, testProject } from '@countersign/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
+import type { RunnerApi } from './runner-api.ts';
+import { WorkspaceRunner } from './workspace-runner.ts';
+
+type Engine = EngineFixture['engine'];
+type JsonObject = Record<string, JsonValue>;
+
+/** The real runner and the real engine, with nothing between them but function calls. */
+
+let fixture: RunnerFixture;
+let server: EngineFixture;
+let runner: WorkspaceRunner;
+let disconnect = () => {};
+const runner_id = 'runner-1';
+
+beforeEach(async () => {
+  fixture = runnerFixture();
+  server = await EngineFixture.open();
+  const workspace = fixture.workspace.root;
+  await server.store.write(function* (tx) {
+    yield* tx.update('projects', testProject.id, { workspace });
+  });
+  await connect();
+});
+afterEach(async () => {
+  disconnect();
+  await runner.dispose();
+  server.engine.close();
+  fixture.remove();
+});
+
+async function connect(): Promise<void> {
+  const { logger, workspace, configFolder, dialogs } = fixture;
+  const api = apiOf(() => server.engine);
+  const options = { runnerId: runner_id, workspace, configFolder, api, logger, clock: server.clock };
+  runner = new WorkspaceRunner({ ...options, dialogProvider: dialogs, isIsolated: true });
+  disconnect = await server.engine.openStream(
+    {
+      userId: 'ada',
+      projectId: testProject.id,
+      runnerId: runner_id,
+      lastEventId: undefined,
+      runner: { id: runner_id, userId: 'ada', workspace: workspace.root, capabilities: [] },
+    },
+    {
+      send: (event) => {
+        runner.receive(event);
+        return true;
+      },
+      end: () => {},
+    },
+  );
+  runner.connected();
+}
+
+/** What an app does over HTTP. */
+function apiOf(engine: () => Engine): RunnerApi {
+  const { person, runnerCaller } = server;
+  return {
+    approveToolExecution: async (_, { approvalId, digest, scope, pattern, toolParams }) => {
+      await told(
+        engine().approvals.approveTool(person, approvalId, {
+          digest,
+          scope,
+          pattern,
+          tool_params: toolParams as JsonObject,
+        }),
+      );
+      return { outcome: 'stands' };
+    },
+    rejectToolExecution: async (toolId, reason, message) => {
+      const pending = await engine().approvals.getPendingApprovals('ada');
+      const approval = pending.find((one) => one.tool_id === toolId);
+      if (approval)
+        await told(engine().approvals.rejectTool(person, approval.approval_id, { reason, message }));
+      return { outcome: 'stands' };
+    },
+    startToolExecution: async (toolId, { digest, attempt }) => {
+      await told(engine().dispatcher.claim(runnerCaller, toolId, { digest, attempt, runner_id }));
+    },
+    sendToolResult: async (toolId, { status, result, error, attempt, executionTimeMs }) => {
+      const report = {
+        status,
+        result: result as JsonObject,
+        error,
+        attempt,
+        execution_time_ms: executionTimeMs,
+        runner_id,
+      };
+      await told(engine().dispatcher.submitResult(runnerCaller, toolId, report));
+      return { outcome: 'acknowledged' };
+    },
+    sendToolPreview: async (approvalId, report) => {
+      const { revision, reasons } = report;
+      const input =
+        'refused' in report
+          ? { runner_id, revision, reasons, refused: report.refused as never }
+          : {
+              runner_id,
+              revision,
+              reasons,
+              preview: report.preview,
+              digest: report.digest,
+              risk_level: report.riskLevel,
+              network: report.network,
+            };
+      await told(engine().approvals.submitPreview(runnerCaller, approvalId, input));
+    },
+    sendHeartbeat: async ({ queued, executing, unacknowledged }) => ({
+      calls: await engine().dispatcher.heartbeat(runnerCaller, runner_id, [
+        ...queued,
+        ...executing,
+        ...unacknowledged,
+      ]),
+    }),
+  };
+}
+
+/** A client turns the server's refusals into errors with their codes. */
+async function told<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    const known = new CountersignError(error.code as ErrorCode);
+    known.message = error.message;
+    throw known;
+  }
+}
+
+const at = (path: string) => join(fixture.files.root, path);
+const contentOf = (path: string) => readFileSync(at(path), 'utf8');
+const project = () => ({ ...testProject, workspace: fixture.workspace.root });
+const execute = (tool: string, params: JsonObject) => server.execute(tool, params, { project: project() });
+/** Approves the card that shows the preview. */
+async function approveWhenPreviewed(cards = 1): Promise<void> {
+  const shown = () => fixture.dialogs.shown.filter(({ request }) => request.digest !== null);
+  await expect.poll(() => new Set(shown().map(({ request }) => request.digest)).size).toBe(cards);
+  fixture.dialogs.answer(true);
+}
+
+it('[EX-1] reads at once, and writes when the person has approved what was shown', async () => {
+  const read = await execute('read_file', { path: 'README.md' });
+  expect([read.status, fixture.dialogs.shown.length]).toEqual(['completed', 0]);
+  const outcome = execute('write_file', { path: 'notes.md', content: 'hello\n' });
+  await approveWhenPreviewed();
+  expect(await outcome).toMatchObject({ status: 'completed', result: { path: 'notes.md', size: 6 } });
+  expect(contentOf('notes.md')).toBe('hello\n');
+  expect(runner.handler.heartbeat()).toEqual({ queued: [], executing: [], unacknowledged: [] });
+});
+
+it('[AP-5] goes on without a tool that the person rejects', async () => {
+  const outcome = execute('write_file', { path: 'notes.md', content: 'hello\n' });
+  await expect.poll(() => fixture.dialogs.shown.length).toBeGreaterThan(0);
+  fixture.dialogs.answer({ decision: 'reject', reason: 'not there' });
+  expect(await outcome).toMatchObject({ status: 'rejected' });
+  expect(existsSync(at('notes.md'))).toBe(false);
+});
+
+it('[AP-8] a file that changes between approval and execution makes the server ask again, with a new preview', async () => {
+  writeFileSync(at('notes.md'), 'one\n');
+  const { digest } = runner.handler.previews;
+  let calls = 0;
+  // The first is made when the person decides, the second just before the execution.
+  runner.handler.previews.digest = async (...args) => {
+    calls += 1;
+    if (calls === 2) writeFileSync(at('notes.md'), 'mine\n');
+    return digest(...args);
+  };
+  const outcome = execute('write_file', { path: 'notes.md', content: 'theirs\n' });
+  await approveWhenPreviewed(1);
+  await approveWhenPreviewed(2);
+  expect((await outcome).status).toBe('completed');
+  expect(contentOf('notes.md')).toBe('theirs\n');
+});
+
+it('[VA-8] what the server thinks is harmless and this machine does not is asked about', async () => {
+  writeFileSync(
+    join(fixture.configFolder, 'policy.json'),
+    JSON.stringify({ version: 1, rules: [{ id: 'ask', effect: 'ask', tool: 'read_file', path: 'docs/**' }] }),
+    { mode: 0o600 },
+  );
+  const outcome = execute('read_file', { path: 'docs/guide.md' });
+  await approveWhenPreviewed();
+  expect((await outcome).status).toBe('completed');
+});
+
+it('[VA-8] what this machine refuses fails before anybody is asked for long', async () => {
+  const outcome = await execute('edit_file', { path: 'README.md', old: 'no such text', new: 'x' });
+  expect(outcome).toMatchObject({ status: 'failed', error: { code: 'EDIT_NO_MATCH' } });
+});
+
+it('[AP-4] a grant covers the next call, checked on both sides', async () => {
+  const first = execute('write_file', { path: 'src/a.ts', content: 'a' });
+  await expect.poll(() => fixture.dialogs.shown.some(({ request }) => request.digest !== null)).toBe(true);
+  fixture.dialogs.answer({ decision: 'approve', scope: 'class', pattern: 'src/**' });
+  expect((await first).status).toBe('completed');
+  const cards = fixture.dialogs.shown.length;
+  expect((await execute('write_file', { path: 'src/b.ts', content: 'b' })).status).toBe('completed');
+  expect([contentOf('src/b.ts'), fixture.dialogs.shown.length]).toEqual(['b', cards]);
+});
+
+it('[EX-7] a runner that comes back gets its calls from the state, and does none of them twice', async () => {
+  disconnect();
+  await runner.dispose();
+  const outcome = execute('read_file', { path: 'README.md' });
+  await connect();
+  expect((await outcome).status).toBe('completed');
+});

@@ -1,0 +1,316 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CountersignError, type CountersignEvent } from '@countersign/protocol';
+import { settle } from '@countersign/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import {
+  approvalRequest,
+  approvalResolved,
+  approvalUpdate,
+  readSignal,
+  ScriptedExecutor,
+  writeSignal,
+} from './call-samples.test-data.ts';
+import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
+import type { PreviewReport } from './runner-api.ts';
+import { WorkspaceRunner, type WorkspaceRunnerOptions } from './workspace-runner.ts';
+
+let fixture: RunnerFixture;
+let runner: WorkspaceRunner | undefined;
+
+beforeEach(() => {
+  fixture = runnerFixture();
+});
+afterEach(async () => {
+  await runner?.dispose();
+  runner = undefined;
+  fixture.remove();
+});
+
+function startRunner(options: Partial<WorkspaceRunnerOptions> = {}): WorkspaceRunner {
+  const { api, dialogs, logger, clock, workspace, configFolder } = fixture;
+  runner = new WorkspaceRunner({
+    runnerId: 'runner-1',
+    projectId: 'project',
+    workspace,
+    api,
+    dialogProvider: dialogs,
+    logger,
+    clock,
+    configFolder,
+    isIsolated: true,
+    ...options,
+  });
+  return runner;
+}
+
+const event = <E extends CountersignEvent['event']>(name: E, data: unknown) =>
+  ({ event: name, data }) as CountersignEvent;
+const previews = () => fixture.api.of<PreviewReport>('preview');
+const timestamp = '2026-11-15T12:00:00.000Z';
+const place = { project_id: 'project', session_id: 'session' };
+
+it('[AP-7] previews a request where the files are, with its own risk, and shows the card', async () => {
+  writeFileSync(join(fixture.files.root, 'notes.md'), 'old\n');
+  startRunner().receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(previews).toMatchObject([
+    {
+      revision: 1,
+      riskLevel: 'MEDIUM',
+      network: false,
+      preview: { kind: 'diff', files: [{ path: 'notes.md', operation: 'modified' }] },
+      digest: expect.stringMatching(/^sha256:/),
+    },
+  ]);
+  expect(fixture.dialogs.shown.length).toBe(1);
+  expect(runner?.isIdle).toBe(false);
+});
+
+it('[VA-8] refuses at the preview what the real disk forbids, and what cannot succeed', async () => {
+  startRunner();
+  for (const [approval_id, tool_name, tool_params] of [
+    ['a', 'write_file', { path: '.env', content: '' }],
+    ['b', 'edit_file', { path: 'README.md', old: 'no such text', new: '' }],
+  ] as const) {
+    runner?.receive(
+      event(
+        'tool.approval_request',
+        approvalRequest({ approval_id, tool_id: approval_id, tool_name, tool_params }),
+      ),
+    );
+  }
+  await expect
+    .poll(() =>
+      previews()
+        .map((report) => ('refused' in report ? report.refused.code : 'shown'))
+        .sort(),
+    )
+    .toEqual(['EDIT_NO_MATCH', 'PATH_SENSITIVE']);
+});
+
+it('[AP-6] previews each new revision, and no request that is not its own', async () => {
+  startRunner();
+  const request = approvalRequest({ runner_id: 'runner-1' });
+  const { preview } = { preview: { kind: 'summary', summary: 'shown' } as const };
+  const others = [
+    approvalRequest({ approval_id: 'b', tool_id: 'b', runner_id: 'runner-2' }),
+    approvalRequest({ approval_id: 'c', tool_id: 'c', project_id: 'other' }),
+    approvalRequest({ approval_id: 'd', tool_id: 'd', preview }),
+    approvalRequest({ approval_id: 'e', tool_id: 'e', omitted: ['preview'] }),
+  ];
+  for (const one of [request, ...others]) runner?.receive(event('tool.approval_request', one));
+  await expect.poll(() => previews().length).toBe(1);
+  const edited = { path: 'other.md', content: '' };
+  runner?.receive(event('approval.updated', approvalUpdate(request, { revision: 2, tool_params: edited })));
+  runner?.receive(event('approval.updated', { ...approvalUpdate(request, {}), approval_id: 'unknown' }));
+  await expect.poll(() => previews().map(({ revision }) => revision)).toEqual([1, 2]);
+  runner?.receive(event('approval.updated', approvalUpdate(request, { revision: 3, preview })));
+  await settle();
+  expect(fixture.api.sent.filter(({ what }) => what === 'preview').map(({ toolId }) => toolId)).toEqual([
+    'approval-1',
+    'approval-1',
+  ]);
+});
+
+it('sends a preview again until it arrives, and not when it was decided or there is a newer one', async () => {
+  fixture.api.failures.preview = [new Error('offline'), new CountersignError('PREVIEW_CHANGED')];
+  startRunner();
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(1);
+  await fixture.clock.advance(500);
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(2);
+  await fixture.clock.advance(60_000);
+  expect(previews()).toEqual([]);
+
+  fixture.api.failures.preview = [new Error('offline'), new Error('offline')];
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(3);
+  runner?.receive(event('tool.approval_request', approvalRequest())); // the same revision, still under way
+  runner?.receive(event('tool.approval_request', approvalRequest({ revision: 2 })));
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(4);
+  runner?.receive(event('approval.resolved', approvalResolved()));
+  await fixture.clock.advance(60_000);
+  expect(previews()).toEqual([]);
+});
+
+it('a preview that fails in an unexpected way is told as a refusal', async () => {
+  startRunner({
+    previews: {
+      preview: () => Promise.reject(new Error('odd')),
+      digest: () => Promise.reject(new Error('odd')),
+    },
+  });
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(previews).toMatchObject([{ refused: { code: 'EXECUTION_FAILED' } }]);
+});
+
+it('executes signals that are its own, and no others', async () => {
+  const executor = new ScriptedExecutor(['read_file'], () => ({ success: true }));
+  startRunner({ executors: [executor] });
+  runner?.receive(event('tool.execution_signal', readSignal({ tool_id: 'a', runner_id: 'runner-2' })));
+  runner?.receive(event('tool.execution_signal', readSignal({ tool_id: 'b', runner_id: null })));
+  runner?.receive(event('tool.execution_signal', readSignal({ tool_id: 'c' })));
+  await expect.poll(() => fixture.api.reports.length).toBe(1);
+  expect(executor.executed.map(({ context }) => context.toolId)).toEqual(['c']);
+});
+
+it('[EV-2] fetches parameters that an event left out, also when that fails first', async () => {
+  const executor = new ScriptedExecutor(['read_file'], () => ({ success: true }));
+  fixture.api.failures.params = [new Error('offline')];
+  fixture.api.params = { path: 'docs/guide.md' };
+  startRunner({ executors: [executor] });
+  runner?.receive(event('tool.execution_signal', readSignal({ tool_params: {}, omitted: ['tool_params'] })));
+  await expect.poll(() => fixture.api.of('failed params').length).toBe(1);
+  await fixture.clock.advance(500);
+  await expect
+    .poll(() => executor.executed.map(({ call }) => call.params))
+    .toEqual([{ path: 'docs/guide.md' }]);
+
+  fixture.api.params = { path: 'notes.md', content: 'x' };
+  const request = approvalRequest({ tool_params: {}, omitted: ['tool_params'] });
+  runner?.receive(event('tool.approval_request', request));
+  await expect.poll(() => fixture.dialogs.shown[0]?.request.tool_params).toEqual(fixture.api.params);
+  runner?.receive(
+    event('approval.updated', approvalUpdate(request, { revision: 2, omitted: ['tool_params'] })),
+  );
+  await expect.poll(() => fixture.dialogs.shown[1]?.request.revision).toBe(2);
+});
+
+it('[EV-2] a call whose parameters cannot be fetched does not run', async () => {
+  fixture.api.failures.params = [new CountersignError('NOT_FOUND', { what: 'call' })];
+  startRunner();
+  runner?.receive(event('tool.execution_signal', readSignal({ omitted: ['tool_params'] })));
+  await expect
+    .poll(() => fixture.logger.messages('error'))
+    .toEqual(['Event could not be handled: tool.execution_signal']);
+  Object.assign(fixture.api, { fetchToolParams: undefined });
+  runner?.receive(event('tool.approval_request', approvalRequest({ omitted: ['tool_params'] })));
+  await expect.poll(() => fixture.logger.messages('error').length).toBe(2);
+  expect([fixture.api.reports, fixture.dialogs.shown]).toEqual([[], []]);
+});
+
+it('a request that is decided while its parameters are fetched is not shown', async () => {
+  fixture.api.failures.params = [new Error('offline')];
+  startRunner();
+  runner?.receive(event('tool.approval_request', approvalRequest({ omitted: ['tool_params'] })));
+  await settle();
+  runner?.receive(event('approval.resolved', approvalResolved()));
+  await fixture.clock.advance(500);
+  expect([fixture.dialogs.shown, previews()]).toEqual([[], []]);
+});
+
+it('[EX-7] beats every 10 s and when it is connected, one beat at a time, and does what it is told', async () => {
+  const executor = new ScriptedExecutor(
+    ['read_file'],
+    (_, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+  );
+  fixture.api.failures.heartbeat = [new Error('offline')];
+  startRunner({ executors: [executor] });
+  runner?.receive(event('tool.execution_signal', readSignal()));
+  await fixture.clock.advance(9_999);
+  expect(fixture.api.of('failed heartbeat')).toEqual([]);
+  await fixture.clock.advance(1);
+  expect(fixture.api.of('failed heartbeat')).toEqual([
+    { queued: [], executing: ['tool-1'], unacknowledged: [] },
+  ]);
+  fixture.api.heartbeatAnswer = { calls: { 'tool-1': 'cancel' } };
+  runner?.connected();
+  runner?.connected();
+  await expect.poll(() => fixture.api.reports).toMatchObject([{ status: 'failed' }]);
+  expect(fixture.api.of('heartbeat').length).toBe(1);
+});
+
+it('forgets what is old once an hour', async () => {
+  startRunner();
+  const orphan = join(fixture.workspace.stateFolder, 'undo', 'orphan');
+  writeFileSync(orphan, '');
+  await fixture.clock.advance(3_590_000);
+  expect(existsSync(orphan)).toBe(true);
+  await fixture.clock.advance(10_000);
+  expect(existsSync(orphan)).toBe(false);
+});
+
+it('[EX-6] sends owed results when it is connected again', async () => {
+  fixture.api.failures.result = [new Error('offline')];
+  startRunner();
+  runner?.receive(event('tool.execution_signal', readSignal()));
+  await expect.poll(() => fixture.api.of('failed result').length).toBe(1);
+  runner?.connected();
+  await expect.poll(() => fixture.api.reports.length).toBe(1);
+});
+
+it('takes cancels, acknowledgements and undos, and leaves the rest to front ends', async () => {
+  startRunner();
+  for (const sent of [
+    event('tool.cancel', { tool_id: 'tool-1', ...place, reason: '', timestamp }),
+    event('tool.result_ack', { tool_id: 'tool-1', status: 'received', timestamp }),
+    event('tool.undo', {
+      tool_id: 'a',
+      ...place,
+      undo_id: 'undo-1',
+      runner_id: 'runner-2',
+      force: false,
+      timestamp,
+    }),
+    event('tool.undo', {
+      tool_id: 'b',
+      ...place,
+      undo_id: 'undo-2',
+      runner_id: 'runner-1',
+      force: false,
+      timestamp,
+    }),
+    event('agent.state', { ...place, run_id: null, state: 'idle', timestamp }),
+  ]) {
+    runner?.receive(sent);
+  }
+  await expect
+    .poll(() => fixture.api.reports)
+    .toMatchObject([{ undoId: 'undo-2', error: { code: 'NOT_UNDOABLE' } }]);
+  expect((await runner?.undo(['c'], { force: true }))?.error?.code).toBe('NOT_UNDOABLE');
+  expect(fixture.logger.messages('info')).toContain('Tool cancel received: tool-1');
+});
+
+it('[EV-2] withdraws its cards when the stream starts anew: what is pending follows', async () => {
+  startRunner().receive(event('tool.approval_request', approvalRequest()));
+  await settle();
+  runner?.receive(event('stream.reset', { reason: 'too old', timestamp }));
+  expect(fixture.dialogs.shown[0]?.signal.aborted).toBe(true);
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(() => fixture.dialogs.shown.length).toBe(2);
+});
+
+it('an event that cannot be handled is logged', async () => {
+  startRunner().receive(event('tool.approval_request', approvalRequest({ tool_name: 'format_disk' })));
+  await expect
+    .poll(() => fixture.logger.messages('error'))
+    .toEqual(['Event could not be handled: tool.approval_request']);
+});
+
+it('[RN-10] a second runner of the workspace is told that there is one', () => {
+  startRunner({ program: 'the terminal' });
+  expect(() => new WorkspaceRunner({ ...optionsOf(), program: 'VS Code' })).toThrow(
+    /this workspace has a runner already: the terminal, process/,
+  );
+});
+
+const optionsOf = (): WorkspaceRunnerOptions => {
+  const { api, logger, workspace, configFolder } = fixture;
+  return { runnerId: 'runner-2', workspace, api, dialogProvider: undefined, logger, configFolder };
+};
+
+it('dispose leaves nothing behind, and nothing is taken afterwards', async () => {
+  fixture.api.failures.preview = [new Error('offline')];
+  startRunner();
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(1);
+  await runner?.dispose();
+  await runner?.dispose();
+  const { length } = fixture.api.sent;
+  runner?.receive(event('tool.execution_signal', writeSignal()));
+  runner?.connected();
+  await fixture.clock.advance(3_600_000);
+  expect(fixture.api.sent.length).toBe(length);
+  expect([runner?.isIdle, fixture.dialogs.shown[0]?.signal.aborted]).toEqual([true, true]);
+});
