@@ -47,7 +47,7 @@ export interface ServeOptions extends FaultPoints {
   readonly agent?:
     | ((parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>)
     | undefined;
-  /** Further routes: the web page, MCP. */
+  /** Further routes: MCP. */
   readonly extend?: (app: FastifyInstance, parts: AgentParts) => void | Promise<void>;
 }
 
