@@ -10,6 +10,8 @@ import { wordsFor } from './words.ts';
 
 const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
 
+  countersign up [DIR]                everything at once: server, runner and web page; a sample without DIR
+
   countersign sign-in                 lets this terminal speak for you, with the link the server prints
   countersign connect [DIR]           the runner of a workspace; approvals are asked in this terminal
   countersign chat [MESSAGE]          talk to the agent and see what it does
@@ -63,6 +65,8 @@ export async function main(
         return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
       case 'undo':
         return await (await import('./undo-command.ts')).undoCommand(rest, context);
+      case 'up':
+        return await (await import('./up-command.ts')).upCommand(rest, context);
       case undefined:
       case 'help':
       case '--help':

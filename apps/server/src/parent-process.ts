@@ -1,0 +1,52 @@
+import type { RunningServer } from './serve.ts';
+
+/** What the process that started us may ask, over the channel that only the two of us have. */
+export type ParentRequest = { readonly ask: 'sign-in-link' } | { readonly ask: 'stop' };
+/** What we tell it. `link` is an answer to each question for one, in order. */
+export type ParentNews =
+  | { readonly listens: string }
+  | { readonly link: string | null }
+  | { readonly failed: string; readonly code: string | undefined };
+
+/** The side of the channel that `main` needs; a process that was started with one is it. */
+export interface ParentChannel {
+  readonly connected: boolean;
+  send?(news: ParentNews, sent: () => void): unknown;
+  on(event: 'message', listener: (request: ParentRequest) => void): unknown;
+  once(event: 'disconnect', listener: () => void): unknown;
+}
+
+/**
+ * Serves whoever started us: tells where we listen, makes fresh sign-in links, and stops when asked or when the other
+ * side is gone, so that no server is left behind.
+ */
+export class ParentProcess {
+  readonly stopped: Promise<void>;
+  readonly #channel: ParentChannel;
+  #server: RunningServer | undefined;
+
+  constructor(channel: ParentChannel) {
+    this.#channel = channel;
+    this.stopped = new Promise((resolve) => {
+      channel.once('disconnect', resolve);
+      if (!channel.connected) resolve(); // gone while we were loading
+      channel.on('message', ({ ask }) => {
+        if (ask === 'stop') resolve();
+        else this.#tell({ link: this.#server?.signInLink() ?? null });
+      });
+    });
+  }
+
+  started(server: RunningServer): void {
+    this.#server = server;
+    this.#tell({ listens: server.address });
+  }
+
+  failed({ message, code }: NodeJS.ErrnoException): void {
+    this.#tell({ failed: message, code });
+  }
+
+  #tell(news: ParentNews): void {
+    this.#channel.send?.(news, () => {}); // somebody who is gone needs no news
+  }
+}
