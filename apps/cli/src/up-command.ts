@@ -1,12 +1,8 @@
 import { parseArgs } from 'node:util';
-import { personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
-import { workspaceRoot } from './server/workspace-project.ts';
-import { openInBrowser } from './up/open-in-browser.ts';
-import { findRunningUp, type RunningUp } from './up/running-up.ts';
-import { restoreSample, sampleFirstMessage, sampleFolder } from './up/sample-workspace.ts';
-import { UpSession } from './up/up-session.ts';
-import { type UpWords, upWordsFor } from './up/up-words.ts';
+import { sampleFirstMessage } from './up/sample-message.ts';
+import { ServerProcess } from './up/server-process.ts';
+import { upWordsFor } from './up/up-words.ts';
 
 const help = `countersign up: server, runner and web page in one command
 
@@ -52,49 +48,27 @@ export async function upCommand(argv: readonly string[], context: CommandContext
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
   const range = { min: 1, max: 65_535 };
   const port = values.port === undefined ? undefined : numberOption('port', values.port, range, words, usage);
-  const folders = personsFolders(env);
-  const isSample = named === undefined;
-  const root = workspaceRoot(named ?? sampleFolder(folders));
-  const workspace = workspaceAt(root, { folders });
-  const open = !values['no-open'] && !values.json;
-
-  const running = await findRunningUp(workspace.stateFolder);
-  if (running) return showRunning(running, { ...context, root, json: values.json, open, upWords });
-  if (isSample) restoreSample(root);
-  return new UpSession({
-    terminal,
-    env,
-    workspace,
-    configFolder: folders.config,
-    firstMessage: isSample ? sampleFirstMessage : undefined,
-    port,
-    open,
-    prompt: values.prompt,
-    runUnisolated: values['run-unisolated'],
-    verbose: values.verbose,
-    json: values.json,
-    words,
-    upWords,
-  }).run();
-}
-
-interface Shown extends Pick<CommandContext, 'terminal' | 'env'> {
-  readonly root: string;
-  readonly json: boolean;
-  readonly open: boolean;
-  readonly upWords: UpWords;
-}
-
-/** A second one for the same workspace: the first one's address, with a fresh link. */
-async function showRunning(running: RunningUp, shown: Shown): Promise<number> {
-  const { terminal, env, root, json, open, upWords } = shown;
-  const { pid, address, sign_in_link } = running;
-  if (json) {
-    const line = { ready: true, already_running: true, address, sign_in_link, workspace: root, pid };
-    await terminal.write(`${JSON.stringify(line)}\n`);
-    return 0;
+  // The server takes longest to load: it begins before we load the rest.
+  const serverEnv = { ...env, ...(named === undefined && { COUNTERSIGN_FIRST_MESSAGE: sampleFirstMessage }) };
+  const server = new ServerProcess(serverEnv);
+  try {
+    const { bringUp } = await import('./up/bring-up.ts');
+    return await bringUp({
+      terminal,
+      env,
+      server,
+      serverEnv,
+      folder: named,
+      port,
+      open: !values['no-open'] && !values.json,
+      prompt: values.prompt,
+      runUnisolated: values['run-unisolated'],
+      verbose: values.verbose,
+      json: values.json,
+      words,
+      upWords,
+    });
+  } finally {
+    server.kill();
   }
-  await terminal.write(`${upWords.isRunning(root, pid)}\n${upWords.freshLink(sign_in_link)}\n`);
-  if (open && (await openInBrowser(sign_in_link, env))) await terminal.write(`${upWords.opened}\n`);
-  return 0;
 }

@@ -17,12 +17,14 @@ const parent = process.send ? new ParentProcess(process) : undefined;
 if (parent) process.on('SIGINT', () => {});
 
 try {
-  await serveProgram(process.argv.slice(2), {
-    env: process.env,
-    write: (text) => void process.stdout.write(text),
-    stopped: () => (parent ? Promise.race([parent.stopped, stopped()]) : stopped()),
-    ...(parent && { started: (server) => parent.started(server) }),
-  });
+  const options = parent ? await parent.options : process.argv.slice(2);
+  if (options)
+    await serveProgram(options, {
+      env: process.env,
+      write: (text) => void process.stdout.write(text),
+      stopped: () => (parent ? Promise.race([parent.stopped, stopped()]) : stopped()),
+      ...(parent && { started: (server) => parent.started(server) }),
+    });
 } catch (error) {
   const { message, code } = error as NodeJS.ErrnoException;
   process.stderr.write(`error: ${message}${code === undefined ? '' : ` [${code}]`}\n`);

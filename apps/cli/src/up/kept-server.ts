@@ -1,4 +1,4 @@
-import { endOfLog, type ServerProcess } from './server-process.ts';
+import type { ServerProcess } from './server-process.ts';
 
 export interface KeptServerOptions {
   readonly start: () => Promise<ServerProcess>;
@@ -55,7 +55,7 @@ export class KeptServer {
     const now = performance.now();
     this.#deaths.push(now);
     const recent = this.#deaths.filter((at) => now - at < minuteMs);
-    if (recent.length > accidents) return onGivenUp(`${how}\n${endOfLog(this.#current.logPath)}`.trim());
+    if (recent.length > accidents) return onGivenUp(this.#current.epitaph(how));
     onDied(how);
     try {
       const server = await start();

@@ -5,13 +5,6 @@ import type { PersonsFolders } from '@countersign/tool-runner';
 
 const original = fileURLToPath(new URL('../../sample-workspace', import.meta.url));
 
-/** The whole loop in one message that needs no model: read, change (asks), run the tests (asks). */
-export const sampleFirstMessage = [
-  '/read_file path=src/greeting.js',
-  '/edit_file path=src/greeting.js old=Helo new=Hello',
-  '/run node --test',
-].join('\n');
-
 /** Where the person's copy is. Not in the folder of our own state, which no tool may touch. */
 export function sampleFolder({ state }: PersonsFolders): string {
   const folder = join(dirname(state), 'countersign-sample', 'greetings');

@@ -19,6 +19,10 @@ import type { UpWords } from './up-words.ts';
 export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly workspace: Workspace;
   readonly configFolder: string;
+  /** Started ahead; the session stops it. */
+  readonly server: ServerProcess;
+  /** Environment of a server, should another one be needed. */
+  readonly serverEnv: CommandContext['env'];
   /** Of a sample; what the page suggests to say first. */
   readonly firstMessage: string | undefined;
   /** Named by the person: this one or none. */
@@ -43,6 +47,7 @@ export class UpSession implements SessionHost {
   #server: KeptServer | undefined;
   #connect: ConnectSession | undefined;
   #project: Project | undefined;
+  #model: string | undefined;
   /** Why it ended, when nobody asked it to. */
   #problem: string | undefined;
 
@@ -73,10 +78,14 @@ export class UpSession implements SessionHost {
       });
       process.once('exit', unannounce);
       const access = await this.#access(server);
-      this.#project = (
-        await findOrMakeProject(access.client, { root: workspace.root, projectId: undefined }, words, usage)
-      ).project;
-      this.#connect = this.#session(access, this.#project);
+      const wanted = { root: workspace.root, projectId: undefined };
+      const [{ project }, { model }] = await Promise.all([
+        findOrMakeProject(access.client, wanted, words, usage),
+        access.client.getModel(),
+      ]);
+      this.#project = project;
+      this.#model = model ?? undefined;
+      this.#connect = this.#session(access, project);
       const status = await this.#connect.run();
       this.#connect = undefined;
       await signOut(address, words, env);
@@ -115,10 +124,11 @@ export class UpSession implements SessionHost {
     const { workspace, port, upWords } = this.#options;
     const lastTime = readUpRecord(workspace.stateFolder).port;
     const candidates = port === undefined ? preferredPorts(workspace.root, lastTime) : [port];
+    let unused: ServerProcess | undefined = this.#options.server;
     for (const candidate of candidates) {
       if (candidate !== 0 && !(await isFree(candidate))) continue;
       try {
-        const server = await this.#start(candidate);
+        const server = await this.#start(candidate, unused ?? new ServerProcess(this.#options.serverEnv));
         const now = Number(new URL(server.address).port);
         if (lastTime !== undefined && port === undefined && now !== lastTime) {
           this.#say(upWords.portTaken(lastTime, now), 'dim');
@@ -126,6 +136,7 @@ export class UpSession implements SessionHost {
         return server;
       } catch (error) {
         if (!(error instanceof ServerNotStarted)) throw error;
+        unused = undefined;
         // Somebody was quicker: then the next one.
         if (error.code !== 'EADDRINUSE') throw new Error(upWords.notStarted(error.message), { cause: error });
       }
@@ -133,16 +144,15 @@ export class UpSession implements SessionHost {
     throw usage(upWords.noSuchPort(port ?? 0));
   }
 
-  #start(port: number): Promise<ServerProcess> {
-    const { workspace, env, firstMessage } = this.#options;
-    return ServerProcess.start({ folder: `${workspace.stateFolder}/server`, port, env, firstMessage });
+  #start(port: number, server: ServerProcess): Promise<ServerProcess> {
+    return server.serve({ folder: `${this.#options.workspace.stateFolder}/server`, port });
   }
 
   #keep(server: ServerProcess): KeptServer {
-    const { upWords } = this.#options;
+    const { upWords, serverEnv } = this.#options;
     const port = Number(new URL(server.address).port);
     return new KeptServer(server, {
-      start: () => this.#start(port),
+      start: () => this.#start(port, new ServerProcess(serverEnv)),
       onDied: (how) => this.#say(upWords.died(how), 'yellow'),
       onBack: () => this.#say(upWords.back, 'dim'),
       onGivenUp: (why) => this.#give(upWords.givenUp(why)),
@@ -211,13 +221,12 @@ export class UpSession implements SessionHost {
     const isOpened = open && (await openInBrowser(link, env));
     const paint = paints(terminal.color);
     const isSample = firstMessage !== undefined;
-    const isManual = !env.COUNTERSIGN_MODEL && !env.COUNTERSIGN_CONFIG;
     const facts: [string, string, string][] = [
       [upWords.page, paint.bold(address), ''],
       [upWords.signIn, paint.cyan(link), ''],
       ['', '', isOpened ? `${upWords.once}. ${upWords.opened}` : upWords.once],
       [upWords.workspace, visible(tilde(workspace.root, workspace.home)), isSample ? upWords.sample : ''],
-      ...(isManual ? ([[upWords.model, '', upWords.manual]] as [string, string, string][]) : []),
+      [upWords.model, this.#model ?? '', this.#model === 'manual' ? upWords.manual : ''],
     ];
     const width = Math.max(...facts.map(([name]) => name.length));
     this.#say('');

@@ -10,7 +10,7 @@ const english = {
   workspace: 'workspace',
   sample: 'a sample to play with; it begins anew at each start',
   model: 'model',
-  manual: 'manual: you type the tool calls; COUNTERSIGN_MODEL and a key give you another',
+  manual: 'you type the tool calls; COUNTERSIGN_MODEL and a key give you an agent',
   sayFirst:
     'Say this first: it reads a file, changes it and runs the tests, and asks you before the last two.',
   opened: 'The link was opened in your browser.',
@@ -41,7 +41,7 @@ const russian: UpWords = {
   workspace: 'папка',
   sample: 'пример для пробы; при каждом запуске он начинается заново',
   model: 'модель',
-  manual: 'manual: вызовы набираете вы; другую дают COUNTERSIGN_MODEL и ключ',
+  manual: 'вызовы набираете вы; агента дают COUNTERSIGN_MODEL и ключ',
   sayFirst:
     'Напишите сначала это: прочесть файл, изменить его, запустить тесты; перед двумя последними вас спросят.',
   opened: 'Ссылка открыта в браузере.',
