@@ -1,4 +1,14 @@
-import { ChatScreen, Inbox, type Location, links } from '@countersign/ui';
+import {
+  CallDetail,
+  ChatScreen,
+  HistoryScreen,
+  Inbox,
+  type Location,
+  links,
+  MetricsScreen,
+  PermissionsScreen,
+  RunnersScreen,
+} from '@countersign/ui';
 
 interface ScreenProps {
   readonly location: Location;
@@ -23,7 +33,17 @@ export function Screen({ location, projectId, firstMessage }: ScreenProps) {
       );
     case 'approvals':
       return <Inbox />;
-    default:
-      return null;
+    case 'history':
+      return location.toolId === null ? (
+        <HistoryScreen projectId={projectId} />
+      ) : (
+        <CallDetail key={location.toolId} toolId={location.toolId} />
+      );
+    case 'metrics':
+      return <MetricsScreen projectId={projectId} />;
+    case 'permissions':
+      return <PermissionsScreen />;
+    case 'runners':
+      return <RunnersScreen />;
   }
 }

@@ -1,6 +1,7 @@
 import {
   AppFrame,
   ApprovalAlerts,
+  ChatBar,
   ErrorBoundary,
   ErrorState,
   EventSync,
@@ -34,6 +35,19 @@ export function Workplace({ onSignOut }: { onSignOut(): void }) {
   const list = projects.data ?? [];
   const current = (list.find(({ project_id }) => project_id === wanted) ?? list[0])?.project_id;
   const sessionId = location.screen === 'chat' ? location.sessionId : null;
+  const aside = current !== undefined && (
+    <>
+      <ProjectPicker
+        projects={list}
+        current={current}
+        onPick={(projectId) => {
+          setWanted(projectId);
+          window.location.hash = links.chat();
+        }}
+      />
+      <SessionList projectId={current} current={sessionId} />
+    </>
+  );
   return (
     <>
       <EventSync />
@@ -42,21 +56,7 @@ export function Workplace({ onSignOut }: { onSignOut(): void }) {
       <AppFrame
         location={location}
         settings={<SettingsMenu onShortcuts={showHelp} onSignOut={onSignOut} />}
-        aside={
-          current !== undefined && (
-            <>
-              <ProjectPicker
-                projects={list}
-                current={current}
-                onPick={(projectId) => {
-                  setWanted(projectId);
-                  window.location.hash = links.chat();
-                }}
-              />
-              <SessionList projectId={current} current={sessionId} />
-            </>
-          )
-        }
+        aside={aside}
       >
         {projects.isPending ? (
           <LoadingState />
@@ -66,6 +66,7 @@ export function Workplace({ onSignOut }: { onSignOut(): void }) {
           <NoProject />
         ) : (
           <ErrorBoundary key={location.screen}>
+            {location.screen === 'chat' && <ChatBar key={sessionId}>{aside}</ChatBar>}
             <Suspense fallback={<LoadingState />}>
               <Screen location={location} projectId={current} firstMessage={firstMessage} />
             </Suspense>

@@ -97,13 +97,13 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   };
 
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the card takes the focus so that its keys can decide (UI-6)
     <article
       ref={card}
       className={`card risk-edge-${approval.risk_level.toLowerCase()} ${resolution ? 'settled' : 'waiting'}`}
       aria-labelledby={titleId}
       data-approval={id}
       data-waiting={resolution === null || undefined}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the card takes the focus so that its keys can decide (UI-6)
       tabIndex={0}
       onKeyDown={pressed}
       onFocus={() => attention.focus(true)}
@@ -135,7 +135,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           <NoticeLine notice={notice} askedAgain={entry.askedAgain} />
           <PreviewSection entry={entry} />
           <Reasons reasons={approval.reasons} network={approval.network} />
-          <Origin excerpt={approval.context.excerpt} href={chatHref} />
+          {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}
           {step.name === 'look' && (
             <DecisionButtons
               isBlocked={isBlocked}
@@ -199,9 +199,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
 });
 
 /** Where in the conversation the call came from (AP-1). */
-function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: string | undefined }) {
+function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: string }) {
   const words = useWords();
-  if (excerpt === '' && href === undefined) return null;
   return (
     <div className="origin">
       <p className="label">{words.approval.from}</p>
@@ -210,7 +209,7 @@ function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: st
           <Visible text={excerpt} />
         </blockquote>
       )}
-      {href !== undefined && <a href={href}>{words.approval.openChat}</a>}
+      <a href={href}>{words.approval.openChat}</a>
     </div>
   );
 }

@@ -93,8 +93,8 @@ function CommandPreview({ preview }: { readonly preview: Extract<Preview, { kind
             // biome-ignore lint/suspicious/noArrayIndexKey: commands run in this order and may repeat
             <li key={index} className="command">
               {words.map((word, place) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: words of a command may repeat
                 <span
+                  // biome-ignore lint/suspicious/noArrayIndexKey: words of a command may repeat
                   key={place}
                   className={word === null ? 'word unknown' : place === 0 ? 'word program' : 'word'}
                 >

@@ -131,7 +131,7 @@ export function Composer(props: ComposerProps) {
           onKeyDown={pressed}
         />
         {onStop ? (
-          <button type="button" className="button danger" disabled={isStopping} onClick={onStop}>
+          <button type="button" className="button stop" disabled={isStopping} onClick={onStop}>
             {isStopping ? chat.stopping : chat.stop}
           </button>
         ) : (

@@ -4,7 +4,7 @@ import { useStore } from '../live/store.ts';
 import { useSessions } from '../queries/workspace.ts';
 import { Icon } from '../shell/icons.tsx';
 import { links } from '../shell/links.ts';
-import { moment } from '../text/moment.ts';
+import { shortMoment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 
@@ -27,8 +27,9 @@ export function SessionList({ projectId, current }: SessionListProps) {
     <section className="sessions" aria-label={chat.sessions}>
       <div className="sessions-head">
         <h2 className="label">{chat.sessions}</h2>
-        <a className="button small" href={links.chat()}>
-          <Icon name="plus" /> {chat.newSession}
+        <a className="button quiet small" href={links.chat()} title={chat.newSession}>
+          <Icon name="plus" />
+          <span className="visually-hidden">{chat.newSession}</span>
         </a>
       </div>
       {sessions.isPending && <p className="muted">{words.states.loading}</p>}
@@ -40,7 +41,7 @@ export function SessionList({ projectId, current }: SessionListProps) {
               <span className="session-title">
                 <Visible text={title === '' ? chat.untitled : title} />
               </span>
-              <span className="session-time">{moment(last_message_at ?? created_at, language)}</span>
+              <span className="session-time">{shortMoment(last_message_at ?? created_at, language)}</span>
               {waiting.includes(session_id) && (
                 <span className="session-waits">
                   <span className="visually-hidden">{words.call.status.awaiting_approval}</span>

@@ -48,11 +48,11 @@ export const Transcript = memo(function Transcript({
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section
       ref={box}
       className="transcript"
       aria-label={chat.transcript}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       tabIndex={0}
       onScroll={({ currentTarget }) => {
         const { scrollHeight, scrollTop, clientHeight } = currentTarget;

@@ -30,17 +30,9 @@ export function AppFrame({ location, aside, settings, children }: AppFrameProps)
   ];
   return (
     <div className="frame">
-      <a
-        className="skip"
-        href="#content"
-        onClick={(event) => {
-          // The address behind the # is the screen: it must not change.
-          event.preventDefault();
-          document.getElementById('content')?.focus();
-        }}
-      >
+      <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
         {nav.skip}
-      </a>
+      </button>
       <header className="sidebar">
         <p className="brand">
           <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">

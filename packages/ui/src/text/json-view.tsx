@@ -18,7 +18,7 @@ export function TextBlock({ text, label }: { readonly text: string; readonly lab
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <pre className="code-block" tabIndex={0} aria-label={label}>
+      <pre className="code-block" role="region" tabIndex={0} aria-label={label}>
         <Visible text={rest > 0 ? text.slice(0, shownAtFirst) : text} />
       </pre>
       {rest > 0 && (
