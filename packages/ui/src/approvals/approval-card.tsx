@@ -63,6 +63,12 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     wasSettled.current = resolution !== null;
   }, [resolution]);
 
+  useEffect(() => {
+    // What was asked for may open below the edge of the window.
+    if (step.name !== 'look')
+      card.current?.querySelector('.card-step')?.scrollIntoView?.({ block: 'nearest' });
+  }, [step]);
+
   const go = (next: Step) => {
     setTooSoon(false);
     setStep(next);
@@ -148,7 +154,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             />
           )}
           {step.name === 'confirm' && (
-            <div className="confirm">
+            <div className="confirm card-step">
               <p role="alert">{words.approval.confirmTitle}</p>
               <div className="buttons">
                 <button type="button" className="button" onClick={() => go(look)}>

@@ -25,7 +25,7 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
 
   return (
     <form
-      className="card-form"
+      className="card-form card-step"
       aria-label={approval.editTitle}
       onSubmit={(event) => {
         event.preventDefault();

@@ -16,7 +16,7 @@ export function RejectForm({ isBlocked, onCancel, onReject }: RejectFormProps) {
   const [message, setMessage] = useState('');
   return (
     <form
-      className="card-form"
+      className="card-form card-step"
       aria-label={approval.rejectTitle}
       onSubmit={(event) => {
         event.preventDefault();

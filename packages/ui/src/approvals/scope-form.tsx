@@ -29,7 +29,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
   const { approval: names } = words;
   if (!chosen) {
     return (
-      <div className="card-form">
+      <div className="card-form card-step">
         <p>{names.scopeNone}</p>
         <div className="buttons">
           <button type="button" className="button" onClick={onCancel}>
@@ -42,7 +42,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
   const warning = warningOf(chosen, words, language);
   return (
     <form
-      className="card-form"
+      className="card-form card-step"
       aria-label={names.scopeTitle}
       onSubmit={(event) => {
         event.preventDefault();

@@ -18,7 +18,7 @@ export function CallDetails({ call }: { readonly call: ChatCall }) {
       {call.output !== '' && result === undefined && (
         <>
           <p className="label">{words.call.output}</p>
-          <TextBlock text={call.output} label={words.call.output} />
+          <TextBlock text={call.output} />
         </>
       )}
       {isMissing && fetched.isPending && <p className="muted">{words.states.loading}</p>}

@@ -1,18 +1,22 @@
 import type { ComponentPropsWithoutRef } from 'react';
-import ReactMarkdown, { type Components } from 'react-markdown';
-import rehypeHighlight from 'rehype-highlight';
+import ReactMarkdown, { type Components, type Options } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
+interface MarkdownProps {
+  readonly text: string;
+  readonly rehypePlugins?: Options['rehypePlugins'];
+}
+
 /**
  * A model's answer as Markdown. HTML in it is shown as text, images are not loaded, and a link leads somewhere only
- * when the person follows it (UI-6). Loaded when the first answer is shown: it is the largest part of the page.
+ * when the person follows it (UI-6). Loaded when the first answer is shown.
  */
-export default function Markdown({ text }: { readonly text: string }) {
+export default function Markdown({ text, rehypePlugins }: MarkdownProps) {
   return (
     <div className="markdown">
-      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeHighlight]} components={components}>
+      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={rehypePlugins} components={components}>
         {visibleText(text)}
       </ReactMarkdown>
     </div>

@@ -1,10 +1,9 @@
-import { lazy, memo, Suspense } from 'react';
+import { memo } from 'react';
 import type { ChatMessage } from '../live/conversation.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
+import { RichText } from './rich-text.tsx';
 import { ToolCallRow } from './tool-call-row.tsx';
-
-const Markdown = lazy(() => import('./markdown.tsx'));
 
 interface MessageRowProps {
   readonly message: ChatMessage;
@@ -27,14 +26,7 @@ export const MessageRow = memo(function MessageRow({ message, sessionId, isPlain
       <h3 className="message-who">
         {role === 'user' ? chat.you : role === 'system' ? chat.system : chat.agent}
       </h3>
-      {text !== '' &&
-        (role !== 'assistant' || isPlain ? (
-          plain
-        ) : (
-          <Suspense fallback={plain}>
-            <Markdown text={text} />
-          </Suspense>
-        ))}
+      {text !== '' && (role !== 'assistant' || isPlain ? plain : <RichText text={text} plain={plain} />)}
       {isStreaming && <span className="caret" aria-hidden="true" />}
       {toolCalls.map((call) => (
         <ToolCallRow key={call.tool_call_id} sessionId={sessionId} runId={runId} call={call} />

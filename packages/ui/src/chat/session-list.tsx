@@ -1,3 +1,4 @@
+import type { CallResponse } from '@countersign/client';
 import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
@@ -35,22 +36,29 @@ export function SessionList({ projectId, current }: SessionListProps) {
       {sessions.isPending && <p className="muted">{words.states.loading}</p>}
       {sessions.isError && <p className="caution">{words.states.failed}</p>}
       <ul>
-        {sessions.data?.map(({ session_id, title, last_message_at, created_at }) => (
-          <li key={session_id}>
-            <a href={links.chat(session_id)} aria-current={session_id === current ? 'true' : undefined}>
-              <span className="session-title">
-                <Visible text={title === '' ? chat.untitled : title} />
-              </span>
-              <span className="session-time">{shortMoment(last_message_at ?? created_at, language)}</span>
-              {waiting.includes(session_id) && (
-                <span className="session-waits">
-                  <span className="visually-hidden">{words.call.status.awaiting_approval}</span>
+        {[...(sessions.data ?? [])]
+          .sort(byLastUse)
+          .map(({ session_id, title, last_message_at, created_at }) => (
+            <li key={session_id}>
+              <a href={links.chat(session_id)} aria-current={session_id === current ? 'true' : undefined}>
+                <span className="session-title">
+                  <Visible text={title === '' ? chat.untitled : title} />
                 </span>
-              )}
-            </a>
-          </li>
-        ))}
+                <span className="session-time">{shortMoment(last_message_at ?? created_at, language)}</span>
+                {waiting.includes(session_id) && (
+                  <span className="session-waits">
+                    <span className="visually-hidden">{words.call.status.awaiting_approval}</span>
+                  </span>
+                )}
+              </a>
+            </li>
+          ))}
       </ul>
     </section>
   );
 }
+
+type Session = CallResponse<'listSessions'>['sessions'][number];
+
+const byLastUse = (a: Session, b: Session): number =>
+  (a.last_message_at ?? a.created_at) < (b.last_message_at ?? b.created_at) ? 1 : -1;

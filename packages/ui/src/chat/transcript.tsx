@@ -88,8 +88,9 @@ export const Transcript = memo(function Transcript({
         </p>
       </div>
       {isAway && (
-        <button type="button" className="button to-end" onClick={toEnd}>
-          {chat.newer} ↓
+        <button type="button" className="button to-end" title={chat.newer} onClick={toEnd}>
+          <span aria-hidden="true">↓</span>
+          <span className="visually-hidden">{chat.newer}</span>
         </button>
       )}
     </section>

@@ -34,15 +34,17 @@ export class ApprovalBook {
   receive(event: CountersignEvent): void {
     switch (event.event) {
       case 'tool.approval_request':
-        return this.#put(approvalOfEvent(event.data));
+        this.#put(approvalOfEvent(event.data));
+        break;
       case 'approval.updated': {
         const { approval_id } = event.data;
         this.#change(approval_id, (entry) => updatedEntry(entry, event.data, this.#clock.monotonic()));
         if (event.data.omitted?.length) void this.refresh(approval_id);
-        return;
+        break;
       }
       case 'approval.resolved':
-        return this.#change(event.data.approval_id, (entry) => resolvedEntry(entry, event.data));
+        this.#change(event.data.approval_id, (entry) => resolvedEntry(entry, event.data));
+        break;
       default:
     }
   }

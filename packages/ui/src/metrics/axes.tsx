@@ -26,7 +26,7 @@ interface ValueAxisProps {
 
 export function ValueAxis({ area, max, format }: ValueAxisProps) {
   return (
-    <g aria-hidden="true">
+    <g>
       {[0, 0.5, 1].map((share) => {
         const y = area.top + area.height * (1 - share);
         return (
@@ -55,11 +55,11 @@ export function TimeAxis({ area, from, to }: TimeAxisProps) {
   const isLong = to - from > 2 * dayMs;
   const format = new Intl.DateTimeFormat(
     language,
-    isLong ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit' },
+    isLong ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
   );
   const ticks = Math.max(2, Math.min(7, Math.floor(area.width / 110)));
   return (
-    <g aria-hidden="true">
+    <g>
       {Array.from({ length: ticks }, (_, index) => {
         const share = index / (ticks - 1);
         const anchor = index === 0 ? 'start' : index === ticks - 1 ? 'end' : 'middle';

@@ -31,17 +31,11 @@ export interface Stretch {
 /** Every stretch from the first to now: those without calls, which the server leaves out, are empty columns. */
 export function stretches({ series, since, bucket_seconds }: MetricsAnswer, now: number): readonly Stretch[] {
   const lengthMs = bucket_seconds * 1000;
-  const byStart = new Map<number, Point[]>();
-  for (const point of series) {
-    const from = Date.parse(point.from);
-    byStart.set(from, [...(byStart.get(from) ?? []), point]);
-  }
-  const first = Math.min(Math.floor(Date.parse(since) / lengthMs) * lengthMs, ...byStart.keys());
-  const found: Stretch[] = [];
-  for (let from = first; from <= now; from += lengthMs) {
-    found.push({ from, counts: outcomeCounts(byStart.get(from) ?? []) });
-  }
-  return found;
+  const first = Math.min(Date.parse(since), ...series.map(({ from }) => Date.parse(from)));
+  const count = Math.max(1, Math.ceil((now - first + 1) / lengthMs));
+  const points = Array.from({ length: count }, (): Point[] => []);
+  for (const point of series) points[Math.floor((Date.parse(point.from) - first) / lengthMs)]?.push(point);
+  return points.map((inside, index) => ({ from: first + index * lengthMs, counts: outcomeCounts(inside) }));
 }
 
 export interface Line {

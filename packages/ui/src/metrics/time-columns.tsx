@@ -21,6 +21,7 @@ export function TimeColumns({ answer, now }: { readonly answer: MetricsAnswer; r
     month: 'short',
     hour: '2-digit',
     minute: '2-digit',
+    hourCycle: 'h23',
   });
   return (
     <PlotFrame

@@ -38,6 +38,7 @@ export function TimeLines({ answer, now, what }: TimeLinesProps) {
     month: 'short',
     hour: '2-digit',
     minute: '2-digit',
+    hourCycle: 'h23',
   });
   return (
     <PlotFrame

@@ -11,14 +11,14 @@ export const JsonView = memo(function JsonView({ value }: { readonly value: unkn
 });
 
 /** Text in fixed width, as text. */
-export function TextBlock({ text, label }: { readonly text: string; readonly label?: string }) {
+export function TextBlock({ text }: { readonly text: string }) {
   const words = useWords();
   const [isWhole, setWhole] = useState(false);
   const rest = isWhole ? 0 : Math.max(0, text.length - shownAtFirst);
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <pre className="code-block" role="region" tabIndex={0} aria-label={label}>
+      <pre className="code-block" tabIndex={0}>
         <Visible text={rest > 0 ? text.slice(0, shownAtFirst) : text} />
       </pre>
       {rest > 0 && (

@@ -44,7 +44,7 @@ function Block({ label, text }: { readonly label: string; readonly text: string 
   return (
     <>
       <p className="label">{label}</p>
-      <TextBlock text={text} label={label} />
+      <TextBlock text={text} />
     </>
   );
 }
