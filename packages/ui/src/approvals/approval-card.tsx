@@ -5,6 +5,7 @@ import type { ApprovalEntry } from '../live/approval-entry.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import type { ApprovalActions } from './approval-actions.ts';
+import { titleOf } from './approval-title.ts';
 import { Attention } from './attention.ts';
 import { cardKey } from './card-keys.ts';
 import { Countdown } from './countdown.tsx';
@@ -130,9 +131,9 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <Countdown deadline={entry.deadline} totalMs={approval.timeout_seconds * 1000} clock={clock} />
           )}
         </div>
-        <h3 id={titleId} className="card-title">
-          <Visible text={approval.description} />
-        </h3>
+        <h2 id={titleId} className="card-title">
+          <Visible text={titleOf(approval, words)} />
+        </h2>
       </header>
       {resolution ? (
         <SettledCard entry={entry} resolution={resolution} />

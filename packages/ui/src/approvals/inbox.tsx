@@ -22,7 +22,11 @@ export function Inbox() {
     <section className="screen" aria-labelledby="inbox-title">
       <header className="screen-head">
         <h1 id="inbox-title">{inbox.title}</h1>
-        <p className="muted">{waiting > 0 ? `${nav.waiting(waiting)}. ${inbox.hint}` : ''}</p>
+        {waiting > 0 && (
+          <p className="muted">
+            {nav.waiting(waiting)}. <span className="keyboard-hint">{inbox.hint}</span>
+          </p>
+        )}
         {waiting < shown.length && (
           <button type="button" className="button quiet" onClick={() => approvals.forgetSettled()}>
             {inbox.clear}

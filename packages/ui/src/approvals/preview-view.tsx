@@ -87,24 +87,22 @@ function CommandPreview({ preview }: { readonly preview: Extract<Preview, { kind
   const { preview: names } = useWords();
   return (
     <div className="preview">
-      <Labelled label={names.command}>
-        <ol className="commands">
-          {preview.commands.map((words, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: commands run in this order and may repeat
-            <li key={index} className="command">
-              {words.map((word, place) => (
-                <span
-                  // biome-ignore lint/suspicious/noArrayIndexKey: words of a command may repeat
-                  key={place}
-                  className={word === null ? 'word unknown' : place === 0 ? 'word program' : 'word'}
-                >
-                  {word === null ? names.commandUnknown : <Visible text={word} />}
-                </span>
-              ))}
-            </li>
-          ))}
-        </ol>
-      </Labelled>
+      <ol className="commands">
+        {preview.commands.map((words, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: commands run in this order and may repeat
+          <li key={index} className="command">
+            {words.map((word, place) => (
+              <span
+                // biome-ignore lint/suspicious/noArrayIndexKey: words of a command may repeat
+                key={place}
+                className={word === null ? 'word unknown' : place === 0 ? 'word program' : 'word'}
+              >
+                {word === null ? names.commandUnknown : <Visible text={word} />}
+              </span>
+            ))}
+          </li>
+        ))}
+      </ol>
       <dl className="facts">
         <dt>{names.cwd}</dt>
         <dd>

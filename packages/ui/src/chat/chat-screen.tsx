@@ -38,7 +38,10 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
   }, [conversations, projectId, sessionId]);
 
   return (
-    <section className="chat" aria-label={chat.title}>
+    <section className="chat" aria-labelledby="chat-title">
+      <h1 id="chat-title" className="visually-hidden">
+        {chat.title}
+      </h1>
       <RunnerBanner projectId={projectId} />
       {sessionId === null || conversation?.order.length === 0 ? (
         conversation && conversation.status === 'loading' ? (

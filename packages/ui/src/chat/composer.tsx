@@ -121,8 +121,6 @@ export function Composer(props: ComposerProps) {
           value={text}
           rows={Math.min(10, text.split('\n').length)}
           data-composer
-          role="combobox"
-          aria-expanded={completion !== null}
           aria-controls={completion ? `${id}list` : undefined}
           aria-autocomplete="list"
           aria-activedescendant={completion && active >= 0 ? `${id}option${active}` : undefined}

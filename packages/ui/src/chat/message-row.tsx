@@ -23,9 +23,9 @@ export const MessageRow = memo(function MessageRow({ message, sessionId, isPlain
   );
   return (
     <article className={`message message-${role}`} data-message={message.id} aria-busy={isStreaming}>
-      <h3 className="message-who">
+      <h2 className="message-who">
         {role === 'user' ? chat.you : role === 'system' ? chat.system : chat.agent}
-      </h3>
+      </h2>
       {text !== '' && (role !== 'assistant' || isPlain ? plain : <RichText text={text} plain={plain} />)}
       {isStreaming && <span className="caret" aria-hidden="true" />}
       {toolCalls.map((call) => (

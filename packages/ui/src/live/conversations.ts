@@ -15,6 +15,13 @@ export interface Place {
   readonly sessionId: string;
 }
 
+/** What the agent does, as far as its calls tell: an event says it better, but only when it changes. */
+function agentStateOf({ calls }: Conversation): Conversation['agent'] {
+  const statuses = new Set([...calls.values()].map(({ status }) => status));
+  if (statuses.has('awaiting_approval')) return 'awaiting_approval';
+  return statuses.has('executing') || statuses.has('approved') ? 'tool_execution' : 'thinking';
+}
+
 /** Pages of the history that are read for the states of a conversation's calls. */
 const maxHistoryPages = 5;
 
@@ -124,7 +131,7 @@ export class Conversations {
     const { run } = await this.#client.getRun({ params: { run_id: runId } });
     if (run.status !== 'running') return;
     this.#change(sessionId, (state) =>
-      state.runId === null ? { ...state, runId, agent: 'thinking' } : state,
+      state.runId === null ? { ...state, runId, agent: agentStateOf(state) } : state,
     );
   }
 

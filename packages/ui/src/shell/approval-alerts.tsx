@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { titleOf } from '../approvals/approval-title.ts';
 import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
@@ -33,9 +34,9 @@ export function ApprovalAlerts() {
       notification?.close();
       known.current.delete(id);
     }
-    for (const [id, { description }] of waiting) {
+    for (const [id, approval] of waiting) {
       if (known.current.has(id)) continue;
-      const body = visibleText(description);
+      const body = visibleText(titleOf(approval, words));
       const shown = wantsNotifications
         ? showNotification(words.notification.title, {
             body,
