@@ -100,7 +100,7 @@ function pageFile(path: string, content: Buffer): PageFile {
 }
 
 const compress: Readonly<Record<Encoding, (content: Buffer) => Promise<Buffer>>> = {
-  // 9 takes a quarter of the time of 11 for 3 % more (measured on the page's own script).
+  // On the page's own script 9 takes 0.06 s and 11 takes 1.2 s, for 7 % less.
   br: (content) => promisify(brotliCompress)(content, { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: (content) => promisify(gzip)(content, { level: 9 }),
 };
