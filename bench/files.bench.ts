@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,26 +98,32 @@ async function timeInTurns(
   return times;
 }
 
-/** How much memory grows while a file of 100 MB is read in pieces of 1 MiB. */
+/** How much memory grows at the most while a file of 100 MB is read in pieces of 1 MB, over and over. */
 async function memoryOfRanges(root: string, call: Call): Promise<Row> {
   const linesInPiece = 10_000;
   const pieces = 100;
-  writeFileSync(join(root, 'large.log'), Buffer.alloc(pieces * linesInPiece * 100, `${'x'.repeat(99)}\n`));
-  const read = (piece: number) => {
+  const path = join(root, 'large.log');
+  for (let piece = 0; piece < pieces; piece += 1)
+    appendFileSync(path, `${'x'.repeat(99)}\n`.repeat(linesInPiece));
+  const read = async (piece: number) => {
     const start_line = piece * linesInPiece + 1;
     const params = { path: 'large.log', start_line, end_line: start_line + linesInPiece - 1 };
-    return call({ tool: 'read_file', params });
-  };
-  for (let piece = 0; piece < 20; piece += 1) await read(piece);
-  const before = process.memoryUsage.rss();
-  const grown: number[] = [];
-  for (let piece = 0; piece < pieces; piece += 1) {
-    const { content } = await read(piece);
+    const { content } = await call({ tool: 'read_file', params });
     if ((content as string).length !== linesInPiece * 100) throw new Error(`piece ${piece} is not whole`);
-    grown.push(process.memoryUsage.rss() - before);
-  }
-  rmSync(join(root, 'large.log'));
-  return { ...summarise('read_file, 100 MB by ranges: memory', grown), unit: 'bytes', limit: 20 * MB };
+  };
+  const readAll = async (times: number) => {
+    let most = 0;
+    for (let piece = 0; piece < times * pieces; piece += 1) {
+      await read(piece % pieces);
+      most = Math.max(most, process.memoryUsage.rss());
+    }
+    return most;
+  };
+  // The first times fill the heap's young part, and the 16 MiB of results that are kept for a minute.
+  const before = await readAll(2);
+  const grown = (await readAll(3)) - before;
+  rmSync(path);
+  return { ...summarise('read_file, 100 MB by ranges: growth', [grown]), unit: 'bytes', limit: 10 * MB };
 }
 
 const twoPlaces = (value: number): number => Math.round(value * 100) / 100;

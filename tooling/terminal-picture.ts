@@ -1,9 +1,10 @@
 /**
  * Draws what a countersign command prints as an SVG, for the README:
- * `node tooling/terminal-picture.ts FILE.svg ARGUMENTS…`. Run it again when the output changes.
+ * `node tooling/terminal-picture.ts FILE.svg ARGUMENTS…`. Run it again when the output changes. What stands on a
+ * screen while a command runs comes from standard input: `tmux capture-pane -p -e | node … FILE.svg --screen ARGUMENTS…`.
  */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { argv, execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
@@ -58,12 +59,31 @@ const plain = (line: string): string =>
 const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
+/** The lines that a command prints; `--screen` takes them as tmux captured them. */
+function linesOf(args: readonly string[]): string[] {
+  if (args[0] === '--screen') return wholeLines(readFileSync(0, 'utf8'));
+  const launcher = fileURLToPath(new URL('../apps/cli/bin/countersign.mjs', import.meta.url));
+  const env = { ...process.env, FORCE_COLOR: '1' };
+  return spawnSync(execPath, [launcher, ...args], { encoding: 'utf8', env })
+    .stdout.trimEnd()
+    .split('\n');
+}
+
+/** tmux ends styles one by one and lets them reach over lines; here each line says its own. */
+function wholeLines(captured: string): string[] {
+  let active = '';
+  const lines = captured.replaceAll('[39m', '[0m').replaceAll('[22m', '[0m').trimEnd().split('\n');
+  return lines.map((line) => {
+    const before = active;
+    for (const [i, code] of line.split(styleSequence).entries()) {
+      if (i % 2 === 1) active = code === '0' ? '' : `${active}${String.fromCharCode(27)}[${code}m`;
+    }
+    return before + line;
+  });
+}
+
 const [file, ...args] = argv.slice(2);
 if (file === undefined) throw new Error('Name the SVG file to write, then the arguments of countersign.');
-const launcher = fileURLToPath(new URL('../apps/cli/bin/countersign.mjs', import.meta.url));
-const { stdout } = spawnSync(execPath, [launcher, ...args], {
-  encoding: 'utf8',
-  env: { ...process.env, FORCE_COLOR: '1' },
-});
-const command = `$ npx countersign ${args.map((word) => (/[\s'"]/.test(word) ? `'${word}'` : word)).join(' ')}`;
-writeFileSync(file, draw([command, ...stdout.trimEnd().split('\n')]));
+const words = args.filter((word) => word !== '--screen');
+const command = `$ npx countersign ${words.map((word) => (/[\s'"]/.test(word) ? `'${word}'` : word)).join(' ')}`;
+writeFileSync(file, draw([command, ...linesOf(args)]));

@@ -42,7 +42,7 @@ export function sourcesOf(workspace: Workspace, kind: 'product' | 'test'): reado
     cwd: workspace.folder,
     exclude: ['**/node_modules/**', '**/dist/**'],
   })
-    .filter((path) => /\.test\.tsx?$/.test(path) === (kind === 'test'))
+    .filter((path) => /\.test(-data)?\.tsx?$/.test(path) === (kind === 'test'))
     .sort();
 }
 

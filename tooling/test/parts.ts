@@ -24,6 +24,8 @@ export interface Part {
 }
 
 const git: Need = { program: 'git', debianPackage: 'git' };
+/** Without it commands are not isolated, and what proves the isolation is left out. */
+const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
 /** How the files end whose tests start a database server. */
 const postgresTests = 'postgres.test.ts';
@@ -43,7 +45,7 @@ const excluding = (tests: readonly string[]): string[] => tests.flatMap((pattern
 export const parts: readonly Part[] = [
   {
     name: 'unit', // everything beside its source; by itself only what is quick
-    needs: [git],
+    needs: [git, bubblewrap],
     // Coverage is counted in one run, so the whole suite has PostgreSQL's tests in it.
     run: ({ args, whole }) =>
       runVitest({
@@ -78,7 +80,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'e2e', // whole stories: a prompt goes in, a person approves, a call ends
-    needs: [],
+    needs: [git, bubblewrap],
     run: ({ args }) =>
       runVitest({
         name: 'e2e',

@@ -11,11 +11,14 @@ export function callWords(tool: string, params: Readonly<Record<string, JsonValu
     ...[path, source, dest].flatMap((value) => (value === undefined ? [] : [asText(value)])),
   ];
   const rest = Object.entries(others)
-    .filter(([name]) => parts.length === 0 || !['content', 'old', 'new', 'mode', 'timeout'].includes(name))
+    .filter(([name]) => parts.length === 0 || !unimportant.includes(name))
     .map(([name, value]) => `${name}=${asText(value)}`);
   const line = [tool, ...parts, ...rest].join(' ').replace(/\s+/g, ' ').trim();
   return visible(line.length <= 300 ? line : `${line.slice(0, 299)}…`);
 }
+
+/** What a line leaves out beside a path or a command: contents, and settings that are nearly always the same. */
+const unimportant = ['content', 'old', 'new', 'mode', 'timeout', 'replace_all', 'encoding'];
 
 const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
 

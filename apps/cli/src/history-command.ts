@@ -85,7 +85,7 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
   }
   const columns = terminal.screen?.columns ?? 120;
   const lines = executions.map((execution) => historyLine(execution, columns, terminal.color, words));
-  if (next_cursor !== null) lines.push(paints(terminal.color).dim(words.history.more(next_cursor)));
+  if (next_cursor !== null) lines.push(paints(terminal.color).dim(words.history.more(visible(next_cursor))));
   await terminal.write(`${lines.length === 0 ? words.history.none : lines.join('\n')}\n`);
   return 0;
 }
@@ -99,15 +99,18 @@ function historyLine(execution: Execution, columns: number, color: boolean, word
   const when = `${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
   const risk = (risk_level === null ? '' : words.risk[risk_level]).padEnd(8);
   const facts = [
-    ...(error === null ? [] : [error.code]),
+    ...(error === null ? [] : [visible(error.code)]),
     ...(undone_at !== null ? [words.history.undone] : undoable ? [words.history.undoable] : []),
   ].join(' · ');
-  const room = Math.max(columns - when.length - risk.length - tool_id.length - widthOf(facts) - 11, 20);
+  const room = Math.max(columns - when.length - risk.length - tool_id.length - factColumns - 8, 20);
   const call = fit(callWords(execution.tool_name, execution.tool_params), room);
   const padding = ' '.repeat(Math.max(room - widthOf(call), 0));
   const mark = statusMark(status, color);
   return `${mark} ${paint.dim(when)}  ${risk}${call}${padding}  ${paint.dim(visible(tool_id))}  ${paint.dim(facts)}`.trimEnd();
 }
+
+/** Room for an error code, or whether the call can be undone. */
+const factColumns = 20;
 
 /** A date, a time, or how long ago. */
 function readTime(text: string, words: Words): string {

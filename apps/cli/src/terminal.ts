@@ -46,65 +46,78 @@ export function paints(color: boolean): Styles {
   return Object.fromEntries(entries) as Styles;
 }
 
+/** The streams of a process, or those of a test. */
+export interface TerminalStreams {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: Pick<NodeJS.WriteStream, 'write'>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /** The terminal of this process. */
-export function processTerminal(): Terminal {
+export function processTerminal({ stdin, stdout, stderr, env }: TerminalStreams = process): Terminal {
   // A reader that went away (`| head`) is told to whoever writes next; nobody else needs to hear of it.
-  process.stdout.on('error', () => {});
-  const interactive = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  stdout.on('error', () => {});
+  const interactive = stdin.isTTY === true && stdout.isTTY === true;
   return {
-    stdin: process.stdin,
+    stdin,
     write: (text) =>
       new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+        stdout.write(text, (error) => (error ? reject(error) : resolve()));
       }),
-    writeError: (text) => void process.stderr.write(text),
-    color: wantsColor(),
+    writeError: (text) => void stderr.write(text),
+    color: wantsColor(env, stdout),
     interactive,
     async *typed(prompt) {
-      const lines = createInterface({ input: process.stdin, output: process.stdout, prompt });
+      const lines = createInterface({ input: stdin, output: stdout, prompt });
+      let isOpen = true;
+      lines.once('close', () => {
+        isOpen = false;
+      });
       lines.prompt();
       for await (const line of lines) {
         yield line;
-        lines.prompt();
+        if (isOpen) lines.prompt(); // the input may have ended while the line was being used
       }
     },
-    ...(interactive && { screen: processScreen }),
+    ...(interactive && { screen: screenOf(stdin, stdout) }),
   };
 }
 
 const bracketedPaste = (on: boolean): string => `\u001b[?2004${on ? 'h' : 'l'}`;
 
-const processScreen: Screen = {
-  get columns() {
-    return process.stdout.columns || 80;
-  },
-  get rows() {
-    return process.stdout.rows || 24;
-  },
-  write: (text) => void process.stdout.write(text),
-  onResize(listener) {
-    process.stdout.on('resize', listener);
-    return () => process.stdout.off('resize', listener);
-  },
-  onKeys(listener) {
-    const { stdin } = process;
-    const decoder = new KeyDecoder();
-    const read = (chunk: Uint8Array) => {
-      for (const key of decoder.push(chunk)) listener(key);
-    };
-    stdin.setRawMode(true);
-    process.stdout.write(bracketedPaste(true));
-    stdin.on('data', read).resume();
-    return () => {
-      stdin.off('data', read).pause();
-      stdin.setRawMode(false);
-      process.stdout.write(bracketedPaste(false));
-    };
-  },
-};
+function screenOf(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): Screen {
+  return {
+    get columns() {
+      return stdout.columns || 80;
+    },
+    get rows() {
+      return stdout.rows || 24;
+    },
+    write: (text) => void stdout.write(text),
+    onResize(listener) {
+      stdout.on('resize', listener);
+      return () => stdout.off('resize', listener);
+    },
+    onKeys(listener) {
+      const decoder = new KeyDecoder();
+      const read = (chunk: Uint8Array) => {
+        for (const key of decoder.push(chunk)) listener(key);
+      };
+      stdin.setRawMode(true);
+      stdout.write(bracketedPaste(true));
+      stdin.on('data', read).resume();
+      return () => {
+        stdin.off('data', read).pause();
+        stdin.setRawMode(false);
+        stdout.write(bracketedPaste(false));
+      };
+    },
+  };
+}
 
 /** The usual signs: NO_COLOR wins, FORCE_COLOR asks for it, else a terminal gets it and a file does not. */
-function wantsColor(): boolean {
-  if (process.env.NO_COLOR !== undefined) return false;
-  return process.env.FORCE_COLOR !== undefined || process.stdout.isTTY === true;
+function wantsColor(env: TerminalStreams['env'], stdout: NodeJS.WriteStream): boolean {
+  if (env.NO_COLOR !== undefined) return false;
+  return env.FORCE_COLOR !== undefined || stdout.isTTY === true;
 }

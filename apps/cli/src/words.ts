@@ -102,8 +102,6 @@ const english = {
     revised: 'It was changed; look at it anew.',
   },
   activity: {
-    waits: 'waits for a decision',
-    calls: 'calls',
     completed: 'done',
     failed: 'failed',
     rejected: 'rejected',
@@ -114,7 +112,6 @@ const english = {
     undoFailed: 'could not be undone',
     runner: (state: string, workspace: string) =>
       state === 'connected' ? `A runner is connected for ${workspace}` : `The runner of ${workspace} is gone`,
-    autoApproved: 'by your rules',
   },
   stream: {
     connecting: (server: string) => `Connecting to ${server} …`,
@@ -191,7 +188,6 @@ const english = {
     stopped: 'Stopped.',
     failed: (why: string) => `It failed: ${why}`,
     prompt: 'you',
-    agent: 'agent',
     inputHint: 'Enter sends · Ctrl-D leaves',
     pendingHint: (n: number) => `${n} ${n === 1 ? 'call waits' : 'calls wait'} for you · Tab decides`,
     decideElsewhere: (description: string, id: string) =>
@@ -199,7 +195,6 @@ const english = {
     noRunner: (workspace: string) =>
       `No runner is connected for ${workspace}; tools wait for one. Run in another terminal: countersign connect ${workspace}`,
     emptyMessage: 'There is nothing to send',
-    reconnectLost: 'Something was missed while the connection was away; this is how it ended.',
   },
   connect: {
     ready: (workspace: string) => `Runner for ${workspace}`,
@@ -211,14 +206,9 @@ const english = {
     heldNoPrompt: (who: string) => `${who} is the runner of this workspace already`,
     ending: 'Ending: what runs is stopped. Ctrl-C again leaves at once.',
     ended: 'Ended.',
-    isolation: (words: string) => `Isolation: ${words}`,
     madeProject: (name: string) => `Made the project ${name}.`,
-    witness: 'The audit log of the server does not continue what this runner has seen.',
   },
   doctor: {
-    ok: 'ok',
-    warning: 'warning',
-    missing: 'missing',
     node: 'Node.js',
     nodeOld: (version: string) => `${version} is too old: Node 24 or newer is needed`,
     server: 'Server',
@@ -349,8 +339,6 @@ const russian: Words = {
     revised: 'Вызов изменился; посмотрите заново.',
   },
   activity: {
-    waits: 'ждёт решения',
-    calls: 'вызывает',
     completed: 'готово',
     failed: 'ошибка',
     rejected: 'отклонено',
@@ -361,7 +349,6 @@ const russian: Words = {
     undoFailed: 'вернуть не удалось',
     runner: (state, workspace) =>
       state === 'connected' ? `Исполнитель подключён: ${workspace}` : `Исполнитель отключился: ${workspace}`,
-    autoApproved: 'по вашим правилам',
   },
   stream: {
     connecting: (server) => `Подключаюсь к ${server} …`,
@@ -434,14 +421,12 @@ const russian: Words = {
     stopped: 'Остановлено.',
     failed: (why) => `Не получилось: ${why}`,
     prompt: 'вы',
-    agent: 'агент',
     inputHint: 'Enter отправит · Ctrl-D выход',
     pendingHint: (n) => `${plural(n, 'Ждёт', 'Ждут', 'Ждут')} вас: ${n} · Tab решить`,
     decideElsewhere: (description, id) => `ждёт решения: ${description}\n  countersign approvals show ${id}`,
     noRunner: (workspace) =>
       `Для ${workspace} нет исполнителя; вызовы его ждут. В другом терминале: countersign connect ${workspace}`,
     emptyMessage: 'Отправлять нечего',
-    reconnectLost: 'Пока связи не было, что-то пропущено; вот чем кончилось.',
   },
   connect: {
     ready: (workspace) => `Исполнитель для ${workspace}`,
@@ -453,14 +438,9 @@ const russian: Words = {
     heldNoPrompt: (who) => `У этой папки уже есть исполнитель: ${who}`,
     ending: 'Завершаю: то, что выполняется, останавливается. Ещё раз Ctrl-C — сразу выйти.',
     ended: 'Завершено.',
-    isolation: (words) => `Изоляция: ${words}`,
     madeProject: (name) => `Создан проект ${name}.`,
-    witness: 'Журнал решений сервера не продолжает то, что видел этот исполнитель.',
   },
   doctor: {
-    ok: 'есть',
-    warning: 'внимание',
-    missing: 'нет',
     node: 'Node.js',
     nodeOld: (version) => `${version} слишком старый: нужен Node 24 или новее`,
     server: 'Сервер',
@@ -501,7 +481,6 @@ function plural(n: number, one: string, few: string, many: string): string {
 }
 
 const languages: Readonly<Record<string, Words>> = { en: english, ru: russian };
-export const languageNames = Object.keys(languages);
 
 /** The words of the language that was asked for, else that of the environment, as programs in a terminal do it. */
 export function wordsFor(env: Readonly<Record<string, string | undefined>>, asked?: string): Words {

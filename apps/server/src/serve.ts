@@ -187,7 +187,7 @@ async function openStore(
   if (!isPostgres(database)) {
     if (database !== ':memory:') mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
     const bus = watch(new InProcessBus());
-    const store = await openSqliteStore({ path: database, bus });
+    const store = await openSqliteStore({ path: database, bus, onError: onTrouble });
     return { store, bus, close: () => store.close() };
   }
   const others = await PostgresBus.open({ url: database, onTrouble });

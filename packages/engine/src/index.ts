@@ -19,6 +19,7 @@ export { type OfferedTool, offeredTools } from './agent/offered-tools.ts';
 export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
 export type { RunObserver } from './agent/run-observer.ts';
 export { type AtPoint, type RunPoint, runPoints } from './agent/run-points.ts';
+export { type Announced, auditHeadText, numberAnnounced } from './announced.ts';
 export type { ApproveInput, PreviewInput, RejectInput } from './approval-input.ts';
 export { ApprovalManager } from './approval-manager.ts';
 export { auditGenesis, auditHash } from './audit-chain.ts';

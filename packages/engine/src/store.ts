@@ -172,6 +172,8 @@ export type Hint =
       readonly newest: number;
       readonly events?: readonly StoredEvent[];
     }
+  /** What this process has just committed, where no hint carried it: for those who watch it here (OB-1). */
+  | { readonly kind: 'written'; readonly events: readonly StoredEvent[] }
   | { readonly kind: 'settled'; readonly toolId: string }
   | { readonly kind: 'decided'; readonly approvalId: string }
   /** Not stored: progress and message deltas. */

@@ -4,7 +4,6 @@ import {
   type ApprovalRow,
   type AuditRow,
   auditGenesis,
-  auditHash,
   type Bus,
   DuplicateRow,
   type ExecutionRow,
@@ -14,6 +13,7 @@ import {
   type MessageRow,
   type MetricsFilter,
   type MetricsPoint,
+  numberAnnounced,
   type ProjectRow,
   type RunnerRow,
   type RunRow,
@@ -153,20 +153,16 @@ class MemoryTransaction implements Transaction {
     const user_id = this.#userId;
     if (user_id === undefined) return [];
     const kept = listOf(this.#tables.events, user_id);
-    const events = this.#events.map(({ projectId, event }, place) => ({
-      user_id,
-      id: kept.length + place + 1,
-      project_id: projectId,
-      event: structuredClone(event),
-      created_at: at,
-    }));
-    kept.push(...events);
     const log = listOf(this.#tables.audit, user_id);
-    for (const { action, subject, data } of this.#audit) {
-      const previous_hash = log.at(-1)?.hash ?? auditGenesis;
-      const content = { user_id, seq: log.length + 1, at, action, subject, data, previous_hash };
-      log.push(structuredClone({ ...content, hash: auditHash(content) }));
-    }
+    const announced = { userId: user_id, events: this.#events, audit: this.#audit };
+    const before = {
+      event_id: kept.length,
+      audit_seq: log.length,
+      audit_head: log.at(-1)?.hash ?? auditGenesis,
+    };
+    const { events, audit } = structuredClone(numberAnnounced(announced, before, at));
+    kept.push(...events);
+    log.push(...audit);
     return events;
   }
 

@@ -147,14 +147,24 @@ export class ApprovalDesk {
     if (withdrawn.aborted) return 'withdrawn';
     const signals = dialogs.updateApprovalDialog ? [withdrawn] : [withdrawn, card.changed.signal];
     const gone = AbortSignal.any(signals);
-    const shown = dialogs.showApprovalDialog(card.request, gone).catch((error: unknown) => {
-      // A card that broke is a card that nobody answered.
-      if (!gone.aborted) this.#deps.logger.error(`Approval card failed: ${card.request.tool_id}`, { error });
-      return 'failed' as const;
-    });
+    const shown = this.#open(card.request, gone, dialogs);
     const answer = await Promise.race([shown, aborted(gone).then(() => 'gone' as const)]);
     if (withdrawn.aborted || (answer === 'failed' && !gone.aborted)) return 'withdrawn';
     return answer === 'gone' || answer === 'failed' || gone.aborted ? 'changed' : answer;
+  }
+
+  /** A card that broke is a card that nobody answered. */
+  async #open(
+    request: ApprovalRequest,
+    gone: AbortSignal,
+    dialogs: ApprovalDialogProvider,
+  ): Promise<DialogAnswer | 'failed'> {
+    try {
+      return await dialogs.showApprovalDialog(request, gone);
+    } catch (error) {
+      if (!gone.aborted) this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { error });
+      return 'failed';
+    }
   }
 
   async #send(card: Card, answer: DialogAnswer): Promise<'approved' | 'rejected' | 'look again' | undefined> {

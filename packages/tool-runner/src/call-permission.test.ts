@@ -150,3 +150,34 @@ describe('[RN-2] the ceiling', () => {
     expect(answer(readSignal(), { ceiling: broken })).toBe('yes');
   });
 });
+
+describe("[AP-4] a rule of the person's policy approved it", () => {
+  const rule = { id: 'always-notes', effect: 'allow', tool: 'write_file', path: '*.md' } as const;
+  const allowed = (over: object = {}): ExecutionSignal =>
+    writeSignal({ approval_id: null, approved_by: 'config', rule: { ...rule, ...over } });
+  const uncovered = 'APPROVAL_STALE: the rule of your policy does not cover it here';
+
+  it.each<[string, ExecutionSignal, Partial<PermissionFacts>, string]>([
+    ['that covers it', allowed(), {}, 'yes'],
+    ['of another path', allowed({ path: 'docs/**' }), {}, uncovered],
+    ['of another tool', allowed({ tool: 'edit_file' }), {}, uncovered],
+    ['that denies', allowed({ effect: 'deny' }), {}, uncovered],
+    ['that does not compile', allowed({ path: '{a,b}'.repeat(9) }), {}, uncovered],
+    ['up to a lower risk', allowed({ max_risk: 'LOW' }), {}, uncovered],
+    ['and it is riskier here', allowed(), { risk: 'HIGH' }, uncovered],
+    [
+      'for a place that executes later',
+      allowed({ path: '**' }),
+      { own: policy.decide('write_file', { path: '.vscode/tasks.json', content: '{}' }) },
+      uncovered,
+    ],
+    [
+      'but the server says a person did',
+      { ...allowed(), approved_by: 'user' },
+      {},
+      'APPROVAL_STALE: it is MEDIUM here, and nobody has approved it',
+    ],
+  ])('%s', (_, signal, over, expected) => {
+    expect(answer(signal, over)).toBe(expected);
+  });
+});

@@ -29,9 +29,9 @@ export interface PermissionFacts {
 }
 
 /**
- * Whether a signalled call may start here (RN-2). LOW may; everything else needs a person's approval, a grant that
- * covers it or a rule of the person's own policy on this machine, the digest that was approved, and, up to where the
- * ceiling reaches, a decision made on this machine. A refusal as APPROVAL_STALE makes the server ask the person.
+ * Whether a signalled call may start here (RN-2). LOW may; everything else needs a person's approval, a grant or a rule
+ * of the person's policy that covers it, the digest that was approved, and, up to where the ceiling reaches, a decision
+ * made on this machine. A refusal as APPROVAL_STALE makes the server ask the person.
  */
 export function permissionFor(facts: PermissionFacts): Permission {
   const { signal, risk, digest, ceiling } = facts;
@@ -60,6 +60,9 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
       ? undefined
       : 'the grant does not cover it here';
   }
+  if (signal.rule !== null && signal.approved_by === 'config') {
+    return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
+  }
   return `it is ${risk} here, and nobody has approved it`;
 }
 
@@ -84,6 +87,17 @@ function grantCovers(
   const rule: PolicyRule = { id: 'grant', effect: 'allow', tool: grant.tool, ...pattern };
   const compiled = compileRule(rule, 'person');
   return typeof compiled !== 'string' && compiled.matches(call, details);
+}
+
+/** A rule that the person saved with "always": the server applied it to the text, here it meets the real disk. */
+function ruleCovers(rule: PolicyRule, { call, details }: Decision, risk: RiskLevel): boolean {
+  if (rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
+  const compiled = compileRule(rule, 'person');
+  return (
+    typeof compiled !== 'string' &&
+    compiled.matches(call, details) &&
+    !isAbove(risk, rule.max_risk ?? 'MEDIUM')
+  );
 }
 
 const isAbove = (risk: RiskLevel, limit: RiskLevel): boolean =>

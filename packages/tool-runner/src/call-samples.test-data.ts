@@ -44,6 +44,7 @@ export const readSignal = (over: Partial<ExecutionSignal> = {}): ExecutionSignal
   approval_id: null,
   grant_id: null,
   grant: null,
+  rule: null,
   digest: null,
   timestamp,
   ...over,

@@ -2,6 +2,7 @@ export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './ap
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
+export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger } from './logger.ts';
 export { findServer } from './lsp/server-definition.ts';
 export { openInside } from './open-inside.ts';

@@ -56,6 +56,20 @@ it('refuses a folder that is not there, and one that holds what is our own', () 
   expect(() => workspaceAt('/', { folders })).toThrow('it contains what Countersign itself keeps');
 });
 
+it("[AP-9] refuses a folder that holds the person's configuration, with tokens in it, though the state is elsewhere", () => {
+  const home = fixture.files.root;
+  const folders = { home, config: join(home, '.config', 'countersign'), state: '/elsewhere' };
+  const refused = `it contains what Countersign itself keeps (${folders.config}); open a folder below it`;
+  expect(() => workspaceAt(home, { folders })).toThrow(refused);
+  mkdirSync(join(home, '.config'));
+  expect(() => workspaceAt(join(home, '.config'), { folders })).toThrow(refused);
+  // By another name it is the same folder.
+  symlinkSync(home, join(fixture.files.outside, 'home'));
+  const linked = { ...folders, config: join(fixture.files.outside, 'home', '.config', 'countersign') };
+  expect(() => workspaceAt(home, { folders: linked })).toThrow(linked.config);
+  expect(workspaceAt(join(home, 'src'), { folders }).root).toBe(join(home, 'src'));
+});
+
 it('without any configuration, works in the folder where it stands', async () => {
   const { HOME, XDG_STATE_HOME, XDG_CONFIG_HOME } = process.env;
   const before = process.cwd();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { CountersignError, defaultLimits, lowerLimits } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import { CommandExecutor } from './commands/command-executor.ts';
@@ -10,11 +10,13 @@ import type { Executor } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { GitExecutor } from './git/git-executor.ts';
 import { RepositoryPreviewer } from './git/git-preview.ts';
+import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import { createProcessStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
 import { digestCall, previewCall } from './preview/preview-call.ts';
+import { readRunnerSettings } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -50,11 +52,26 @@ export function workspaceAt(
   }
   const name = createHash('sha256').update(root).digest('hex').slice(0, 32);
   const stateFolder = options.stateFolder ?? join(folders.state, name);
-  if (root === '/' || `${stateFolder}/`.startsWith(`${root}/`)) {
-    const problem = 'it contains what Countersign itself keeps; open a folder below it';
+  // Commands see the whole workspace: neither the journal nor the person's tokens may stand in it (AP-9).
+  const own = [stateFolder, folders.config].find((path) => isBelow(root, realFolder(path)));
+  if (own !== undefined) {
+    const problem = `it contains what Countersign itself keeps (${own}); open a folder below it`;
     throw new CountersignError('PATH_INVALID', { path: root, problem });
   }
   return { limits: defaultLimits, home: folders.home, addedEnvironment: [], ...options, root, stateFolder };
+}
+
+const isBelow = (root: string, path: string): boolean =>
+  `${path}/`.startsWith(root === '/' ? '/' : `${root}/`);
+
+/** A folder by its real name, as far as it exists already. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realFolder(above), basename(path));
+  }
 }
 
 /** Everything that a ToolHandler works with. */
@@ -75,8 +92,13 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
   const clock = config.clock ?? systemClock;
   const folders = personsFolders();
   const given = config.workspace ?? workspaceAt(process.cwd(), { folders });
-  const workspace = { ...given, limits: limitsOf(given, config) };
   const configFolder = config.configFolder ?? folders.config;
+  const settings = readRunnerSettings(configFolder, given.root);
+  const workspace = {
+    ...given,
+    limits: limitsOf(given, config),
+    addedEnvironment: [...given.addedEnvironment, ...settings.environment],
+  };
   const journal =
     config.journal ??
     Journal.open({
@@ -84,21 +106,25 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
       holder: { program: config.program ?? 'a runner' },
       now: () => clock.now(),
     });
+  clearAbandonedIsolation(workspace);
   // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
-  const starter = createProcessStarter(workspace, { allowUnisolated: true });
+  const starter = createProcessStarter(workspace, {
+    allowUnisolated: true,
+    ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
+  });
   const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);
   const verdict = new OwnVerdict({ workspace, configFolder, isIsolated });
   const executors = config.executors ?? [
     new FileSystemExecutor(workspace, {
       clock,
-      liftedSensitivePaths: verdict.liftedSensitivePaths(),
+      liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
       ...(config.enableCaching !== undefined && { enableCaching: config.enableCaching }),
       ...(config.cacheTtlMs !== undefined && { cacheTtlMs: config.cacheTtlMs }),
     }),
     new CommandExecutor(workspace, starter),
     new ShellExecutor(workspace, starter),
     new GitExecutor(workspace, starter),
-    new LspExecutor({ workspace, starter, clock }),
+    new LspExecutor({ workspace, starter, clock, servers: settings.languageServers }),
   ];
   const looked = { workspace, git: new RepositoryPreviewer(workspace, starter) };
   return {

@@ -133,6 +133,19 @@ it('[RN-5] without isolation, what would start a program unasked is asked about'
   ]).toEqual(['MEDIUM', 'MEDIUM', 'MEDIUM', 'LOW', 'LOW']);
 });
 
+it('a policy file of the workspace that is too large to be read for each call is refused', () => {
+  mkdirSync(join(fixture.files.root, '.countersign'), { recursive: true });
+  const path = join(fixture.files.root, '.countersign', 'policy.json');
+  const rules = (bytes: number) => writeFileSync(path, '{"version": 1}'.padEnd(bytes));
+  rules(1024 * 1024);
+  expect(read('README.md')).toMatchObject({ decision: 'LOW' });
+  rules(1024 * 1024 + 1);
+  expect(read('README.md')).toMatchObject({
+    code: 'POLICY_INVALID',
+    message: expect.stringContaining('has more than 1048576 bytes'),
+  });
+});
+
 it("[RK-5] knows the sensitive files that the person's own policy lifts", () => {
   expect(verdict().liftedSensitivePaths()).toEqual(new Set());
   personsPolicy({ version: 1, sensitive_paths: ['config/.env'] });

@@ -1,4 +1,4 @@
-import { closeSync, constants, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Decision,
@@ -9,7 +9,7 @@ import {
 } from '@countersign/policy';
 import { describeError, findTool, higherRisk, type RiskLevel } from '@countersign/protocol';
 import { openInside } from './open-inside.ts';
-import { type PersonsFile, readPersonsFile } from './persons-file.ts';
+import { MAX_SETTINGS_BYTES, type PersonsFile, readPersonsFile } from './persons-file.ts';
 import { realDisk } from './real-disk.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -110,6 +110,8 @@ function readWorkspacePolicy(root: string): PersonsFile {
     return { state: 'refused', problem: `${WORKSPACE_POLICY}: ${message}` };
   }
   try {
+    if (fstatSync(descriptor).size > MAX_SETTINGS_BYTES)
+      return { state: 'refused', problem: `${WORKSPACE_POLICY} has more than ${MAX_SETTINGS_BYTES} bytes` };
     return { state: 'read', text: readFileSync(descriptor, 'utf8') };
   } catch (error) {
     return { state: 'refused', problem: `${WORKSPACE_POLICY}: ${(error as Error).message}` };

@@ -1,7 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-const MAX_BYTES = 1024 * 1024;
+/** Nobody writes as many rules; and they are read for each call. */
+export const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 export type PersonsFile =
   | { readonly state: 'missing' }
@@ -33,7 +34,7 @@ export function readPersonsFile(path: string, workspaceRoot: string): PersonsFil
 function problemOf(descriptor: number, path: string, workspaceRoot: string): string | undefined {
   const stats = fstatSync(descriptor);
   if (!stats.isFile()) return 'is not a regular file';
-  if (stats.size > MAX_BYTES) return `has more than ${MAX_BYTES} bytes`;
+  if (stats.size > MAX_SETTINGS_BYTES) return `has more than ${MAX_SETTINGS_BYTES} bytes`;
   const me = process.getuid?.();
   if (me !== undefined && stats.uid !== me && stats.uid !== 0) return 'does not belong to you';
   if ((stats.mode & 0o022) !== 0) return 'can be written by others; run chmod go-w on it';

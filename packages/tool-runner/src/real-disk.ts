@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
 import type { Disk, DiskEntry } from '@countersign/policy';
 
 /** The disk of this machine, as policy sees it. */
@@ -28,8 +28,9 @@ export const realDisk: Disk = {
   readHead(path, bytes) {
     let descriptor: number | undefined;
     try {
-      if (!lstatSync(path).isFile()) return undefined;
-      descriptor = openSync(path, 'r');
+      // What was looked at by name can be a pipe by now: opening that must not hang us.
+      descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+      if (!fstatSync(descriptor).isFile()) return undefined;
       const buffer = new Uint8Array(bytes);
       return buffer.subarray(0, readSync(descriptor, buffer, 0, bytes, 0));
     } catch {

@@ -113,3 +113,16 @@ it('when it is closed, a server that does not answer is not waited for', async (
   await closed;
   expect(delivered).toEqual([]);
 });
+
+it('[EX-7] an acknowledgement by event and then by answer counts once', async () => {
+  let answer = () => {};
+  api.sendToolResult = () =>
+    new Promise((resolve) => {
+      answer = () => resolve({ outcome: 'acknowledged', auditHead: '2:b' });
+    });
+  outbox.add('a', report);
+  outbox.acknowledge('a', { auditHead: '1:a' });
+  answer();
+  await settle();
+  expect(delivered).toEqual([['a', 'completed', { auditHead: '1:a' }]]);
+});

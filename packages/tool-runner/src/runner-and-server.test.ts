@@ -205,6 +205,16 @@ it('[AP-4] a grant covers the next call, checked on both sides', async () => {
   expect([contentOf('src/b.ts'), fixture.dialogs.shown.length]).toEqual(['b', cards]);
 });
 
+it('[AP-4] "always" covers the next call, in another session too, checked on both sides', async () => {
+  const first = execute('write_file', { path: 'docs/a.md', content: 'a' });
+  await expect.poll(() => fixture.dialogs.shown.some(({ request }) => request.digest !== null)).toBe(true);
+  fixture.dialogs.answer({ decision: 'approve', scope: 'always', pattern: 'docs/**' });
+  expect((await first).status).toBe('completed');
+  const cards = fixture.dialogs.shown.length;
+  expect((await execute('write_file', { path: 'docs/b.md', content: 'b' })).status).toBe('completed');
+  expect([contentOf('docs/b.md'), fixture.dialogs.shown.length]).toEqual(['b', cards]);
+});
+
 it('[EX-7] a runner that comes back gets its calls from the state, and does none of them twice', async () => {
   disconnect();
   await runner.dispose();

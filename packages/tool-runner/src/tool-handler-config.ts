@@ -28,7 +28,7 @@ export interface ToolHandlerConfig {
   readonly cacheTtlMs?: number;
 
   readonly workspace?: Workspace;
-  /** Of the person, never in the workspace: `policy.json` and `ceiling.json`. */
+  /** Of the person, never in the workspace: `policy.json`, `ceiling.json` and `runner.json`. */
   readonly configFolder?: string;
   readonly executors?: readonly Executor[];
   readonly previews?: CallPreviews;
@@ -38,6 +38,8 @@ export interface ToolHandlerConfig {
   readonly runUnisolated?: boolean;
   /** Whether commands run isolated; found out unless said. */
   readonly isIsolated?: boolean;
+  /** `host:port` of the server: commands that have network do not reach it (AP-9). */
+  readonly refusedHosts?: readonly string[];
   readonly clock?: RunnerClock;
   /** Secrets that must not be logged, such as the runner's own token. */
   readonly secrets?: readonly string[];

@@ -204,6 +204,7 @@ describe('handleToolApprovalRequest', () => {
     fixture.dialogs.answer(true);
     await asked;
     expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(handler.executionHistory.map(({ status }) => status)).toEqual(['approved']);
   });
 
   it('gives the newest version to a card that can be updated, and shows it once', async () => {

@@ -203,9 +203,10 @@ export class ToolHandler {
     this.#logger.debug(`Tool arguments: ${tool_id}`, this.#masker.maskValue(event.tool_params));
     if (!findTool(tool_name) && !isCustomToolName(tool_name)) throw new ToolTypeError(tool_name);
     if (this.#disposed) return;
-    const entry = this.#remember(tool_id, tool_name, risk_level, 'pending');
+    const isShown = this.pendingApprovals.get(tool_id)?.request.approval_id === event.approval_id;
+    const entry = isShown ? undefined : this.#remember(tool_id, tool_name, risk_level, 'pending');
     const decided = await this.#desk.ask(event);
-    if (decided === undefined) return;
+    if (decided === undefined || !entry) return;
     entry.status = decided;
     entry.user_approved = decided === 'approved';
     this.#logger.info(`Tool ${decided}: ${tool_id}`);
@@ -486,6 +487,7 @@ export class ToolHandler {
     if (!this.#api.startToolExecution)
       throw new CountersignError('CLAIM_REFUSED', { problem: 'this runner can only read' });
     for (let failures = 0; ; ) {
+      if (signal.aborted) throw new ExecutionCancelled();
       try {
         await this.#api.startToolExecution(tool_id, { digest, attempt });
         this.#logger.debug(`Claimed: ${tool_id}, attempt ${attempt}`);
@@ -497,7 +499,6 @@ export class ToolHandler {
         failures += 1;
         this.#logger.error(`Claiming failed: ${tool_id}, try ${failures}`, { error });
         await pause(this.#clock, backoffMs(failures), signal);
-        if (signal.aborted) throw new ExecutionCancelled();
       }
     }
   }

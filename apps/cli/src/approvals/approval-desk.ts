@@ -9,7 +9,7 @@ import type { Approval, CountersignEvent, PolicyRule } from '@countersign/protoc
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Words } from '../words.ts';
-import { type CardFrame, drawCard, previewLines } from './approval-card.ts';
+import { type CardApproval, type CardFrame, drawCard, previewLines } from './approval-card.ts';
 import { type DeskMode, linesBelow, looking, rejecting } from './desk-mode.ts';
 import { changeParagraphs, readParams } from './edited-params.ts';
 import { type Pending, PendingApprovals } from './pending-approvals.ts';
@@ -50,10 +50,12 @@ export class ApprovalDesk {
   #page = 1;
   #note: string | undefined;
   /** What is on the screen, and since when. */
-  #shown: { readonly what: string; readonly revision: number; readonly since: number } | undefined;
+  #shown: { readonly what: string; readonly approval: CardApproval; readonly since: number } | undefined;
   /** What the person left in the editor that is not JSON yet. */
   #draft: string | undefined;
   #stopTick: (() => void) | undefined;
+  /** What was decided with these keys, whatever came of it. */
+  readonly #sentHere = new Set<string>();
   #frame: CardFrame;
 
   constructor(deps: DeskDeps) {
@@ -80,7 +82,12 @@ export class ApprovalDesk {
     const before = resolved && this.#pending.find(resolved.approval_id);
     this.#pending.receive(event);
     if (resolved && before) {
-      this.#deps.say([resolutionLine(before.approval.description, resolved, this.#deps)]);
+      // Another terminal of this machine has the same name, and is not here.
+      const here = {
+        ...this.#deps,
+        device: this.#sentHere.has(resolved.approval_id) ? this.#deps.device : '',
+      };
+      this.#deps.say([resolutionLine(before.approval.description, resolved, here)]);
     }
   }
 
@@ -102,9 +109,8 @@ export class ApprovalDesk {
       return [];
     }
     const what = this.#identity(current);
-    const { revision } = current.approval;
     if (this.#shown?.what !== what) {
-      this.#shown = { what, revision, since: this.#deps.clock.monotonic() };
+      this.#shown = { what, approval: current.approval, since: this.#deps.clock.monotonic() };
     }
     this.#tick();
     const remainingMs = (pending: Pending) => this.#pending.remainingMs(pending);
@@ -121,11 +127,12 @@ export class ApprovalDesk {
   press(key: Key): boolean {
     const current = this.#current();
     if (!current || key.name === 'ctrl-c' || key.name === 'ctrl-d') return false;
-    if (this.#mode.name === 'busy' || !this.#isInFocus(current)) return true;
+    if (this.#mode.name === 'busy') return true;
     const editor = 'editor' in this.#mode ? this.#mode.editor : undefined;
-    const edits = editor !== undefined && key.name !== 'enter' && key.name !== 'escape';
-    if (edits) editor.press({ ...key, text: key.text.replaceAll('\n', ' ') });
-    else if (!key.together) {
+    // Typing words decides nothing, so it need not wait.
+    if (editor !== undefined && key.name !== 'enter' && key.name !== 'escape') {
+      editor.press({ ...key, text: key.text.replaceAll('\n', ' ') });
+    } else if (!key.together && this.#isInFocus(current)) {
       this.#note = undefined;
       this.#mode = this.#next(current, key.name);
     }
@@ -167,10 +174,14 @@ export class ApprovalDesk {
     const shown = this.#shown;
     const before = this.#focused;
     const current = this.#current();
-    const isSame = shown && current && current.approval.approval_id === before;
-    if (isSame && current.approval.revision !== shown.revision) {
-      this.#lookAt(current);
-      this.#note = this.#deps.words.outcome.revised;
+    if (shown && current && current.approval.approval_id === before) {
+      const { revision, digest, risk_level } = current.approval;
+      const isNewer = revision !== shown.approval.revision;
+      const isOther = isNewer || digest !== shown.approval.digest || risk_level !== shown.approval.risk_level;
+      if (isNewer) {
+        this.#lookAt(current);
+        this.#note = this.#deps.words.outcome.revised;
+      } else if (isOther && isAboutToApprove(this.#mode)) this.#mode = looking;
     }
     this.#deps.onChange();
   }
@@ -351,6 +362,7 @@ export class ApprovalDesk {
   #send(decision: Decision, description: string): DeskMode {
     const busy: DeskMode = { name: 'busy' };
     const { approval_id } = decision.params;
+    this.#sentHere.add(approval_id);
     void this.#deps
       .decide(decision)
       .then(
@@ -390,6 +402,9 @@ export class ApprovalDesk {
     this.#pending.settle(approval_id);
   }
 }
+
+const isAboutToApprove = ({ name }: DeskMode): boolean =>
+  name === 'confirm' || name === 'scopes' || name === 'scope' || name === 'edited';
 
 const grantOf = ({ scope, pattern }: OfferedScope, high: boolean): object => ({
   scope,

@@ -22,6 +22,7 @@ Options
   --json             JSON: one line for each approval, or one for the decision
   --digest DIGEST    approve: what you looked at, from show --json; then nothing is asked
   --high             approve: the deliberate second step for a HIGH call, with --digest
+  --include-high     approve: the wider scope covers HIGH calls too
   --scope SCOPE      approve: once (default), class, session or always, as the card offers it
   --pattern PATTERN  approve: of the offered scope
   --params JSON      approve: other parameters than the agent's
@@ -40,6 +41,7 @@ const options = {
   server: { type: 'string' },
   digest: { type: 'string' },
   high: { type: 'boolean', default: false },
+  'include-high': { type: 'boolean', default: false },
   scope: { type: 'string', default: 'once' },
   pattern: { type: 'string' },
   params: { type: 'string' },
@@ -132,7 +134,7 @@ async function approve(
     scope: values.scope as 'once',
     ...(values.pattern !== undefined && { pattern: values.pattern }),
     ...(values.params !== undefined && { tool_params: readParams(values.params) }),
-    ...(values.high && values.scope !== 'once' && { include_high: true }),
+    ...(values['include-high'] && { include_high: true }),
   };
   const decision: Decision = { decision: 'approved', params: { approval_id, project_id }, body };
   return send(decision, access.client, values, context, words);

@@ -1,6 +1,7 @@
 import { decide, type EventStream, openStream, systemClock } from '@countersign/client';
 import type { Approval } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
+import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
 import type { ServerAccess } from '../server/server-access.ts';
 import { streamWords } from '../server/stream-words.ts';
@@ -80,8 +81,12 @@ export async function runDeskSession(options: DeskSessionOptions): Promise<strin
     },
   });
   const readAnew = async () => {
-    const { approvals } = await client.listApprovals();
-    desk.replace(approvals.filter(({ approval_id }) => isMeant(approval_id)));
+    try {
+      const { approvals } = await client.listApprovals({}, { retry: { times: 3 } });
+      desk.replace(approvals.filter(({ approval_id }) => isMeant(approval_id)));
+    } catch (error) {
+      stage.print([paint.yellow(visible((error as Error).message))]);
+    }
   };
   if (only) desk.replace([only]);
   stage.draw();

@@ -1,5 +1,5 @@
 import type { Clock } from '@countersign/client';
-import type { Approval, CountersignEvent, EventPayload } from '@countersign/protocol';
+import type { Approval, CountersignEvent } from '@countersign/protocol';
 import type { CardApproval } from './approval-card.ts';
 
 export interface Pending {
@@ -15,8 +15,6 @@ export interface PendingApprovalsDeps {
   readonly onChange: () => void;
   readonly onProblem: (error: unknown) => void;
 }
-
-export type Resolution = EventPayload<'approval.resolved'>;
 
 /** What waits for the person, in the order it came, as the events tell it. It decides nothing and sends nothing. */
 export class PendingApprovals {

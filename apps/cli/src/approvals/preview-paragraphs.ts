@@ -62,7 +62,7 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
 }
 
 /** A unified diff with its signs in colour. The names of the files stand above it already. */
-export function diffParagraphs(diff: string): Paragraph[] {
+function diffParagraphs(diff: string): Paragraph[] {
   return linesOf(diff)
     .filter((line, i) => !(i < 4 && /^(---|\+\+\+|Index:|=+$)/.test(line)))
     .map((line): Paragraph => {
@@ -70,8 +70,8 @@ export function diffParagraphs(diff: string): Paragraph[] {
       if (line.startsWith('@@')) return { text: line, style: 'cyan' };
       if (sign === '+') return { lead: '+ ', leadStyle: 'green', text: rest, style: 'green' };
       if (sign === '-') return { lead: '- ', leadStyle: 'red', text: rest, style: 'red' };
-      if (sign === '\\') return { lead: '  ', text: line, style: 'dim' };
-      return { lead: '  ', text: rest };
+      // What git says about the file itself stands without a sign: "Binary files … differ".
+      return sign === ' ' ? { lead: '  ', text: rest } : { lead: '  ', text: line, style: 'dim' };
     });
 }
 
@@ -98,7 +98,7 @@ function shown(word: string | null, card: Words['card']): string {
   return word !== '' && /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-export const labelColumns = 12;
+const labelColumns = 12;
 
 export const labelled = (label: string, text: string): Paragraph => ({
   lead: label.padEnd(labelColumns),

@@ -41,6 +41,8 @@ class ChatInTerminal {
   #isDeciding = false;
   #trouble: string | undefined;
   #exitCode = 0;
+  /** Left while a run was being stopped. */
+  #isForced = false;
   #leave: () => void = () => {};
   readonly #left: Promise<void>;
 
@@ -96,7 +98,8 @@ class ChatInTerminal {
     this.#conversation.close();
     const closed = await this.#conversation.closed;
     if (closed.why !== 'stopped') throw closed.error;
-    return this.#exitCode;
+    // A conversation that the person leaves has ended well, whatever became of its last run.
+    return message.trim() === '' && !this.#isForced ? 0 : this.#exitCode;
   }
 
   #receive(event: CountersignEvent): void {
@@ -110,9 +113,14 @@ class ChatInTerminal {
   }
 
   async #readAnew(): Promise<void> {
-    const { project_id } = this.#chat.project;
-    const { approvals } = await this.#chat.access.client.listApprovals();
-    this.#desk.replace(approvals.filter((approval) => approval.project_id === project_id));
+    const { access, project, screen, terminal } = this.#chat;
+    try {
+      const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
+      this.#desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+    } catch (error) {
+      const text = (error as Error).message;
+      this.#stage.print(layOut([{ text, style: 'red' }], screen.columns - 1, terminal.color));
+    }
   }
 
   async #send(content: string): Promise<void> {
@@ -168,6 +176,7 @@ class ChatInTerminal {
     if (name !== 'ctrl-c') return; // typed ahead: there is nothing to type into
     if (this.#isStopping) {
       this.#exitCode = 130;
+      this.#isForced = true;
       this.#leave();
       return;
     }

@@ -1,6 +1,6 @@
 import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
-import { type Logger, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
+import { JournalHeld, type Logger, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { ApprovalDesk } from '../approvals/approval-desk.ts';
 import type { Key } from '../screen/keys.ts';
@@ -117,7 +117,7 @@ export class ConnectSession {
     if (json) return;
     const line = style === undefined ? text : paints(terminal.color)[style](text);
     if (this.#stage) this.#stage.print([line]);
-    else void terminal.write(`${line}\n`);
+    else this.#write(`${line}\n`);
   }
 
   /** Answers who has the workspace already, in words, if somebody has (RN-10). */
@@ -142,13 +142,12 @@ export class ConnectSession {
         logger: this.#logger(),
         runUnisolated,
         program: access.device,
+        refusedHosts: [serverHost(access.client.connection.baseUrl)],
       });
       return undefined;
     } catch (error) {
-      const held =
-        error instanceof CountersignError ? /runner already: (.*)\. Use that/.exec(error.message) : null;
-      if (held?.[1] === undefined) throw error;
-      return held[1];
+      if (error instanceof JournalHeld) return visible(error.holder);
+      throw error;
     }
   }
 
@@ -226,8 +225,12 @@ export class ConnectSession {
 
   async #readAnew(desk: ApprovalDesk): Promise<void> {
     const { access, project } = this.#options;
-    const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
-    desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+    try {
+      const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
+      desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+    } catch (error) {
+      this.say(visible((error as Error).message), 'yellow');
+    }
   }
 
   #press(key: Key): void {
@@ -278,7 +281,12 @@ export class ConnectSession {
   }
 
   #tellProgram(what: object): void {
-    if (this.#options.json) void this.#options.terminal.write(`${JSON.stringify(what)}\n`);
+    if (this.#options.json) this.#write(`${JSON.stringify(what)}\n`);
+  }
+
+  /** Whoever read us went away: nobody is left to run for. */
+  #write(text: string): void {
+    this.#options.terminal.write(text).catch(() => this.#end());
   }
 
   #logger(): Logger {
@@ -290,4 +298,10 @@ export class ConnectSession {
     };
     return { debug: () => {}, info: log, error: log };
   }
+}
+
+/** With its port, also where the address leaves it out. */
+function serverHost(address: string): string {
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
 }

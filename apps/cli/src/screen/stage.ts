@@ -30,6 +30,7 @@ export class Stage {
     this.#region = new LiveRegion(deps.screen);
     this.#stopKeys = deps.screen.onKeys(deps.onKey);
     this.#stopResize = deps.screen.onResize(() => this.draw());
+    process.once('exit', this.#atExit);
   }
 
   draw(): void {
@@ -47,10 +48,14 @@ export class Stage {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    process.off('exit', this.#atExit);
     this.#stopKeys();
     this.#stopResize();
     this.#region.close();
   }
+
+  /** However the process ends, the person gets a terminal back that echoes and has a cursor. */
+  readonly #atExit = () => this.close();
 
   /** The person's editor, if they named one; then the terminal is the editor's until it ends. */
   get edit(): ((text: string) => Promise<string>) | undefined {

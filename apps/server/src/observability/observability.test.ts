@@ -218,7 +218,12 @@ describe('watching', () => {
       events: [{ user_id: 'ada', id: 1, project_id: null, event, created_at: 0 }],
     });
     bus.publish({ kind: 'settled', toolId: 't' });
-    expect([published.length, errors.length]).toEqual([2, 1]);
+    // What no hint carried is watched all the same.
+    bus.publish({
+      kind: 'written',
+      events: [{ user_id: 'ada', id: 1, project_id: null, event, created_at: 0 }],
+    });
+    expect([published.length, errors.length]).toEqual([3, 2]);
   });
 
   it('forgets what never ends', () => {

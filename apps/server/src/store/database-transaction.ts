@@ -1,15 +1,16 @@
 import {
+  type Announced,
   type Announcement,
   type AuditRow,
   auditGenesis,
   DuplicateRow,
+  numberAnnounced,
   type StoredEvent,
   type TableName,
   type Tables,
   type Transaction,
   type Unit,
 } from '@countersign/engine';
-import { type Announced, numberAnnounced } from './announced.ts';
 import { type CounterRow, columnsOf } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
 import type { Statements, Step, StepResult } from './statements.ts';

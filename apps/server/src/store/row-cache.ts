@@ -49,15 +49,15 @@ export class RowCache {
   }
 }
 
-/** What stands for a NUL in a text column. */
-const nulPicture = '␀';
+/** What stands for a NUL, and for half of a character, in a text column. */
+const replacements = ['␀', '\uFFFD'] as const;
 
 function isFit(stored: readonly Stored[]): boolean {
   let characters = 0;
   for (const cell of stored) {
     if (typeof cell !== 'string') continue;
     characters += cell.length;
-    if (cell.includes(nulPicture)) return false;
+    if (replacements.some((replacement) => cell.includes(replacement))) return false;
   }
   return characters <= charactersAtMost;
 }

@@ -2,6 +2,9 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
+/** How long a statement waits for another connection. */
+export const busyTimeoutMs = 5_000;
+
 /** Commits between two looks at the log. */
 const commitsBetweenLooks = 16;
 /** The log is carried over into the database once it has this many pages. */
@@ -17,15 +20,17 @@ const pagesOffset = 16;
 export class SqliteCheckpoints {
   readonly #database: DatabaseSync;
   readonly #path: string;
+  readonly #onError: (error: unknown) => void;
   readonly #pages = new Uint32Array(1);
   #index: number | undefined;
   #commits = 0;
   #worker: Worker | undefined;
   #busy = false;
 
-  constructor(database: DatabaseSync, path: string) {
+  constructor(database: DatabaseSync, path: string, onError: (error: unknown) => void) {
     this.#database = database;
     this.#path = path;
+    this.#onError = onError;
   }
 
   /** After each commit. */
@@ -35,8 +40,13 @@ export class SqliteCheckpoints {
     if (!this.#busy && this.#pagesInLog() > longLog) this.#ask();
   }
 
-  async close(): Promise<void> {
+  /** Ends the thread: before the database is closed. */
+  async stop(): Promise<void> {
     await this.#worker?.terminate();
+  }
+
+  /** After the database is closed: closing a file takes away every lock that this process has on it. */
+  close(): void {
     if (this.#index !== undefined) closeSync(this.#index);
     this.#index = undefined;
   }
@@ -58,16 +68,26 @@ export class SqliteCheckpoints {
     const program = new URL('./sqlite-checkpoints-worker.ts', import.meta.url);
     const worker = new Worker(program, { workerData: { path: this.#path } });
     worker.unref();
-    const done = () => {
-      this.#busy = false;
-      if (this.#database.isOpen) this.#database.exec('pragma wal_checkpoint(restart)');
-    };
-    worker.on('message', done);
+    worker.on('message', () => this.#startAnew());
     // Without its thread, all of the log is carried over here.
-    worker.once('error', () => {
+    worker.once('error', (error) => {
+      this.#onError(error);
       this.#worker = undefined;
-      done();
+      this.#startAnew();
     });
     return worker;
+  }
+
+  /** Not while somebody reads an older state: then the log goes on, and the next look tries again. */
+  #startAnew(): void {
+    this.#busy = false;
+    if (!this.#database.isOpen) return;
+    try {
+      this.#database.exec('pragma busy_timeout = 0; pragma wal_checkpoint(restart)');
+    } catch (error) {
+      this.#onError(error); // what was committed stands in the log, which goes on
+    } finally {
+      this.#database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
+    }
   }
 }

@@ -1,5 +1,11 @@
-import { type AuditRow, auditGenesis, type StoredEvent, type Unit } from '@countersign/engine';
-import { type Announced, numberAnnounced } from './announced.ts';
+import {
+  type Announced,
+  type AuditRow,
+  auditGenesis,
+  numberAnnounced,
+  type StoredEvent,
+  type Unit,
+} from '@countersign/engine';
 import type { CounterRow } from './columns.ts';
 import type { DatabaseTransaction } from './database-transaction.ts';
 

@@ -217,6 +217,7 @@ describe('SQLite', () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const row = executionRow({ id: 'call', tool_call_id: 'a\0b', error: null });
     await store.write((tx) => tx.insert('tool_executions', row));
+    await store.write((tx) => tx.insert('projects', projectRow({ workspace: '/half-\ud800' })));
     await store.write((tx) => tx.insert('tool_executions', executionRow({ id: 'other', attempt: 1 })));
     await store.write((tx) => tx.update('tool_executions', 'other', { error: 'x\0y' }));
     await store.write((tx) => tx.update('tool_executions', 'missing', { error: 'nobody' }));
@@ -227,6 +228,8 @@ describe('SQLite', () => {
         yield* tx.get('tool_executions', 'missing'),
       ];
     });
+    const half = await store.write((tx) => tx.get('projects', 'project'));
+    expect(half?.workspace).toBe('/half-\uFFFD');
     const read = await store.read(function* (tx) {
       return [
         yield* tx.get('tool_executions', 'call'),
@@ -265,6 +268,31 @@ describe('SQLite', () => {
     });
     expect(kept).toBe(400);
     await again.close();
+  });
+
+  it('[PF-2] does not wait for a reader to carry the log over, and does so when it has gone', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    await store.write((tx) => tx.insert('projects', projectRow()));
+    const reader = new DatabaseSync(path, { readOnly: true });
+    reader.exec('begin');
+    reader.prepare('select * from projects').all();
+    const write = (id: string) =>
+      store.write((tx) => tx.insert('payloads', payloadRow({ id, result: 'x'.repeat(16_000) })));
+    // Many looks at a log that is too long: waiting for the reader once takes 5 s.
+    for (let place = 0; place < 600; place += 1) await write(`payload-${place}`);
+    const pagesInLog = () => readFileSync(`${path}-shm`).readUInt32LE(16);
+    expect(pagesInLog()).toBeGreaterThan(2_000);
+    reader.close();
+    let extra = 0;
+    await vi.waitFor(
+      async () => {
+        extra += 1;
+        await write(`extra-${extra}`);
+        expect(pagesInLog()).toBeLessThan(2_000);
+      },
+      { timeout: 10_000 },
+    );
+    await store.close();
   });
 
   it('writes what was queued before it closes', async () => {

@@ -9,7 +9,7 @@ import { DatabaseTransaction } from './database-transaction.ts';
 import { migrate } from './migrations.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
 import { RowCache } from './row-cache.ts';
-import { SqliteCheckpoints } from './sqlite-checkpoints.ts';
+import { busyTimeoutMs, SqliteCheckpoints } from './sqlite-checkpoints.ts';
 import { kyselyOverSqlite } from './sqlite-kysely.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import { lockDatabase } from './sqlite-lock.ts';
@@ -25,6 +25,8 @@ export interface SqliteStoreOptions {
   readonly bus: Bus;
   /** Milliseconds since 1970. The system's, made steady, unless a test has its own. */
   readonly now?: () => number;
+  /** Hears of what goes wrong behind nobody's request. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** Opens the database in one file, brings its tables up to date and keeps other servers away from it. */
@@ -33,7 +35,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const unlock = path === ':memory:' ? () => {} : lockDatabase(path);
   try {
     if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600)); // SQLite gives its log the same mode
-    const database = new DatabaseSync(path, { timeout: 5_000 });
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
     // FULL: what was acknowledged survives a power cut.
     database.exec(`
       pragma journal_mode = wal;
@@ -43,7 +45,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       pragma wal_autocheckpoint = 0; -- SqliteCheckpoints does it, in a thread of its own
     `);
     await migrateAsOne(database);
-    return new SqliteStore(database, options.bus, options.now ?? steadyTime(), unlock);
+    return new SqliteStore(database, options.bus, options.now ?? steadyTime(), unlock, options.onError);
   } catch (error) {
     unlock();
     throw error;
@@ -102,7 +104,13 @@ export class SqliteStore implements DatabaseStore {
   readonly #queue: QueuedUnit[] = [];
   #closed = false;
 
-  constructor(database: DatabaseSync, bus: Bus, now: () => number, unlock: () => void) {
+  constructor(
+    database: DatabaseSync,
+    bus: Bus,
+    now: () => number,
+    unlock: () => void,
+    onError: (error: unknown) => void = () => {},
+  ) {
     this.now = now;
     this.#database = database;
     this.#bus = bus;
@@ -113,7 +121,7 @@ export class SqliteStore implements DatabaseStore {
     // A database in memory belongs to its connection.
     const path = database.location();
     this.#longReads = path === null ? undefined : new SqliteLongReads(path);
-    this.#checkpoints = path === null ? undefined : new SqliteCheckpoints(database, path);
+    this.#checkpoints = path === null ? undefined : new SqliteCheckpoints(database, path, onError);
     this.#control = {
       begin: database.prepare('begin immediate'),
       commit: database.prepare('commit'),
@@ -163,8 +171,9 @@ export class SqliteStore implements DatabaseStore {
     this.#closed = true;
     while (this.#queue.length > 0) this.#commitQueued();
     await this.#longReads?.close();
-    await this.#checkpoints?.close();
+    await this.#checkpoints?.stop();
     this.#database.close();
+    this.#checkpoints?.close();
     this.#unlock();
   }
 

@@ -1,4 +1,4 @@
-import { characterEnd, characterStart } from './utf8-boundary.ts';
+import { characterStart, wholeCharacters } from './utf8-boundary.ts';
 
 /**
  * What is kept of one stream (TL-3): all of it up to the limit, else its head and its tail, half each. However much a
@@ -54,7 +54,7 @@ export class KeptOutput {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail);
     if (!this.isCut) return Buffer.concat([head, tail]).toString('utf8');
-    const headEnd = characterEnd(head, head.length);
+    const headEnd = wholeCharacters(head);
     const tailStart = characterStart(tail, tail.length - (this.#limit - this.#half));
     const cut = this.#total - headEnd - (tail.length - tailStart);
     return `${head.toString('utf8', 0, headEnd)}\n[${cut} bytes of output were cut here]\n${tail.toString('utf8', tailStart)}`;

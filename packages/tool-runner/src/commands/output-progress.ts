@@ -1,5 +1,5 @@
 import type { Progress } from '../executor.ts';
-import { characterEnd, characterStart } from './utf8-boundary.ts';
+import { characterStart, wholeCharacters } from './utf8-boundary.ts';
 
 type Stream = 'stdout' | 'stderr';
 
@@ -33,7 +33,7 @@ export class OutputProgress {
     waiting.bytes = all.subarray(start);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#tell(characterEnd);
+      this.#tell(wholeCharacters);
     }, intervalMs);
   }
 
@@ -41,13 +41,13 @@ export class OutputProgress {
   end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#hasReported) this.#tell((_, length) => length);
+    if (this.#hasReported) this.#tell((bytes) => bytes.length);
   }
 
-  #tell(endOf: (bytes: Uint8Array, length: number) => number): void {
+  #tell(endOf: (bytes: Uint8Array) => number): void {
     for (const stream of ['stdout', 'stderr'] as const) {
       const waiting = this.#waiting[stream];
-      const end = endOf(waiting.bytes, waiting.bytes.length);
+      const end = endOf(waiting.bytes);
       if (end === 0) continue;
       const note = waiting.dropped > 0 ? `[${waiting.dropped} bytes left out here]\n` : '';
       const chunk = note + waiting.bytes.toString('utf8', 0, end);

@@ -55,8 +55,12 @@ export async function runToEnd(
 
   let isTimeout = false;
   const timer = setTimeout(() => {
-    isTimeout = true;
-    void starter.stop(child);
+    // Timers come first when a runner was suspended or busy: what ended meanwhile has ended in time.
+    setImmediate(() => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      isTimeout = true;
+      void starter.stop(child);
+    });
   }, timeoutSeconds * 1_000);
   const cancel = (): void => void starter.stop(child);
   signal.addEventListener('abort', cancel, { once: true });
@@ -100,12 +104,13 @@ export async function ended(starter: IsolatingStarter, child: ChildProcess, prog
 
 /** What the agent must know besides the program's own words. */
 export function notes(starter: IsolatingStarter, child: ChildProcess): string[] {
-  return starter
-    .setAside(child)
-    .map(
-      ({ path }) =>
-        `\n[Countersign: "${path}" would execute later; it was moved out of the workspace (VA-3)]\n`,
-    );
+  const { setAside, problem } = starter.planted(child);
+  return [
+    ...setAside.map(({ path }) => `"${path}" would execute later; it was moved out of the workspace (VA-3)`),
+    ...(problem === undefined
+      ? []
+      : [`what it made was not all searched for what executes later: ${problem}`]),
+  ].map((note) => `\n[Countersign: ${note}]\n`);
 }
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));

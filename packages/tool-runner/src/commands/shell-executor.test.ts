@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
-import { IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
+import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { mostRunningJobs } from './background-jobs.ts';
 import { ShellExecutor } from './shell-executor.ts';
 
@@ -49,7 +49,7 @@ function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) 
   return { fixture, executor, call, exec, background, output, kill, progress };
 }
 
-describe('shell_exec', () => {
+describe.skipIf(cannotIsolate)('shell_exec', () => {
   it('[TL-2] runs a bash line and answers like a command', async () => {
     const { exec } = setup();
     expect(await exec('for i in 1 2; do echo $i; done | tac; [[ a < b ]] && echo err >&2')).toEqual({
@@ -109,7 +109,7 @@ describe('shell_exec', () => {
   });
 });
 
-describe('background jobs', () => {
+describe.skipIf(cannotIsolate)('background jobs', () => {
   it('[TL-1] go on after the call, tell what they printed, and can be ended', async () => {
     const { background, output, kill, fixture } = setup();
     const job = await background(

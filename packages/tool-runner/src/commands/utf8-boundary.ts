@@ -1,13 +1,5 @@
-/** Where to cut bytes, at `end` or a little before, so that no UTF-8 character is split. */
-export function characterEnd(bytes: Uint8Array, end: number): number {
-  if (end >= bytes.length) return wholeEnd(bytes);
-  let cut = end;
-  while (cut > 0 && end - cut < 4 && isContinuation(bytes[cut])) cut -= 1;
-  return isContinuation(bytes[cut]) ? end : cut;
-}
-
-/** The length without a character at the very end of which only the beginning has come so far. */
-function wholeEnd(bytes: Uint8Array): number {
+/** How many bytes are whole UTF-8 characters: without one at the very end of which only the beginning has come yet. */
+export function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] as number;
     if (isContinuation(byte)) continue;

@@ -19,8 +19,8 @@ import { VisibleEntries } from './visible-entries.ts';
 import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
 
 export interface FileSystemExecutorOptions extends ResultCacheOptions {
-  /** Workspace-relative paths that the person's own policy file lifts from VA-2. */
-  readonly liftedSensitivePaths?: ReadonlySet<string>;
+  /** Workspace-relative paths that the person's own policy file lifts from VA-2; asked at each call. */
+  readonly liftedSensitivePaths?: () => ReadonlySet<string>;
 }
 
 /**
@@ -41,14 +41,14 @@ export class FileSystemExecutor implements Executor {
   ];
   readonly #workspace: Workspace;
   readonly #cache: ResultCache;
-  readonly #liftedSensitivePaths: ReadonlySet<string>;
+  readonly #liftedSensitivePaths: () => ReadonlySet<string>;
   readonly #disposed = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(workspace: Workspace, options: FileSystemExecutorOptions = {}) {
     this.#workspace = workspace;
     this.#cache = new ResultCache(options);
-    this.#liftedSensitivePaths = options.liftedSensitivePaths ?? new Set();
+    this.#liftedSensitivePaths = options.liftedSensitivePaths ?? (() => new Set());
   }
 
   async execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult> {
@@ -75,7 +75,7 @@ export class FileSystemExecutor implements Executor {
         const { signal } = context;
         return readFile(call.params, {
           workspace: this.#workspace,
-          liftedSensitivePaths: this.#liftedSensitivePaths,
+          liftedSensitivePaths: this.#liftedSensitivePaths(),
           cache: this.#cache,
           signal,
         });

@@ -235,10 +235,16 @@ describe('[TL-2] read_file', () => {
     expect(await codeOf({ path: 'notes' })).toBe('PATH_SENSITIVE');
     expect(await codeOf({ path: '.env' })).toBe('PATH_SENSITIVE');
     expect(await codeOf({ path: 'more' })).toBe('PATH_SENSITIVE');
+    let lifted = new Set<string>();
     const lifting = new FileSystemExecutor(runnerWorkspace(workspace), {
-      liftedSensitivePaths: new Set(['.env']),
+      liftedSensitivePaths: () => lifted,
     });
+    // What the person saves counts for the next call, and what they take back too.
+    await expect(readWith(lifting, { path: '.env' })).rejects.toMatchObject({ code: 'PATH_SENSITIVE' });
+    lifted = new Set(['.env']);
     expect(await readWith(lifting, { path: '.env' })).toMatchObject({ content: 'KEY=1\n' });
+    lifted = new Set();
+    await expect(readWith(lifting, { path: '.env' })).rejects.toMatchObject({ code: 'PATH_SENSITIVE' });
   });
 
   it('reads many pieces of a large file without holding it', async () => {

@@ -21,8 +21,10 @@ import {
   type TemporaryWorkspace,
   temporaryWorkspace,
 } from '@countersign/testing';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileSystemExecutor } from './file-system-executor.ts';
+import { readFile } from './read-file.ts';
 import { ResultCache } from './result-cache.ts';
 
 let workspace: TemporaryWorkspace;
@@ -40,6 +42,16 @@ class SetClock {
   elapsed = 0;
   now = () => Date.now() + this.ahead;
   monotonic = () => this.elapsed;
+}
+
+class WatchedCache extends ResultCache {
+  found = 0;
+
+  override find(...about: Parameters<ResultCache['find']>) {
+    const result = super.find(...about);
+    if (result) this.found++;
+    return result;
+  }
 }
 
 const statsOf = (path: string) => lstatSync(path, { bigint: true });
@@ -119,18 +131,24 @@ describe('[EX-9] the cache of read_file', () => {
     writeFileSync(file, 'branch');
     git('commit', '--quiet', '-am', 'branch');
     git('checkout', '--quiet', '-');
-    const cached = new FileSystemExecutor(runnerWorkspace(workspace), { clock: new SetClock() });
-    const fresh = new FileSystemExecutor(runnerWorkspace(workspace), { enableCaching: false });
-    const read = (files: FileSystemExecutor) =>
-      files.execute({ tool: 'read_file', params: { path: 'file' } }, readingContext());
-    const first = await read(cached);
-    expect(first).toMatchObject({ content: 'before' });
-    expect(await read(cached)).toBe(first); // the very same: it came from the cache
+    const cache = new WatchedCache({ clock: new SetClock() });
+    const read = (from: ResultCache) =>
+      readFile(
+        { path: 'file' },
+        {
+          workspace: runnerWorkspace(workspace),
+          liftedSensitivePaths: new Set(),
+          cache: from,
+          signal: new AbortController().signal,
+        },
+      );
+    expect(await read(cache)).toMatchObject({ content: 'before' });
+    expect(await read(cache)).toMatchObject({ content: 'before' });
+    expect(cache.found).toBe(1);
     letTimePass(file);
     change();
-    const again = await read(cached);
-    expect(again).not.toBe(first);
-    expect(again).toEqual(await read(fresh));
+    expect(await read(cache)).toEqual(await read(new ResultCache({ enableCaching: false })));
+    expect(cache.found).toBe(1);
   });
 
   it('keeps ranges and encodings apart', async () => {
@@ -173,25 +191,48 @@ describe('[EX-9] the cache of read_file', () => {
     expect([found({ enableCaching: false }, 0), found({ cacheTtlMs: 0 }, 0)]).toEqual([false, false]);
   });
 
-  it('holds only so much, and lets go of what was not used for longest', () => {
+  it('holds only so much, and lets go of the oldest', () => {
     const cache = new ResultCache({ clock: new SetClock(), maxBytes: 10_000 });
     const store = (question: string, characters: number) =>
-      cache.store(statsOf(file), question, resultOf('x'.repeat(characters)));
-    const isThere = (question: string) => cache.find(statsOf(file), question) !== undefined;
+      cache.store(statsOf(file), question, resultOf(question.padEnd(characters, 'é')));
+    const there = (...questions: string[]) =>
+      questions.filter((question) => cache.find(statsOf(file), question)?.content.startsWith(question));
+    // Each takes 1,000 bytes more than its text.
     store('a', 1_000);
     store('b', 1_000);
     store('c', 1_000);
-    expect(isThere('a')).toBe(true);
+    expect(there('a', 'b', 'c')).toEqual(['a', 'b', 'c']);
     store('d', 1_000);
-    expect(['a', 'b', 'c', 'd'].map(isThere)).toEqual([true, false, true, true]);
+    expect(there('a', 'b', 'c', 'd')).toEqual(['b', 'c', 'd']);
     store('too large', 5_000);
-    expect(isThere('too large')).toBe(false);
-    store('a', 10);
-    for (let i = 0; i < 1_000; i++) {
-      store(`many ${i}`, i);
-      expect(cache.bytes).toBeLessThanOrEqual(10_000);
-    }
+    expect(there('b', 'c', 'd', 'too large')).toEqual(['b', 'c', 'd']);
+    const many = Array.from({ length: 1_000 }, (_, i) => `${i}`);
+    for (const question of many) store(question, 0);
+    expect(there(...many)).toEqual(many.slice(-9));
     cache.clear();
-    expect([cache.bytes, isThere('d')]).toEqual([0, false]);
+    expect(there(...many)).toEqual([]);
+    store('a', 10);
+    expect(there('a')).toEqual(['a']);
+  });
+
+  it('never gives one text for another, however they are stored', () => {
+    const step = fc.record({
+      key: fc.integer({ min: 0, max: 9 }),
+      text: fc.string({ unit: 'grapheme', maxLength: 900 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const cache = new ResultCache({ clock: new SetClock(), maxBytes: 5_000 });
+        const stats = statsOf(file);
+        const last = new Map<number, string>();
+        for (const { key, text } of steps) {
+          cache.store(stats, `${key}`, resultOf(text));
+          last.set(key, text);
+          expect(cache.find(stats, `${key}`)?.content).toBe(text);
+          for (const [other, expected] of last)
+            expect([undefined, expected]).toContain(cache.find(stats, `${other}`)?.content);
+        }
+      }),
+    );
   });
 });

@@ -5,15 +5,15 @@ import type { ToolResult } from '../executor.ts';
 export interface ResultCacheOptions {
   readonly enableCaching?: boolean;
   readonly cacheTtlMs?: number;
-  /** The most that all results together may hold in memory; the ones not used for longest go first. */
+  /** The most that all results together may hold in memory; the oldest go first. */
   readonly maxBytes?: number;
   readonly clock?: Pick<RunnerClock, 'now' | 'monotonic'>;
 }
 
+type CachedResult = ToolResult & { readonly content: string };
+
 /** A file that was changed this short a time ago may change again without its ctime moving: clocks are coarse. */
 const SETTLED_AFTER_MS = 2_000;
-/** What an entry costs besides its content. */
-const ENTRY_BYTES = 1_000;
 
 /**
  * Results of read_file (EX-9). An entry belongs to one state of one file: device, inode, size and ctime, asked of
@@ -22,9 +22,9 @@ const ENTRY_BYTES = 1_000;
  * long as the kernel takes to notice: hence the short TTL.)
  */
 export class ResultCache {
-  readonly #entries = new Map<string, { result: ToolResult; bytes: number; storedAt: number }>();
-  readonly #options: Required<ResultCacheOptions>;
-  #bytes = 0;
+  readonly #entries = new Map<string, Entry>();
+  readonly #contents: ContentRing;
+  readonly #options: Required<Omit<ResultCacheOptions, 'maxBytes'>>;
 
   constructor({
     enableCaching = true,
@@ -32,54 +32,97 @@ export class ResultCache {
     maxBytes = 16 * 1024 * 1024,
     clock = systemClock,
   }: ResultCacheOptions = {}) {
-    this.#options = { enableCaching, cacheTtlMs, maxBytes, clock };
+    this.#options = { enableCaching, cacheTtlMs, clock };
+    this.#contents = new ContentRing(maxBytes);
   }
 
   /** `question` is everything besides the file that the answer depends on. */
-  find(file: BigIntStats, question: string): ToolResult | undefined {
+  find(file: BigIntStats, question: string): CachedResult | undefined {
     const key = keyOf(file, question);
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    this.#remove(key);
-    if (this.#options.clock.monotonic() - entry.storedAt >= this.#options.cacheTtlMs) return undefined;
-    this.#insert(key, entry); // behind the others: it was used last
-    return entry.result;
+    if (this.#options.clock.monotonic() - entry.storedAt < this.#options.cacheTtlMs)
+      return { ...entry.result, content: this.#contents.read(entry.place) };
+    this.#entries.delete(key);
+    return undefined;
   }
 
   /** `file` as it was before it was read: a change during the read makes another key. */
-  store(file: BigIntStats, question: string, result: ToolResult & { readonly content: string }): void {
-    const { enableCaching, cacheTtlMs, maxBytes, clock } = this.#options;
+  store(file: BigIntStats, question: string, result: CachedResult): void {
+    const { enableCaching, cacheTtlMs, clock } = this.#options;
     const age = clock.now() - Number(file.ctimeNs / 1_000_000n);
     if (!enableCaching || cacheTtlMs <= 0 || age < SETTLED_AFTER_MS) return;
-    const bytes = ENTRY_BYTES + 2 * result.content.length;
-    if (bytes > maxBytes) return;
+    const place = this.#contents.write(result.content, (overwrites) => {
+      for (const [key, entry] of this.#entries) {
+        if (!overwrites(entry.place)) break;
+        this.#entries.delete(key);
+      }
+    });
+    if (!place) return;
     const key = keyOf(file, question);
-    this.#remove(key);
-    this.#insert(key, { result, bytes, storedAt: clock.monotonic() });
-    for (const oldest of this.#entries.keys()) {
-      if (this.#bytes <= maxBytes) break;
-      this.#remove(oldest);
-    }
+    this.#entries.delete(key); // so that the oldest stay in front
+    this.#entries.set(key, { result: { ...result, content: '' }, place, storedAt: clock.monotonic() });
   }
 
   clear(): void {
     this.#entries.clear();
-    this.#bytes = 0;
+    this.#contents.clear();
+  }
+}
+
+interface Entry {
+  readonly result: CachedResult;
+  readonly place: Place;
+  readonly storedAt: number;
+}
+
+interface Place {
+  readonly start: number;
+  readonly length: number;
+}
+
+/** What an entry costs besides its content, more or less. */
+const ENTRY_BYTES = 1_000;
+
+/**
+ * Texts in one piece of memory, each written behind the one before it and over the oldest. As strings, which live for
+ * a minute each, they would make the heap grow to a multiple of what is kept.
+ */
+class ContentRing {
+  readonly #size: number;
+  #bytes: Buffer | undefined;
+  #next = 0;
+
+  constructor(size: number) {
+    this.#size = size;
   }
 
-  /** Never more than `maxBytes`. */
-  get bytes(): number {
-    return this.#bytes;
+  /** Undefined where it never fits. `forget` is called before others, the oldest first, are overwritten. */
+  write(text: string, forget: (overwrites: (place: Place) => boolean) => void): Place | undefined {
+    const length = Buffer.byteLength(text);
+    const space = length + ENTRY_BYTES;
+    if (space > this.#size) return undefined;
+    const turnsRound = this.#next + space > this.#size;
+    const end = this.#next;
+    const start = turnsRound ? 0 : end;
+    forget(
+      (place) =>
+        (turnsRound && place.start >= end) ||
+        (place.start < start + space && place.start + place.length + ENTRY_BYTES > start),
+    );
+    this.#bytes ??= Buffer.allocUnsafeSlow(this.#size);
+    this.#bytes.write(text, start, 'utf8');
+    this.#next = start + space;
+    return { start, length };
   }
 
-  #insert(key: string, entry: { result: ToolResult; bytes: number; storedAt: number }): void {
-    this.#entries.set(key, entry);
-    this.#bytes += entry.bytes;
+  read({ start, length }: Place): string {
+    return this.#bytes?.toString('utf8', start, start + length) ?? '';
   }
 
-  #remove(key: string): void {
-    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
-    this.#entries.delete(key);
+  clear(): void {
+    this.#bytes = undefined;
+    this.#next = 0;
   }
 }
 

@@ -214,7 +214,7 @@ describe('git_push', () => {
       expect(failure).not.toContain('hunter2');
       fixture.git('config', 'remote.origin.url', 'http://127.0.0.2:1/remote.git');
       await expect(fixture.call('git_push')).rejects.toMatchObject({
-        message: expect.stringContaining('127.0.0.2:1 is this machine'),
+        message: expect.stringContaining('Countersign: 127.0.0.2:1 '),
       });
     } finally {
       server.close();

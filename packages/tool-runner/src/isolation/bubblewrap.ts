@@ -4,7 +4,7 @@ import { CountersignError } from '@countersign/protocol';
 import { isInside, type OwnNode } from './fixed-path.ts';
 import type { Confinement } from './isolated-process.ts';
 import { bridgePlace, gatePlace } from './network-bridge.ts';
-import { type PreparedFiles, privateNpmCache, privateTemporary, systemArguments } from './visible-system.ts';
+import { type PreparedFiles, privateNpmCache, privateTemporary } from './visible-system.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
 /** Descriptors of bubblewrap beside the standard three. */
@@ -21,6 +21,8 @@ export interface IsolationPlan {
   readonly root: string;
   readonly confinement: Confinement;
   readonly files: PreparedFiles;
+  /** What of the system is shown: `systemArguments`. */
+  readonly system: readonly string[];
   readonly node: OwnNode | undefined;
   readonly hasSeccomp: boolean;
   /** The socket file of the network gate, where network was granted. */
@@ -47,7 +49,7 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
     ...['--unsetenv', 'SHLVL'],
     ...['--json-status-fd', String(statusDescriptor)],
     ...(plan.hasSeccomp ? ['--seccomp', String(seccompDescriptor)] : []),
-    ...systemArguments(files, confinement),
+    ...plan.system,
     ...(plan.gate ? ['--ro-bind', plan.gate, gatePlace, '--ro-bind', files.bridge, bridgePlace] : []),
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
     ...shown.filter((path) => !isInside('/usr', path)).flatMap((path) => ['--ro-bind', path, path]),

@@ -21,13 +21,20 @@ export interface SetAside {
   readonly keptIn: string;
 }
 
+/** What a command had planted. */
+export interface Planted {
+  readonly setAside: readonly SetAside[];
+  /** Why there may be more, still in the workspace. */
+  readonly problem?: string;
+}
+
 export interface Protection {
   /** Workspace-relative places to mount read-only. */
   readonly readOnly: readonly string[];
   /** Folders that stay writable but must not be moved away, so that no other can take their name. */
   readonly pinned: readonly string[];
   /** To be called once, when no process of the command is left. */
-  release(): readonly SetAside[];
+  release(): Planted;
 }
 
 /**
@@ -55,7 +62,7 @@ export class ExecutingPlaceGuard {
     this.#records = options.records;
     this.#kept = options.kept;
     this.#look = options.look;
-    this.#removeLeftOver();
+    removeStandIns(this.#root, this.#records);
   }
 
   protect(places: SpecialPlaces, { writableGit }: { readonly writableGit: boolean }): Protection {
@@ -77,14 +84,19 @@ export class ExecutingPlaceGuard {
         path.startsWith('.github'),
       ),
       release: () => {
-        if (isReleased) return [];
+        if (isReleased) return { setAside: [] };
         isReleased = true;
         this.#letGo(held);
+        // What git checks out comes from history, which a person reviews; half a work tree would help nobody.
+        if (writableGit) return { setAside: [] };
         const isNew = (place: FoundPlace): boolean =>
-          isOurs(place.path) && !before.has(this.#identify(place)) && !before.has(byName(place.path));
-        return this.#look()
-          .executing.filter((place) => isNew(place) && !this.#held.has(place.path))
-          .flatMap(({ path }) => this.#setAside(path));
+          !before.has(this.#identify(place)) && !before.has(byName(place.path));
+        const after = this.#look();
+        const planted = after.executing.filter((place) => isNew(place) && !this.#held.has(place.path));
+        const setAside = planted.flatMap(({ path }) => this.#setAside(path));
+        return after.isComplete
+          ? { setAside }
+          : { setAside, problem: 'it left more folders than can be searched' };
       },
     };
   }
@@ -110,16 +122,6 @@ export class ExecutingPlaceGuard {
       }
     }
     if (this.#held.size === 0) rmSync(this.#records, { force: true });
-  }
-
-  #removeLeftOver(): void {
-    try {
-      const left = JSON.parse(readFileSync(this.#records, 'utf8')) as string[];
-      for (const path of heldFolders.filter((folder) => left.includes(folder))) removeEmpty(this.#root, path);
-      rmSync(this.#records, { force: true });
-    } catch {
-      // There is no record: the last runner let go of everything.
-    }
   }
 
   /** A place that was moved together with its parent is still the same one, and was read-only all the time. */
@@ -148,6 +150,19 @@ export class ExecutingPlaceGuard {
     } finally {
       if (parent !== undefined) closeSync(parent);
     }
+  }
+}
+
+export const standInRecords = (folder: string): string => join(folder, 'stand-ins.json');
+
+/** Removes what a runner that was killed could not let go of. */
+export function removeStandIns(root: string, records: string): void {
+  try {
+    const left = JSON.parse(readFileSync(records, 'utf8')) as string[];
+    for (const path of heldFolders.filter((folder) => left.includes(folder))) removeEmpty(root, path);
+    rmSync(records, { force: true });
+  } catch {
+    // There is no record: the last runner let go of everything.
   }
 }
 

@@ -7,11 +7,15 @@ import { KeptOutput } from '../commands/kept-output.ts';
 import { ended } from '../commands/run-to-end.ts';
 import type { Workspace } from '../workspace.ts';
 import type { Confinement, ProcessRequest } from './isolated-process.ts';
+import { probeIsolation } from './isolation-probe.ts';
 import {
   createProcessStarter,
   type IsolatingStarter,
   type ProcessStarterOptions,
 } from './process-starter.ts';
+
+/** Tests of isolation are left out where there is none, but not where everything must run. */
+export const cannotIsolate = process.env.CI === undefined && 'problem' in probeIsolation();
 
 export const lookOnly: Confinement = { workspace: 'read', network: false, maskSensitive: true };
 export const mayWrite: Confinement = { workspace: 'write', network: false, maskSensitive: false };

@@ -13,6 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const foundBroken = (name: string) => (name === 'bwrap' ? broken : `/usr/bin/${name}`);
 const working = (report: Awaited<ReturnType<typeof inspectIsolation>>) =>
   report.checks.filter(({ works }) => works).map(({ name }) => name);
 
@@ -34,7 +35,7 @@ describe('inspectIsolation', () => {
 
   it('[RN-5] claims nothing where bubblewrap does not work, and says how to get it', async () => {
     const report = await inspectIsolation({
-      bubblewrap: broken,
+      find: foundBroken,
       system: 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n',
     });
     expect(report.level).toBe('none');
@@ -45,8 +46,26 @@ describe('inspectIsolation', () => {
       says: 'bubblewrap does not work here (bwrap: No permissions to create new namespace)',
       remedy: expect.stringContaining('AppArmor'),
     });
-    const other = await inspectIsolation({ bubblewrap: broken, system: 'ID=debian\n' });
+    const other = await inspectIsolation({ find: foundBroken, system: 'ID=debian\n' });
     expect(other.checks[1]?.remedy).toContain('user.max_user_namespaces');
+  });
+
+  it.each([
+    ['ID=linuxmint\nID_LIKE="ubuntu debian"\n', 'sudo apt install bubblewrap'],
+    ['ID=fedora\n', 'sudo dnf install bubblewrap'],
+    ['ID=arch\n', 'sudo pacman -S bubblewrap'],
+    ['', 'Install the package bubblewrap of your system.'],
+  ])('[RN-5] says how to install what is missing: %j', async (system, remedy) => {
+    const report = await inspectIsolation({ find: () => undefined, system });
+    expect(report.level).toBe('none');
+    expect(report.checks[0]).toEqual({
+      name: 'bubblewrap',
+      works: false,
+      says: 'bubblewrap is not installed',
+      remedy,
+    });
+    expect(report.checks[1]).toMatchObject({ name: 'limits', works: false });
+    expect(report.notes[0]).toContain('ask first');
   });
 
   it('[RN-5] claims nothing elsewhere', async () => {

@@ -31,7 +31,8 @@ export interface IsolationReport {
 }
 
 export interface InspectOptions {
-  readonly bubblewrap?: string | undefined;
+  /** Where a program of the system is. */
+  readonly find?: (name: string) => string | undefined;
   readonly platform?: string;
   readonly arch?: string;
   /** The text of /etc/os-release. */
@@ -54,8 +55,9 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
       notes: withoutIsolation,
     };
   const system = options.system ?? readSystem();
-  const bubblewrap = options.bubblewrap ?? findTool('bwrap');
-  const limits = checkLimits(system);
+  const find = options.find ?? findTool;
+  const bubblewrap = find('bwrap');
+  const limits = checkLimits(system, find('prlimit'));
   if (bubblewrap === undefined)
     return {
       level: 'none',
@@ -123,8 +125,7 @@ function isolatedNotes(): string[] {
   ];
 }
 
-function checkLimits(system: string): IsolationCheck {
-  const prlimit = findTool('prlimit');
+function checkLimits(system: string, prlimit: string | undefined): IsolationCheck {
   return prlimit === undefined
     ? missing('limits', 'prlimit is not installed', install(system, 'util-linux'))
     : {

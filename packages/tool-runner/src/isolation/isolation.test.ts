@@ -4,10 +4,12 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,7 +17,14 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { IsolationFixture, lookOnly, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
+import {
+  cannotIsolate,
+  IsolationFixture,
+  lookOnly,
+  mayUseNetwork,
+  mayWrite,
+} from './isolation-fixture.test-data.ts';
+import { createProcessStarter } from './process-starter.ts';
 
 /** A server that says hello to whoever comes, and counts. */
 async function greet(
@@ -45,7 +54,7 @@ try:
 except OSError as e: print("refused", e)
 '`;
 
-describe('from inside isolation', () => {
+describe.skipIf(cannotIsolate)('from inside isolation', () => {
   const token = 'token-5f1c2d';
   const fixture = new IsolationFixture({
     environment: { ...process.env, COUNTERSIGN_TOKEN: token, OTHER_TOKEN: token, LANG: 'C.UTF-8' },
@@ -249,7 +258,6 @@ a, b = socket.socketpair(); print("pair")
   });
 
   it('a workspace that is part of the system is not isolated', async () => {
-    const { createProcessStarter } = await import('./process-starter.ts');
     for (const root of ['/', '/tmp', '/usr'])
       expect(() =>
         createProcessStarter({ ...fixture.workspace, root }, { scanBounds: { milliseconds: 50 } }).start({
@@ -295,6 +303,7 @@ a, b = socket.socketpair(); print("pair")
       child.stdout.once('data', () => console.log(child.pid));`;
     const runner = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, TMPDIR: fixture.parent },
       cwd: import.meta.dirname,
     });
     const pid = await new Promise<number>((resolve) =>
@@ -319,7 +328,7 @@ a, b = socket.socketpair(); print("pair")
   });
 });
 
-describe('sensitive files', () => {
+describe.skipIf(cannotIsolate)('sensitive files', () => {
   it('[VA-2] are masked for LOW commands, wherever they stand, and links lead to nothing', async () => {
     const fixture = new IsolationFixture();
     const secrets = [
@@ -381,7 +390,7 @@ describe('sensitive files', () => {
   });
 });
 
-describe('places that execute later', () => {
+describe.skipIf(cannotIsolate)('places that execute later', () => {
   const places = [
     '.git/hooks/pre-commit',
     '.git/config',
@@ -492,11 +501,54 @@ describe('places that execute later', () => {
     });
     await new Promise((resolve) => child.once('exit', resolve));
     await fixture.starter.stop(child);
-    const [kept, ...rest] = fixture.starter.setAside(child);
+    const [kept, ...rest] = fixture.starter.planted(child).setAside;
     expect(rest).toEqual([]);
     expect(kept?.path).toBe('.envrc');
     expect(readFileSync(kept?.keptIn ?? '', 'utf8')).toBe('evil');
     expect(snapshot(fixture.root)).toEqual({ 'notes.txt': 'evil' });
+    await fixture.remove();
+  });
+
+  it('[VA-3] set aside also on another disk, and where a file stands in the way of a stand-in', async () => {
+    const fixture = new IsolationFixture();
+    const stateFolder = mkdtempSync('/dev/shm/countersign-');
+    fixture.write('.github', 'a file');
+    const starter = createProcessStarter({ ...fixture.workspace, stateFolder });
+    const line =
+      'mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; ln -s tasks.json sub/.vscode/link';
+    const child = starter.start({
+      program: 'bash',
+      args: ['-c', line],
+      cwd: '',
+      confinement: mayWrite,
+      stdin: 'ignore',
+    });
+    await new Promise((resolve) => child.once('exit', resolve));
+    await starter.stop(child);
+    const [kept] = starter.planted(child).setAside;
+    expect(kept?.keptIn.startsWith(stateFolder)).toBe(true);
+    expect(snapshot(kept?.keptIn ?? '')).toEqual({ 'tasks.json': 'evil\n', link: 'tasks.json' });
+    expect(snapshot(fixture.root)).toEqual({ '.github': 'a file' });
+    await starter.dispose();
+    rmSync(stateFolder, { recursive: true });
+    await fixture.remove();
+  });
+
+  it('[VA-3] says so when a command left too much to be searched', async () => {
+    const fixture = new IsolationFixture({ scanBounds: { directories: 50 } });
+    const child = fixture.starter.start({
+      program: 'bash',
+      args: ['-c', 'mkdir d{1..60}'],
+      cwd: '',
+      confinement: mayWrite,
+      stdin: 'ignore',
+    });
+    await new Promise((resolve) => child.once('exit', resolve));
+    await fixture.starter.stop(child);
+    expect(fixture.starter.planted(child)).toEqual({
+      setAside: [],
+      problem: 'it left more folders than can be searched',
+    });
     await fixture.remove();
   });
 
@@ -506,10 +558,10 @@ describe('places that execute later', () => {
     fixture.write('a.txt', 'a');
     const asGit = { ...mayWrite, writableGit: true };
     const line =
-      'git add a.txt && git -c user.name=A -c user.email=a@b commit -qm one && git log --format=%s; echo evil > .git/hooks/pre-commit; git init -q other && ls -A other';
-    expect((await fixture.bash(line, asGit)).stdout).toBe('one\n.git\n');
+      'git add a.txt && git -c user.name=A -c user.email=a@b commit -qm one && git log --format=%s; echo evil > .git/hooks/pre-commit; git init -q other && touch other/.gitattributes && ls -A other';
+    expect((await fixture.bash(line, asGit)).stdout).toBe('one\n.git\n.gitattributes\n');
     expect(fixture.has('.git/hooks/pre-commit')).toBe(false);
-    expect(fixture.has('other/.git/HEAD')).toBe(true);
+    expect(fixture.has('other/.git/HEAD') && fixture.has('other/.gitattributes')).toBe(true);
     expect(
       (await fixture.bash('git add a.txt 2>&1; git commit --allow-empty -m x 2>&1 | tail -1', mayWrite))
         .stdout,

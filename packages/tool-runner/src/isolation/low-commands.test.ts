@@ -8,6 +8,7 @@ import { realDisk, securityCases, type TemporaryWorkspace, temporaryWorkspace } 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CommandExecutor } from '../commands/command-executor.ts';
 import type { CallContext } from '../executor.ts';
+import { cannotIsolate } from './isolation-fixture.test-data.ts';
 import { createProcessStarter, type IsolatingStarter } from './process-starter.ts';
 
 /** Every file below a folder with its mode, times and content: whatever a command writes shows here. */
@@ -30,7 +31,7 @@ function snapshot(folder: string): Record<string, string> {
  * The commands that policy lets run unasked, really run. Each in the fixture's workspace, with canaries: secrets inside
  * it and files outside it whose content must not come back.
  */
-describe('commands of security/commands.jsonl that are LOW', () => {
+describe.skipIf(cannotIsolate)('commands of security/commands.jsonl that are LOW', () => {
   const canary = 'canary-7d1f0c';
   let workspace: TemporaryWorkspace;
   let starter: IsolatingStarter;

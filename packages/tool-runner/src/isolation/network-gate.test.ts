@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
-import { IsolationFixture, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
+import { cannotIsolate, IsolationFixture, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
 import { isOwnMachine } from './own-machine.ts';
 
 const cleanUps: (() => unknown)[] = [];
@@ -36,7 +36,7 @@ except urllib.error.HTTPError as e: print(e.code, e.read().decode())
 except Exception as e: print("failed", e)
 END`;
 
-describe('network of a command in isolation', () => {
+describe.skipIf(cannotIsolate)('network of a command in isolation', () => {
   it('[AP-9] does not lead to this machine, by any of its addresses', async () => {
     const { port, requests } = await server();
     const fixture = fixtureFor();
@@ -87,6 +87,17 @@ describe('network of a command in isolation', () => {
     expect(requests).toEqual(['GET /direct', 'POST /node', 'GET /forwarded?a=b']);
   });
 
+  it('[AP-9] does not lead to our server, wherever that is', async () => {
+    const { port, requests } = await server();
+    const fixture = fixtureFor({ reachablePorts: [port], refusedHosts: [`localhost:${port}`] });
+    const lines = [fetchBy(`http://127.0.0.1:${port}/`), fetchBy(`https://localhost:${port}/`)];
+    const { stdout } = await fixture.bash(lines.join('\n'), mayUseNetwork);
+    expect(stdout).toMatch(
+      /^403 Countersign: 127.0.0.1:\d+ cannot be reached by commands in isolation\n\nfailed .*403/,
+    );
+    expect(requests).toEqual([]);
+  });
+
   it('[RN-5] says so when nobody is there', async () => {
     const { port } = await server();
     await cleanUps.pop()?.();
@@ -99,7 +110,7 @@ describe('network of a command in isolation', () => {
     ];
     const { stdout } = await fixture.bash(lines.join('\n'), mayUseNetwork);
     expect(stdout).toMatch(
-      /^502 Countersign: .*ECONNREFUSED.*\n\nfailed .*502.*\n403 Countersign: .*no-such-host/,
+      /^502 Countersign: .*ECONNREFUSED.*\n\nfailed .*502.*\n502 Countersign: .*no-such-host/,
     );
   });
 

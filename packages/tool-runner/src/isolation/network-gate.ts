@@ -9,6 +9,8 @@ import { isOwnMachine } from './own-machine.ts';
 export interface NetworkGateOptions {
   /** Ports of this machine that commands may reach all the same, such as that of the person's own registry. */
   readonly reachablePorts?: readonly number[];
+  /** `host:port` of our server where it is not on this machine. */
+  readonly refusedHosts?: readonly string[];
 }
 
 /**
@@ -20,12 +22,14 @@ export class NetworkGate {
   /** The socket file. */
   readonly path: string;
   readonly #reachable: ReadonlySet<number>;
+  readonly #refused: readonly URL[];
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
 
-  constructor(folder: string, { reachablePorts = [] }: NetworkGateOptions = {}) {
+  constructor(folder: string, { reachablePorts = [], refusedHosts = [] }: NetworkGateOptions = {}) {
     this.path = join(folder, 'network');
     this.#reachable = new Set(reachablePorts);
+    this.#refused = refusedHosts.map((host) => new URL(`tcp://${host}`));
     this.#server = createServer((asked, answer) => void this.#forward(asked, answer));
     this.#server.on('connect', (asked, socket, head) => void this.#tunnel(asked, socket, head));
     this.#server.on('connection', (socket) => this.#remember(socket));
@@ -61,7 +65,7 @@ export class NetworkGate {
       outside.once('close', () => socket.destroy());
       socket.once('close', () => outside.destroy());
     } catch (error) {
-      refuse(socket, 403, (error as Error).message);
+      refuse(socket, statusOf(error), (error as Error).message);
     }
   }
 
@@ -81,18 +85,26 @@ export class NetworkGate {
       answer.once('close', () => outside.destroy());
       asked.pipe(outside);
     } catch (error) {
-      respond(answer, 403, (error as Error).message);
+      respond(answer, statusOf(error), (error as Error).message);
     }
   }
 
   async #resolve(hostname: string, port: number): Promise<{ host: string; port: number }> {
-    const name = hostname.replace(/^\[|\]$/g, '');
+    const name = withoutBrackets(hostname);
     const found = await lookup(name, { all: true });
-    const isAllowed = this.#reachable.has(port);
-    const address = found.find((candidate) => isAllowed || !isOwnMachine(candidate.address));
-    if (!address)
-      throw new Error(`${name}:${port} is this machine, which commands in isolation cannot reach`);
-    return { host: address.address, port };
+    const refused = await this.#refusedAddresses(port);
+    const isAllowed = (address: string): boolean =>
+      !refused.has(address) && (this.#reachable.has(port) || !isOwnMachine(address));
+    const allowed = found.find(({ address }) => isAllowed(address));
+    if (!allowed) throw new Error(`${name}:${port} cannot be reached by commands in isolation`);
+    return { host: allowed.address, port };
+  }
+
+  /** By their addresses, since a host has many names. */
+  async #refusedAddresses(port: number): Promise<ReadonlySet<string>> {
+    const hosts = this.#refused.filter((refused) => Number(refused.port) === port);
+    const found = hosts.map(({ hostname }) => lookup(withoutBrackets(hostname), { all: true }));
+    return new Set((await Promise.all(found)).flat().map(({ address }) => address));
   }
 
   #remember(socket: Duplex): void {
@@ -100,6 +112,12 @@ export class NetworkGate {
     socket.once('close', () => this.#open.delete(socket));
   }
 }
+
+/** A name that nobody knows is a failure of the network; everything else we refused. */
+const statusOf = (error: unknown): number =>
+  (error as NodeJS.ErrnoException).syscall === 'getaddrinfo' ? 502 : 403;
+
+const withoutBrackets = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
 
 const text = (problem: string): string => `Countersign: ${problem}\n`;
 

@@ -5,7 +5,12 @@ import { CountersignError } from '@countersign/protocol';
 import type { Workspace } from '../workspace.ts';
 import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
 import { commandEnvironment } from './command-environment.ts';
-import { ExecutingPlaceGuard, type Protection, type SetAside } from './executing-place-guard.ts';
+import {
+  ExecutingPlaceGuard,
+  type Planted,
+  type Protection,
+  standInRecords,
+} from './executing-place-guard.ts';
 import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
 import { readPersonName } from './git-identity.ts';
 import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
@@ -13,10 +18,16 @@ import type { ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
 import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
 import { NetworkGate } from './network-gate.ts';
-import { limitArguments } from './resource-limits.ts';
+import { limitArguments, ownLimits } from './resource-limits.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { StartedProcess } from './started-process.ts';
-import { type PreparedFiles, prepareFiles, privateHome, privateTemporary } from './visible-system.ts';
+import {
+  type PreparedFiles,
+  prepareFiles,
+  privateHome,
+  privateTemporary,
+  systemArguments,
+} from './visible-system.ts';
 import { type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
@@ -31,6 +42,8 @@ export interface ProcessStarterOptions {
   readonly scanBounds?: ScanBounds;
   /** Ports of this machine that commands with network may reach; otherwise none, least of all our server's (AP-9). */
   readonly reachablePorts?: readonly number[];
+  /** `host:port` of our server where it is elsewhere: commands with network do not reach it either (AP-9). */
+  readonly refusedHosts?: readonly string[];
 }
 
 /** A ProcessStarter that says what it can. */
@@ -38,7 +51,7 @@ export interface IsolatingStarter extends ProcessStarter {
   /** False: nothing is claimed, and LOW commands ask instead of running unless the operator decided otherwise (RN-5). */
   readonly isIsolated: boolean;
   /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
-  setAside(child: ChildProcess): readonly SetAside[];
+  planted(child: ChildProcess): Planted;
   /** False when isolation could not be set up for it after all: then its standard error says why. */
   hasRun(child: ChildProcess): boolean;
   /** Stops all that still runs. */
@@ -59,6 +72,9 @@ interface Prepared {
   readonly seccomp: string | undefined;
   readonly inherited: readonly number[];
   readonly guard: ExecutingPlaceGuard;
+  readonly system: readonly string[];
+  readonly systemWithNetwork: readonly string[];
+  readonly limitsOfRunner: ReadonlyMap<string, number>;
 }
 
 /** How one program is started, with isolation or without. */
@@ -113,8 +129,8 @@ class Starter implements IsolatingStarter {
     await started?.stop(this.#options.killDelayMs ?? 10_000);
   }
 
-  setAside(child: ChildProcess): readonly SetAside[] {
-    return this.#ended.get(child)?.setAside ?? [];
+  planted(child: ChildProcess): Planted {
+    return this.#ended.get(child)?.planted ?? { setAside: [] };
   }
 
   hasRun(child: ChildProcess): boolean {
@@ -129,7 +145,7 @@ class Starter implements IsolatingStarter {
   }
 
   #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
-    const { tools, files, seccomp, inherited, guard } = prepared;
+    const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { confinement } = request;
     const places = confinement.workspace === 'none' ? noPlaces : this.#scan.look();
     const protection =
@@ -140,7 +156,8 @@ class Starter implements IsolatingStarter {
       const isolation = bubblewrapArguments({
         root: this.#workspace.root,
         confinement,
-        files,
+        files: prepared.files,
+        system: confinement.network ? prepared.systemWithNetwork : prepared.system,
         node: this.#node,
         hasSeccomp: seccomp !== undefined,
         gate: confinement.network ? this.#openGate().path : undefined,
@@ -149,7 +166,7 @@ class Starter implements IsolatingStarter {
         pinned: protection.pinned,
         cwd,
       });
-      const limits = [tools.prlimit, ...limitArguments(confinement.limits), '--'];
+      const limits = [tools.prlimit, ...limitArguments(confinement.limits, limitsOfRunner), '--'];
       const ports = (this.#options.reachablePorts ?? []).join(',');
       const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
       const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
@@ -268,14 +285,18 @@ class Starter implements IsolatingStarter {
     const filter = seccompFilter();
     const seccomp = filter && join(folder, 'seccomp');
     if (filter && seccomp) writeFileSync(seccomp, filter);
+    const files = prepareFiles(folder, readPersonName(home));
     this.#prepared = {
       tools,
-      files: prepareFiles(folder, readPersonName(home)),
+      files,
+      system: systemArguments(files, { network: false }),
+      systemWithNetwork: systemArguments(files, { network: true }),
+      limitsOfRunner: ownLimits(),
       seccomp,
       inherited: inheritedDescriptors(),
       guard: new ExecutingPlaceGuard({
         root,
-        records: join(folder, 'stand-ins.json'),
+        records: standInRecords(folder),
         kept: join(stateFolder, 'set-aside'),
         look: () => this.#scan.look(),
       }),
@@ -285,4 +306,4 @@ class Starter implements IsolatingStarter {
 }
 
 const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], isComplete: true };
-const unprotected: Protection = { readOnly: [], pinned: [], release: () => [] };
+const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };

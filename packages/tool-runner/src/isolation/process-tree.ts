@@ -5,6 +5,8 @@ interface ProcessLine {
   readonly parent: number;
   /** Of the kernel: `Z` has ended and waits for its parent to look. */
   readonly state: string;
+  /** Ticks since the machine started. A number is given again some day, but not at the same time. */
+  readonly startedAt: string;
 }
 
 /** What /proc says of one process; undefined once it is gone. */
@@ -12,17 +14,27 @@ function readProcess(pid: number | string): ProcessLine | undefined {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The name stands in parentheses and may contain some itself.
-    const [state = '', parent = ''] = line.slice(line.lastIndexOf(')') + 2).split(' ');
-    return { pid: Number(pid), parent: Number(parent), state };
+    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    return {
+      pid: Number(pid),
+      state: fields[0] ?? '',
+      parent: Number(fields[1]),
+      startedAt: fields[19] ?? '',
+    };
   } catch {
     return undefined;
   }
 }
 
+/** A process that is not taken for another one with the same number. */
+export type KnownProcess = Pick<ProcessLine, 'pid' | 'startedAt'>;
+
+export const knowProcess = (pid: number): KnownProcess | undefined => readProcess(pid);
+
 /** Ended, though perhaps not yet looked at by its parent. */
-export function hasEnded(pid: number): boolean {
+export function hasEnded({ pid, startedAt }: KnownProcess): boolean {
   const found = readProcess(pid);
-  return found === undefined || found.state === 'Z' || found.state === 'X';
+  return found === undefined || found.startedAt !== startedAt || found.state === 'Z' || found.state === 'X';
 }
 
 /**

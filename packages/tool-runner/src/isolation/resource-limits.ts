@@ -9,10 +9,7 @@ const fileBytes = 8 * GiB;
 const processes = 2_048;
 
 /** Arguments of prlimit. A limit that the runner itself is under is never exceeded: it could not be set. */
-export function limitArguments(
-  wanted: Confinement['limits'],
-  own: ReadonlyMap<string, number> = ownLimits(),
-): string[] {
+export function limitArguments(wanted: Confinement['limits'], own: ReadonlyMap<string, number>): string[] {
   const limit = (name: string, title: string, value: number): string =>
     `--${name}=${Math.min(value, own.get(title) ?? Number.POSITIVE_INFINITY)}`;
   return [
@@ -26,7 +23,7 @@ export function limitArguments(
 }
 
 /** Hard limits of this process by their title in /proc; those without a bound are left out. */
-function ownLimits(): ReadonlyMap<string, number> {
+export function ownLimits(): ReadonlyMap<string, number> {
   const lines = readFileSync('/proc/self/limits', 'utf8').split('\n');
   const found = lines.map((line) => /^(Max [a-z ]+?)\s{2,}\S+\s+(\d+)/.exec(line));
   return new Map(

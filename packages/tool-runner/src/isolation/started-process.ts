@@ -2,20 +2,18 @@ import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { statusDescriptor } from './bubblewrap.ts';
-import type { Protection, SetAside } from './executing-place-guard.ts';
-import { descendants, hasEnded, sendSignal } from './process-tree.ts';
+import type { Planted, Protection } from './executing-place-guard.ts';
+import { descendants, hasEnded, type KnownProcess, knowProcess, sendSignal } from './process-tree.ts';
 
 /** One program from its start until nothing of it is left. */
 export class StartedProcess {
   /** Resolves when no process of it is left and what it planted has been set aside. Never rejects. */
   readonly isOver: Promise<void>;
-  setAside: readonly SetAside[] = [];
-  /** Why something that it planted could not be set aside. */
-  problem: string | undefined;
+  planted: Planted = { setAside: [] };
   readonly #child: ChildProcess;
   readonly #isIsolated: boolean;
   /** The first process of the namespace, as seen from here; with it, all others end. */
-  #first: number | undefined;
+  #first: KnownProcess | undefined;
   #stopping: Promise<void> | undefined;
   #hasRun = false;
   #wasTold = false;
@@ -73,7 +71,7 @@ export class StartedProcess {
       return;
     }
     while (!this.#hasExited()) {
-      const programs = descendants(pid).filter((found) => found !== this.#first);
+      const programs = descendants(pid).filter((found) => found !== this.#first?.pid);
       const told = this.#first === undefined ? [] : programs.filter((found) => sendSignal(found, 'SIGTERM'));
       for (const program of told) sendSignal(program, 'SIGCONT');
       if (told.length > 0) return;
@@ -85,7 +83,7 @@ export class StartedProcess {
     const { pid } = this.#child;
     if (pid === undefined) return;
     // Killing the namespace's first process ends all others before bubblewrap hears of it.
-    if (this.#first !== undefined) sendSignal(this.#first, 'SIGKILL');
+    if (this.#first !== undefined) sendSignal(this.#first.pid, 'SIGKILL');
     else sendSignal(-pid, 'SIGKILL');
   }
 
@@ -96,14 +94,14 @@ export class StartedProcess {
       if (pid !== undefined) sendSignal(-pid, 'SIGKILL');
     } else if (this.#first !== undefined) {
       for (let pause = 1; !hasEnded(this.#first); pause = Math.min(2 * pause, 50)) {
-        sendSignal(this.#first, 'SIGKILL');
+        sendSignal(this.#first.pid, 'SIGKILL');
         await wait(pause);
       }
     }
     try {
-      this.setAside = protection.release();
+      this.planted = protection.release();
     } catch (error) {
-      this.problem = (error as Error).message;
+      this.planted = { setAside: [], problem: (error as Error).message };
     }
   }
 
@@ -115,7 +113,7 @@ export class StartedProcess {
     status.on('data', (chunk: string) => {
       text = (text + chunk).slice(0, 4_096);
       const found = /"child-pid": *(\d+)/.exec(text)?.[1];
-      if (found !== undefined) this.#first = Number(found);
+      if (found !== undefined) this.#first ??= knowProcess(Number(found));
       this.#hasRun ||= text.includes('"exit-code"');
     });
     return new Promise((resolve) => status.once('close', resolve));

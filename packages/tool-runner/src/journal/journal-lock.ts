@@ -8,6 +8,18 @@ export interface JournalHolder {
   readonly program: string;
 }
 
+/** Another runner has the workspace (RN-10): a JOURNAL_UNAVAILABLE that says who. */
+export class JournalHeld extends CountersignError {
+  /** "the terminal, process 5, since 2026-…", for a person. */
+  readonly holder: string;
+
+  constructor(holder: string, cause: unknown) {
+    const problem = `this workspace has a runner already: ${holder}. Use that one, or stop it first`;
+    super('JOURNAL_UNAVAILABLE', { problem }, { cause });
+    this.holder = holder;
+  }
+}
+
 /**
  * One runner per workspace (RN-10). The lock is an exclusive transaction on a small file beside the journal: the
  * system releases it when the process ends, however it ends. Who holds it stands in a third file, for the message
@@ -19,8 +31,7 @@ export function lockJournal(path: string, holder: JournalHolder): () => void {
     lock.exec('begin exclusive');
   } catch (cause) {
     lock.close();
-    const problem = `this workspace has a runner already: ${readHolder(path)}. Use that one, or stop it first`;
-    throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
+    throw new JournalHeld(readHolder(path), cause);
   }
   const since = new Date().toISOString();
   writeFileSync(`${path}.holder`, JSON.stringify({ ...holder, pid: process.pid, since }), { mode: 0o600 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findTool, resultSchemaOf } from '@countersign/protocol';
@@ -95,13 +95,13 @@ it.each(['renamed', 'journalled', 'sent'] as const)(
 );
 
 /** What a runner before left: a write that had begun, from `old` to `old` and a line. */
-function leaveBehind(undoId?: string): void {
+function leaveBehind(path = 'notes.md', undoId?: string): void {
   const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
   const bytes = Buffer.from('old\n');
   journal.start('tool-1', 1, 'write_file');
   journal.recordChanges('tool-1', 1, [
     {
-      path: 'notes.md',
+      path,
       operation: 'modified',
       before: versionOf(bytes),
       after: versionOf(Buffer.from('old\nline\n')),
@@ -128,6 +128,18 @@ it.each([
   restart();
   const unknown = { status: 'failed', error: { code: 'RUNNER_LOST', recoverable: false } };
   await expect.poll(() => fixture.api.reports).toMatchObject([unknown]);
+});
+
+it('[RN-3] a folder that was swapped for a link out of the workspace: unknown, and nothing there is touched', async () => {
+  leaveBehind('deep/notes.md');
+  writeFileSync(join(fixture.files.outside, '.countersign-tool-1-x.tmp'), '');
+  symlinkSync(fixture.files.outside, at('deep'));
+  restart();
+  await expect.poll(() => fixture.api.reports).toMatchObject([{ error: { code: 'RUNNER_LOST' } }]);
+  expect(readdirSync(fixture.files.outside)).toEqual(['.countersign-tool-1-x.tmp']);
+  expect(fixture.logger.messages('error')).toEqual([
+    'A temporary file could not be removed beside deep/notes.md',
+  ]);
 });
 
 it('[EX-7] a command that was started and not ended: outcome unknown, and it is not run again', async () => {
@@ -158,7 +170,7 @@ it('[RN-3] killed before an undo began or in the middle of it: said so, and it c
 });
 
 it('[RN-3] an undo whose files are as they should be is completed', async () => {
-  leaveBehind('undo-1');
+  leaveBehind('notes.md', 'undo-1');
   restart();
   const ofUndo = () => fixture.api.reports.filter(({ undoId }) => undoId === 'undo-1');
   await expect.poll(ofUndo).toMatchObject([{ status: 'completed' }]);

@@ -14,7 +14,13 @@ import type { Journal, JournalledAttempt, RecordedChange } from './journal.ts';
 export async function recoverJournal(journal: Journal, workspace: Workspace, logger: Logger): Promise<void> {
   for (const attempt of journal.unfinished()) {
     const changes = journal.changesOf(attempt.toolId).filter((change) => change.attempt === attempt.attempt);
-    for (const { path } of changes) removeLeftovers(workspace.root, path, attempt.toolId);
+    for (const { path } of changes) {
+      try {
+        removeLeftovers(workspace.root, path, attempt.toolId);
+      } catch (error) {
+        logger.error(`A temporary file could not be removed beside ${path}`, { error });
+      }
+    }
     const report = await outcomeOf(attempt, changes, workspace);
     logger.info(`Left by a runner before: ${attempt.toolId} is ${report.error?.code ?? report.status}`);
     journal.end(attempt.toolId, attempt.attempt, report);

@@ -58,8 +58,18 @@ describe('[AP-7] fileDiff', () => {
     );
   });
 
+  it('[AP-7] shows all of a text that is written, also where a bell or a NUL would make it count as binary', () => {
+    const shown = diff(null, bytes('ring \u0007\nnul \u0000\nrm -rf\n')) ?? '';
+    expect(shown).toContain('+rm -rf');
+    expect(shown).not.toMatch(/[\u0000\u0007]/);
+    expect(shown.split('\n').filter((line) => line.startsWith('+'))).toHaveLength(4);
+    const replaced = diff(new Uint8Array([0xff, 0xfe, 0xfd, 0, 1, 2, 0x80]), bytes('x\u0007y\n')) ?? '';
+    expect(replaced).toContain('y');
+    expect(replaced).not.toContain('Binary files');
+  });
+
   it('does not draw binary files', () => {
-    const binary = bytes('\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0', 'latin1');
+    const binary = bytes('\xff\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0', 'latin1');
     expect(diff(bytes('a\n'), binary)).toBe('Binary files a/a.md and b/a.md differ\n');
     expect(diff(null, binary)).toBe('Binary files /dev/null and b/a.md differ\n');
   });

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Preview } from '@countersign/protocol';
 import { lineEndingOf } from '../files/line-endings.ts';
 import { type DecodedText, decodeText } from '../files/text-encoding.ts';
@@ -47,12 +48,28 @@ function contentOf({ path, before, after }: FileVersions): Content {
   const name = visibleName(path);
   const from = before ? `a/${name}` : '/dev/null';
   const to = after ? `b/${name}` : '/dev/null';
-  const old = before ? decodeText(before) : NO_TEXT;
-  const renewed = after ? decodeText(after) : NO_TEXT;
-  if (!old || !renewed) return { ...SAME, body: `Binary files ${from} and ${to} differ\n` };
+  const old = before ? readableText(before) : NO_TEXT;
+  const renewed = after ? readableText(after) : NO_TEXT;
+  if (!renewed || (!old && !after)) return { ...SAME, body: `Binary files ${from} and ${to} differ\n` };
+  // What is written is shown whole, whatever it replaces.
+  if (!old) {
+    const { hunks, truncated } = unifiedDiff('', renewed.text);
+    const header = ['the old content is binary and is not shown', ...formOf(renewed)];
+    return { header, body: `--- ${from}\n+++ ${to}\n${hunks}`, truncated };
+  }
   const { hunks, truncated } = unifiedDiff(...withoutCommonReturns(old.text, renewed.text));
   const header = before && after ? formChange(old, renewed) : formOf(after ? renewed : old);
   return { header, body: hunks === '' ? '' : `--- ${from}\n+++ ${to}\n${hunks}`, truncated };
+}
+
+/**
+ * A tool writes text, and the person must see it: a bell or a NUL in it, by which a file would count as binary, is
+ * shown as what it is.
+ */
+function readableText(bytes: Uint8Array): DecodedText | undefined {
+  const decoded = decodeText(bytes);
+  if (decoded || !isUtf8(bytes)) return decoded;
+  return { text: Buffer.from(bytes).toString('utf8'), encoding: 'utf-8', bom: false };
 }
 
 /** Where every line of both ends in CRLF, saying so on each line would only hide the rest. */

@@ -1,0 +1,192 @@
+import type { Preview } from '@countersign/protocol';
+import { describe, expect, it } from 'vitest';
+import { withoutStyles } from '../screen/text-width.ts';
+import { wordsFor } from '../words.ts';
+import { drawCard, listLine, printedCard, timeWords } from './approval-card.ts';
+import { approval } from './approval-fixture.test-data.ts';
+import { resolutionLine } from './resolution-line.ts';
+
+const words = wordsFor({});
+const frame = { columns: 60, rows: 30, color: false, words };
+const cardWith = (preview: Preview | null, over = {}) =>
+  printedCard(approval({ preview, ...over }), frame).join('\n');
+
+describe('a card', () => {
+  it('[AP-7] shows what, how risky, why, where from and what will happen', () => {
+    expect(printedCard(approval(), frame)).toEqual([
+      '╭─ MEDIUM ──────────────────────────────────── 5:00 left ─',
+      '│ Agent wants to write config.json',
+      '│ ',
+      '│ Why         Changes a source or document file:',
+      '│             config.json  (WRITE-2)',
+      '│ Said        “Please raise the port.”  (step 1)',
+      '│ ',
+      '│ config.json',
+      '│ changed · 15 → 15 bytes',
+      '│ @@ -1 +1 @@',
+      '│ - {"port": 3000}',
+      '│ + {"port": 8080}',
+      '│   \\ No newline at end of file',
+      '│ ',
+      `╰${'─'.repeat(58)}`,
+    ]);
+  });
+
+  it('colours the risk and the diff, and nothing else changes', () => {
+    const plain = printedCard(approval({ risk_level: 'HIGH' }), frame);
+    const painted = printedCard(approval({ risk_level: 'HIGH' }), { ...frame, color: true });
+    expect(painted.map(withoutStyles)).toEqual(plain);
+    expect(painted.join('\n')).toContain('\u001b[31m- \u001b[0m\u001b[31m{"port": 3000}\u001b[0m');
+    expect(painted.join('\n')).toContain('\u001b[32m+ \u001b[0m\u001b[32m{"port": 8080}\u001b[0m');
+  });
+
+  it('[AP-7] shows each kind of preview', () => {
+    const file = {
+      path: 'a.ts',
+      operation: 'created',
+      diff: '',
+      truncated: true,
+      size_before: null,
+      size_after: 0,
+      unsaved: true,
+    } as const;
+    const cards = {
+      delete: cardWith({ kind: 'delete', path: 'old.txt', size: 5, head: 'first\n' }),
+      empty: cardWith({ kind: 'delete', path: 'old.txt', size: 0, head: '' }),
+      directory: cardWith({ kind: 'directory', path: 'src/new' }),
+      command: cardWith(
+        {
+          kind: 'command',
+          commands: [
+            ['npm', 'run', "it's"],
+            ['echo', null],
+          ],
+          cwd: '',
+          network: false,
+          reversible: false,
+          scripts: ['package.json'],
+        },
+        { tool_params: { command: 'npm', args: [] }, network: true },
+      ),
+      shell: cardWith(
+        { kind: 'command', commands: [['ls']], cwd: 'src', network: true, reversible: true, scripts: [] },
+        { tool_params: { command: 'ls > out' } },
+      ),
+      commit: cardWith({ kind: 'commit', message: 'fix', files: [file], hooks: ['pre-commit'] }),
+      push: cardWith({
+        kind: 'push',
+        remote: 'origin',
+        url: 'https://x/y',
+        branch: 'main',
+        commits: [{ id: 'abcdef123456', subject: 's', author: 'Ada' }],
+        hooks: [],
+      }),
+      custom: cardWith(
+        { kind: 'custom', server: 'jira', summary: 'makes an issue' },
+        { tool_params: { count: 3 } },
+      ),
+      summary: cardWith({ kind: 'summary', summary: 'makes a branch' }),
+      unavailable: cardWith({ kind: 'unavailable', reason: 'no file' }),
+      twoFiles: cardWith({ kind: 'diff', files: [file, file] }),
+    };
+    expect(cards.delete).toContain('Deletes old.txt (5 bytes). It begins with:\n│ - first');
+    expect(cards.empty).toContain('(the file is empty)');
+    expect(cards.directory).toContain('Makes the folder src/new');
+    expect(cards.command).toContain(
+      `Runs        npm run 'it'\\''s'\n│             echo ⟨known only when it runs⟩\n│ In          .`,
+    );
+    expect(cards.command).toContain('It gets network.');
+    expect(cards.command).toContain('It cannot be undone.');
+    expect(cards.shell).toContain('│ $ ls > out\n│ Runs        ls\n│ In          src');
+    expect(cards.commit).toMatch(
+      /Message {5}fix\n│ Hooks {7}pre-commit[\s\S]*new file · 0 bytes · based on an unsaved buffer[\s\S]*stays the same[\s\S]*cut for its size/,
+    );
+    expect(cards.push).toContain('main to origin\n│ https://x/y\n│ 1 commit\n│ abcdef12  s  (Ada)');
+    expect(cards.custom).toMatch(/A tool of jira\n│ makes an issue\n│ Parameters · write_file\n│ count = 3/);
+    expect(cards.summary).toContain('makes a branch');
+    expect(cards.unavailable).toContain('There is no preview: no file');
+    expect(cards.twoFiles.match(/a\.ts/g)).toHaveLength(2);
+  });
+
+  it('[UI-6] lets no control character of a tool through', () => {
+    const hostile = '\u001b[2J\u001b]0;title\u0007\rfake';
+    const card = cardWith(
+      { kind: 'delete', path: hostile, size: 1, head: hostile },
+      {
+        description: hostile,
+        context: { message_id: null, run_id: null, step: null, excerpt: hostile },
+        reasons: [{ rule: 'X', why: hostile, operand: hostile }],
+      },
+    );
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there
+    expect(card.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f]/);
+  });
+
+  it('shows a long preview through a window that can be moved, and cuts no line off', () => {
+    const lines = Array.from({ length: 50 }, (_, i) => `line ${i}`).join('\n');
+    const long = approval({
+      preview: { kind: 'delete', path: 'a', size: 1, head: `${lines}\n${'x'.repeat(100)}` },
+    });
+    const top = drawCard(long, { remainingMs: 1, scroll: 0, below: ['keys'] }, frame);
+    expect(top.lines.length).toBeLessThanOrEqual(frame.rows);
+    expect(top.lines.join('\n')).toContain(`lines 1–${top.page} of 53 · ↑ ↓ scroll · v print all`);
+    const end = drawCard(long, { remainingMs: 1, scroll: 1_000, below: ['keys'] }, frame);
+    const wholeLine = end.lines.slice(-7).join('').replace(/[^x]/g, '');
+    expect(wholeLine).toBe('x'.repeat(100));
+    expect(end.maxScroll).toBe(53 - end.page);
+  });
+
+  it('says what it waits for while there is no preview', () => {
+    expect(cardWith(null)).toContain('The preview is being made');
+    expect(cardWith(null)).toContain('path = config.json');
+    expect(cardWith(null, { runner_id: null })).toContain('No runner is connected');
+  });
+
+  it('counts down, and says when the time is over', () => {
+    expect(timeWords(61_000, words)).toBe('1:01 left');
+    expect(timeWords(0, words)).toBe('time is over');
+    const urgent = drawCard(
+      approval({ revision: 2 }),
+      { remainingMs: 5_000, scroll: 0, below: [] },
+      { ...frame, color: true },
+    );
+    expect(urgent.lines[0]).toContain('\u001b[31m 0:05 left \u001b[0m');
+    expect(urgent.lines[0]).toContain('revision 2');
+    expect(
+      drawCard(approval(), { remainingMs: undefined, scroll: 0, below: [] }, frame).lines[0],
+    ).not.toContain('left');
+  });
+
+  it('is one line in a list', () => {
+    const line = listLine(approval({ description: `${'long '.repeat(30)}` }), 5_000, true, 50, frame);
+    expect(line).toBe('› MEDIUM  long long long long long lon…  0:05 left');
+    expect(listLine(approval(), 5_000, false, 60, frame)).toMatch(
+      /^ {2}MEDIUM {2}Agent wants to write config.json +0:05 left$/,
+    );
+  });
+
+  it('[AP-2] ends in one line that says who decided', () => {
+    const here = { device: 'terminal', words, color: false };
+    const end = (status: string, device: string | null, grant_id: string | null = null) =>
+      resolutionLine('It', { status, device, grant_id }, here);
+    expect([
+      end('approved', 'terminal'),
+      end('approved', 'phone'),
+      end('approved', null, 'grant-1'),
+      end('rejected', 'terminal'),
+      end('rejected', 'phone'),
+      end('timeout', null),
+      end('cancelled', null),
+      resolutionLine('It', { status: 'approved', device: 'terminal', grant_id: null }, here, 'granted (g)'),
+    ]).toEqual([
+      '✓ It · approved here',
+      '✓ It · approved on phone',
+      '✓ It · approved by what you granted',
+      '✗ It · rejected here',
+      '✗ It · rejected on phone',
+      '– It · expired: nobody decided in time',
+      '– It · withdrawn: the call was cancelled',
+      '✓ It · approved here · granted (g)',
+    ]);
+  });
+});

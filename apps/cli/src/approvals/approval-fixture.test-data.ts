@@ -1,0 +1,63 @@
+import type { Approval } from '@countersign/protocol';
+
+const digestOf = (character: string): string => `sha256:${character.repeat(64)}`;
+
+/** A request as the server sends it: MEDIUM, with its preview, unless said. */
+export function approval(over: Partial<Approval> = {}): Approval {
+  const id = over.approval_id ?? 'approval-1';
+  return {
+    approval_id: id,
+    tool_id: `tool-of-${id}`,
+    tool_call_id: 'call_0',
+    project_id: 'project-1',
+    session_id: 'session-1',
+    agent: 'Agent',
+    tool_name: 'write_file',
+    description: 'Agent wants to write config.json',
+    tool_params: { path: 'config.json', content: '{"port": 8080}\n' },
+    risk_level: 'MEDIUM',
+    reasons: [{ rule: 'WRITE-2', why: 'changes a source or document file', operand: 'config.json' }],
+    network: false,
+    status: 'pending',
+    revision: 1,
+    timeout_seconds: 300,
+    remaining_ms: 300_000,
+    expires_at: '2026-11-15T12:05:00Z',
+    runner_id: 'runner-1',
+    preview: {
+      kind: 'diff',
+      files: [
+        {
+          path: 'config.json',
+          operation: 'modified',
+          diff: '--- a\n+++ b\n@@ -1 +1 @@\n-{"port": 3000}\n+{"port": 8080}\n\\ No newline at end of file\n',
+          truncated: false,
+          size_before: 15,
+          size_after: 15,
+        },
+      ],
+    },
+    digest: digestOf('a'),
+    offered_scopes: [
+      {
+        scope: 'class',
+        pattern: 'src/**',
+        label: 'Changes under src/ in this session',
+        warning: null,
+        max_risk: 'MEDIUM',
+      },
+      {
+        scope: 'session',
+        pattern: null,
+        label: 'Everything in this session',
+        warning: 'You are not asked again.',
+        max_risk: 'MEDIUM',
+      },
+    ],
+    context: { message_id: null, run_id: 'run-1', step: 0, excerpt: 'Please raise the port.' },
+    created_at: '2026-11-15T12:00:00Z',
+    ...over,
+  };
+}
+
+export { digestOf };

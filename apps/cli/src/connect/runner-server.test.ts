@@ -1,0 +1,279 @@
+import { createServer, type Server } from 'node:http';
+import { type Client, createClient } from '@countersign/client';
+import { CountersignError } from '@countersign/protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { digestOf } from '../approvals/approval-fixture.test-data.ts';
+import type { ServerAccess } from '../server/server-access.ts';
+import { runnerApiOverClient } from './runner-api-over-client.ts';
+import { RunnerDialogs } from './runner-dialogs.ts';
+import { RunnerToken } from './runner-token.ts';
+
+/** A server that answers as it is told, over real HTTP, and remembers what it was sent. */
+let server: Server;
+let client: Client;
+let answers: Record<string, { status: number; body: unknown }>;
+let sent: { path: string; token: string; body: Record<string, unknown> }[];
+beforeEach(async () => {
+  answers = {};
+  sent = [];
+  server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      const path = request.url ?? '';
+      sent.push({
+        path,
+        token: String(request.headers.authorization),
+        body: text === '' ? {} : JSON.parse(text),
+      });
+      const last = path.split('/').at(-1) ?? '';
+      const { status, body } = answers[last] ?? { status: 404, body: refusal('NOT_FOUND') };
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  client = createClient({ baseUrl: `http://127.0.0.1:${port}`, token: () => 'mine', device: 'here' });
+});
+afterEach(() => server.close());
+
+const refusal = (code: string, more = {}) => ({
+  success: false,
+  error: `refused with ${code}`,
+  code,
+  ...more,
+});
+const ok = (body: object) => ({ status: 200, body: { success: true, ...body } });
+const decided: unknown[] = [];
+const api = () =>
+  runnerApiOverClient({
+    runner: client,
+    person: client,
+    projectId: 'p',
+    runnerId: 'r',
+    approvalOf: (toolId) => (toolId === 't' ? 'a' : undefined),
+    onDecided: (id, outcome) => decided.push([id, outcome.catch(() => {})]),
+  });
+const codeOf = (failing: Promise<unknown> | undefined) =>
+  (failing ?? Promise.resolve()).then(
+    () => 'no error',
+    (error: unknown) =>
+      error instanceof CountersignError ? `${error.code}: ${error.message}` : String(error),
+  );
+
+describe('the runner speaks to the server', () => {
+  it('[EX-6] claims with digest and attempt, and keeps the server’s code and words when refused', async () => {
+    answers.start = ok({ tool_id: 't', status: 'executing', attempt: 2 });
+    await api().startToolExecution?.('t', { digest: null, attempt: 2 });
+    expect(sent).toMatchObject([
+      { path: '/my/projects/p/tools/t/start', body: { digest: null, runner_id: 'r', attempt: 2 } },
+    ]);
+    answers.start = { status: 409, body: refusal('CLAIM_REFUSED') };
+    expect(await codeOf(api().startToolExecution?.('t', { digest: null, attempt: 2 }))).toBe(
+      'CLAIM_REFUSED: refused with CLAIM_REFUSED',
+    );
+  });
+
+  it('[EX-7] sends results of every kind, and knows when sending again is pointless', async () => {
+    const report = { executionTimeMs: 1.6, attempt: 1 };
+    const error = { code: 'X', message: 'x', recoverable: false };
+    answers.result = ok({ tool_id: 't', status: 'completed', message: 'm', audit_head: 'h' });
+    expect(
+      await api().sendToolResult('t', { ...report, status: 'completed', result: 1, undoId: 'u' }),
+    ).toEqual({ outcome: 'acknowledged', auditHead: 'h' });
+    await api().sendToolResult('t', { ...report, status: 'completed' });
+    await api().sendToolResult('t', { ...report, status: 'failed', error, result: 2 });
+    await api().sendToolResult('t', { ...report, status: 'failed' });
+    await api().sendToolResult('t', { ...report, status: 'cancelled', error, result: 3 });
+    await api().sendToolResult('t', { ...report, status: 'cancelled' });
+    const about = { execution_time_ms: 2, attempt: 1, runner_id: 'r' };
+    expect(sent.map(({ body }) => body)).toEqual([
+      { status: 'completed', result: 1, ...about, undo_id: 'u' },
+      { status: 'completed', result: null, ...about },
+      { status: 'failed', error, result: 2, ...about },
+      { status: 'failed', error: 'failed', ...about },
+      { status: 'cancelled', error, result: 3, ...about },
+      { status: 'cancelled', ...about },
+    ]);
+    answers.result = { status: 409, body: refusal('RESULT_CONFLICT') };
+    expect(await api().sendToolResult('t', { ...report, status: 'completed' })).toMatchObject({
+      outcome: 'refused',
+      code: 'RESULT_CONFLICT',
+    });
+    answers.result = { status: 503, body: refusal('UNAVAILABLE') };
+    expect(await codeOf(api().sendToolResult('t', { ...report, status: 'completed' }))).toContain(
+      'UNAVAILABLE',
+    );
+  });
+
+  it('[AP-7] sends previews and refusals, progress and heartbeats, and fetches parameters', async () => {
+    answers.preview = ok({});
+    answers.progress = ok({});
+    answers.heartbeat = ok({ calls: { t: 'go_on' }, audit_head: 'h' });
+    const common = { revision: 1, reasons: [] };
+    const preview = { kind: 'summary', summary: 's' } as const;
+    await api().sendToolPreview?.('a', {
+      ...common,
+      preview,
+      digest: digestOf('a'),
+      riskLevel: 'HIGH',
+      network: true,
+    });
+    await api().sendToolPreview?.('a', { ...common, refused: { code: 'PATH_SENSITIVE', message: 'no' } });
+    await api().sendToolProgress?.('t', { progress: 5, message: null, output: null });
+    expect(await api().sendHeartbeat?.({ queued: ['q'], executing: [], unacknowledged: [] })).toEqual({
+      calls: { t: 'go_on' },
+      auditHead: 'h',
+    });
+    expect(sent.map(({ body }) => body)).toEqual([
+      { runner_id: 'r', ...common, preview, digest: digestOf('a'), risk_level: 'HIGH', network: true },
+      { runner_id: 'r', ...common, refused: { code: 'PATH_SENSITIVE', message: 'no' } },
+      { progress: 5, message: null, output: null, runner_id: 'r' },
+      { queued: ['q'], executing: [], unacknowledged: [] },
+    ]);
+    expect(await codeOf(api().fetchToolParams?.('t'))).toContain('NOT_FOUND');
+  });
+
+  it('[AP-2] sends decisions, and says when another one stands', async () => {
+    answers.approve = ok({ approval_id: 'a', status: 'approved' });
+    const decision = {
+      approvalId: 'a',
+      digest: digestOf('a'),
+      scope: 'class',
+      pattern: 'x',
+      toolParams: { path: 'y' },
+      includeHigh: true,
+    } as const;
+    expect(await api().approveToolExecution('t', decision)).toEqual({ outcome: 'stands' });
+    expect(sent[0]?.body).toEqual({
+      device: 'here',
+      digest: digestOf('a'),
+      scope: 'class',
+      pattern: 'x',
+      tool_params: { path: 'y' },
+      include_high: true,
+    });
+    answers.reject = {
+      status: 409,
+      body: refusal('ALREADY_DECIDED', { standing: { status: 'approved', device: 'phone' } }),
+    };
+    expect(await api().rejectToolExecution('t', 'why', 'instead')).toEqual({
+      outcome: 'overruled',
+      status: 'approved',
+    });
+    expect(decided).toHaveLength(2);
+    expect(() => api().rejectToolExecution('unknown', 'why')).toThrow('approval');
+  });
+});
+
+describe('the runner’s token', () => {
+  const access = (): ServerAccess => ({ address: '', client, device: 'here', source: 'test' });
+  const made = (token: string, token_id: string) =>
+    ok({
+      token,
+      details: {
+        token_id,
+        name: 'n',
+        scope: 'runner',
+        created_at: '2026-11-15T12:00:00Z',
+        expires_at: null,
+        last_used_at: null,
+        revoked_at: null,
+      },
+    });
+
+  it('[AP-9] is made from the person’s, made anew when it is refused, and revoked', async () => {
+    const token = new RunnerToken(access(), 'runner');
+    answers.tokens = made('first', 'id-1');
+    answers.heartbeat = { status: 401, body: refusal('UNAUTHENTICATED') };
+    const input = {
+      params: { project_id: 'p', runner_id: 'r' },
+      body: { queued: [], executing: [], unacknowledged: [] },
+    };
+    const beat = token.client.heartbeat(input);
+    await beat.catch(() => {});
+    expect(sent.map(({ path, token: used }) => `${path} ${used}`)).toEqual([
+      '/my/tokens Bearer mine',
+      '/my/projects/p/runners/r/heartbeat Bearer first',
+      '/my/tokens Bearer mine',
+    ]);
+    await token.revoke();
+    expect(sent.slice(3).map(({ path }) => path)).toEqual(['/my/tokens/id-1', '/my/tokens/id-1']);
+  });
+
+  it('is the given one where that may not make others, and is tried again after a failure', async () => {
+    const token = new RunnerToken(access(), 'runner');
+    answers.tokens = { status: 500, body: refusal('INTERNAL') };
+    answers.runners = ok({ runners: [] });
+    await expect(token.client.listRunners()).rejects.toThrow('INTERNAL');
+    answers.tokens = { status: 403, body: refusal('FORBIDDEN') };
+    await token.client.listRunners();
+    expect(sent.at(-1)).toMatchObject({ path: '/my/runners', token: 'Bearer mine' });
+    await token.revoke();
+  });
+});
+
+describe('the runner’s dialogs', () => {
+  const approve = { decision: 'approved', params: { approval_id: 'a', project_id: 'p' }, body: {} } as const;
+  const recorded = {
+    outcome: 'recorded',
+    response: { success: true, approval_id: 'a', status: 'approved' },
+  } as const;
+
+  it('[RN-2] let the runner send what a card decides, and tell the card what came of it', async () => {
+    const dialogs = new RunnerDialogs(async () => Promise.reject(new Error('not this way')));
+    const answer = dialogs.showApprovalDialog(
+      { approval_id: 'a', tool_id: 't' } as never,
+      new AbortController().signal,
+    );
+    dialogs.updateApprovalDialog();
+    expect([dialogs.approvalOf('t'), dialogs.approvalOf('x')]).toEqual(['a', undefined]);
+    const outcome = dialogs.decide({
+      ...approve,
+      body: {
+        digest: digestOf('a'),
+        scope: 'class',
+        pattern: 'x',
+        tool_params: { a: 1 },
+        include_high: true,
+      },
+    });
+    expect(await answer).toEqual({
+      decision: 'approve',
+      digest: digestOf('a'),
+      scope: 'class',
+      pattern: 'x',
+      tool_params: { a: 1 },
+      include_high: true,
+    });
+    dialogs.decided('a', Promise.resolve(recorded));
+    expect(await outcome).toEqual(recorded);
+  });
+
+  it('reject with the person’s words', async () => {
+    const dialogs = new RunnerDialogs(async () => recorded);
+    const answer = dialogs.showApprovalDialog(
+      { approval_id: 'a', tool_id: 't' } as never,
+      new AbortController().signal,
+    );
+    void dialogs.decide({
+      decision: 'rejected',
+      params: approve.params,
+      body: { reason: 'r', message: 'm' },
+    });
+    expect(await answer).toEqual({ decision: 'reject', reason: 'r', message: 'm' });
+  });
+
+  it('send directly what the runner does not ask about, and say when a card was withdrawn', async () => {
+    const dialogs = new RunnerDialogs(async () => recorded);
+    expect(await dialogs.decide(approve)).toEqual(recorded);
+    const withdrawn = new AbortController();
+    void dialogs.showApprovalDialog({ approval_id: 'a', tool_id: 't' } as never, withdrawn.signal);
+    const outcome = dialogs.decide(approve);
+    withdrawn.abort();
+    await expect(outcome).rejects.toThrow('withdrawn');
+    dialogs.decided('a', Promise.resolve(recorded));
+  });
+});

@@ -1,0 +1,710 @@
+/** Whole commands against the real server, with the real runner, at a screen that tests can read and press keys on. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from '@countersign/client';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { main } from './main.ts';
+import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
+import { linesOfJson, ServerFixture } from './server-fixture.test-data.ts';
+
+let server: ServerFixture;
+let client: Client;
+beforeAll(async () => {
+  server = await ServerFixture.start();
+  client = await server.client();
+});
+afterEach(() => server?.endSessions());
+afterAll(() => server?.close());
+
+/** Longer than a card must be looked at. */
+const halfSecond = () => new Promise((resolve) => setTimeout(resolve, 520));
+const press = async (screen: FakeScreen, ...keys: string[]) => {
+  for (const key of keys) {
+    await halfSecond();
+    screen.send(key);
+  }
+};
+const fileText = (name: string) => readFileSync(join(server.workspace, name), 'utf8');
+/** A call of an outside agent, in a session of its own. */
+const call = async (tool_name: string, tool_params: Record<string, string>) => {
+  const project = (await client.listProjects()).projects.find(
+    ({ workspace }) => workspace === server.workspace,
+  );
+  const params = { project_id: project?.project_id ?? '' };
+  const { session } = await client.createSession({ params, body: {} });
+  return client.executeTool({ body: { tool_name, tool_params, session_id: session.session_id } });
+};
+const write = (path: string, content = 'new\n') => call('write_file', { path, content });
+const statusOf = async (tool_id: string) =>
+  (await client.getExecution({ params: { tool_id } })).execution.status;
+const until = async (holds: () => Promise<boolean>) => {
+  const start = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - start > 10_000) throw new Error('It does not come about.');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+};
+
+describe('signing in', () => {
+  it('[RE-5] keeps the token for the person alone, and a link works once', async () => {
+    const path = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'credentials.json');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(await server.run('sign-in', server.link)).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('UNAUTHENTICATED'),
+    });
+    expect(await server.run('sign-in', 'nonsense')).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('not a sign-in link'),
+    });
+    expect(await server.run('sign-in')).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('There is no sign-in link'),
+    });
+    const atScreen = fakeTerminal({ screen: new FakeScreen(), input: 'A-code-that-is-not-known' });
+    expect(await main(['sign-in'], atScreen, server.env)).toBe(1);
+    expect(atScreen.error()).toContain('UNAUTHENTICATED');
+    expect((await server.run('sign-in', '--help')).out).toContain('countersign sign-out');
+  });
+
+  it('[RE-5] takes no secret in an address, and no token over plain http', async () => {
+    for (const url of [
+      'http://me:secret@127.0.0.1',
+      'http://127.0.0.1/?token=x',
+      'ftp://x',
+      'http://example.org',
+    ]) {
+      expect(await server.run('history', '--server', url)).toMatchObject({
+        status: 2,
+        error: expect.stringContaining('[USAGE]'),
+      });
+    }
+    const allowed = { ...server.env, COUNTERSIGN_ALLOW_HTTP: '1', COUNTERSIGN_URL: 'http://example.org' };
+    const terminal = fakeTerminal();
+    expect(await main(['history'], terminal, allowed)).toBe(2);
+    expect(terminal.error()).toContain('not signed in to http://example.org');
+  });
+});
+
+describe('connect', () => {
+  it('[RN-1] [AP-8] runs what is approved with a key, and shows what happened', async () => {
+    const { screen, ended } = server.open(['connect', server.workspace]);
+    await screen.shows(`Connected to ${server.address}`);
+    const { tool_id } = await write('a.md', '# A\n');
+    await screen.shows('+ # A');
+    expect(existsSync(join(server.workspace, 'a.md'))).toBe(false);
+    await press(screen, 'y');
+    await screen.shows(/✓ Agent wants to write a.md · approved here/i);
+    await screen.shows('✓ write_file a.md · done');
+    expect(fileText('a.md')).toBe('# A\n');
+    const { decision } = await client.getExecution({ params: { tool_id } });
+    expect(decision).toMatchObject({
+      status: 'approved',
+      by: { device: expect.stringMatching(/^terminal on/) },
+    });
+    screen.send('\u0003');
+    expect(await ended).toBe(0);
+    expect(screen.text).toContain('Ended.');
+    expect(screen.isTaken).toBe(false);
+  });
+
+  it('[AP-9] gives the runner a token that can only run, and revokes it in the end', async () => {
+    const { screen, ended } = server.open(['connect', server.workspace]);
+    await screen.shows('Connected');
+    const live = (await client.listTokens()).tokens.filter(
+      ({ name, revoked_at }) => name.startsWith('runner of') && revoked_at === null,
+    );
+    expect(live.map(({ scope }) => scope)).toEqual(['runner']);
+    screen.send('\u0003');
+    await ended;
+    const { tokens } = await client.listTokens();
+    expect(
+      tokens.filter(({ name, revoked_at }) => name.startsWith('runner of') && revoked_at === null),
+    ).toEqual([]);
+  });
+
+  it('[AP-2] [AP-5] [AP-6] rejects with words, edits, and hears of decisions made elsewhere', async () => {
+    const editor = join(server.folder, 'editor');
+    writeFileSync(editor, '#!/bin/sh\nsed -i s/draft/final/ "$1"\n');
+    chmodSync(editor, 0o700);
+    const { screen } = server.open(['connect', server.workspace], { EDITOR: editor });
+    await screen.shows('Connected');
+
+    const rejected = await write('b.md');
+    await screen.shows('wants to write b.md');
+    await screen.shows('+ new');
+    await press(screen, 'n');
+    screen.type('use another name');
+    await press(screen, '\r');
+    await screen.shows('rejected here');
+    const { decision } = await client.getExecution({ params: { tool_id: rejected.tool_id } });
+    expect(decision).toMatchObject({ status: 'rejected', message: 'use another name' });
+
+    await write('c.md', 'draft\n');
+    await screen.shows('+ draft');
+    await press(screen, 'e');
+    await screen.shows('+ final');
+    await press(screen, 'y');
+    await screen.shows('✓ write_file c.md · done');
+    expect(fileText('c.md')).toBe('final\n');
+
+    const elsewhere = await write('d.md');
+    await screen.shows('wants to write d.md');
+    const approvalId = elsewhere.approval_id ?? '';
+    const { approval } = await client.getApproval({ params: { approval_id: approvalId } });
+    await client.confirm({
+      params: { approval_id: approvalId },
+      body: { ...(approval.digest !== null && { digest: approval.digest }), device: 'phone' },
+    });
+    await screen.shows('approved on phone');
+    await screen.hides('y approve');
+  });
+
+  it('[RK-1] [AP-4] asks twice for HIGH, and grants a class after looking at the history', async () => {
+    const { screen } = server.open(['connect', server.workspace]);
+    await screen.shows('Connected');
+    writeFileSync(join(server.workspace, 'old.txt'), 'old\n');
+    await call('delete_file', { path: 'old.txt' });
+    await screen.shows('- old');
+    await press(screen, 'y');
+    await screen.shows('HIGH risk. Look again');
+    await press(screen, 'y');
+    await screen.shows('✓ delete_file old.txt · done');
+    expect(existsSync(join(server.workspace, 'old.txt'))).toBe(false);
+
+    await call('write_file', { path: 'src/x.ts', content: '1' });
+    await screen.shows('wants to write src/x.ts');
+    await screen.shows('+ 1');
+    await press(screen, 'a');
+    await screen.shows('Changes under src/ in this session');
+    await press(screen, '3');
+    await screen.shows(/calls/);
+    await press(screen, 'y');
+    await screen.shows('✓ write_file src/x.ts · done');
+    expect((await client.listGrants()).grants).toMatchObject([{ scope: 'class', pattern: 'src/**' }]);
+  });
+
+  it('[RN-2] counts what was decided here where the ceiling asks for that', async () => {
+    const config = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign');
+    writeFileSync(join(config, 'ceiling.json'), '{"version": 1, "decide_here": ["MEDIUM"]}', { mode: 0o600 });
+    const { screen, ended } = server.open(['connect', server.workspace]);
+    await screen.shows('Connected');
+    const { tool_id } = await write('ceiling.md', 'here\n');
+    await screen.shows('+ here');
+    await press(screen, 'y');
+    await screen.shows('✓ write_file ceiling.md · done');
+    expect(await statusOf(tool_id)).toBe('completed');
+    screen.send('\u0003');
+    await ended;
+    writeFileSync(join(config, 'ceiling.json'), '{"version": 1, "decide_here": []}', { mode: 0o600 });
+  });
+
+  it('[RN-10] joins as a front end where another terminal is the runner', async () => {
+    const first = server.open(['connect', server.workspace, '--no-prompt']);
+    await first.screen.shows('Connected');
+    expect(first.screen.text).toContain('Approvals are decided elsewhere.');
+    expect(await server.run('connect', server.workspace)).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('terminal on'),
+    });
+    const second = server.open(['connect', server.workspace, '--lang', 'ru']);
+    await second.screen.shows('Этот терминал только показывает и решает.');
+    await second.screen.shows('Подключено');
+    await write('e.md');
+    await second.screen.shows('+ new');
+    await press(second.screen, 'y');
+    await second.screen.shows('одобрено здесь');
+    await first.screen.shows('✓ write_file e.md · done');
+    expect(fileText('e.md')).toBe('new\n');
+    for (const { screen, ended } of [second, first]) {
+      screen.send('\u0003');
+      expect(await ended).toBe(0);
+    }
+  });
+
+  it('prints events for programs, and asks nothing', async () => {
+    const terminal = fakeTerminal();
+    const ended = main(['connect', server.workspace, '--json'], terminal, server.env);
+    await until(async () => terminal.out().includes('"stream":"open"'));
+    const { tool_id, approval_id } = await write('f.md');
+    await until(
+      async () =>
+        (await client.getApproval({ params: { approval_id: approval_id ?? '' } })).approval.digest !== null,
+    );
+    const shown = linesOfJson((await server.run('approvals', 'list', '--json')).out)[0];
+    const sent = await server.run(
+      'approvals',
+      'approve',
+      String(approval_id),
+      '--digest',
+      String(shown?.digest),
+      '--json',
+    );
+    expect(linesOfJson(sent.out)).toEqual([
+      { outcome: 'recorded', success: true, approval_id, status: 'approved' },
+    ]);
+    await until(async () => (await statusOf(tool_id)) === 'completed');
+    await until(async () => terminal.out().includes('"tool.result"'));
+    process.emit('SIGTERM');
+    expect(await ended).toBe(0);
+    const events = linesOfJson(terminal.out());
+    expect(events[0]).toMatchObject({ runner: { workspace: server.workspace } });
+    expect(events.flatMap(({ event }) => event ?? [])).toContain('approval.resolved');
+  });
+
+  it('[AP-9] works with a runner’s own token, which decides nothing, and with no less', async () => {
+    const tokenOf = async (scope: 'runner' | 'front_end') =>
+      (await client.createToken({ body: { name: scope, scope } })).token;
+    const runner = {
+      ...server.env,
+      COUNTERSIGN_URL: server.address,
+      COUNTERSIGN_TOKEN: await tokenOf('runner'),
+    };
+    const project = (await client.listProjects()).projects.find(
+      ({ workspace }) => workspace === server.workspace,
+    );
+    const unnamed = fakeTerminal();
+    expect(await main(['connect', server.workspace], unnamed, runner)).toBe(2);
+    expect(unnamed.error()).toContain('Name one with --project');
+    const { screen, ended } = server.open(
+      ['connect', server.workspace, '--no-prompt', '--project', project?.project_id ?? ''],
+      { COUNTERSIGN_URL: server.address, COUNTERSIGN_TOKEN: runner.COUNTERSIGN_TOKEN },
+    );
+    await screen.shows('Connected');
+    screen.send('\u0003');
+    expect(await ended).toBe(0);
+    const frontEnd = { ...runner, COUNTERSIGN_TOKEN: await tokenOf('front_end') };
+    mkdirSync(join(server.folder, 'unknown'));
+    const unable = fakeTerminal();
+    expect(await main(['connect', join(server.folder, 'unknown')], unable, frontEnd)).toBe(2);
+    expect(unable.error()).toContain('may not make one');
+    const refused = fakeTerminal();
+    expect(await main(['connect', server.workspace], refused, frontEnd)).toBe(1);
+    expect(refused.error()).toContain('refused the connection');
+  });
+
+  it('says what is wrong before it starts', async () => {
+    expect(await server.run('connect', join(server.folder, 'nowhere'))).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('WORKSPACE_NOT_FOUND'),
+    });
+    expect(await server.run('connect', 'a', 'b')).toMatchObject({ status: 2 });
+    expect(await server.run('connect', server.workspace, '--project', 'nobody')).toMatchObject({ status: 2 });
+    expect((await server.run('connect', '--help')).out).toContain('--no-prompt');
+  });
+});
+
+describe('chat', () => {
+  const say = (...argv: string[]) => server.open(['chat', '--workspace', server.workspace, ...argv]);
+
+  it('tells how a call went, in a terminal and for programs', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    writeFileSync(join(server.workspace, 'read.md'), 'what is written here\n');
+    const plain = await server.run(
+      'chat',
+      '--workspace',
+      server.workspace,
+      '--new',
+      '/read_file path=read.md',
+    );
+    expect(plain).toMatchObject({ status: 0, out: expect.stringContaining('what is written here') });
+    expect(plain.error).toContain('✓ read_file read.md · done');
+
+    const json = await server.run(
+      'chat',
+      '--workspace',
+      server.workspace,
+      '--json',
+      '/read_file path=read.md',
+    );
+    const events = linesOfJson(json.out).map(({ event }) => event);
+    expect(events).toEqual(
+      expect.arrayContaining(['message.created', 'tool.call', 'tool.result', 'agent.state']),
+    );
+    expect(linesOfJson(json.out).at(-1)).toMatchObject({ event: 'agent.state', data: { state: 'idle' } });
+
+    const asked = say('--new', '/write_file', 'path=g.md', 'content=G');
+    await asked.screen.shows('+ G');
+    await press(asked.screen, 'y');
+    expect(await asked.ended).toBe(0);
+    expect(asked.screen.text).toContain('write_file: g.md 1 bytes');
+  });
+
+  it('is a conversation: lines are typed, cards are decided, Ctrl-C stops, Ctrl-D leaves', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const { screen, ended } = say('--new');
+    await screen.shows('Enter sends · Ctrl-D leaves');
+    screen.type('hello');
+    screen.send('\r');
+    await screen.shows('No language model is configured');
+    await screen.shows('Enter sends');
+    screen.send('\u001b[A');
+    await screen.shows('hello▏');
+    screen.send('\u0003');
+    await screen.shows(/you {2}▏/);
+
+    await write('h.md');
+    await screen.shows('1 call waits for you · Tab decides');
+    screen.send('\t');
+    await screen.shows('wants to write h.md');
+    await screen.shows('+ new');
+    await press(screen, 'y');
+    await screen.shows('approved here');
+    await screen.shows('Enter sends');
+
+    screen.send('\u001b[200~/write_file path=i.md content=I\u001b[201~');
+    screen.send('\r');
+    await screen.shows('wants to write i.md');
+    screen.send('\u0003');
+    await screen.shows('Stopped.');
+    expect(existsSync(join(server.workspace, 'i.md'))).toBe(false);
+    screen.send('\u001b[B');
+    screen.send('\u0004');
+    expect(await ended).toBe(0);
+  });
+
+  it('says which workspace to open when there is no runner, and what is missing', async () => {
+    const lonely = join(server.folder, 'lonely');
+    for (const folder of [join(lonely, 'inside'), join(server.folder, 'other')])
+      mkdirSync(folder, { recursive: true });
+    const { project } = await client.createProject({ body: { name: 'lonely', workspace: lonely } });
+    const { screen, ended, error } = server.open(['chat', '--workspace', join(lonely, 'inside'), '/help']);
+    await screen.shows('/read_file path=README.md');
+    expect(await ended).toBe(0);
+    expect(error()).toContain(`countersign connect ${lonely}`);
+    expect(await server.run('chat', '--project', project.project_id, '/help')).toMatchObject({ status: 0 });
+    expect(await server.run('chat', '--workspace', join(server.folder, 'other'), 'hi')).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('No project'),
+    });
+    expect(await server.run('chat', '--json')).toMatchObject({ status: 2 });
+    expect((await server.run('chat', '--help')).out).toContain('--session');
+    const failed = await server.run('chat', '--workspace', server.workspace, '--session', 'nobody', 'hi');
+    expect(failed).toMatchObject({ status: 1, error: expect.stringContaining('NOT_FOUND') });
+    const inTerminal = say('--session', 'nobody', 'hi');
+    expect(await inTerminal.ended).toBe(1);
+    expect(inTerminal.screen.text).toContain('It failed:');
+  });
+
+  it('stops the run when it is interrupted, also without a screen', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const terminal = fakeTerminal();
+    const ended = main(
+      ['chat', '--workspace', server.workspace, '--new', '/write_file path=q.md content=Q'],
+      terminal,
+      server.env,
+    );
+    await until(async () => terminal.error().includes('waits for a decision'));
+    expect(terminal.error()).toMatch(/countersign approvals show [0-9a-f-]{36}/);
+    const listeners = process.listeners('SIGINT').filter((listener) => listener.name.includes('onSignal'));
+    (listeners.at(-1) as () => void)();
+    expect(await ended).toBe(130);
+    expect(existsSync(join(server.workspace, 'q.md'))).toBe(false);
+  });
+
+  it('takes the message from standard input', async () => {
+    const terminal = fakeTerminal({ input: '/help read_file\n' });
+    expect(await main(['chat', '--workspace', server.workspace, '-'], terminal, server.env)).toBe(0);
+    expect(terminal.out()).toContain('/read_file:');
+  });
+});
+
+describe('approvals, history and undo', () => {
+  it('[AP-1] lists, shows and decides what waits', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const { approval_id, tool_id } = await write('j.md', 'first\n');
+    const id = String(approval_id);
+    await until(
+      async () => (await client.getApproval({ params: { approval_id: id } })).approval.preview !== null,
+    );
+    const list = await server.run('approvals');
+    expect(list.out).toMatch(/1 call waits for you\n\S{8} +MEDIUM +\S+ wants to write j.md/i);
+    expect((await server.run('approvals', 'show', id.slice(0, 30))).out).toContain('+ first');
+    expect(JSON.parse((await server.run('approvals', 'show', id, '--json')).out)).toMatchObject({
+      approval_id: id,
+    });
+    expect(await server.run('approvals', 'approve', id)).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('--digest'),
+    });
+    expect(await server.run('approvals', 'watch')).toMatchObject({ status: 2 });
+
+    const one = server.open(['approvals', 'approve', id]);
+    await one.screen.shows('+ first');
+    await press(one.screen, 'y');
+    expect(await one.ended).toBe(0);
+    await until(async () => (await statusOf(tool_id)) === 'completed');
+    expect(await server.run('approvals', 'reject', id)).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('Too late'),
+    });
+    expect((await server.run('approvals', 'reject', id, '--json')).out).toContain('"outcome":"overruled"');
+
+    const watched = server.open(['approvals', 'watch']);
+    await watched.screen.shows('Waiting for approvals');
+    const second = await write('k.md');
+    await watched.screen.shows('+ new');
+    expect(
+      await server.run(
+        'approvals',
+        'reject',
+        String(second.approval_id),
+        '--reason',
+        'no',
+        '--message',
+        'please not',
+      ),
+    ).toMatchObject({ status: 0, out: 'Rejected.\n' });
+    await watched.screen.shows('rejected on terminal');
+    expect(await server.run('approvals', 'reject', String(second.approval_id))).toMatchObject({
+      status: 0,
+      out: 'That decision stands already.\n',
+    });
+    watched.screen.send('q');
+    expect(await watched.ended).toBe(0);
+    expect(await server.run('approvals')).toMatchObject({ out: 'Nothing waits for you.\n' });
+    for (const argv of [
+      ['approvals', 'burn'],
+      ['approvals', 'show'],
+      ['approvals', 'show', 'x'],
+      ['approvals', 'list', 'a', 'b'],
+    ]) {
+      expect(await server.run(...argv)).toMatchObject({ status: 2 });
+    }
+    expect((await server.run('approvals', '--help')).out).toContain('--digest');
+  });
+
+  it('[RK-1] asks programs to say HIGH out loud, and takes other parameters', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    writeFileSync(join(server.workspace, 'l.txt'), 'x');
+    const { approval_id } = await call('delete_file', { path: 'l.txt' });
+    const { approval_id: other } = await write('m.md');
+    const digestOf = async (id: string) =>
+      (await client.getApproval({ params: { approval_id: id } })).approval.digest;
+    await until(
+      async () => (await digestOf(String(approval_id))) !== null && (await digestOf(String(other))) !== null,
+    );
+    expect((await server.run('approvals')).out).toContain('2 calls wait for you');
+    const digest = String(await digestOf(String(approval_id)));
+    const approve = ['approvals', 'approve', String(approval_id), '--digest', digest];
+    expect(await server.run(...approve)).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('--high'),
+    });
+    expect(await server.run(...approve, '--high')).toMatchObject({ status: 0, out: 'Approved.\n' });
+    const changed = [
+      'approvals',
+      'approve',
+      String(other),
+      '--digest',
+      String(await digestOf(String(other))),
+    ];
+    expect(await server.run(...changed, '--params', '{')).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('INVALID_JSON'),
+    });
+    expect(await server.run(...changed, '--params', '{"path":"m.md","content":"edited"}')).toMatchObject({
+      status: 0,
+    });
+    await until(async () => existsSync(join(server.workspace, 'm.md')));
+    expect(fileText('m.md')).toBe('edited');
+  });
+
+  it('shows what was done, filtered, for people and programs', async () => {
+    const all = await server.run('history', '--limit', '3');
+    expect(all.out.split('\n')[0]).toMatch(/^. \d\d-\d\d \d\d:\d\d {2}(LOW|MEDIUM|HIGH)/);
+    expect(all.out).toContain('There is more: --cursor ');
+    const some = linesOfJson(
+      (
+        await server.run(
+          'history',
+          '--json',
+          '--tool',
+          'delete_file',
+          '--status',
+          'completed',
+          '--risk',
+          'HIGH',
+          '--since',
+          '1d',
+          '--until',
+          '2100-01-01',
+        )
+      ).out,
+    );
+    expect(some.length).toBeGreaterThan(0);
+    expect(new Set(some.map(({ tool_name }) => tool_name))).toEqual(new Set(['delete_file']));
+    expect(linesOfJson((await server.run('history', '--json', '--limit', '1')).out).at(-1)).toHaveProperty(
+      'next_cursor',
+    );
+    expect(await server.run('history', '--session', 'nobody')).toMatchObject({ status: 0 });
+    for (const wrong of [
+      ['--limit', '0'],
+      ['--since', 'soon'],
+      ['--status', 'odd'],
+      ['--risk', 'odd'],
+    ]) {
+      expect(await server.run('history', ...wrong)).toMatchObject({ status: 2 });
+    }
+    expect((await server.run('history', '--help')).out).toContain('--since');
+  });
+
+  it('[RN-3] restores a file, refuses where it was changed since, and forces that', async () => {
+    const runner = server.open(['connect', server.workspace]);
+    await runner.screen.shows('Connected');
+    writeFileSync(join(server.workspace, 'n.md'), 'before\n');
+    const { tool_id } = await write('n.md', 'after\n');
+    await runner.screen.shows('+ after');
+    await press(runner.screen, 'y');
+    await runner.screen.shows('✓ write_file n.md · done');
+    writeFileSync(join(server.workspace, 'n.md'), 'changed by hand\n');
+    expect(await server.run('undo', tool_id)).toMatchObject({
+      status: 1,
+      error: expect.stringMatching(/n\.md.*was changed after[\s\S]*--force/),
+    });
+    expect(fileText('n.md')).toBe('changed by hand\n');
+    const forced = await server.run('undo', tool_id, '--force', '--json');
+    expect(linesOfJson(forced.out)).toMatchObject([{ tool_id, status: 'completed', error: null }]);
+    expect(fileText('n.md')).toBe('before\n');
+    expect(await server.run('undo', tool_id)).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('undone already'),
+    });
+  });
+
+  it('[RN-3] restores all that a run changed', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const chat = server.open([
+      'chat',
+      '--workspace',
+      server.workspace,
+      '--new',
+      '/write_file path=o.md content=1',
+    ]);
+    await chat.screen.shows('+ 1');
+    await press(chat.screen, 'y');
+    await chat.ended;
+    const [{ run_id } = {}] = linesOfJson(
+      (await server.run('history', '--json', '--tool', 'write_file', '--limit', '1')).out,
+    );
+    expect(await server.run('undo', '--run', String(run_id))).toMatchObject({
+      status: 0,
+      out: 'Undone: write_file o.md\n',
+    });
+    expect(existsSync(join(server.workspace, 'o.md'))).toBe(false);
+    expect(await server.run('undo', '--run', String(run_id))).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('Nothing in that run'),
+    });
+    for (const wrong of [[], ['a', 'b'], ['a', '--run', 'b'], ['a', '--timeout', '0']]) {
+      expect(await server.run('undo', ...wrong)).toMatchObject({ status: 2 });
+    }
+    expect((await server.run('undo', '--help')).out).toContain('--force');
+  });
+});
+
+describe('doctor', () => {
+  it('[RN-2] [RN-5] says what there is and what is missing, and how to get it', async () => {
+    const well = await server.run('doctor', server.workspace);
+    expect(well.status).toBe(0);
+    for (const word of [
+      'Node.js',
+      'Server',
+      'Sign-in',
+      'Runner',
+      'Isolation',
+      'Ceiling',
+      'Policy',
+      'git',
+      'Language servers',
+    ]) {
+      expect(well.out).toContain(word);
+    }
+    const json = JSON.parse((await server.run('doctor', server.workspace, '--json')).out) as {
+      ok: boolean;
+      checks: { state: string }[];
+    };
+    expect(json.ok).toBe(true);
+    expect(json.checks.length).toBeGreaterThan(8);
+    expect((await server.run('doctor', '--help')).out).toContain('--json');
+    expect(await server.run('doctor', 'a', 'b')).toMatchObject({ status: 2 });
+  });
+
+  it('ends with 1 when something that is needed is missing', async () => {
+    const folder = join(server.workspace, '.countersign');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'policy.json'), '{broken');
+    const config = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign');
+    writeFileSync(join(config, 'policy.json'), '{"version": 1, "rules": []}', { mode: 0o600 });
+    writeFileSync(join(config, 'ceiling.json'), '{broken', { mode: 0o600 });
+    chmodSync(join(config, 'credentials.json'), 0o644);
+    const ill = await server.run('doctor', server.workspace, '--lang', 'ru');
+    expect(ill.status).toBe(1);
+    expect(ill.out).toContain('chmod 600');
+    expect(ill.out).toContain('Чего-то нужного нет.');
+    chmodSync(join(config, 'credentials.json'), 0o600);
+    const nobody = {
+      ...server.env,
+      XDG_CONFIG_HOME: join(server.folder, 'empty'),
+      COUNTERSIGN_URL: server.address,
+    };
+    const terminal = fakeTerminal();
+    expect(await main(['doctor', server.workspace], terminal, nobody)).toBe(1);
+    expect(terminal.out()).toContain('not signed in');
+    const refused = fakeTerminal();
+    expect(await main(['doctor', server.workspace], refused, { ...nobody, COUNTERSIGN_TOKEN: 'wrong' })).toBe(
+      1,
+    );
+    expect(refused.out()).toContain('the token is refused');
+    expect(await server.run('doctor', server.workspace, '--server', 'nonsense')).toMatchObject({ status: 1 });
+    expect(await server.run('doctor', '/')).toMatchObject({ status: 1 });
+  });
+});
+
+describe('at the end', () => {
+  it('[RN-3] undoes from this machine’s journal when there is no server, then signs out', async () => {
+    const config = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign');
+    writeFileSync(join(config, 'ceiling.json'), '{"version": 1, "decide_here": []}', { mode: 0o600 });
+    writeFileSync(join(server.workspace, '.countersign', 'policy.json'), '{"version": 1}');
+    const runner = server.open(['connect', server.workspace, '--verbose']);
+    await runner.screen.shows('Connected');
+    const { tool_id } = await write('p.md', 'p\n');
+    await runner.screen.shows('+ p');
+    await press(runner.screen, 'y');
+    await runner.screen.shows('✓ write_file p.md · done');
+    await server.stopServer();
+    await runner.screen.shows('The connection was lost');
+    runner.screen.send('\u0003');
+    expect(await runner.ended).toBe(0);
+    const undone = await server.run('undo', tool_id, '--workspace', server.workspace);
+    expect(undone).toMatchObject({ status: 0, error: expect.stringContaining("this machine's journal") });
+    expect(existsSync(join(server.workspace, 'p.md'))).toBe(false);
+    expect(await server.run('undo', '--run', 'x')).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('UNAVAILABLE'),
+    });
+    expect(await server.run('doctor', server.workspace)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('does not answer'),
+    });
+
+    expect(await server.run('sign-out', '--json')).toMatchObject({
+      status: 0,
+      out: `${JSON.stringify({ success: true, server: server.address, was_signed_in: true })}\n`,
+    });
+    expect((await server.run('sign-out', '--server', server.address)).out).toContain(
+      'You were not signed in',
+    );
+    expect((await server.run('sign-out', '--help')).out).toContain('sign-out');
+    expect(await server.run('history', '--server', server.address)).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('not signed in'),
+    });
+  });
+});

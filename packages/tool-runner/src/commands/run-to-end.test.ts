@@ -1,0 +1,28 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cannotIsolate, IsolationFixture, lookOnly } from '../isolation/isolation-fixture.test-data.ts';
+import { runToEnd } from './run-to-end.ts';
+
+describe.skipIf(cannotIsolate)('runToEnd', () => {
+  let fixture: IsolationFixture;
+  beforeEach(() => {
+    fixture = new IsolationFixture({ killDelayMs: 200 });
+  });
+  afterEach(() => fixture.remove());
+
+  const run = (line: string) =>
+    runToEnd(
+      fixture.starter,
+      { program: 'bash', args: ['-c', line], cwd: '', confinement: lookOnly, stdin: 'ignore' },
+      { timeoutSeconds: 1, outputBytes: 1_000, signal: new AbortController().signal, onProgress: () => {} },
+    );
+
+  it('[RN-4] a command that ended in time is no timeout, though nobody could look until later', async () => {
+    const ending = run('echo done');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500); // the whole process stands still
+    expect(await ending).toMatchObject({ stdout: 'done\n', status: { exitCode: 0 } });
+  });
+
+  it('[RN-4] one that did not is stopped', async () => {
+    expect(await run('echo begun; sleep 60')).toMatchObject({ stdout: 'begun\n', status: 'timeout' });
+  });
+});

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { clearAbandonedIsolation } from './abandoned-isolation.ts';
+import { cannotIsolate, IsolationFixture, mayWrite } from './isolation-fixture.test-data.ts';
+import { descendants } from './process-tree.ts';
+
+describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
+  let fixture: IsolationFixture;
+  beforeEach(() => {
+    fixture = new IsolationFixture();
+  });
+  afterEach(() => fixture.remove());
+
+  /** A runner that is killed when its command has begun. */
+  async function killedRunner(): Promise<void> {
+    const starter = JSON.stringify(import.meta.resolve('./process-starter.ts'));
+    const request = {
+      program: 'bash',
+      args: ['-c', 'echo up; sleep 60'],
+      cwd: '',
+      confinement: mayWrite,
+      stdin: 'ignore',
+    };
+    const script = `
+      import { createProcessStarter } from ${starter};
+      const starter = createProcessStarter(${JSON.stringify(fixture.workspace)});
+      const child = starter.start(${JSON.stringify(request)});
+      child.stdout.once('data', () => console.log('up'));`;
+    const runner = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: import.meta.dirname,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(runner.stdout, 'data');
+    runner.kill('SIGKILL');
+    await once(runner, 'exit');
+  }
+
+  it('[RN-5] removes the stand-ins of a killed runner', async () => {
+    await killedRunner();
+    expect(fixture.has('.vscode')).toBe(true);
+    clearAbandonedIsolation(fixture.workspace);
+    expect([fixture.has('.vscode'), fixture.has('.github')]).toEqual([false, false]);
+  });
+
+  it('[RN-5] ends a bubblewrap that lost its runner, and no other', async () => {
+    const orphan = (folder: string) => {
+      mkdirSync(join(folder, 'isolation/etc'), { recursive: true });
+      const mount = ['--ro-bind', join(folder, 'isolation/etc'), '/etc'];
+      const args = ['--unshare-user', '--unshare-pid', '--ro-bind', '/', '/', ...mount, 'sleep', '60'];
+      return spawn('bwrap', args, { stdio: 'ignore' });
+    };
+    const ours = orphan(fixture.workspace.stateFolder);
+    const another = orphan(join(fixture.parent, 'state-of-another'));
+    await expect.poll(() => [ours, another].map(({ pid }) => descendants(pid ?? 0).length)).toEqual([2, 2]);
+    const below = descendants(ours.pid ?? 0);
+    expect(clearAbandonedIsolation(fixture.workspace)).toBe(2);
+    await once(ours, 'exit');
+    expect(ours.signalCode).toBe('SIGKILL');
+    await expect.poll(() => below.filter((pid) => descendants(1).includes(pid))).toEqual([]);
+    expect([another.exitCode, another.signalCode]).toEqual([null, null]);
+    another.kill('SIGKILL');
+    await once(another, 'exit');
+  });
+
+  it('leaves alone what the person has put into a stand-in', async () => {
+    await killedRunner();
+    writeFileSync(join(fixture.root, '.vscode/settings.json'), '{}');
+    clearAbandonedIsolation(fixture.workspace);
+    expect([fixture.has('.vscode/settings.json'), fixture.has('.idea')]).toEqual([true, false]);
+  });
+});
+
+it('has nothing to do where no runner was', () => {
+  const workspace = { root: '/nowhere', stateFolder: '/nowhere/state' } as IsolationFixture['workspace'];
+  expect(clearAbandonedIsolation(workspace)).toBe(0);
+});

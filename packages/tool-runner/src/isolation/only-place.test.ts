@@ -1,0 +1,22 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const source = join(import.meta.dirname, '..');
+
+it('[RN-5] programs are started here and nowhere else in the runner', () => {
+  const files = globSync('**/*.ts', { cwd: source }).filter((file) => !/\.(test|test-data)\.ts$/.test(file));
+  const starting = files.filter((file) =>
+    /^import (?!type )[^;]*\b(spawn|exec|fork)\w*\b[^;]*from 'node:child_process'/m.test(
+      readFileSync(join(source, file), 'utf8'),
+    ),
+  );
+  expect(starting.sort()).toEqual([
+    // Our own copy of ripgrep, which only reads, with arguments of ours and paths that were checked.
+    'files/ripgrep.ts',
+    // Asks git for the person's name, outside of any repository.
+    'isolation/git-identity.ts',
+    'isolation/isolation-probe.ts',
+    'isolation/process-starter.ts',
+  ]);
+});

@@ -1,0 +1,47 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readRunnerSettings } from './runner-settings.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-settings-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const settings = (text: string) => {
+  writeFileSync(join(folder, 'runner.json'), text);
+  return readRunnerSettings(folder, '/somewhere/else');
+};
+
+describe('[RN-7] [VA-7] runner.json', () => {
+  it('adds nothing where there is none', () => {
+    expect(readRunnerSettings(folder, '/somewhere/else')).toEqual({ environment: [], languageServers: [] });
+  });
+
+  it('adds language servers and variables', () => {
+    const rust = { language: 'rust', extensions: ['.rs'], command: '/usr/bin/rust-analyzer' };
+    const text = JSON.stringify({ version: 1, environment: ['CARGO_HOME'], language_servers: [rust] });
+    expect(settings(text)).toEqual({ environment: ['CARGO_HOME'], languageServers: [{ ...rust, args: [] }] });
+  });
+
+  it.each([
+    ['no JSON', '{', 'expected object'],
+    ['a misspelt field', '{"version":1,"enviroment":[]}', 'enviroment'],
+    ['a variable with a value', '{"version":1,"environment":["A=b"]}', 'not the name of a variable'],
+    [
+      'an extension without a dot',
+      '{"version":1,"language_servers":[{"language":"x","extensions":["rs"],"command":"x"}]}',
+      'looks like .rs',
+    ],
+  ])('says what is wrong with %s', (_, text, problem) => {
+    expect(() => settings(text)).toThrow(problem);
+  });
+
+  it('is not believed when others can write it', () => {
+    settings('{"version":1}');
+    chmodSync(join(folder, 'runner.json'), 0o666);
+    expect(() => readRunnerSettings(folder, '/somewhere/else')).toThrow('can be written by others');
+  });
+});

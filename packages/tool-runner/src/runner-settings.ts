@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { CountersignError, describeIssues, jsonValueSchema } from '@countersign/protocol';
+import { z } from 'zod';
+import type { ConfiguredServer } from './lsp/server-definition.ts';
+import { readPersonsFile } from './persons-file.ts';
+
+const languageServerSchema = z.strictObject({
+  language: z.string().min(1).max(64),
+  extensions: z.array(z.string().regex(/^\.[A-Za-z0-9_+-]+$/, 'looks like .rs')).min(1),
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  initializationOptions: jsonValueSchema.optional(),
+  settings: z.record(z.string(), jsonValueSchema).optional(),
+  readable: z.array(z.string().startsWith('/')).optional(),
+});
+
+const settingsSchema = z.strictObject({
+  version: z.literal(1),
+  /** Variables that commands may see besides those of VA-7. */
+  environment: z
+    .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable'))
+    .default([]),
+  language_servers: z.array(languageServerSchema).default([]),
+});
+
+/** What the person lets tools have on this machine beyond what is built in (VA-7, RN-7). */
+export interface RunnerSettings {
+  readonly environment: readonly string[];
+  readonly languageServers: readonly ConfiguredServer[];
+}
+
+/**
+ * Reads `runner.json` of the person's configuration folder; never anything of the workspace. A file that is there and
+ * cannot be used is an error: running without what the person asked for would only look as if it worked.
+ */
+export function readRunnerSettings(configFolder: string, workspaceRoot: string): RunnerSettings {
+  const path = join(configFolder, 'runner.json');
+  const file = readPersonsFile(path, workspaceRoot);
+  if (file.state === 'missing') return { environment: [], languageServers: [] };
+  if (file.state === 'refused') throw unusable(file.problem);
+  const parsed = settingsSchema.safeParse(parseJson(file.text));
+  if (!parsed.success) throw unusable(`${path}: ${describeIssues(parsed.error)}`);
+  const { environment, language_servers } = parsed.data;
+  return { environment, languageServers: language_servers as readonly ConfiguredServer[] };
+}
+
+const unusable = (problem: string): CountersignError =>
+  new CountersignError('USAGE', { problem, help: 'countersign doctor' });
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

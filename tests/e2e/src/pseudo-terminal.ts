@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { until } from './patience.ts';
+
+const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
+
+/** `countersign` in a process of its own behind a real pseudo terminal (`script` of util-linux), with keys to press. */
+export class PseudoTerminal {
+  readonly #child: ChildProcess;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number>;
+  /** All that came, as it came. */
+  raw = '';
+
+  constructor(argv: readonly string[], env: Readonly<Record<string, string>>) {
+    const words = [process.execPath, launcher, ...argv].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+    const command = `stty rows 40 cols 100; exec ${words.join(' ')}`;
+    this.#child = spawn('script', ['-q', '-e', '-f', '-c', command, '/dev/null'], {
+      env: { PATH: process.env.PATH, TERM: 'xterm-256color', LANG: 'en_US.UTF-8', SHELL: '/bin/sh', ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.raw += text;
+    });
+    this.ended = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code ?? 1)));
+  }
+
+  /** Without styles and movements: what was written, in order. */
+  get text(): string {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys
+    return this.raw.replace(/\u001b\[[?\d;]*[A-Za-z]/g, '');
+  }
+
+  press(keys: string): void {
+    this.#child.stdin?.write(keys);
+  }
+
+  /** Waits until something stands on the screen, counted from `after` on. */
+  async shows(wanted: string, after = 0): Promise<void> {
+    await until(() => this.text.slice(after).includes(wanted), {
+      within: 15_000,
+      otherwise: () => `The terminal does not show "${wanted}":\n${this.text}`,
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+}

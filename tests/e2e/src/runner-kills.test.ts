@@ -1,0 +1,77 @@
+import { env } from 'node:process';
+import { expect, it } from 'vitest';
+import { type Kill, KillLane } from './runner/kill-lane.ts';
+import { killPlans } from './runner/kill-plans.ts';
+import type { MortalStep } from './runner/mortal-steps.ts';
+import { RunnerServer } from './runner/runner-story.ts';
+
+/**
+ * `RUNNER_KILLS=300` adds so many deaths at random moments; `RUNNER_KILLS_SEED=7` shuffles anew; `RUNNER_KILLS_AT=
+ * "append:renamed,shell:120"` dies just there, so that a failure can be had again.
+ */
+const seed = Number(env.RUNNER_KILLS_SEED ?? 1);
+const atRandom = Number(env.RUNNER_KILLS ?? 20);
+const lanes = 2;
+
+it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: nothing twice, nothing lost, nothing half written', {
+  timeout: 100_000 + atRandom * 3_000,
+}, async () => {
+  const kills = chosenKills().map((kill, n) => ({ ...kill, n }));
+  const server = await RunnerServer.start();
+  const startedAt = performance.now();
+  const opened = await Promise.all(
+    Array.from({ length: lanes }, (_, i) => KillLane.open(server, `lane-${i}`)),
+  );
+  try {
+    const problems = await Promise.all(
+      opened.map((lane, i) => lane.live(kills.filter(({ n }) => n % lanes === i))),
+    );
+    const died = opened.reduce((sum, lane) => sum + lane.kills, 0);
+    console.log(`${died} kills in ${Math.round((performance.now() - startedAt) / 1000)} s, seed ${seed}`);
+    expect(problems.flat()).toEqual([]);
+    expect(died).toBe(kills.length);
+    const open = "('completed', 'failed', 'rejected', 'timeout', 'cancelled')";
+    expect(
+      await server.database.query(`select id, status from tool_executions where status not in ${open}`),
+    ).toEqual([]);
+    expect(await server.database.query("select id from approvals where status = 'pending'")).toEqual([]);
+  } finally {
+    await Promise.all(opened.map((lane) => lane.close()));
+    await server.close();
+  }
+});
+
+function chosenKills(): Kill[] {
+  if (env.RUNNER_KILLS_AT !== undefined) return env.RUNNER_KILLS_AT.split(',').map(killFrom);
+  const next = random(seed);
+  const names = Object.keys(killPlans);
+  const labelled = Object.entries(killPlans).flatMap(([plan, { steps }]) =>
+    Object.keys(steps).map((step): Kill => ({ plan, at: step as MortalStep })),
+  );
+  const others = Array.from({ length: atRandom }, (_, i): Kill => {
+    const plan = names[i % names.length] as string;
+    return { plan, at: next(killPlans[plan]?.within ?? 1) };
+  });
+  const all = [...labelled, ...others];
+  for (let i = all.length - 1; i > 0; i--) {
+    const j = next(i + 1);
+    [all[i], all[j]] = [all[j] as Kill, all[i] as Kill];
+  }
+  return all;
+}
+
+function killFrom(text: string): Kill {
+  const [plan = '', at = ''] = text.split(':');
+  return { plan, at: /^\d+$/.test(at) ? Number(at) : (at as MortalStep) };
+}
+
+/** The same numbers for the same seed (xorshift). */
+function random(from: number): (below: number) => number {
+  let state = from * 2_654_435_761 + 1;
+  return (below) => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) % below;
+  };
+}

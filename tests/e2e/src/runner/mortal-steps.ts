@@ -1,0 +1,130 @@
+import childProcess from 'node:child_process';
+import fs from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { basename } from 'node:path';
+import { Journal } from '../../../../packages/tool-runner/src/journal/journal.ts';
+
+/** The moments at which a runner can be made to kill itself, in the order in which a call comes to them. */
+export const mortalSteps = [
+  'claim asked',
+  'claim granted',
+  'journal started',
+  'journal recorded',
+  'half of the write',
+  'written, not renamed',
+  'renamed',
+  'unlinked',
+  'directory made',
+  'process started',
+  'journal ended',
+  'result asked',
+  'result answered',
+  'acknowledged',
+] as const;
+export type MortalStep = (typeof mortalSteps)[number];
+
+/** How the next call is to be interrupted. What only reads has no entry in the journal. */
+export interface Death {
+  readonly step: MortalStep;
+  readonly onlyReads: boolean;
+}
+
+/** What happens to the workspace goes by descriptors, so that a swapped link cannot redirect it. */
+const isInWorkspace = (path: unknown): boolean => String(path).startsWith('/proc/self/fd/');
+
+/**
+ * Lets this process die by SIGKILL right after a step of the one call that comes next, before anything else can
+ * happen. Every change that it makes to the workspace is appended to a file outside, whatever it thinks of it itself:
+ * the witness of what was done, over all lives.
+ */
+export async function becomeMortal(witness: string): Promise<(death: Death) => void> {
+  let armed: MortalStep | undefined;
+  let isPastJournal = false;
+  const dieAt = (step: MortalStep): void => {
+    if (step === armed) process.kill(process.pid, 'SIGKILL');
+  };
+  const { appendFileSync, renameSync, unlinkSync, mkdirSync } = fs;
+  const note = (what: string, path: unknown): void =>
+    appendFileSync(witness, `${what} ${basename(String(path))}\n`);
+
+  after(Journal.prototype, 'start', () => {
+    isPastJournal = true;
+    dieAt('journal started');
+  });
+  after(Journal.prototype, 'recordChanges', () => dieAt('journal recorded'));
+  after(Journal.prototype, 'end', () => dieAt('journal ended'));
+  after(Journal.prototype, 'acknowledge', () => dieAt('acknowledged'));
+
+  fs.renameSync = (from, to) => {
+    if (!isInWorkspace(to)) return renameSync(from, to);
+    dieAt('written, not renamed');
+    renameSync(from, to);
+    note('renamed', to);
+    dieAt('renamed');
+  };
+  fs.unlinkSync = (path) => {
+    unlinkSync(path);
+    if (!isInWorkspace(path) || String(path).endsWith('.tmp')) return;
+    note('unlinked', path);
+    dieAt('unlinked');
+  };
+  fs.mkdirSync = ((...args: Parameters<typeof mkdirSync>) => {
+    const made = mkdirSync(...args);
+    if (isInWorkspace(args[0])) {
+      note('made', args[0]);
+      dieAt('directory made');
+    }
+    return made;
+  }) as typeof mkdirSync;
+  const { spawn } = childProcess;
+  childProcess.spawn = ((...args: Parameters<typeof spawn>) => {
+    const child = spawn(...args);
+    // The previews of git run git as well: of a call that asks, only what runs after its journal entry counts.
+    if (isPastJournal) dieAt('process started');
+    return child;
+  }) as typeof spawn;
+  syncBuiltinESMExports();
+
+  const { fetch } = globalThis;
+  globalThis.fetch = async (input, init) => {
+    const route = /\/(start|result)$/.exec(String(input))?.[1];
+    if (route === 'start') dieAt('claim asked');
+    if (route === 'result') dieAt('result asked');
+    const response = await fetch(input, init);
+    if (route === 'start' && response.ok) dieAt('claim granted');
+    if (route === 'result' && response.ok) dieAt('result answered');
+    return response;
+  };
+
+  const fileHandle = await prototypeOfFileHandles();
+  const { writeFile } = fileHandle;
+  fileHandle.writeFile = async function (this: FileHandle, data, options) {
+    if (armed === 'half of the write' && data instanceof Uint8Array) {
+      fs.writeSync(this.fd, data.subarray(0, Math.ceil(data.length / 2)));
+      dieAt('half of the write');
+    }
+    return writeFile.call(this, data, options);
+  };
+
+  return ({ step, onlyReads }) => {
+    armed = step;
+    isPastJournal = onlyReads;
+  };
+}
+
+async function prototypeOfFileHandles(): Promise<FileHandle> {
+  const handle = await open('/dev/null', 'r');
+  await handle.close();
+  return Object.getPrototypeOf(handle) as FileHandle;
+}
+
+/** Runs something after each call of a method. */
+function after<T extends object, M extends keyof T>(of: T, method: M, then: () => void): void {
+  const original = of[method] as (...args: unknown[]) => unknown;
+  of[method] = function (this: T, ...args: unknown[]) {
+    const answer = original.apply(this, args);
+    then();
+    return answer;
+  } as T[M];
+}

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Death } from './mortal-steps.ts';
+import type { RunnerNews, RunnerOrder } from './runner-program.ts';
+
+const program = fileURLToPath(new URL('./runner-program.ts', import.meta.url));
+
+export interface RunnerSettings {
+  readonly root: string;
+  readonly home: string;
+  /** Where every change of the workspace is written down, outside of it. */
+  readonly witness: string;
+  readonly serverUrl: string;
+  readonly token: string;
+  /** Undefined: whoever runs the tests. */
+  readonly uid?: number | undefined;
+  readonly args?: readonly string[];
+}
+
+/** The program `countersign connect --no-prompt --json` in a process of its own. It may be prepared ahead. */
+export class RunnerProcess {
+  readonly #child: ChildProcess;
+  readonly #settings: RunnerSettings;
+  readonly #ready: Promise<unknown>;
+  readonly #events: Record<string, unknown>[] = [];
+  #onEvent = () => {};
+  /** Resolves with the signal, or the code, that ended it. */
+  readonly ended: Promise<string>;
+  isRunning = true;
+  /** What it wrote to its standard error: its log. */
+  log = '';
+
+  constructor(settings: RunnerSettings) {
+    const { home, witness, serverUrl, token, uid } = settings;
+    this.#settings = settings;
+    const node = [process.execPath, '--disable-warning=ExperimentalWarning', program];
+    const [command = '', ...args] = uid === undefined ? node : [...asUser(uid), ...node];
+    this.#child = spawn(command, args, {
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        LANG: 'C.UTF-8',
+        COUNTERSIGN_URL: serverUrl,
+        COUNTERSIGN_TOKEN: token,
+        E2E_WITNESS: witness,
+        E2E_COMPILE_CACHE: join(tmpdir(), `countersign-e2e-compile-cache-of-${uid ?? 'us'}`),
+      },
+    });
+    let partial = '';
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (partial + text).split('\n');
+      partial = lines.pop() ?? '';
+      for (const line of lines) if (line.startsWith('{')) this.#events.push(JSON.parse(line));
+      this.#onEvent();
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.log += text;
+    });
+    this.#ready = once(this.#child, 'message');
+    this.ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => resolve(error.message));
+      this.#child.once('exit', (code, signal) => {
+        this.isRunning = false;
+        resolve(signal ?? String(code));
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  /** Resolves when its stream is open. Rejects when it ends before. */
+  async connect(): Promise<void> {
+    const { root, args = [] } = this.#settings;
+    await this.start(['--no-prompt', '--json', '--verbose', ...args, root]);
+    const isOpen = new Promise<void>((resolve) => {
+      this.#onEvent = () => {
+        if (this.#events.some(({ stream }) => stream === 'open')) resolve();
+      };
+      this.#onEvent();
+    });
+    const ended = this.ended.then((how) => Promise.reject(new Error(`It ended (${how}): ${this.log}`)));
+    await Promise.race([isOpen, ended]);
+  }
+
+  /** As a person starts it, without waiting for anything but that it was told. */
+  async start(args: readonly string[]): Promise<void> {
+    await Promise.race([this.#ready, this.ended]);
+    this.#send({ connect: args });
+  }
+
+  /** It kills itself at a step of the next call. Resolves when it knows. */
+  async dieAt(death: Death): Promise<void> {
+    const armed = new Promise<void>((resolve) => {
+      this.#child.on('message', (news: RunnerNews) => {
+        if ('armed' in news) resolve();
+      });
+    });
+    this.#send({ die: death });
+    await armed;
+  }
+
+  async end(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<string> {
+    this.#child.kill(signal);
+    return this.ended;
+  }
+
+  /** Stops it in its tracks, as a machine that sleeps. */
+  pause(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
+  #send(order: RunnerOrder): void {
+    this.#child.send(order, () => {});
+  }
+}
+
+/** Before a command line: it runs as that user, without any other rights. */
+export const asUser = (uid: number): string[] => [
+  'setpriv',
+  `--reuid=${uid}`,
+  `--regid=${uid}`,
+  '--clear-groups',
+];

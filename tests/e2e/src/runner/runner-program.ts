@@ -1,0 +1,36 @@
+/**
+ * `countersign connect` with its modules loaded ahead: it says that it is ready, waits for its arguments and then is
+ * the real program, until it is told at which step of the next call it has to die.
+ */
+import { enableCompileCache, flushCompileCache } from 'node:module';
+import type { Death } from './mortal-steps.ts';
+
+const { E2E_COMPILE_CACHE, E2E_WITNESS = '' } = process.env;
+// Nothing of ours is in the environment that the real program would have.
+delete process.env.E2E_COMPILE_CACHE;
+delete process.env.E2E_WITNESS;
+enableCompileCache(E2E_COMPILE_CACHE);
+const { becomeMortal } = await import('./mortal-steps.ts');
+const { main } = await import('../../../../apps/cli/src/main.ts');
+await import('../../../../apps/cli/src/connect/connect-command.ts');
+flushCompileCache();
+
+export type RunnerOrder = { readonly connect: readonly string[] } | { readonly die: Death };
+export type RunnerNews = { readonly ready: true } | { readonly armed: true };
+
+const tell = (news: RunnerNews): void => {
+  process.send?.(news);
+};
+const arm = await becomeMortal(E2E_WITNESS);
+
+// Whoever started us is gone: nobody would ever stop us.
+process.once('disconnect', () => process.exit());
+process.on('message', (order: RunnerOrder) => {
+  if ('die' in order) {
+    arm(order.die);
+    tell({ armed: true });
+    return;
+  }
+  void main(['connect', ...order.connect]).then((status) => process.exit(status));
+});
+tell({ ready: true });

@@ -1,0 +1,344 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ApiError, type CallResponse, type Client, createClient } from '@countersign/client';
+import { type EventPayload, findTool, isFinal, type JsonValue, resultSchemaOf } from '@countersign/protocol';
+import { until } from '../patience.ts';
+import { RemotePerson } from '../remote-person.ts';
+import { freePort, ServerProcess } from '../server-process.ts';
+import { newSession } from '../story.ts';
+import { sqliteDatabase, type TestDatabase } from '../test-database.ts';
+import { signToken } from '../tokens.ts';
+import { asUser, RunnerProcess } from './runner-process.ts';
+
+export type Card = EventPayload<'approval.updated'>;
+type Execution = CallResponse<'getExecution'>['execution'];
+
+/** How a call ended, as its agent sees it. */
+export interface Ended {
+  readonly toolId: string;
+  /** `refused` when the server answered with an error at once. */
+  readonly status: Execution['status'] | 'refused';
+  // biome-ignore lint/suspicious/noExplicitAny: each tool has its own result, which the catalogue has checked
+  readonly result: any;
+  readonly code: string | undefined;
+  readonly message: string;
+}
+
+export interface DeskOptions {
+  /** Who the runner runs as; whoever runs the tests by default. */
+  readonly uid?: number | undefined;
+  /** Made elsewhere, and removed there. */
+  readonly folders?: { readonly root: string; readonly outside: string };
+}
+
+/** The real server in a process of its own, for some desks. */
+export class RunnerServer {
+  readonly database: TestDatabase = sqliteDatabase();
+  readonly #port: number;
+  #server = new ServerProcess();
+
+  private constructor(port: number) {
+    this.#port = port;
+  }
+
+  static async start(): Promise<RunnerServer> {
+    const server = new RunnerServer(await freePort());
+    await server.#serve();
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** It dies as by a power cut and starts again. */
+  async crash(between: () => Promise<unknown> = async () => {}): Promise<void> {
+    await this.#server.kill();
+    await between();
+    this.#server = new ServerProcess();
+    await this.#serve();
+  }
+
+  async close(): Promise<void> {
+    await this.#server.kill();
+    await this.database.close();
+  }
+
+  async #serve(): Promise<void> {
+    await this.#server.serve({ port: this.#port, database: this.database.url });
+  }
+}
+
+/**
+ * One person's desk: a real workspace, the runner of it in a process of its own, an agent that calls tools over REST,
+ * and the person who decides over REST.
+ */
+export class Desk {
+  readonly server: RunnerServer;
+  readonly parent: string;
+  readonly root: string;
+  readonly home: string;
+  readonly outside: string;
+  readonly witness: string;
+  readonly uid: number | undefined;
+  readonly person: RemotePerson;
+  readonly agent: Client;
+  readonly #token: string;
+  readonly #agentToken: string;
+  projectId = '';
+  sessionId = '';
+  runner!: RunnerProcess;
+  #next: RunnerProcess | undefined;
+  readonly #others: RunnerProcess[] = [];
+
+  private constructor(server: RunnerServer, userId: string, { uid, folders }: DeskOptions) {
+    this.server = server;
+    this.uid = uid;
+    this.parent = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-desk-')));
+    chmodSync(this.parent, 0o755);
+    this.root = folders?.root ?? join(this.parent, 'workspace');
+    this.home = join(this.parent, 'home');
+    this.outside = folders?.outside ?? join(this.parent, 'outside');
+    this.witness = join(this.parent, 'witness.log');
+    for (const folder of [this.root, this.home, this.outside])
+      this.#own(folder, () => mkdirSync(folder, { recursive: true }));
+    this.#own(this.witness, () => writeFileSync(this.witness, ''));
+    this.write(join(this.home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
+    this.#token = signToken(userId, 'person');
+    this.#agentToken = signToken(userId, 'agent');
+    this.person = new RemotePerson(server.url, this.#token);
+    this.agent = createClient({ baseUrl: server.url, token: () => this.#agentToken });
+  }
+
+  static async open(server: RunnerServer, userId: string, options: DeskOptions = {}): Promise<Desk> {
+    const desk = new Desk(server, userId, options);
+    const { project } = await desk.person.client.createProject({ body: { name: 'p', workspace: desk.root } });
+    desk.projectId = project.project_id;
+    desk.sessionId = await newSession(desk.person.client, desk.projectId);
+    await desk.person.connect();
+    return desk;
+  }
+
+  /** A process that has not connected yet; the runner of this desk unless another one is meant. */
+  prepare(args: readonly string[] = []): RunnerProcess {
+    const { root, home, witness, uid, server } = this;
+    const process = new RunnerProcess({
+      root,
+      home,
+      witness,
+      uid,
+      serverUrl: server.url,
+      token: this.#token,
+      args,
+    });
+    this.#others.push(process);
+    return process;
+  }
+
+  /** The next life of the runner: the one that was prepared, if one was. */
+  async startRunner({
+    prepareNext = false,
+  }: {
+    readonly prepareNext?: boolean;
+  } = {}): Promise<RunnerProcess> {
+    this.runner = this.#next ?? this.prepare();
+    this.#next = undefined;
+    await this.runner.connect();
+    if (prepareNext) this.#next = this.prepare();
+    return this.runner;
+  }
+
+  /** Calls a tool as an agent; what is asked is approved. The result has the shape that the catalogue says. */
+  async call(tool: string, params: object, { session = this.sessionId } = {}): Promise<Ended> {
+    const asked = await this.ask(tool, params, { session });
+    if (typeof asked !== 'string') return asked;
+    return this.approvedToTheEnd(asked);
+  }
+
+  /** The id of the call, or how it was refused. */
+  async ask(tool: string, params: object, { session = this.sessionId } = {}): Promise<string | Ended> {
+    const body = { tool_name: tool, tool_params: params as Record<string, JsonValue>, session_id: session };
+    try {
+      return (await this.agent.executeTool({ body })).tool_id;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { toolId: '', status: 'refused', result: null, code: error.code, message: error.message };
+    }
+  }
+
+  async approvedToTheEnd(toolId: string): Promise<Ended> {
+    const decided = new Set<string>();
+    const isFinalNow = () =>
+      this.person.all('tool.result').some((result) => result.tool_id === toolId && !result.undo_id);
+    await until(
+      async () => {
+        if (isFinalNow()) return true;
+        const card = this.cardOf(toolId);
+        if (card && !decided.has(`${card.approval_id} ${card.digest}`)) {
+          decided.add(`${card.approval_id} ${card.digest}`);
+          await this.approve(card);
+        }
+        return false;
+      },
+      {
+        within: 60_000,
+        otherwise: async () =>
+          `${toolId} does not end: ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
+      },
+    );
+    return this.ended(toolId);
+  }
+
+  /** The newest card of a call, once the runner has previewed it and while nobody has decided. */
+  cardOf(toolId: string): Card | undefined {
+    const isOver = (id: string) =>
+      this.person.all('approval.resolved').some(({ approval_id }) => approval_id === id);
+    return this.person
+      .all('approval.updated')
+      .findLast((card) => card.tool_id === toolId && card.digest !== null && !isOver(card.approval_id));
+  }
+
+  async card(toolId: string, fits: (card: Card) => boolean = () => true): Promise<Card> {
+    let found: Card | undefined;
+    await until(
+      () => {
+        found = this.cardOf(toolId);
+        return found !== undefined && fits(found);
+      },
+      {
+        within: 30_000,
+        otherwise: async () => `No card of ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
+      },
+    );
+    return found as Card;
+  }
+
+  async approve({ approval_id, project_id, digest }: Card, more: object = {}): Promise<void> {
+    await this.person.client.approve({
+      params: { approval_id, project_id },
+      body: { digest: String(digest), ...more },
+    });
+  }
+
+  /** Waits for the end of a call without deciding anything. */
+  async untilFinal(toolId: string, within = 60_000): Promise<Ended> {
+    await until(async () => isFinal((await this.look(toolId)).execution.status), {
+      within,
+      otherwise: async () =>
+        `${toolId} does not end: ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
+    });
+    return this.ended(toolId);
+  }
+
+  async untilStatus(toolId: string, status: Execution['status']): Promise<void> {
+    await until(async () => (await this.look(toolId)).execution.status === status, {
+      within: 30_000,
+      otherwise: async () =>
+        `${toolId} is not ${status}: ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
+    });
+  }
+
+  look(tool_id: string): Promise<CallResponse<'getExecution'>> {
+    return this.agent.getExecution({ params: { tool_id } });
+  }
+
+  async ended(toolId: string): Promise<Ended> {
+    const { execution, result } = await this.look(toolId);
+    const definition = findTool(execution.tool_name);
+    if (definition && result !== null) resultSchemaOf(definition).parse(result);
+    const { code, message = '' } = execution.error ?? {};
+    return { toolId, status: execution.status, result, code, message };
+  }
+
+  /** Undoes a call as the person; how that ended. */
+  async undo(tool_id: string, { force = false } = {}): Promise<EventPayload<'tool.result'>> {
+    const { undo_id } = await this.person.client.undoExecution({ params: { tool_id }, body: { force } });
+    return this.person.next('tool.result', (result) => result.undo_id === undo_id);
+  }
+
+  at(path: string): string {
+    return path.startsWith('/') ? path : join(this.root, path);
+  }
+
+  /** A file of the person, as their editor would write it. */
+  write(path: string, content: string | Uint8Array, mode = 0o644): void {
+    const target = this.at(path);
+    this.#own(dirname(target), () => mkdirSync(dirname(target), { recursive: true }));
+    this.#own(target, () => writeFileSync(target, content, { mode }));
+    chmodSync(target, mode);
+  }
+
+  read(path: string): string {
+    return readFileSync(this.at(path), 'utf8');
+  }
+
+  /** A program of the person, in the workspace. */
+  run(command: string, ...args: string[]): string {
+    const [program = '', ...rest] = [...(this.uid === undefined ? [] : asUser(this.uid)), command, ...args];
+    return execFileSync(program, rest, {
+      cwd: this.root,
+      env: { PATH: process.env.PATH, HOME: this.home, GIT_CONFIG_NOSYSTEM: '1' },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  git(...args: string[]): string {
+    return this.run('git', ...args);
+  }
+
+  /** Command lines of processes that work in the workspace, or are about to. */
+  processes(): string[] {
+    return readdirSync('/proc').flatMap((pid) => {
+      if (!/^\d+$/.test(pid)) return [];
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        return line.includes(this.root) || readlinkSync(`/proc/${pid}/cwd`).startsWith(this.root)
+          ? [line]
+          : [];
+      } catch {
+        return []; // it has ended meanwhile
+      }
+    });
+  }
+
+  /** What was done to the workspace by all lives of the runner, line by line. */
+  witnessed(): string[] {
+    return readFileSync(this.witness, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
+  }
+
+  async close(): Promise<void> {
+    this.person.close();
+    await Promise.all(this.#others.map((process) => process.end('SIGKILL')));
+    chmodSync(this.parent, 0o700);
+    rmSync(this.parent, { recursive: true, force: true });
+  }
+
+  #own(path: string, make: () => void): void {
+    make();
+    if (this.uid !== undefined && path.startsWith(`${this.parent}/`)) chownSync(path, this.uid, this.uid);
+  }
+}
+
+/** Why no process can run as an ordinary user here, if that is so. */
+export function whyNotAs(uid: number): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root can start a program as another user';
+  const [program = '', ...args] = [...asUser(uid), process.execPath, '-e', '0'];
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8', cwd: '/' });
+  return status === 0 ? undefined : (error?.message ?? stderr);
+}
