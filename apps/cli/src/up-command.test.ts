@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +8,6 @@ import { main } from './main.ts';
 import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
 import { KeptServer } from './up/kept-server.ts';
 import { openInBrowser } from './up/open-in-browser.ts';
-import { buildPage, pageNeedsBuilding } from './up/page-build.ts';
 import { isFree, preferredPorts } from './up/preferred-ports.ts';
 import { announceUp, findRunningUp, readUpRecord } from './up/running-up.ts';
 import { ServerProcess } from './up/server-process.ts';
@@ -231,29 +221,5 @@ describe('what countersign up finds and keeps', () => {
     expect(answers).toEqual([true, true, true, false, false, false]);
     const asked = () => readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n');
     await expect.poll(() => asked().length).toBe(3);
-  });
-
-  it('builds the page when it is missing or older than its sources, and says what went wrong', async () => {
-    expect(pageNeedsBuilding(folder)).toBe(false); // no checkout
-    const web = join(folder, 'apps/web');
-    mkdirSync(join(web, 'src'), { recursive: true });
-    writeFileSync(join(web, 'index.html'), '<script type="module" src="/src/main.js"></script>');
-    writeFileSync(join(web, 'src/main.js'), 'console.log(1);');
-    writeFileSync(join(web, 'package.json'), '{}');
-    expect(pageNeedsBuilding(folder)).toBe(true);
-    const vite = join(web, 'node_modules/vite');
-    mkdirSync(join(vite, 'bin'), { recursive: true });
-    writeFileSync(join(vite, 'package.json'), '{"name": "vite"}');
-    writeFileSync(
-      join(vite, 'bin/vite.js'),
-      `const { cpSync, mkdirSync } = require('node:fs'); mkdirSync('dist', { recursive: true }); cpSync('index.html', 'dist/index.html');`,
-    );
-    expect(await buildPage(folder)).toBe(undefined);
-    expect(pageNeedsBuilding(folder)).toBe(false);
-    const later = new Date(Date.now() + 5_000);
-    utimesSync(join(web, 'src/main.js'), later, later);
-    expect(pageNeedsBuilding(folder)).toBe(true);
-    writeFileSync(join(vite, 'bin/vite.js'), `console.error('main.js: no such thing'); process.exit(1);`);
-    expect(await buildPage(folder)).toBe('main.js: no such thing');
   });
 });

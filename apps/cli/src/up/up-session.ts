@@ -10,7 +10,6 @@ import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { KeptServer } from './kept-server.ts';
 import { openInBrowser } from './open-in-browser.ts';
-import { buildPage, pageNeedsBuilding } from './page-build.ts';
 import { isFree, preferredPorts } from './preferred-ports.ts';
 import { announceUp, readUpRecord } from './running-up.ts';
 import { ServerNotStarted, ServerProcess } from './server-process.ts';
@@ -69,7 +68,7 @@ export class UpSession implements SessionHost {
     for (const signal of signals) process.on(signal, onSignal);
     let unannounce = () => {};
     try {
-      const [server] = await Promise.all([this.#startServer(), this.#preparePage()]);
+      const server = await this.#startServer();
       this.#server = this.#keep(server);
       const { address } = server;
       unannounce = await announceUp(workspace.stateFolder, {
@@ -157,15 +156,6 @@ export class UpSession implements SessionHost {
       onBack: () => this.#say(upWords.back, 'dim'),
       onGivenUp: (why) => this.#give(upWords.givenUp(why)),
     });
-  }
-
-  /** In a checkout the page is built when it is missing or old; without it the server says what to do. */
-  async #preparePage(): Promise<void> {
-    const { env, upWords, terminal } = this.#options;
-    if (env.COUNTERSIGN_WEB_FOLDER || !pageNeedsBuilding()) return;
-    this.#say(upWords.building, 'dim');
-    const problem = await buildPage();
-    if (problem !== undefined) terminal.writeError(`${visible(upWords.buildFailed(problem))}\n`);
   }
 
   /** Signs this terminal in, as the person would: other commands then know the server too. */

@@ -1,8 +1,6 @@
 import { languageOf } from '../words.ts';
 
 const english = {
-  building: 'Building the page, once …',
-  buildFailed: (why: string) => `The page could not be built, so there is none to open.\n${why}`,
   ready: (seconds: string) => `Countersign is ready (${seconds} s).`,
   page: 'page',
   signIn: 'sign in',
@@ -32,8 +30,6 @@ const english = {
 export type UpWords = typeof english;
 
 const russian: UpWords = {
-  building: 'Собираю страницу, один раз …',
-  buildFailed: (why) => `Страница не собралась, открыть нечего.\n${why}`,
   ready: (seconds) => `Countersign готов (${seconds} с).`,
   page: 'страница',
   signIn: 'вход',

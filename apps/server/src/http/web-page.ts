@@ -81,7 +81,7 @@ const notBuilt = `<!doctype html>
 <h1>The page is not built yet</h1>
 <p>The server works, but there is no web page for it to show. In a checkout of Countersign run</p>
 <pre>npm start</pre>
-<p>which builds the page and starts everything, or build it alone:</p>
+<p>which builds the page first, or build it alone:</p>
 <pre>npx vite build apps/web</pre>
 <p>Then reload this page. A page that was built elsewhere is named by COUNTERSIGN_WEB_FOLDER.</p>
 </html>
