@@ -1,5 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,10 +53,14 @@ function up(...argv: string[]) {
 }
 
 /** The server that this process has started. */
-const serverPid = (): number =>
-  Number(
-    execFileSync('pgrep', ['-P', String(process.pid), '-f', 'server/src/main.ts'], { encoding: 'utf8' }),
-  );
+function serverPid(): number {
+  const children = readdirSync(`/proc/${process.pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${process.pid}/task/${task}/children`, 'utf8').split(' '))
+    .filter((pid) => pid !== '');
+  const isServer = (pid: string) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('server/src/main.ts');
+  return Number(children.find(isServer));
+}
 
 describe('countersign up, at a terminal', () => {
   it('[UI-4] shows where it is, opens the page anew with o, and ends with Ctrl-C', async () => {
