@@ -14,6 +14,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { deviceName } from './device-name.ts';
 import { type SignInOutcome, signIn } from './sign-in.ts';
+import { signOut } from './sign-out.ts';
 import { SignedOut, type SignedOutWhy } from './signed-out.tsx';
 import type { TokenStorage } from './token-storage.ts';
 import { Workplace } from './workplace.tsx';
@@ -103,7 +104,7 @@ function SignedIn({ tokens, onEnd }: SignedInProps) {
   return (
     <QueryClientProvider client={queries}>
       <LiveProvider value={live}>
-        <Workplace onSignOut={() => onEnd('new')} />
+        <Workplace onSignOut={() => void signOut(live.client, tokens).then(() => onEnd('new'))} />
       </LiveProvider>
     </QueryClientProvider>
   );

@@ -43,12 +43,8 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
         {chat.title}
       </h1>
       <RunnerBanner projectId={projectId} />
-      {sessionId === null || conversation?.order.length === 0 ? (
-        conversation && conversation.status === 'loading' ? (
-          <LoadingState />
-        ) : (
-          <ChatStart isManual={isManual} firstMessage={firstMessage} onSuggest={sending.suggest} />
-        )
+      {sessionId === null || (conversation?.status === 'ready' && conversation.order.length === 0) ? (
+        <ChatStart isManual={isManual} firstMessage={firstMessage} onSuggest={sending.suggest} />
       ) : !conversation || conversation.status === 'loading' ? (
         <LoadingState />
       ) : conversation.status === 'failed' ? (
@@ -58,7 +54,7 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
         />
       ) : (
         <Transcript
-          key={sessionId}
+          key={`transcript ${sessionId}`}
           conversation={conversation}
           sessionId={sessionId}
           isManual={isManual}
@@ -66,7 +62,7 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
         />
       )}
       <Composer
-        key={sessionId ?? 'new'}
+        key={`composer ${sessionId ?? 'new'}`}
         tools={tools.data ?? []}
         placeholder={isManual ? chat.placeholderManual : chat.placeholder}
         isSending={sending.isSending}
