@@ -1,7 +1,7 @@
 import type { Clock } from '@countersign/client';
 
 /** UI-6: how long a card must have been in focus before a key or click decides. */
-export const attentionMs = 500;
+const attentionMs = 500;
 
 /**
  * Since when the person has had one card before them: by the keyboard's focus inside it, or by the pointer resting on

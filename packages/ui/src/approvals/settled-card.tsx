@@ -39,7 +39,7 @@ export function SettledCard({ entry, resolution }: SettledCardProps) {
 }
 
 /** One sentence: who or what settled it, and where. */
-export function resolutionText(resolution: Resolution, { approval }: Pick<Words, 'approval'>): string {
+function resolutionText(resolution: Resolution, { approval }: Pick<Words, 'approval'>): string {
   const { status, here, device, approvedBy } = resolution;
   const { resolved } = approval;
   const where = device ?? resolved.elsewhere;

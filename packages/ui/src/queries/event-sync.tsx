@@ -32,7 +32,7 @@ export function EventSync() {
 }
 
 /** Which answers an event puts out of date. */
-export function outdatedBy(event: CountersignEvent): readonly (readonly unknown[])[] {
+function outdatedBy(event: CountersignEvent): readonly (readonly unknown[])[] {
   switch (event.event) {
     case 'stream.reset':
       return [[]];

@@ -26,7 +26,7 @@ export function RunnerBanner({ projectId }: { readonly projectId: string }) {
 }
 
 /** What to type for a workspace. Quoted, because a folder's name may hold anything. */
-export const connectCommand = (workspace: string | null): string =>
+const connectCommand = (workspace: string | null): string =>
   `npx countersign connect ${workspace === null ? 'DIR' : shellWord(workspace)}`;
 
 const shellWord = (path: string): string =>
