@@ -31,6 +31,16 @@ export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) 
   return (
     <div className="diff-box">
       <table className={`diff diff-${layout}`}>
+        {layout === 'split' && (
+          <colgroup>
+            <col className="col-number" />
+            <col className="col-sign" />
+            <col />
+            <col className="col-number" />
+            <col className="col-sign" />
+            <col />
+          </colgroup>
+        )}
         <tbody>
           {layout === 'unified'
             ? lines

@@ -33,6 +33,14 @@ describe('the inbox', () => {
     expect(document.body.textContent).toContain('Nothing waits for you');
   });
 
+  it('does not say that nothing waits when it cannot know', async () => {
+    const { server, clock } = await openPage(<Inbox />);
+    await server.loseConnection();
+    await clock.advance(100);
+    expect(document.body.textContent).not.toContain('Nothing waits for you');
+    expect(document.body.textContent).toMatch(/What waits is not known|Loading/);
+  });
+
   it('shows all that wait, oldest first; what is decided stays until it is cleared', async () => {
     const { server } = await openPage(<Inbox />);
     await server.emit(...[...requests].reverse());

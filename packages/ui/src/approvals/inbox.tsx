@@ -3,7 +3,7 @@ import type { ApprovalEntries } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
 import { links } from '../shell/links.ts';
-import { EmptyState } from '../shell/states.tsx';
+import { EmptyState, LoadingState } from '../shell/states.tsx';
 import { useWords } from '../words/words.ts';
 import { ConnectedCard } from './connected-card.tsx';
 
@@ -33,7 +33,7 @@ export function Inbox() {
           </button>
         )}
       </header>
-      {shown.length === 0 && <EmptyState title={inbox.empty} hint={inbox.emptyHint} />}
+      {shown.length === 0 && <NothingShown />}
       <div className="cards">
         {shown.map(({ approval }) => (
           <ConnectedCard
@@ -45,6 +45,16 @@ export function Inbox() {
       </div>
     </section>
   );
+}
+
+/** Nothing waits, or nothing is known: without a connection one cannot tell. */
+function NothingShown() {
+  const { inbox } = useWords();
+  const { connection } = useLive();
+  const status = useStore(connection, (state) => state.status);
+  if (status === 'open') return <EmptyState title={inbox.empty} hint={inbox.emptyHint} />;
+  if (status === 'connecting') return <LoadingState />;
+  return <EmptyState title={inbox.unknown} hint={inbox.unknownHint} />;
 }
 
 const settledIds = (entries: ApprovalEntries): ReadonlySet<string> =>

@@ -238,6 +238,8 @@ export const english = {
     title: 'Approvals',
     empty: 'Nothing waits for you',
     emptyHint: 'When an agent needs your decision, it appears here and in its conversation.',
+    unknown: 'What waits is not known',
+    unknownHint: 'There is no connection to the server; nothing waited when there was one.',
     clear: 'Clear what is decided',
     hint: 'j and k move between cards; y n a e decide.',
   },
