@@ -11,7 +11,7 @@ class SoonAResult extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['{packages,apps,tests}/*/src/**/*.test.ts', 'tooling/**/*.test.ts'],
+    include: ['{packages,apps,tests}/*/src/**/*.test.{ts,tsx}', 'tooling/**/*.test.ts'],
     // On two cores as quick as threads (measured), and a test may use signals and change its folder.
     pool: 'forks',
     // All cores: by itself Vitest leaves one free, which on two is half of them.
@@ -22,8 +22,8 @@ export default defineConfig({
     // Coverage is off unless asked for; the full `npm test` asks, and then these lines hold.
     coverage: {
       provider: 'v8',
-      include: ['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'],
-      exclude: ['**/*.test.ts', '**/*.test-data.ts', '**/*.d.ts'],
+      include: ['packages/*/src/**/*.{ts,tsx}', 'apps/*/src/**/*.{ts,tsx}'],
+      exclude: ['**/*.test.{ts,tsx}', '**/*.test-data.{ts,tsx}', '**/*.d.ts'],
       reporter: [['text-summary'], ['text', { skipFull: true }], ['html']],
       reportsDirectory: 'coverage',
       thresholds: {

@@ -60,6 +60,8 @@ async function builtinsBehind(entry: string, plugins: Plugin[] = []): Promise<re
     treeshake: false, // an import that is dropped here may stay in another bundler
     onLog(level, log) {
       if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
+      // "use client" is for frameworks that render on a server; in a bundle it means nothing.
+      if (log.code === 'MODULE_LEVEL_DIRECTIVE') return;
       if (level === 'warn') throw new Error(`${log.code}: ${log.message}`);
     },
   });

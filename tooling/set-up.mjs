@@ -7,6 +7,7 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { findNode24 } from './set-up/node-24.mjs';
 import { isSetUp } from './set-up/stamp.mjs';
+import { isPageBuilt } from './set-up/web-page.mjs';
 
 /** The root of this repository. */
 export const repositoryRoot = fileURLToPath(new URL('..', import.meta.url));
@@ -15,12 +16,12 @@ export const repositoryRoot = fileURLToPath(new URL('..', import.meta.url));
 class SetUpProblem extends Error {}
 
 /**
- * Installs what is missing below `root`. Safe to call at any time and from several processes at once.
+ * Installs what is missing below `root`, and builds the web page when its sources changed. Safe to call at any time and from several processes at once.
  * @param {{ root?: string }} [options]
  * @returns {Promise<void>} rejects with a SetUpProblem when a person has to do something first
  */
 export async function setUp({ root = repositoryRoot } = {}) {
-  if (isSetUp(root) && findNode24(root) !== undefined) return;
+  if (isSetUp(root) && findNode24(root) !== undefined && isPageBuilt(root)) return;
 
   // Loaded only now: child processes and locks would double the time of the usual case.
   const { install } = await import('./set-up/install.mjs');

@@ -95,6 +95,66 @@ describe('when something is to be done', () => {
   });
 });
 
+describe('the web page', () => {
+  const built = () => readFileSync(join(root, 'apps/web/dist/index.html'), 'utf8');
+  const writeText = (path: string, text: string) => {
+    mkdirSync(join(root, path, '..'), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  /** Counts its runs in the page it writes; a source that says so makes it fail. */
+  const builder = `
+    import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+    if (readFileSync('src/main.tsx', 'utf8').includes('broken')) {
+      console.error('main.tsx: this does not parse');
+      process.exit(1);
+    }
+    mkdirSync('dist', { recursive: true });
+    const runs = existsSync('dist/index.html') ? Number(readFileSync('dist/index.html', 'utf8')) : 0;
+    writeFileSync('dist/index.html', String(runs + 1));`;
+
+  beforeEach(async () => {
+    writeText('apps/web/index.html', '<!doctype html>');
+    writeText('apps/web/src/main.tsx', 'one');
+    await setUp({ STAND_IN: undefined }); // installs; the builder is not there yet
+    writeText('node_modules/vite/package.json', '{"type":"module"}');
+    writeText('node_modules/vite/bin/vite.js', builder);
+  });
+
+  it('is built once, and again when its sources changed', async () => {
+    expect(await setUp()).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(
+        /^Setting up: building the web page …\nBuilt the web page after \d+ s\.\n$/,
+      ),
+    });
+    expect(await setUp()).toEqual({ code: 0, output: '' });
+    writeText('packages/ui/src/chat/new-part.tsx', 'new');
+    await setUp();
+    expect(built()).toBe('2');
+    writeText('packages/ui/src/chat/new-part.test.tsx', 'a test is no part of it');
+    writeText('apps/web/src/main.tsx', 'one');
+    expect(await setUp()).toEqual({ code: 0, output: '' });
+  });
+
+  it('is built again when it is gone', async () => {
+    await setUp();
+    rmSync(join(root, 'apps/web/dist'), { recursive: true });
+    await setUp();
+    expect(built()).toBe('1');
+  });
+
+  it('holds nothing up when it cannot be built, says why, and is tried again', async () => {
+    writeText('apps/web/src/main.tsx', 'broken');
+    const { code, output } = await setUp();
+    expect(code).toBe(0);
+    expect(output).toContain('The web page was not built');
+    expect(output).toContain('  main.tsx: this does not parse');
+    writeText('apps/web/src/main.tsx', 'mended');
+    await setUp();
+    expect(built()).toBe('1');
+  });
+});
+
 describe('when npm fails', () => {
   it('says what to do when the registry cannot be reached', async () => {
     const { code, output } = await setUp({ STAND_IN: 'offline' });

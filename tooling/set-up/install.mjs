@@ -1,11 +1,12 @@
-/** The part of the set-up that does something: one at a time, it runs `npm ci` and says how that went. */
+/** The part of the set-up that does something, one at a time: `npm ci`, then the web page. It says how that went. */
 import { execFileSync } from 'node:child_process';
 import { arch, platform, versions } from 'node:process';
 import { SetUpLock } from './lock.mjs';
-import { packagedNode, runsOnNode24 } from './node-24.mjs';
+import { findNode24, packagedNode, runsOnNode24 } from './node-24.mjs';
 import { npmLogPath, runNpmCi } from './npm-ci.mjs';
 import { showProgress } from './progress.mjs';
 import { isInstalledByHand, isSetUp, markAsSetUp, markAsUnfinished } from './stamp.mjs';
+import { buildPage, isPageBuilt } from './web-page.mjs';
 
 /**
  * Installs what the lock file asks for.
@@ -24,7 +25,9 @@ export async function install(root) {
       if (problem !== undefined) return problem;
       markAsSetUp(root);
     }
-    return nodeProblem(root);
+    const problem = nodeProblem(root);
+    if (problem === undefined) await buildPageIfNeeded(root, lock);
+    return problem;
   } finally {
     lock.release();
   }
@@ -41,6 +44,21 @@ async function installPackages(/** @type {string} */ root, /** @type {SetUpLock}
     const result = await runNpmCi(root, { onStart: (pid) => lock.nameWorker(pid) });
     progress.end(result.ok ? 'Set up' : 'The set-up stopped');
     return result.ok ? undefined : npmProblem(root, result);
+  } finally {
+    progress.stop();
+  }
+}
+
+/** A page that cannot be built is said and holds nothing up: everything but the page works without it. */
+async function buildPageIfNeeded(/** @type {string} */ root, /** @type {SetUpLock} */ lock) {
+  const node = findNode24(root);
+  if (node === undefined || isPageBuilt(root)) return;
+  const progress = showProgress('Setting up: building the web page', () => lock.refresh());
+  try {
+    const problem = await buildPage(root, { node, onStart: (pid) => lock.nameWorker(pid) });
+    progress.end(problem === undefined ? 'Built the web page' : 'The web page was not built');
+    if (problem !== undefined)
+      console.error(`${lastLines(problem)}\nEverything else works; the page may be an older one.`);
   } finally {
     progress.stop();
   }

@@ -1,14 +1,13 @@
 import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
-import { auditCommand } from './audit-command.ts';
 import type { CommandContext } from './command-context.ts';
-import { policyCommand } from './policy-command.ts';
-import { serveCommand } from './serve-command.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import { wordsFor } from './words.ts';
 
 const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
+
+  countersign up [DIR]                everything at once: server, runner and web page; a sample without DIR
 
   countersign sign-in                 lets this terminal speak for you, with the link the server prints
   countersign connect [DIR]           the runner of a workspace; approvals are asked in this terminal
@@ -39,12 +38,12 @@ export async function main(
   const context: CommandContext = { terminal, env, words: (asked) => wordsFor(env, asked) };
   try {
     const [command, ...rest] = argv;
-    // Commands that talk to a server are loaded when they are used: the others start in half the time.
+    // Each command is loaded when it is used: the others need not wait for it.
     switch (command) {
       case 'approvals':
         return await (await import('./approvals/approvals-command.ts')).approvalsCommand(rest, context);
       case 'audit':
-        return await auditCommand(rest, terminal);
+        return await (await import('./audit-command.ts')).auditCommand(rest, terminal);
       case 'chat':
         return await (await import('./chat/chat-command.ts')).chatCommand(rest, context);
       case 'connect':
@@ -54,15 +53,17 @@ export async function main(
       case 'history':
         return await (await import('./history-command.ts')).historyCommand(rest, context);
       case 'policy':
-        return await policyCommand(rest, terminal);
+        return await (await import('./policy-command.ts')).policyCommand(rest, terminal);
       case 'serve':
-        return await serveCommand(rest);
+        return await (await import('./serve-command.ts')).serveCommand(rest);
       case 'sign-in':
         return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':
         return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
       case 'undo':
         return await (await import('./undo-command.ts')).undoCommand(rest, context);
+      case 'up':
+        return await (await import('./up-command.ts')).upCommand(rest, context);
       case undefined:
       case 'help':
       case '--help':

@@ -487,6 +487,11 @@ const languages: Readonly<Record<string, Words>> = { en: english, ru: russian };
 
 /** The words of the language that was asked for, else that of the environment, as programs in a terminal do it. */
 export function wordsFor(env: Readonly<Record<string, string | undefined>>, asked?: string): Words {
+  return languages[languageOf(env, asked)] ?? english;
+}
+
+/** Two letters, such as `en`; also of a language that we do not speak. */
+export function languageOf(env: Readonly<Record<string, string | undefined>>, asked?: string): string {
   const locale = asked ?? (env.LC_ALL || env.LC_MESSAGES || env.LANG || '');
-  return languages[locale.slice(0, 2).toLowerCase()] ?? english;
+  return locale.slice(0, 2).toLowerCase();
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { CountersignError, describeIssues, timing } from '@countersign/protocol';
 import { z } from 'zod';
 
@@ -54,6 +55,16 @@ export const settings = {
     .regex(/^[\x21-\x7e]{1,200}$/)
     .default('local')
     .describe('Who the printed sign-in link signs in.'),
+  webFolder: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The built web page. Default: apps/web/dist beside the server.'),
+  firstMessage: z
+    .string()
+    .max(4000)
+    .optional()
+    .describe('What the web page suggests to say first in an empty conversation.'),
 
   authSecret: z
     .string()
@@ -170,7 +181,7 @@ export const secretSettings: ReadonlySet<SettingName> = new Set([
 /** The whole configuration, valid as a whole. */
 export type ServerConfig = {
   readonly [Name in SettingName]: z.output<Settings[Name]>;
-} & { readonly database: string };
+} & { readonly database: string; readonly webFolder: string };
 
 export const environmentName = (name: SettingName): string =>
   usualNames[name] ?? `COUNTERSIGN_${name.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase()}`;
@@ -198,6 +209,7 @@ export function loadConfig({ env, file, flags = {} }: ConfigSources): ServerConf
     else problems.push(`${place}: ${describeIssues(parsed.error)}`);
   }
   values.database ??= join(dataFolder(env), 'countersign.db');
+  values.webFolder ??= ownWebFolder;
   const config = values as ServerConfig;
   problems.push(...problemsTogether(config));
   if (problems.length > 0) {
@@ -230,6 +242,8 @@ function problemsTogether(config: Partial<ServerConfig>): string[] {
 
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+
+const ownWebFolder = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 export const dataFolder = (env: ConfigSources['env']): string =>
   join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'countersign');

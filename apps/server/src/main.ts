@@ -1,3 +1,4 @@
+import { ParentProcess } from './parent-process.ts';
 import { serveProgram } from './serve-program.ts';
 
 /** The process behind `countersign serve`. SIGINT and SIGTERM stop it gracefully; a second one stops it now. */
@@ -11,14 +12,23 @@ const stopped = (): Promise<void> =>
     }
   });
 
+/** `countersign up` started us: it stops us, and the terminal's Ctrl-C is for it alone. */
+const parent = process.send ? new ParentProcess(process) : undefined;
+if (parent) process.on('SIGINT', () => {});
+
 try {
-  await serveProgram(process.argv.slice(2), {
-    env: process.env,
-    write: (text) => void process.stdout.write(text),
-    stopped,
-  });
+  const options = parent ? await parent.options : process.argv.slice(2);
+  if (options)
+    await serveProgram(options, {
+      env: process.env,
+      write: (text) => void process.stdout.write(text),
+      stopped: () => (parent ? Promise.race([parent.stopped, stopped()]) : stopped()),
+      ...(parent && { started: (server) => parent.started(server) }),
+    });
 } catch (error) {
   const { message, code } = error as NodeJS.ErrnoException;
   process.stderr.write(`error: ${message}${code === undefined ? '' : ` [${code}]`}\n`);
+  parent?.failed(error as NodeJS.ErrnoException);
   process.exitCode = 2;
 }
+if (process.connected) process.disconnect();

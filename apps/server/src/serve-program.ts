@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { CountersignError } from '@countersign/protocol';
 import { loadConfig, maskedConfig } from './config.ts';
-import { type ServeOptions, serve } from './serve.ts';
+import { type RunningServer, type ServeOptions, serve } from './serve.ts';
 import { serveHelp } from './serve-help.ts';
 import { readKillPoint } from './test-kill.ts';
 
@@ -10,6 +10,8 @@ export interface ProgramIo {
   write(text: string): void;
   /** Resolves when the program is asked to stop. */
   stopped(): Promise<void>;
+  /** Told instead of printing where it listens: another program started it. */
+  started?(server: RunningServer): void;
 }
 
 /** `countersign serve`: reads the configuration, serves until it is asked to stop, and stops gracefully. */
@@ -48,9 +50,14 @@ export async function serveProgram(
     return;
   }
   const server = await serve(config, { reached: readKillPoint(io.env), ...options });
+  if (io.started) io.started(server);
+  else printAddress(server, io);
+  await io.stopped();
+  await server.close();
+}
+
+function printAddress(server: RunningServer, io: ProgramIo): void {
   const link = server.signInLink();
   io.write(`Countersign listens on ${server.address}\n`);
   if (link !== undefined) io.write(`Open this to sign in (once, within 60 s): ${link}\n`);
-  await io.stopped();
-  await server.close();
 }

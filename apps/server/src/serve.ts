@@ -17,6 +17,7 @@ import { SignInCodes } from './auth/sign-in-codes.ts';
 import { dataFolder, isLoopback, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
 import type { Runs } from './http/runs.ts';
+import { trackUnusedConnections } from './http/unused-connections.ts';
 import { CallLog } from './observability/call-log.ts';
 import { watchCalls } from './observability/call-watcher.ts';
 import { createLogger } from './observability/logger.ts';
@@ -47,7 +48,7 @@ export interface ServeOptions extends FaultPoints {
   readonly agent?:
     | ((parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>)
     | undefined;
-  /** Further routes: the web page, MCP. */
+  /** Further routes: MCP. */
   readonly extend?: (app: FastifyInstance, parts: AgentParts) => void | Promise<void>;
 }
 
@@ -91,9 +92,10 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;
   let app: FastifyInstance | undefined;
   let stopSweeping: (() => void) | undefined;
+  let endUnused = () => {};
 
   const close = async (): Promise<void> => {
-    await closeServer(app, config.shutdownSeconds * 1000);
+    await closeServer(app, endUnused, config.shutdownSeconds * 1000);
     await agent?.close();
     engine.close();
     stopSweeping?.();
@@ -115,6 +117,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       runs: agent?.runs,
       extend: (made) => options.extend?.(made, parts),
     });
+    endUnused = trackUnusedConnections(app.server);
     const address = await app.listen({ host: config.host, port: config.port });
     logger.info({ address }, 'listening');
     let closing: Promise<void> | undefined;
@@ -150,10 +153,17 @@ function configuredAgent({ engine, store, bus, config, logger, observer, reached
 }
 
 /** Requests that run may finish, for a while; then their connections are ended. */
-async function closeServer(app: FastifyInstance | undefined, patienceMs: number): Promise<void> {
+async function closeServer(
+  app: FastifyInstance | undefined,
+  endUnused: () => void,
+  patienceMs: number,
+): Promise<void> {
   if (!app) return;
   // A connection that was busy when we began is kept open by its client once it is idle: that is looked for again.
-  const idle = setInterval(() => app.server.closeIdleConnections(), 20);
+  const idle = setInterval(() => {
+    app.server.closeIdleConnections();
+    endUnused();
+  }, 20);
   const late = setTimeout(() => app.server.closeAllConnections(), patienceMs);
   try {
     await app.close();

@@ -31,7 +31,22 @@ export interface ConnectOptions {
   readonly prompt: boolean;
   readonly runUnisolated: boolean;
   readonly verbose: boolean;
+  /** `countersign up`, of which this is a part: it introduces itself. */
+  readonly host?: SessionHost;
 }
+
+export interface SessionHost {
+  /** The runner is connected, for the first time. */
+  onOpen(): void;
+  /** A key that no card took. */
+  onKey(key: Key): void;
+  /** The host's keys, for the line at the bottom. */
+  readonly keys: string;
+  /** Aborting ends the session, gracefully. */
+  readonly ending: AbortSignal;
+}
+
+const echoMs = 300;
 
 /** The runner of one workspace with the cards beside it; only the cards where another process is the runner. */
 export class ConnectSession {
@@ -47,6 +62,7 @@ export class ConnectSession {
   #trouble: string | undefined;
   #wasOpen = false;
   #isEnding = false;
+  #signalledAt = Number.NEGATIVE_INFINITY;
   #end: () => void = () => {};
   readonly #ended: Promise<void>;
 
@@ -67,21 +83,28 @@ export class ConnectSession {
 
   /** Runs until the person ends it, or the server refuses us. Answers with the exit code. */
   async run(): Promise<number> {
-    const { words, workspace, prompt, terminal, access } = this.#options;
+    const { words, workspace, terminal, prompt, access, host } = this.#options;
     const holder = this.#startRunner();
     if (holder !== undefined && !(prompt && terminal.screen)) {
       throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: words.connect.heldNoPrompt(holder) });
     }
     if (holder !== undefined) this.say(words.connect.held(holder));
-    else this.say(words.connect.ready(visible(workspace.root)));
+    else if (!host) this.say(words.connect.ready(visible(workspace.root)));
     if (prompt) this.say(terminal.screen ? words.connect.prompting : words.connect.noTerminal, 'dim');
-    else this.say(words.connect.notPrompting, 'dim');
+    else if (!host) this.say(words.connect.notPrompting, 'dim');
     this.#tellProgram({ runner: { runner_id: this.#runnerId, workspace: workspace.root } });
     this.#takeTerminal();
     this.#trouble = words.stream.connecting(access.address);
     this.#stream = this.#openStream();
-    const onSignal = () => this.#askedToEnd();
+    // One Ctrl-C may come twice: from the terminal, and from an npm that passes it on.
+    const onSignal = () => {
+      const isEcho = performance.now() - this.#signalledAt < echoMs;
+      this.#signalledAt = performance.now();
+      if (!isEcho) this.#askedToEnd();
+    };
     process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+    host?.ending.addEventListener('abort', () => this.#end(), { once: true });
+    if (host?.ending.aborted) this.#end();
     this.#draw();
     await Promise.race([this.#ended, this.#stream.closed]);
     await this.#stop();
@@ -162,7 +185,7 @@ export class ConnectSession {
   }
 
   #openStream(): EventStream {
-    const { access, project, workspace, words } = this.#options;
+    const { access, project, workspace, words, host } = this.#options;
     const { project_id: projectId } = project;
     const capabilities = [...new Set(Object.values(catalogue).map(({ category }) => category))];
     return openStream({
@@ -177,11 +200,13 @@ export class ConnectSession {
       onState: (state) => {
         this.#tellProgram({ stream: state.status });
         if (state.status === 'open') {
-          if (!this.#wasOpen || this.#trouble !== undefined)
+          const isFirst = !this.#wasOpen;
+          if (isFirst ? !host : this.#trouble !== undefined)
             this.say(words.stream.open(access.address), 'dim');
           this.#wasOpen = true;
           this.#trouble = undefined;
           this.#runner?.connected();
+          if (isFirst) host?.onOpen();
         } else if (state.status === 'waiting') {
           const trouble = streamWords(state, access.address, words) ?? '';
           if (this.#trouble === undefined || !this.#stage) this.say(trouble, 'yellow');
@@ -220,6 +245,7 @@ export class ConnectSession {
   #press(key: Key): void {
     if (!this.#isEnding && this.#desk?.press(key)) return;
     if (key.name === 'ctrl-c') this.#askedToEnd();
+    else if (!this.#isEnding) this.#options.host?.onKey(key);
   }
 
   /** The first time gracefully, the second at once. */
@@ -251,14 +277,15 @@ export class ConnectSession {
   }
 
   #lines(columns: number, rows: number): string[] {
-    const { words, workspace, terminal } = this.#options;
+    const { words, workspace, terminal, host } = this.#options;
     const paint = paints(terminal.color);
     const card = this.#isEnding ? [] : (this.#desk?.lines(columns, rows - 2) ?? []);
     if (this.#trouble !== undefined) return [...card, paint.yellow(fit(this.#trouble, columns - 1))];
     if (card.length > 0) return card;
     const [running] = this.#activity.running;
     const now = running ?? visible(workspace.root);
-    const facts = words.connect.idle(this.#activity.ended);
+    const idle = words.connect.idle(this.#activity.ended);
+    const facts = host ? `${host.keys} · ${idle}` : idle;
     return [`${paint.green('●')} ${paint.dim(fit(`${now} · ${facts}`, columns - 3))}`];
   }
 

@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util';
 import { createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
 import { type CommandContext, commandOptions } from '../command-context.ts';
+import type { Words } from '../words.ts';
+import type { Credential } from './credentials.ts';
 import { chosenAddress, credentialsOf } from './server-access.ts';
 import { serverAddress } from './server-address.ts';
 
@@ -37,9 +39,7 @@ export async function signInCommand(
   const link = readLink(pasted);
   if (!link) throw usage(words.server.badLink);
   const address = serverAddress(link.server ?? chosenAddress(values.server, words, env), words, env);
-  const client = createClient({ baseUrl: address, token: () => '' });
-  const { token, expires_at } = await client.signIn({ body: { code: link.code } });
-  credentialsOf(words, env).keep(address, { token, expires_at });
+  const { expires_at } = await signIn(address, link.code, words, env);
   const until = expires_at.slice(0, 10);
   await terminal.write(
     values.json
@@ -61,6 +61,31 @@ export async function signOutCommand(
   if (values.help) return terminal.write(signInHelp).then(() => 0);
   const words = language(values.lang);
   const address = chosenAddress(values.server, words, env);
+  const wasSignedIn = await signOut(address, words, env);
+  const said = wasSignedIn ? words.server.signedOut(address) : words.server.wasNotSignedIn(address);
+  await terminal.write(
+    values.json
+      ? `${JSON.stringify({ success: true, server: address, was_signed_in: wasSignedIn })}\n`
+      : `${said}\n`,
+  );
+  return 0;
+}
+
+/** Uses a code up and keeps the token it gives. */
+export async function signIn(
+  address: string,
+  code: string,
+  words: Words,
+  env: CommandContext['env'],
+): Promise<Credential> {
+  const client = createClient({ baseUrl: address, token: () => '' });
+  const { token, expires_at } = await client.signIn({ body: { code } });
+  credentialsOf(words, env).keep(address, { token, expires_at });
+  return { token, expires_at };
+}
+
+/** Answers whether there was a token to forget. */
+export async function signOut(address: string, words: Words, env: CommandContext['env']): Promise<boolean> {
   const forgotten = credentialsOf(words, env).forget(address);
   const tokenId = forgotten && idOf(forgotten.token);
   if (forgotten && tokenId !== undefined) {
@@ -68,17 +93,11 @@ export async function signOutCommand(
     // A server that is gone has nobody to tell; the token is forgotten here and ends by itself.
     await client.revokeToken({ params: { token_id: tokenId } }).catch(() => {});
   }
-  const said = forgotten ? words.server.signedOut(address) : words.server.wasNotSignedIn(address);
-  await terminal.write(
-    values.json
-      ? `${JSON.stringify({ success: true, server: address, was_signed_in: forgotten !== undefined })}\n`
-      : `${said}\n`,
-  );
-  return 0;
+  return forgotten !== undefined;
 }
 
 /** `http://127.0.0.1:4180/#sign-in=CODE`, or the code alone. */
-function readLink(text: string): { server?: string; code: string } | undefined {
+export function readLink(text: string): { server?: string; code: string } | undefined {
   const bare = /^[A-Za-z0-9_-]{16,200}$/;
   if (bare.test(text)) return { code: text };
   const url = URL.parse(text);

@@ -4,7 +4,7 @@ import { LocalBus, memoryStore, projectRow, sessionRow } from '@countersign/test
 import { expect, it } from 'vitest';
 import { startAgent } from './start-agent.ts';
 
-it('[AG-1] without any setting, the manual model answers', async () => {
+it('[AG-1] without any setting, the manual model answers; a model without its key is said to lack it', async () => {
   const bus = new LocalBus();
   const store = memoryStore({ bus });
   const errors: unknown[] = [];
@@ -31,7 +31,22 @@ it('[AG-1] without any setting, the manual model answers', async () => {
   const { run_id } = await runs.start({ caller, project, session, content: 'Hello' });
   await runs.whenIdle();
   expect(await runs.get(caller, run_id)).toMatchObject({ status: 'completed', model: 'manual', step: 1 });
+  expect(runs.model()).toEqual({ model: 'manual', problem: null });
   await close();
+  const keyless = await startAgent({
+    engine,
+    store,
+    bus,
+    settings: { model: 'anthropic:claude' },
+    isOnlyNode: true,
+    onError,
+  });
+  expect(keyless.runs.model()).toEqual({
+    model: 'anthropic:claude',
+    problem:
+      'The model anthropic:claude needs an Anthropic key (modelKey, or ANTHROPIC_API_KEY). Set it, or use the built-in manual model.',
+  });
+  await keyless.close();
   engine.close();
   expect(errors).toEqual([]);
 });

@@ -16,6 +16,7 @@ import { registerRoutes } from './routing.ts';
 import type { Runs } from './runs.ts';
 import type { OpenConnection, ServerParts } from './server-parts.ts';
 import { registerWatching, type Watching } from './watching.ts';
+import { registerWebPage } from './web-page.ts';
 
 export interface ServerOptions {
   readonly engine: Engine;
@@ -27,7 +28,7 @@ export interface ServerOptions {
   readonly runs?: Runs | undefined;
   readonly signInCodes?: SignInCodes;
   readonly watching?: Watching;
-  /** Further routes: the web page, MCP. They pass the same checks of host and origin. */
+  /** Further routes: MCP. They pass the same checks of host and origin. */
   readonly extend?: (app: FastifyInstance) => void | Promise<void>;
 }
 
@@ -67,6 +68,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   logRequests(app);
   registerRoutes(app, { handlers: handlersOf(parts), parts, anonymous });
   registerWatching(app, options);
+  registerWebPage(app, config);
   app.addHook('preClose', async () => {
     for (const stream of openStreams) stream.end();
   });

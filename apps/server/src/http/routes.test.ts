@@ -139,6 +139,7 @@ const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promi
   createProject: () => ({ body: { name: 'another' } }),
   listSessions: ({ projectId }) => ({ params: { project_id: projectId } }),
   createSession: ({ projectId }) => ({ params: { project_id: projectId }, body: { title: 'new' } }),
+  getModel: () => ({}),
   getRun: async (who) => ({ params: { run_id: await run(who) } }),
   stopRun: async (who) => ({ params: { run_id: await run(who) } }),
 };
@@ -293,6 +294,7 @@ const mayCall: Readonly<Record<RouteName, string>> = {
   createProject: 'p---',
   listSessions: 'pf--',
   createSession: 'pf-a',
+  getModel: 'pf--',
   getRun: 'pf--',
   stopRun: 'pf--',
 };

@@ -64,7 +64,8 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
   }
 }
 
-function refuseOtherMethods(app: FastifyInstance, url: string, taken: readonly HTTPMethods[]): void {
+/** Says which methods there are, for an address that has some. */
+export function refuseOtherMethods(app: FastifyInstance, url: string, taken: readonly HTTPMethods[]): void {
   app.route({
     method: methods.filter((method) => !taken.includes(method)),
     url,

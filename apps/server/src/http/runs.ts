@@ -18,4 +18,6 @@ export interface Runs {
   /** Throws NOT_FOUND for another person's run. A run that has ended stays as it is. */
   stop(caller: AuthenticatedCaller, runId: string): Promise<RunRow>;
   get(caller: AuthenticatedCaller, runId: string): Promise<RunRow>;
+  /** The model of messages that name none, and why it cannot be used, if so. */
+  model(): { readonly model: string; readonly problem: string | null };
 }

@@ -83,6 +83,18 @@ describe('a server that stops', () => {
     await ended;
   });
 
+  it('does not wait for a connection on which nothing was asked', async () => {
+    const server = await TestServer.start({ shutdownSeconds: 60, headersTimeoutSeconds: 60 });
+    const socket = connect(Number(new URL(server.address).port), '127.0.0.1');
+    await new Promise<void>((resolve) => socket.once('connect', resolve));
+    await server.send('GET', '/healthz'); // by now the server knows of it
+    const ended = new Promise<void>((resolve) => {
+      socket.on('error', () => {}).once('close', () => resolve());
+    });
+    await server.close();
+    await ended;
+  });
+
   it('stops twice as well as once', async () => {
     const server = await TestServer.start();
     await Promise.all([server.running.close(), server.running.close()]);

@@ -97,6 +97,19 @@ describe('SQLite', () => {
     await store.close();
   });
 
+  it('[DA-2] makes all of its tables or none, so that a start that was cut off can be repeated', async () => {
+    const path = join(folder, 'countersign.db');
+    const before = new DatabaseSync(path);
+    before.exec('create table audit (in_the_way)'); // one of the last to be made
+    before.close();
+    await expect(openSqliteStore({ path, bus: new InProcessBus() })).rejects.toThrow(/already exists/);
+    const after = new DatabaseSync(path);
+    after.exec('drop table audit');
+    expect(after.prepare("select name from sqlite_master where name = 'projects'").all()).toEqual([]);
+    after.close();
+    await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
+  });
+
   it('[PF-2] goes on with others while something long is read', async () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const order: string[] = [];

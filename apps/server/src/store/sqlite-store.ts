@@ -44,11 +44,22 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       pragma temp_store = memory;
       pragma wal_autocheckpoint = 0; -- SqliteCheckpoints does it, in a thread of its own
     `);
-    const kysely = kyselyOverSqlite<never>(database);
-    await migrate(kysely, 'sqlite');
+    await migrateAsOne(database);
     return new SqliteStore(database, options.bus, options.now ?? steadyTime(), unlock, options.onError);
   } catch (error) {
     unlock();
+    throw error;
+  }
+}
+
+/** All tables or none: Kysely itself has no transaction around SQLite's, and a first start may be killed in it. */
+async function migrateAsOne(database: DatabaseSync): Promise<void> {
+  database.exec('begin immediate');
+  try {
+    await migrate(kyselyOverSqlite<never>(database), 'sqlite');
+    database.exec('commit');
+  } catch (error) {
+    database.close(); // takes back what was begun
     throw error;
   }
 }

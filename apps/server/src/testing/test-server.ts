@@ -216,6 +216,7 @@ function messageKeeper(store: Store): Runs {
       });
       return { run_id: run.id, message_id: messageId, session_id: session.id };
     },
+    model: () => ({ model: 'manual', problem: null }),
     async stop(caller, runId) {
       const run = await ownRun(store, caller, runId);
       const ended = { status: 'stopped', ended_at: store.now() } as const;

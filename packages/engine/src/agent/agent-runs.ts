@@ -128,6 +128,17 @@ export class AgentRuns {
     return run;
   }
 
+  /** The model of messages that name none, and why it cannot be used, if so: a front end shows both (AG-1). */
+  model(): { readonly model: string; readonly problem: string | null } {
+    const { models } = this.#deps;
+    try {
+      return { model: models.find(models.defaultName).name, problem: null };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { model: models.defaultName, problem: error.message };
+    }
+  }
+
   /** Resolves when no run of this node is under way: for tests, and for a shutdown that waits. */
   async whenIdle(): Promise<void> {
     while (this.#live.size > 0) await Promise.all([...this.#live.values()].map(({ ended }) => ended));

@@ -92,6 +92,15 @@ export const runSchema = z.object({
 });
 export const runResponseSchema = z.object({ success: z.literal(true), run: runSchema });
 
+export const modelResponseSchema = z.object({
+  success: z.literal(true),
+  model: z
+    .string()
+    .nullable()
+    .describe('Answers messages that name no other: provider:model or manual. Null without an agent.'),
+  problem: z.string().nullable().describe('Why it cannot be used, and what to set; null when it can.'),
+});
+
 export const runnerSchema = z.object({
   runner_id: idSchema,
   project_id: idSchema,

@@ -40,6 +40,7 @@ const pinnedRoutes = {
   createProject: 'POST /my/projects person',
   listSessions: 'GET /my/projects/{project_id}/sessions person,front_end',
   createSession: 'POST /my/projects/{project_id}/sessions person,front_end,agent',
+  getModel: 'GET /my/model person,front_end',
   getRun: 'GET /my/runs/{run_id} person,front_end',
   stopRun: 'POST /my/runs/{run_id}/stop person,front_end',
 };
@@ -106,6 +107,7 @@ const pinnedBodies = {
   'listSessions response': 'success sessions',
   'createSession request': 'title?',
   'createSession response': 'success session',
+  'getModel response': 'success model problem',
   'getRun response': 'success run',
   'stopRun response': 'success run',
   'error response': 'success error code standing? tool_id? request_id?',

@@ -302,6 +302,13 @@ export const routes = {
     body: conversation.sessionBodySchema,
     response: conversation.sessionResponseSchema,
   }),
+  getModel: route({
+    method: 'GET',
+    path: '/my/model',
+    summary: 'Which model answers messages, and what it lacks.',
+    scopes: deciders,
+    response: conversation.modelResponseSchema,
+  }),
   getRun: route({
     method: 'GET',
     path: '/my/runs/{run_id}',

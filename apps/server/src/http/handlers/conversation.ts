@@ -29,6 +29,7 @@ export function conversationHandlers({
   | 'createProject'
   | 'listSessions'
   | 'createSession'
+  | 'getModel'
   | 'getRun'
   | 'stopRun'
   | 'listRunners'
@@ -97,6 +98,10 @@ export function conversationHandlers({
     async createSession({ caller, params, body }) {
       const project = await ownProject(store, caller, params.project_id);
       return { success: true, session: sessionView(await newSession(store, project, body.title)) };
+    },
+
+    async getModel() {
+      return { success: true, ...(runs?.model() ?? { model: null, problem: null }) };
     },
 
     async getRun({ caller, params }) {

@@ -1,0 +1,48 @@
+import { personsFolders, workspaceAt } from '@countersign/tool-runner';
+import { workspaceRoot } from '../server/workspace-project.ts';
+import { openInBrowser } from './open-in-browser.ts';
+import { findRunningUp, type RunningUp } from './running-up.ts';
+import { sampleFirstMessage } from './sample-message.ts';
+import { restoreSample, sampleFolder } from './sample-workspace.ts';
+import { type UpOptions, UpSession } from './up-session.ts';
+
+export interface BringUpOptions extends Omit<UpOptions, 'workspace' | 'configFolder' | 'firstMessage'> {
+  /** Named by the person; the sample otherwise. */
+  readonly folder: string | undefined;
+}
+
+/** Brings a workspace up, or shows the one that is up already. Answers with the exit code. */
+export async function bringUp({ folder, ...options }: BringUpOptions): Promise<number> {
+  const folders = personsFolders(options.env);
+  const isSample = folder === undefined;
+  const root = workspaceRoot(folder ?? sampleFolder(folders));
+  const workspace = workspaceAt(root, { folders });
+  const running = await findRunningUp(workspace.stateFolder);
+  if (running) return showRunning(running, root, options);
+  if (isSample) restoreSample(root);
+  return new UpSession({
+    ...options,
+    workspace,
+    configFolder: folders.config,
+    firstMessage: isSample ? sampleFirstMessage : undefined,
+  }).run();
+}
+
+type Shown = Pick<BringUpOptions, 'terminal' | 'env' | 'json' | 'open' | 'upWords'>;
+
+/** A second one for the same workspace: the first one's address, with a fresh link. */
+async function showRunning(
+  running: RunningUp,
+  root: string,
+  { terminal, env, json, open, upWords }: Shown,
+): Promise<number> {
+  const { pid, address, sign_in_link } = running;
+  if (json) {
+    const line = { ready: true, already_running: true, address, sign_in_link, workspace: root, pid };
+    await terminal.write(`${JSON.stringify(line)}\n`);
+    return 0;
+  }
+  await terminal.write(`${upWords.isRunning(root, pid)}\n${upWords.freshLink(sign_in_link)}\n`);
+  if (open && (await openInBrowser(sign_in_link, env))) await terminal.write(`${upWords.opened}\n`);
+  return 0;
+}

@@ -1,0 +1,70 @@
+import type { ServerProcess } from './server-process.ts';
+
+export interface KeptServerOptions {
+  readonly start: () => Promise<ServerProcess>;
+  /** It died, and is being started again. */
+  readonly onDied: (how: string) => void;
+  readonly onBack: () => void;
+  /** It dies again and again. */
+  readonly onGivenUp: (problem: string) => void;
+}
+
+/** More deaths than this within a minute are no accident. */
+const accidents = 3;
+const minuteMs = 60_000;
+
+/** A server that is started again should it die, at the same address; its clients reconnect by themselves. */
+export class KeptServer {
+  readonly address: string;
+  readonly #options: KeptServerOptions;
+  readonly #deaths: number[] = [];
+  #current: ServerProcess;
+  #isStopping = false;
+
+  constructor(server: ServerProcess, options: KeptServerOptions) {
+    this.#options = options;
+    this.#current = server;
+    this.address = server.address;
+    this.#watch(server);
+  }
+
+  signInLink(): Promise<string> {
+    return this.#current.signInLink();
+  }
+
+  /** Gracefully. Harmless twice. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#current.stop();
+  }
+
+  /** At once. */
+  kill(): void {
+    this.#isStopping = true;
+    this.#current.kill();
+  }
+
+  #watch(server: ServerProcess): void {
+    void server.ended.then((how) => {
+      if (!this.#isStopping) void this.#startAgain(how);
+    });
+  }
+
+  async #startAgain(how: string): Promise<void> {
+    const { start, onDied, onBack, onGivenUp } = this.#options;
+    const now = performance.now();
+    this.#deaths.push(now);
+    const recent = this.#deaths.filter((at) => now - at < minuteMs);
+    if (recent.length > accidents) return onGivenUp(this.#current.epitaph(how));
+    onDied(how);
+    try {
+      const server = await start();
+      this.#current = server;
+      if (this.#isStopping) return server.kill(); // asked meanwhile
+      this.#watch(server);
+      onBack();
+    } catch (error) {
+      if (!this.#isStopping) onGivenUp((error as Error).message);
+    }
+  }
+}

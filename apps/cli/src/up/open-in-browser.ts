@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Opens an address in the person's browser, where there is one. Answers whether a browser was asked; what becomes of it
+ * is the browser's business, and nothing here fails without one.
+ */
+export function openInBrowser(
+  address: string,
+  env: Environment,
+  platform: NodeJS.Platform = process.platform,
+): Promise<boolean> {
+  const command = openerOf(env, platform);
+  if (!command) return Promise.resolve(false);
+  const [program, ...args] = command;
+  return new Promise((resolve) => {
+    // On its own: it neither holds us up nor ends with us.
+    const opener = spawn(program, [...args, address], { stdio: 'ignore', detached: true, env: { ...env } });
+    opener.once('error', () => resolve(false));
+    opener.once('spawn', () => resolve(true));
+    opener.unref();
+  });
+}
+
+type Command = readonly [program: string, ...args: string[]];
+
+function openerOf(env: Environment, platform: NodeJS.Platform): Command | undefined {
+  if (env.CI) return undefined;
+  if (platform === 'darwin') return ['open'];
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
+  // Without a screen xdg-open would start a browser for terminals, in ours.
+  const hasScreen = Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+  return hasScreen ? ['xdg-open'] : undefined;
+}

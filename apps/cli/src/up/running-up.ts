@@ -1,0 +1,96 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** What `countersign up` tells a second one for the same workspace. */
+export interface RunningUp {
+  readonly pid: number;
+  readonly address: string;
+  /** Fresh: good once, for 60 s. */
+  readonly sign_in_link: string;
+}
+
+/** Kept in the workspace's state folder, also when nothing runs: the port is tried again. */
+interface UpRecord {
+  readonly port?: number;
+  /** Where the one that runs answers, if one does. */
+  readonly socket?: string;
+}
+
+const recordPath = (stateFolder: string): string => join(stateFolder, 'up.json');
+
+export function readUpRecord(stateFolder: string): UpRecord {
+  try {
+    return JSON.parse(readFileSync(recordPath(stateFolder), 'utf8')) as UpRecord;
+  } catch {
+    return {}; // none yet, or nothing that could be used
+  }
+}
+
+/** Asks the one that runs for this workspace; undefined when none answers. */
+export function findRunningUp(stateFolder: string): Promise<RunningUp | undefined> {
+  const { socket: path } = readUpRecord(stateFolder);
+  if (path === undefined) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect(path)
+      .setEncoding('utf8')
+      .setTimeout(5_000, () => socket.destroy());
+    socket.on('data', (part: string) => {
+      text += part;
+    });
+    socket.on('error', () => {}); // nobody is there: what came counts, and that is nothing
+    socket.on('close', () => resolve(parse(text)));
+  });
+}
+
+function parse(text: string): RunningUp | undefined {
+  try {
+    return JSON.parse(text) as RunningUp;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Lets a second `up` find this one, through a socket that only this person can reach: a sign-in link goes to nobody
+ * else. The answer ends it, at once.
+ */
+export async function announceUp(
+  stateFolder: string,
+  { address, signInLink }: { readonly address: string; readonly signInLink: () => Promise<string> },
+): Promise<() => void> {
+  const path = socketPath(stateFolder);
+  const server = createServer((socket) => {
+    socket.on('error', () => {}); // whoever asked is gone
+    signInLink().then(
+      (sign_in_link) => socket.end(JSON.stringify({ pid: process.pid, address, sign_in_link })),
+      () => socket.destroy(),
+    );
+  });
+  rmSync(path, { force: true }); // of one that was killed; nobody answered there
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(path, resolve);
+  });
+  server.unref();
+  const port = Number(new URL(address).port);
+  const write = (record: UpRecord) =>
+    writeFileSync(recordPath(stateFolder), `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  write({ port, socket: path });
+  return () => {
+    server.close();
+    rmSync(path, { force: true });
+    if (dirname(path) !== stateFolder) rmSync(dirname(path), { recursive: true, force: true });
+    write({ port });
+  };
+}
+
+/** Systems cut or refuse names of sockets that are longer than about 100 bytes. */
+function socketPath(stateFolder: string): string {
+  if (process.platform === 'win32') return `\\\\.\\pipe\\countersign-up-${process.pid}`;
+  mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
+  const path = join(stateFolder, 'up.sock');
+  if (Buffer.byteLength(path) < 100) return path;
+  return join(mkdtempSync(join(tmpdir(), 'countersign-up-')), 'up.sock'); // 0700
+}

@@ -1,0 +1,111 @@
+import { createClient } from '@countersign/client';
+import {
+  LanguageProvider,
+  Live,
+  LiveProvider,
+  LoadingState,
+  languages,
+  preferredLanguage,
+  usePreference,
+  useStore,
+  useTheme,
+} from '@countersign/ui';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import { deviceName } from './device-name.ts';
+import { type SignInOutcome, signIn } from './sign-in.ts';
+import { signOut } from './sign-out.ts';
+import { SignedOut, type SignedOutWhy } from './signed-out.tsx';
+import type { TokenStorage } from './token-storage.ts';
+import { Workplace } from './workplace.tsx';
+
+interface AppProps {
+  readonly tokens: TokenStorage;
+  /** From the address bar: to be exchanged once. */
+  readonly code: string | null;
+}
+
+/** Signed in or not: everything else follows from that. */
+export function App({ tokens, code }: AppProps) {
+  const [outcome, setOutcome] = useState<SignInOutcome | null>(null);
+  const [ended, setEnded] = useState<SignedOutWhy | null>(null);
+  useTheme();
+  const [chosen] = usePreference('language');
+  const language = chosen ?? preferredLanguage(navigator.languages);
+  useEffect(() => {
+    document.documentElement.lang = language;
+  }, [language]);
+  useEffect(() => {
+    if (code !== null) exchange(code, tokens).then(setOutcome);
+  }, [code, tokens]);
+
+  const isWorking = code !== null && outcome === null;
+  const token = tokens.read();
+  return (
+    <LanguageProvider value={{ code: language, words: languages[language] }}>
+      {isWorking ? (
+        <LoadingState />
+      ) : ended !== null || token === null ? (
+        <SignedOut why={ended ?? (outcome === null || outcome === 'signed-in' ? 'new' : outcome)} />
+      ) : (
+        <SignedIn
+          key={token}
+          tokens={tokens}
+          onEnd={(why) => {
+            tokens.forget();
+            setEnded(why);
+          }}
+        />
+      )}
+    </LanguageProvider>
+  );
+}
+
+/** React may mount twice while developing; the code works once. */
+const exchanges = new Map<string, Promise<SignInOutcome>>();
+function exchange(code: string, tokens: TokenStorage): Promise<SignInOutcome> {
+  const running = exchanges.get(code) ?? signIn(code, tokens);
+  exchanges.set(code, running);
+  return running;
+}
+
+interface SignedInProps {
+  readonly tokens: TokenStorage;
+  onEnd(why: SignedOutWhy): void;
+}
+
+function SignedIn({ tokens, onEnd }: SignedInProps) {
+  const live = useMemo(
+    () =>
+      new Live(
+        createClient({
+          baseUrl: '',
+          token: () => tokens.read() ?? '',
+          device: deviceName(navigator.userAgent),
+        }),
+      ),
+    [tokens],
+  );
+  const queries = useMemo(
+    () =>
+      new QueryClient({
+        defaultOptions: { queries: { staleTime: 30_000, retry: 2, refetchOnWindowFocus: false } },
+      }),
+    [],
+  );
+  useEffect(() => live.start(), [live]);
+  const isUnauthenticated = useStore(
+    live.connection,
+    (state) => state.status === 'closed' && state.why === 'unauthenticated',
+  );
+  useEffect(() => {
+    if (isUnauthenticated) onEnd('expired');
+  }, [isUnauthenticated, onEnd]);
+  return (
+    <QueryClientProvider client={queries}>
+      <LiveProvider value={live}>
+        <Workplace onSignOut={() => void signOut(live.client, tokens).then(() => onEnd('new'))} />
+      </LiveProvider>
+    </QueryClientProvider>
+  );
+}

@@ -1,0 +1,11 @@
+/** What the server suggests to say first in an empty conversation; null when it suggests nothing. */
+export async function readFirstMessage(fetchWith: typeof fetch = fetch): Promise<string | null> {
+  try {
+    const response = await fetchWith('page-settings.json');
+    const settings: unknown = response.ok ? await response.json() : null;
+    const isObject = typeof settings === 'object' && settings !== null && 'first_message' in settings;
+    return isObject && typeof settings.first_message === 'string' ? settings.first_message : null;
+  } catch {
+    return null; // a suggestion is no reason to fail
+  }
+}

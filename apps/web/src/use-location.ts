@@ -1,0 +1,13 @@
+import { type Location, readLocation } from '@countersign/ui';
+import { useMemo, useSyncExternalStore } from 'react';
+
+const subscribe = (changed: () => void) => {
+  window.addEventListener('hashchange', changed);
+  return () => window.removeEventListener('hashchange', changed);
+};
+
+/** Where the page is, by what stands behind the `#`. */
+export function useLocation(): Location {
+  const hash = useSyncExternalStore(subscribe, () => window.location.hash);
+  return useMemo(() => readLocation(hash), [hash]);
+}

@@ -1,0 +1,498 @@
+// @vitest-environment happy-dom
+import type { Approval, Preview } from '@countersign/protocol';
+import { cleanup, fireEvent, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { afterEach, describe, expect, it } from 'vitest';
+import { anApproval, event, openPage, Refused, requestEvent, settle } from '../page-fixture.test-data.tsx';
+import { ConnectedCard } from './connected-card.tsx';
+
+afterEach(cleanup);
+
+const digest = `sha256:${'a'.repeat(64)}` as const;
+const diffPreview: Preview = {
+  kind: 'diff',
+  files: [
+    {
+      path: 'src/app.ts',
+      operation: 'modified',
+      diff: '@@ -1,1 +1,1 @@\n-one\n+two',
+      truncated: false,
+      size_before: 3,
+      size_after: 3,
+    },
+  ],
+};
+const summary: Preview = { kind: 'summary', summary: 'Runs the tests.' };
+
+async function openCard(change: Partial<Approval> = {}) {
+  const approval = anApproval({ preview: summary, digest, ...change });
+  const page = await openPage(<ConnectedCard approvalId={approval.approval_id} chatHref="#/chat/s" />);
+  await page.server.emit(requestEvent(approval));
+  const card = () => screen.getByRole('article');
+  /** As somebody who has looked at it. */
+  const look = async () => {
+    card().focus();
+    await page.clock.advance(500);
+  };
+  const press = async (key: string) => {
+    await userEvent.keyboard(key);
+    await settle();
+  };
+  return { ...page, approval, card, look, press };
+}
+
+const decided = (page: Awaited<ReturnType<typeof openCard>>) => [
+  ...page.server.bodiesOf('approve'),
+  ...page.server.bodiesOf('reject'),
+];
+
+describe('a card', () => {
+  it('[AP-1] shows tool, risk with reasons, what will happen, where it came from and the time left', async () => {
+    const { card, approval } = await openCard();
+    const shown = card().textContent ?? '';
+    for (const text of [
+      'Medium risk',
+      'execute_command',
+      'Agent wants to run npm test',
+      'Runs scripts of this workspace.',
+      'Runs the tests.',
+      approval.context.excerpt,
+      '5:00 left',
+    ]) {
+      expect(shown).toContain(text);
+    }
+    expect(screen.getByRole('link', { name: 'Show in the conversation' })).toHaveProperty('hash', '#/chat/s');
+  });
+
+  it('[AP-3] counts down by the monotonic clock, and sends nothing when the time is over', async () => {
+    const page = await openCard();
+    await page.clock.advance(60_500);
+    expect(screen.getByRole('timer').textContent).toContain('4:00 left');
+    await page.clock.advance(300_000);
+    expect(screen.getByRole('timer').textContent).toContain('0:00 left');
+    expect(decided(page)).toEqual([]);
+  });
+
+  it('[UI-6] a new card never takes the focus', async () => {
+    await openCard();
+    expect(document.activeElement).toBe(document.body);
+  });
+
+  it('[UI-6] shows HTML, ANSI and hidden characters as text', async () => {
+    const { card } = await openCard({ description: 'Run <img src=x onerror=alert(1)> \u001b[31mred\u202e' });
+    expect(card().querySelector('img')).toBeNull();
+    expect(card().textContent).toContain('<img src=x onerror=alert(1)> ⟨U+001B⟩[31mred⟨U+202E⟩');
+    expect(card().querySelectorAll('mark')).toHaveLength(2);
+  });
+
+  it('[EV-2] fetches what did not fit into the event', async () => {
+    const approval = anApproval({ preview: null, digest: null, omitted: ['preview'] });
+    const page = await openPage(<ConnectedCard approvalId={approval.approval_id} />);
+    page.server.on('getApproval', { success: true, approval: anApproval({ preview: summary, digest }) });
+    await page.server.emit(requestEvent(approval));
+    expect(screen.getByRole('article').textContent).toContain('Runs the tests.');
+  });
+});
+
+describe('approving', () => {
+  it('[AP-8] names the digest that is displayed', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.press('y');
+    expect(page.server.bodiesOf('approve')).toEqual([{ digest, device: 'test page' }]);
+    expect(page.card().textContent).toContain('You approved this.');
+  });
+
+  it('[UI-6] discards a key or click before half a second of attention, and says so', async () => {
+    const page = await openCard();
+    page.card().focus();
+    await page.press('y');
+    fireEvent.click(within(page.card()).getByRole('button', { name: /^Approve y/ }));
+    await settle();
+    expect(decided(page)).toEqual([]);
+    expect(page.card().textContent).toContain('Too quick');
+    await page.clock.advance(500);
+    fireEvent.click(within(page.card()).getByRole('button', { name: /^Approve y/ }));
+    await settle();
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('[UI-6] counts a pointer that rests on the card', async () => {
+    const page = await openCard();
+    fireEvent.pointerEnter(page.card());
+    await page.clock.advance(500);
+    fireEvent.click(within(page.card()).getByRole('button', { name: /^Approve y/ }));
+    await settle();
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('[UI-6] a new preview must be looked at anew', async () => {
+    const page = await openCard();
+    await page.look();
+    const other = `sha256:${'b'.repeat(64)}`;
+    await page.server.emit(
+      event('approval.updated', {
+        approval_id: page.approval.approval_id,
+        revision: 2,
+        digest: other,
+        preview: diffPreview,
+      }),
+    );
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+    await page.clock.advance(500);
+    await page.press('y');
+    expect(page.server.bodiesOf('approve')).toEqual([{ digest: other, device: 'test page' }]);
+  });
+
+  it('is not possible while the connection is lost', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.server.loseConnection();
+    expect(within(page.card()).getByRole('button', { name: /^Approve y/ })).toHaveProperty('disabled', true);
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+  });
+});
+
+describe('[RK-1] a HIGH call', () => {
+  it('needs a second, deliberate step', async () => {
+    const page = await openCard({ risk_level: 'HIGH' });
+    await page.look();
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+    expect(page.card().textContent).toContain('This is a high-risk call. Look at it once more.');
+    await page.press('y');
+    expect(decided(page)).toEqual([]); // a double press is no second thought
+    await page.clock.advance(500);
+    await page.press('y');
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('can be left again by Escape and by Back', async () => {
+    const page = await openCard({ risk_level: 'HIGH' });
+    await page.look();
+    await page.press('y');
+    await page.press('{Escape}');
+    expect(page.card().textContent).not.toContain('Look at it once more');
+    await page.clock.advance(500);
+    await page.press('y');
+    fireEvent.click(screen.getByRole('button', { name: 'Back' }));
+    await page.clock.advance(500);
+    expect(screen.queryByRole('button', { name: /Yes, approve/ })).toBeNull();
+    expect(decided(page)).toEqual([]);
+  });
+
+  it('[AP-7] cannot be approved before its preview is there', async () => {
+    const page = await openCard({ risk_level: 'HIGH', preview: null, digest: null });
+    await page.look();
+    expect(page.card().textContent).toContain('can be approved once its preview is here');
+    await page.press('y');
+    await page.clock.advance(500);
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+  });
+
+  it('says when nobody is there to make the preview', async () => {
+    const page = await openCard({ risk_level: 'HIGH', preview: null, digest: null, runner_id: null });
+    expect(page.card().textContent).toContain('No runner is connected');
+  });
+});
+
+describe('answers that are no decision', () => {
+  it.each([
+    ['PREVIEW_CHANGED', 'what would happen changed while you looked'],
+    ['PREVIEW_PENDING', 'the preview of this is still being made'],
+    ['RISK_ROSE', 'the risk is higher'],
+    ['GRANT_NOT_ALLOWED', 'this wider approval is not possible here'],
+    ['INTERNAL', 'refused: INTERNAL'],
+  ])('[AP-8] %s is explained on the card, which stays', async (code, words) => {
+    const page = await openCard();
+    page.server.on('approve', () => {
+      throw new Refused(409, code);
+    });
+    page.server.on('getApproval', {
+      success: true,
+      approval: { ...page.approval, revision: 2, risk_level: 'HIGH' },
+    });
+    await page.look();
+    await page.press('y');
+    expect(screen.getByRole('alert').textContent).toContain(words);
+    expect(page.card().dataset.waiting).toBe('true');
+    expect(page.card().textContent?.includes('Revision 2')).toBe(
+      ['PREVIEW_CHANGED', 'PREVIEW_PENDING', 'RISK_ROSE'].includes(code),
+    );
+  });
+
+  it('[AP-2] somebody was first: the card says who', async () => {
+    const page = await openCard();
+    page.server.on('approve', () => {
+      throw new Refused(409, 'ALREADY_DECIDED', { standing: { status: 'rejected', device: 'phone' } });
+    });
+    await page.look();
+    await page.press('y');
+    expect(page.card().textContent).toContain('Rejected on phone.');
+  });
+});
+
+describe('decided elsewhere', () => {
+  it.each([
+    [{ status: 'approved', device: 'phone', approved_by: 'user' }, 'Approved on phone.'],
+    [{ status: 'approved', device: null, approved_by: 'config' }, 'Approved by a rule or grant of yours.'],
+    [
+      { status: 'rejected', device: null, reason: 'Not now', message: 'Later' },
+      'Rejected on another device.',
+    ],
+    [{ status: 'timeout', device: null }, 'Expired: nobody decided in time.'],
+    [{ status: 'cancelled', device: null }, 'Withdrawn: the call ended before anybody decided.'],
+  ] as const)('[AP-2] %j is said at once, and the card stays readable', async (change, words) => {
+    const page = await openCard();
+    const base = { approved_by: null, grant_id: null, reason: null, message: null };
+    await page.server.emit(
+      event('approval.resolved', { approval_id: page.approval.approval_id, ...base, ...change }),
+    );
+    const text = page.card().textContent ?? '';
+    expect(text).toContain(words);
+    expect(text).toContain('Agent wants to run npm test');
+    expect(text).toContain('Runs the tests.');
+    if ('reason' in change) expect(text).toContain('Reason Not now');
+    expect(screen.queryByRole('button', { name: /^Approve/ })).toBeNull();
+    await page.look();
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+  });
+
+  it('[AP-8] says that it is asked again because what was approved had changed', async () => {
+    const first = anApproval({ preview: summary, digest });
+    const page = await openPage(
+      <>
+        <ConnectedCard approvalId={first.approval_id} />
+        <ConnectedCard approvalId="again" />
+      </>,
+    );
+    await page.server.emit(requestEvent(first));
+    screen.getByRole('article').focus();
+    await page.clock.advance(500);
+    await userEvent.keyboard('y');
+    await settle();
+    await page.server.emit(requestEvent(anApproval({ approval_id: 'again', preview: summary, digest })));
+    expect(screen.getAllByRole('article')[1]?.textContent).toContain('what would run has changed since');
+  });
+});
+
+describe('rejecting', () => {
+  it('[AP-5] carries a reason and a message', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.press('n');
+    await userEvent.type(screen.getByLabelText('Reason (optional)'), 'Too early');
+    await userEvent.type(screen.getByLabelText('Message to the agent (optional)'), 'Write the test first');
+    await userEvent.click(screen.getByRole('button', { name: 'Reject this call' }));
+    await settle();
+    expect(page.server.bodiesOf('reject')).toEqual([
+      { reason: 'Too early', message: 'Write the test first', device: 'test page' },
+    ]);
+  });
+
+  it('needs neither, and can be thought better of', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.press('n');
+    await userEvent.click(screen.getByRole('button', { name: 'Cancel' }));
+    await page.clock.advance(500);
+    await page.press('n');
+    await page.press('{Enter}');
+    expect(page.server.bodiesOf('reject')).toEqual([{ device: 'test page' }]);
+  });
+});
+
+describe('editing first', () => {
+  it('[AP-6] sends the edited parameters, by fields', async () => {
+    const page = await openCard({
+      tool_params: { path: 'a.md', lines: 3, force: false, args: ['one'], deep: { x: 1 } },
+    });
+    await page.look();
+    await page.press('e');
+    await userEvent.type(screen.getByLabelText('path'), 'x');
+    fireEvent.change(screen.getByLabelText('lines'), { target: { value: '5' } });
+    await userEvent.click(screen.getByLabelText('force'));
+    fireEvent.change(screen.getByLabelText('args'), { target: { value: 'one\ntwo' } });
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await settle();
+    expect(page.server.bodiesOf('approve')).toEqual([
+      {
+        digest,
+        device: 'test page',
+        tool_params: { path: 'a.mdx', lines: 5, force: true, args: ['one', 'two'], deep: { x: 1 } },
+      },
+    ]);
+  });
+
+  it('[AP-6] as JSON; what is no object cannot be sent', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.press('e');
+    await userEvent.click(screen.getByRole('button', { name: 'JSON' }));
+    const field = screen.getByLabelText('JSON', { selector: 'textarea' });
+    for (const wrong of ['{', '3']) {
+      fireEvent.change(field, { target: { value: wrong } });
+      expect(screen.getByRole('alert').textContent).toContain('This is not a JSON object');
+      expect(screen.getByRole('button', { name: 'Approve with these parameters' })).toHaveProperty(
+        'disabled',
+        true,
+      );
+    }
+    fireEvent.change(field, { target: { value: '{"command": "npm"}' } });
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await settle();
+    expect(page.server.bodiesOf('approve')).toMatchObject([{ tool_params: { command: 'npm' } }]);
+  });
+
+  it('[AP-7] names characters that a field would hide', async () => {
+    const page = await openCard({ tool_params: { path: 'a\u202eb' } });
+    await page.look();
+    await page.press('e');
+    expect(screen.getByRole('form', { name: 'Edit the parameters' }).textContent).toContain('a⟨U+202E⟩b');
+  });
+});
+
+describe('approving more', () => {
+  it('[AP-4] a class in this session', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.press('a');
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: 'Approve and grant this' }));
+    await settle();
+    expect(page.server.bodiesOf('approve')).toEqual([
+      { digest, scope: 'class', pattern: 'npm *', device: 'test page' },
+    ]);
+  });
+
+  it('[AP-4] the session, with its warning, and HIGH only when said explicitly', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.press('a');
+    await userEvent.click(screen.getByRole('radio', { name: /Everything in this session/ }));
+    expect(page.card().textContent).toContain('without asking you again');
+    await userEvent.click(screen.getByLabelText('High-risk calls too, without asking'));
+    expect(page.card().textContent).toContain('would run without your decision');
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: 'Approve and grant this' }));
+    await settle();
+    expect(page.server.bodiesOf('approve')).toEqual([
+      { digest, scope: 'session', include_high: true, device: 'test page' },
+    ]);
+  });
+
+  it('[AP-4] always, with what the rule would have decided before', async () => {
+    const page = await openCard();
+    const found = {
+      considered: 300,
+      matched: 212,
+      would_change: 9,
+      approved_before: 200,
+      rejected_before: 2,
+      examples: [],
+    };
+    page.server.on('backtestPolicy', { success: true, ...found });
+    await page.look();
+    await page.press('a');
+    await userEvent.click(screen.getByRole('radio', { name: /Always allow npm test/ }));
+    await settle();
+    expect(page.card().textContent).toContain(
+      'would have decided 212 earlier calls, 2 of which you rejected.',
+    );
+    expect(page.server.bodiesOf('backtestPolicy')).toEqual([
+      {
+        rule: {
+          id: 'to-be-saved',
+          effect: 'allow',
+          tool: 'execute_command',
+          max_risk: 'MEDIUM',
+          command: 'npm test',
+        },
+      },
+    ]);
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: 'Approve and save the rule' }));
+    await settle();
+    expect(page.server.bodiesOf('approve')).toMatchObject([{ scope: 'always', pattern: 'npm test' }]);
+  });
+
+  it('says when the history could not be looked at, and when nothing in it matched', async () => {
+    const page = await openCard();
+    page.server.on('backtestPolicy', () => {
+      throw new Refused(400, 'POLICY_INVALID');
+    });
+    await page.look();
+    await page.press('a');
+    await userEvent.click(screen.getByRole('radio', { name: /Always allow npm test/ }));
+    await settle();
+    expect(page.card().textContent).toContain('could not be looked at: refused: POLICY_INVALID');
+    const none = {
+      considered: 3,
+      matched: 0,
+      would_change: 0,
+      approved_before: 0,
+      rejected_before: 0,
+      examples: [],
+    };
+    page.server.on('backtestPolicy', { success: true, ...none });
+    await userEvent.click(screen.getByRole('radio', { name: /All npm commands/ }));
+    await userEvent.click(screen.getByRole('radio', { name: /Always allow npm test/ }));
+    await settle();
+    expect(page.card().textContent).toContain('none of your earlier calls');
+  });
+
+  it('[RK-1] a HIGH call needs its second step here too', async () => {
+    const page = await openCard({ risk_level: 'HIGH' });
+    await page.look();
+    await page.press('a');
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: 'Approve and grant this' }));
+    expect(decided(page)).toEqual([]);
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: /Yes, approve/ }));
+    await settle();
+    expect(page.server.bodiesOf('approve')).toMatchObject([{ scope: 'class', pattern: 'npm *' }]);
+  });
+
+  it('[AP-4] says when a call can only be approved one by one', async () => {
+    const page = await openCard({ offered_scopes: [] });
+    await page.look();
+    await page.press('a');
+    expect(page.card().textContent).toContain('can only be approved one by one');
+    await userEvent.click(screen.getByRole('button', { name: 'Back' }));
+    expect(screen.getByRole('button', { name: /^Approve y/ })).toBeTruthy();
+  });
+});
+
+describe('the focus', () => {
+  it('stays on the card when its buttons are gone', async () => {
+    const page = await openCard();
+    fireEvent.pointerEnter(page.card());
+    within(page.card())
+      .getByRole('button', { name: /^Approve y/ })
+      .focus();
+    await page.clock.advance(500);
+    await userEvent.keyboard('{Enter}');
+    await settle();
+    expect(document.activeElement).toBe(page.card());
+  });
+});
+
+it('[UI-1] speaks Russian', async () => {
+  const approval = anApproval({ preview: summary, digest });
+  const page = await openPage(<ConnectedCard approvalId={approval.approval_id} />, { language: 'ru' });
+  await page.server.emit(requestEvent(approval));
+  const text = screen.getByRole('article').textContent ?? '';
+  expect(text).toContain('Агент хочет выполнить npm test');
+  expect(text).toContain('осталось 5:00');
+  screen.getByRole('article').focus();
+  await page.clock.advance(500);
+  await userEvent.keyboard('a');
+  expect(screen.getByRole('radio', { name: /Вызовы, подходящие под npm \*/ })).toBeTruthy();
+});

@@ -1,0 +1,222 @@
+import type { Clock } from '@countersign/client';
+import { memo, useEffect, useId, useRef, useState } from 'react';
+import type { ApproveChoice } from '../live/approval-book.ts';
+import type { ApprovalEntry } from '../live/approval-entry.ts';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+import type { ApprovalActions } from './approval-actions.ts';
+import { titleOf } from './approval-title.ts';
+import { Attention } from './attention.ts';
+import { cardKey } from './card-keys.ts';
+import { Countdown } from './countdown.tsx';
+import { DecisionButtons } from './decision-buttons.tsx';
+import { EditForm } from './edit-form.tsx';
+import { NoticeLine } from './notice-line.tsx';
+import { PreviewSection } from './preview-section.tsx';
+import { Reasons } from './reasons.tsx';
+import { RejectForm } from './reject-form.tsx';
+import { RiskBadge } from './risk-badge.tsx';
+import { ScopeForm } from './scope-form.tsx';
+import { SettledCard } from './settled-card.tsx';
+
+interface ApprovalCardProps {
+  readonly entry: ApprovalEntry;
+  readonly clock: Clock;
+  readonly actions: ApprovalActions;
+  /** What is shown may be out of date: nothing can be decided. */
+  readonly isOffline: boolean;
+  /** Where the call stands in its conversation; left out inside that conversation. */
+  readonly chatHref?: string | undefined;
+}
+
+/** What the person is doing on a card. `confirm` is the deliberate second step of HIGH (RK-1). */
+type Step =
+  | { readonly name: 'look' | 'reject' | 'edit' | 'widen' }
+  | { readonly name: 'confirm'; readonly choice: ApproveChoice };
+
+const look: Step = { name: 'look' };
+
+/** One request and everything a person can do about it. The same in the chat, in the inbox and in an editor. */
+export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
+  const { entry, clock, actions, isOffline, chatHref } = props;
+  const { approval, resolution, notice, sending } = entry;
+  const words = useWords();
+  const titleId = useId();
+  const card = useRef<HTMLElement>(null);
+  const [attention] = useState(() => new Attention(clock));
+  const [step, setStep] = useState<Step>(look);
+  const [isTooSoon, setTooSoon] = useState(false);
+  const id = approval.approval_id;
+  const isHigh = approval.risk_level === 'HIGH';
+  const needsPreview = isHigh && approval.preview === null;
+  const isBlocked = sending || isOffline;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
+  useEffect(() => {
+    attention.restart();
+    setStep((current) => (current.name === 'confirm' ? look : current));
+  }, [attention, approval.digest, approval.revision]);
+
+  const wasSettled = useRef(resolution !== null);
+  useEffect(() => {
+    // The buttons are gone, and the focus with them: the card keeps it, so that the keyboard stays where it was.
+    if (resolution && !wasSettled.current && document.activeElement === document.body) card.current?.focus();
+    wasSettled.current = resolution !== null;
+  }, [resolution]);
+
+  useEffect(() => {
+    // What was asked for may open below the edge of the window.
+    if (step.name !== 'look')
+      card.current?.querySelector('.card-step')?.scrollIntoView?.({ block: 'nearest' });
+  }, [step]);
+
+  const go = (next: Step) => {
+    setTooSoon(false);
+    setStep(next);
+    attention.restart();
+    if (next.name === 'look' || next.name === 'confirm') card.current?.focus({ preventScroll: true });
+  };
+  /** UI-6: what comes before the card has been looked at is discarded. */
+  const whenSeen = (act: () => void) => {
+    if (isBlocked || resolution) return;
+    setTooSoon(!attention.isGiven);
+    if (attention.isGiven) act();
+  };
+  const approve = (choice: ApproveChoice = {}) =>
+    whenSeen(() => {
+      if (step.name === 'confirm' || !isHigh) {
+        actions.approve(id, choice);
+        go(look);
+      } else if (!needsPreview || choice?.tool_params !== undefined) go({ name: 'confirm', choice });
+    });
+  const pressed = (event: React.KeyboardEvent) => {
+    if (event.key === 'Escape' && step.name !== 'look') {
+      event.stopPropagation();
+      return go(look);
+    }
+    const key = cardKey(event.nativeEvent);
+    if (key === undefined || resolution) return;
+    event.preventDefault();
+    if (key === 'y') approve(step.name === 'confirm' ? step.choice : {});
+    else if (key === 'n') whenSeen(() => go({ name: 'reject' }));
+    else if (key === 'a') whenSeen(() => go({ name: 'widen' }));
+    else whenSeen(() => go({ name: 'edit' }));
+  };
+
+  return (
+    <article
+      ref={card}
+      className={`card risk-edge-${approval.risk_level.toLowerCase()} ${resolution ? 'settled' : 'waiting'}`}
+      aria-labelledby={titleId}
+      data-approval={id}
+      data-waiting={resolution === null || undefined}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the card takes the focus so that its keys can decide (UI-6)
+      tabIndex={0}
+      onKeyDown={pressed}
+      onFocus={() => attention.focus(true)}
+      onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
+      onPointerEnter={() => attention.pointer(true)}
+      onPointerLeave={() => attention.pointer(false)}
+    >
+      <header className="card-head">
+        <div className="card-marks">
+          <RiskBadge risk={approval.risk_level} />
+          <code className="tool-name">
+            <Visible text={approval.tool_name} />
+          </code>
+          {approval.revision > 1 && (
+            <span className="muted">{words.approval.revised(approval.revision)}</span>
+          )}
+          {!resolution && (
+            <Countdown deadline={entry.deadline} totalMs={approval.timeout_seconds * 1000} clock={clock} />
+          )}
+        </div>
+        <h2 id={titleId} className="card-title">
+          <Visible text={titleOf(approval, words)} />
+        </h2>
+      </header>
+      {resolution ? (
+        <SettledCard entry={entry} resolution={resolution} />
+      ) : (
+        <>
+          <NoticeLine notice={notice} askedAgain={entry.askedAgain} />
+          <PreviewSection entry={entry} />
+          <Reasons reasons={approval.reasons} network={approval.network} />
+          {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}
+          {step.name === 'look' && (
+            <DecisionButtons
+              isBlocked={isBlocked}
+              needsPreview={needsPreview}
+              isSending={sending}
+              onApprove={() => approve()}
+              onReject={() => whenSeen(() => go({ name: 'reject' }))}
+              onWiden={() => whenSeen(() => go({ name: 'widen' }))}
+              onEdit={() => whenSeen(() => go({ name: 'edit' }))}
+            />
+          )}
+          {step.name === 'confirm' && (
+            <div className="confirm card-step">
+              <p role="alert">{words.approval.confirmTitle}</p>
+              <div className="buttons">
+                <button type="button" className="button" onClick={() => go(look)}>
+                  {words.approval.back}
+                </button>
+                <button
+                  type="button"
+                  className="button danger"
+                  disabled={isBlocked}
+                  onClick={() => approve(step.choice)}
+                >
+                  {words.approval.confirm} <kbd>y</kbd>
+                </button>
+              </div>
+            </div>
+          )}
+          {step.name === 'reject' && (
+            <RejectForm
+              isBlocked={isBlocked}
+              onCancel={() => go(look)}
+              onReject={(choice) => actions.reject(id, choice)}
+            />
+          )}
+          {step.name === 'edit' && (
+            <EditForm
+              params={approval.tool_params}
+              isBlocked={isBlocked}
+              onCancel={() => go(look)}
+              onApprove={(tool_params) => approve({ tool_params })}
+            />
+          )}
+          {step.name === 'widen' && (
+            <ScopeForm
+              approval={approval}
+              isBlocked={isBlocked || needsPreview}
+              backtest={actions.backtest}
+              onCancel={() => go(look)}
+              onApprove={approve}
+            />
+          )}
+        </>
+      )}
+      <p className="card-hint" role="status">
+        {isTooSoon && !resolution ? words.approval.tooSoon : ''}
+      </p>
+    </article>
+  );
+});
+
+/** Where in the conversation the call came from (AP-1). */
+function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: string }) {
+  const words = useWords();
+  return (
+    <div className="origin">
+      <p className="label">{words.approval.from}</p>
+      {excerpt !== '' && (
+        <blockquote>
+          <Visible text={excerpt} />
+        </blockquote>
+      )}
+      <a href={href}>{words.approval.openChat}</a>
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+import type { PolicyRule } from '@countersign/protocol';
+import { useEffect, useState } from 'react';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+import type { ApprovalActions, Backtest } from './approval-actions.ts';
+
+type Outcome = { readonly found: Backtest } | { readonly problem: string } | null;
+
+interface BacktestLineProps {
+  readonly rule: PolicyRule;
+  readonly backtest: ApprovalActions['backtest'];
+}
+
+/** What the rule would have decided on the recorded history, before it is saved. */
+export function BacktestLine({ rule, backtest }: BacktestLineProps) {
+  const { approval } = useWords();
+  const [outcome, setOutcome] = useState<Outcome>(null);
+  const asked = JSON.stringify(rule);
+  useEffect(() => {
+    const stop = new AbortController();
+    setOutcome(null);
+    backtest(JSON.parse(asked) as PolicyRule, stop.signal).then(
+      (found) => setOutcome({ found }),
+      (error: unknown) => {
+        if (!stop.signal.aborted)
+          setOutcome({ problem: error instanceof Error ? error.message : String(error) });
+      },
+    );
+    return () => stop.abort();
+  }, [asked, backtest]);
+  return (
+    <p className="backtest" role="status">
+      {outcome === null && approval.backtestBusy}
+      {outcome !== null && 'problem' in outcome && (
+        <>
+          {approval.backtestFailed} <Visible text={outcome.problem} />
+        </>
+      )}
+      {outcome !== null &&
+        'found' in outcome &&
+        (outcome.found.matched === 0
+          ? approval.backtestNone
+          : approval.backtest(outcome.found.matched, outcome.found.rejected_before))}
+    </p>
+  );
+}

@@ -1,0 +1,73 @@
+import { useId } from 'react';
+import { useWords } from '../words/words.ts';
+
+interface DecisionButtonsProps {
+  readonly isBlocked: boolean;
+  readonly needsPreview: boolean;
+  readonly isSending: boolean;
+  onApprove(): void;
+  onReject(): void;
+  onWiden(): void;
+  onEdit(): void;
+}
+
+/** The one decision that matters, and the ways to decide more or less than asked. */
+export function DecisionButtons(props: DecisionButtonsProps) {
+  const { isBlocked, needsPreview, isSending, onApprove, onReject, onWiden, onEdit } = props;
+  const { approval } = useWords();
+  const why = useId();
+  return (
+    <div className="decision">
+      <div className="buttons">
+        <button
+          type="button"
+          className="button primary"
+          disabled={isBlocked || needsPreview}
+          aria-describedby={needsPreview ? why : undefined}
+          aria-keyshortcuts="y"
+          onClick={onApprove}
+        >
+          {approval.approve} <kbd>y</kbd>
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={isBlocked}
+          aria-keyshortcuts="n"
+          onClick={onReject}
+        >
+          {approval.reject} <kbd>n</kbd>
+        </button>
+        <span className="buttons-gap" />
+        <button
+          type="button"
+          className="button quiet"
+          disabled={isBlocked}
+          aria-keyshortcuts="a"
+          onClick={onWiden}
+        >
+          {approval.wider} <kbd>a</kbd>
+        </button>
+        <button
+          type="button"
+          className="button quiet"
+          disabled={isBlocked}
+          aria-keyshortcuts="e"
+          onClick={onEdit}
+        >
+          {approval.edit} <kbd>e</kbd>
+        </button>
+      </div>
+      {needsPreview && (
+        <p id={why} className="muted">
+          {approval.previewNeeded}
+        </p>
+      )}
+      {isSending && (
+        <p role="status" className="muted">
+          {approval.sending}
+        </p>
+      )}
+    </div>
+  );
+}

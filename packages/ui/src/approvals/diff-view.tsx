@@ -1,0 +1,147 @@
+import { memo, useMemo, useState } from 'react';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+import {
+  changedSpans,
+  type DiffLine,
+  type DiffRow,
+  parseUnifiedDiff,
+  type SideLine,
+  toRows,
+} from './unified-diff.ts';
+
+export type DiffLayout = 'unified' | 'split';
+
+/** Longer diffs are shown in part first: the page stays quick, and the button says how much there is. */
+const shownAtFirst = 300;
+
+interface DiffViewProps {
+  readonly diff: string;
+  readonly layout: DiffLayout;
+}
+
+/** A unified diff, in one column or two. Signs and words tell what changed, not colour alone. */
+export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) {
+  const words = useWords();
+  const [isWhole, setWhole] = useState(false);
+  const lines = useMemo(() => parseUnifiedDiff(diff), [diff]);
+  const rows = useMemo(() => toRows(lines), [lines]);
+  const spans = useMemo(() => changedSpans(rows), [rows]);
+  const limit = isWhole ? Number.POSITIVE_INFINITY : shownAtFirst;
+  return (
+    <div className="diff-box">
+      <table className={`diff diff-${layout}`}>
+        {layout === 'split' && (
+          <colgroup>
+            <col className="col-number" />
+            <col className="col-sign" />
+            <col />
+            <col className="col-number" />
+            <col className="col-sign" />
+            <col />
+          </colgroup>
+        )}
+        <tbody>
+          {layout === 'unified'
+            ? lines
+                .slice(0, limit)
+                .map((line, index) => <UnifiedRow key={keyOf(line, index)} line={line} spans={spans} />)
+            : rows
+                .slice(0, limit)
+                .map((row, index) => <SplitRow key={rowKey(row, index)} row={row} spans={spans} />)}
+        </tbody>
+      </table>
+      {lines.length > limit && (
+        <button type="button" className="button quiet" onClick={() => setWhole(true)}>
+          {words.preview.lines(lines.length)}
+        </button>
+      )}
+    </div>
+  );
+});
+
+type Spans = ReadonlyMap<SideLine, readonly [number, number]>;
+
+function UnifiedRow({ line, spans }: { readonly line: DiffLine; readonly spans: Spans }) {
+  if (line.kind === 'hunk' || line.kind === 'note') return <WideRow line={line} columns={4} />;
+  return (
+    <tr className={`diff-${line.kind}`}>
+      <td className="diff-number">{'before' in line ? line.before : ''}</td>
+      <td className="diff-number">{'after' in line ? line.after : ''}</td>
+      <Sign line={line} />
+      <td className="diff-text">
+        <LineText line={line} spans={spans} />
+      </td>
+    </tr>
+  );
+}
+
+function SplitRow({ row, spans }: { readonly row: DiffRow; readonly spans: Spans }) {
+  if (row.kind === 'full') return <WideRow line={row.line} columns={6} />;
+  return (
+    <tr>
+      <Side line={row.left} side="before" spans={spans} />
+      <Side line={row.right} side="after" spans={spans} />
+    </tr>
+  );
+}
+
+function Side({ line, side, spans }: { line: SideLine | null; side: 'before' | 'after'; spans: Spans }) {
+  if (line === null) return <td className="diff-none" colSpan={3} />;
+  const number = side === 'before' && 'before' in line ? line.before : 'after' in line ? line.after : '';
+  return (
+    <>
+      <td className={`diff-number diff-${line.kind}`}>{number}</td>
+      <Sign line={line} />
+      <td className={`diff-text diff-${line.kind}`}>
+        <LineText line={line} spans={spans} />
+      </td>
+    </>
+  );
+}
+
+function Sign({ line }: { readonly line: SideLine }) {
+  const { preview } = useWords();
+  const sign = line.kind === 'added' ? '+' : line.kind === 'removed' ? '−' : ' ';
+  const name =
+    line.kind === 'added' ? preview.addedLine : line.kind === 'removed' ? preview.removedLine : undefined;
+  return (
+    <td className={`diff-sign diff-${line.kind}`}>
+      {name === undefined ? sign : <span title={name}>{sign}</span>}
+    </td>
+  );
+}
+
+function LineText({ line, spans }: { readonly line: SideLine; readonly spans: Spans }) {
+  const span = line.kind === 'same' ? undefined : spans.get(line);
+  if (!span || span[0] >= span[1]) return <Visible text={line.text} />;
+  const [start, end] = span;
+  return (
+    <>
+      <Visible text={line.text.slice(0, start)} />
+      <span className="diff-changed">
+        <Visible text={line.text.slice(start, end)} />
+      </span>
+      <Visible text={line.text.slice(end)} />
+    </>
+  );
+}
+
+function WideRow({
+  line,
+  columns,
+}: {
+  readonly line: { kind: 'hunk' | 'note'; text: string };
+  columns: number;
+}) {
+  return (
+    <tr className={`diff-${line.kind}`}>
+      <td colSpan={columns} className="diff-text">
+        <Visible text={line.text} />
+      </td>
+    </tr>
+  );
+}
+
+const keyOf = (line: DiffLine, index: number): string => `${index}${line.kind}`;
+const rowKey = (row: DiffRow, index: number): string => `${index}${row.kind}`;

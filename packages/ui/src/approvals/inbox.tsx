@@ -1,0 +1,61 @@
+import { useState } from 'react';
+import type { ApprovalEntries } from '../live/approval-entry.ts';
+import { useLive } from '../live/live-context.ts';
+import { useStore } from '../live/store.ts';
+import { links } from '../shell/links.ts';
+import { EmptyState, LoadingState } from '../shell/states.tsx';
+import { useWords } from '../words/words.ts';
+import { ConnectedCard } from './connected-card.tsx';
+
+/** Everything that waits for a decision, oldest first. What is decided stays in its place until it is cleared. */
+export function Inbox() {
+  const { inbox, nav } = useWords();
+  const { approvals } = useLive();
+  const entries = useStore(approvals.entries, (all) => all);
+  // What had been settled before this screen was opened is not shown on it.
+  const [hidden] = useState(() => settledIds(approvals.entries.get()));
+  const shown = [...entries.values()]
+    .filter(({ approval }) => !hidden.has(approval.approval_id))
+    .sort((a, b) => (a.approval.created_at < b.approval.created_at ? -1 : 1));
+  const waiting = shown.filter(({ resolution }) => resolution === null).length;
+  return (
+    <section className="screen" aria-labelledby="inbox-title">
+      <header className="screen-head">
+        <h1 id="inbox-title">{inbox.title}</h1>
+        {waiting > 0 && (
+          <p className="muted">
+            {nav.waiting(waiting)}. <span className="keyboard-hint">{inbox.hint}</span>
+          </p>
+        )}
+        {waiting < shown.length && (
+          <button type="button" className="button quiet" onClick={() => approvals.forgetSettled()}>
+            {inbox.clear}
+          </button>
+        )}
+      </header>
+      {shown.length === 0 && <NothingShown />}
+      <div className="cards">
+        {shown.map(({ approval }) => (
+          <ConnectedCard
+            key={approval.approval_id}
+            approvalId={approval.approval_id}
+            chatHref={links.chat(approval.session_id, approval.tool_id)}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** Nothing waits, or nothing is known: without a connection one cannot tell. */
+function NothingShown() {
+  const { inbox } = useWords();
+  const { connection } = useLive();
+  const status = useStore(connection, (state) => state.status);
+  if (status === 'open') return <EmptyState title={inbox.empty} hint={inbox.emptyHint} />;
+  if (status === 'connecting') return <LoadingState />;
+  return <EmptyState title={inbox.unknown} hint={inbox.unknownHint} />;
+}
+
+const settledIds = (entries: ApprovalEntries): ReadonlySet<string> =>
+  new Set([...entries].flatMap(([id, { resolution }]) => (resolution ? [id] : [])));

@@ -1,0 +1,210 @@
+import type { Preview } from '@countersign/protocol';
+import type { ReactNode } from 'react';
+import { byteSize } from '../text/duration.ts';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+import { FileDiffs } from './file-diffs.tsx';
+
+/** What will happen, drawn from the runner's preview (AP-7). */
+export function PreviewView({ preview }: { readonly preview: Preview }) {
+  const words = useWords();
+  const { preview: names } = words;
+  switch (preview.kind) {
+    case 'diff':
+      return <FileDiffs files={preview.files} />;
+    case 'delete':
+      return (
+        <div className="preview">
+          <p className="preview-lead danger">
+            {names.deletes}:{' '}
+            <code>
+              <Visible text={preview.path} />
+            </code>{' '}
+            ({byteSize(preview.size, words)})
+          </p>
+          {preview.head === '' ? (
+            <p className="muted">{names.emptyFile}</p>
+          ) : (
+            <Labelled label={names.deletesHead}>
+              <pre className="code-block">
+                <Visible text={preview.head} />
+              </pre>
+            </Labelled>
+          )}
+        </div>
+      );
+    case 'directory':
+      return (
+        <p className="preview-lead">
+          {names.directory}:{' '}
+          <code>
+            <Visible text={preview.path} />
+          </code>
+        </p>
+      );
+    case 'command':
+      return <CommandPreview preview={preview} />;
+    case 'commit':
+      return (
+        <div className="preview">
+          <Labelled label={names.commit}>
+            <pre className="code-block">
+              <Visible text={preview.message} />
+            </pre>
+          </Labelled>
+          <Hooks hooks={preview.hooks} />
+          <FileDiffs files={preview.files} />
+        </div>
+      );
+    case 'push':
+      return <PushPreview preview={preview} />;
+    case 'custom':
+      return (
+        <p className="preview-lead">
+          {names.custom}{' '}
+          <code>
+            <Visible text={preview.server} />
+          </code>
+          : <Visible text={preview.summary} />
+        </p>
+      );
+    case 'summary':
+      return (
+        <p className="preview-lead">
+          <Visible text={preview.summary} />
+        </p>
+      );
+    case 'unavailable':
+      return (
+        <p className="preview-lead">
+          {names.unavailable} <Visible text={preview.reason} />
+        </p>
+      );
+  }
+}
+
+function CommandPreview({ preview }: { readonly preview: Extract<Preview, { kind: 'command' }> }) {
+  const { preview: names } = useWords();
+  return (
+    <div className="preview">
+      <ol className="commands">
+        {preview.commands.map((words, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: commands run in this order and may repeat
+          <li key={index} className="command">
+            {words.map((word, place) => (
+              <span
+                // biome-ignore lint/suspicious/noArrayIndexKey: words of a command may repeat
+                key={place}
+                className={word === null ? 'word unknown' : place === 0 ? 'word program' : 'word'}
+              >
+                {word === null ? names.commandUnknown : <Visible text={word} />}
+              </span>
+            ))}
+          </li>
+        ))}
+      </ol>
+      <dl className="facts">
+        <dt>{names.cwd}</dt>
+        <dd>
+          <code>
+            <Visible text={preview.cwd} />
+          </code>
+        </dd>
+        <dt>{names.network}</dt>
+        <dd className={preview.network ? 'caution' : undefined}>
+          {preview.network ? names.networkYes : names.networkNo}
+        </dd>
+        <dt>{names.undo}</dt>
+        <dd className={preview.reversible ? undefined : 'caution'}>
+          {preview.reversible ? names.undoYes : names.undoNo}
+        </dd>
+        {preview.scripts.length > 0 && (
+          <>
+            <dt>{names.scripts}</dt>
+            <dd>
+              <Words words={preview.scripts} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}
+
+function PushPreview({ preview }: { readonly preview: Extract<Preview, { kind: 'push' }> }) {
+  const { preview: names } = useWords();
+  return (
+    <div className="preview">
+      <dl className="facts">
+        <dt>{names.push}</dt>
+        <dd>
+          <code>
+            <Visible text={preview.remote} />
+          </code>{' '}
+          <span className="muted">
+            <Visible text={preview.url} />
+          </span>
+        </dd>
+        <dt>{names.branch}</dt>
+        <dd>
+          <code>
+            <Visible text={preview.branch} />
+          </code>
+        </dd>
+      </dl>
+      {preview.commits.length === 0 ? (
+        <p className="muted">{names.noCommits}</p>
+      ) : (
+        <Labelled label={names.commits(preview.commits.length)}>
+          <ul className="commits">
+            {preview.commits.map(({ id, subject, author }) => (
+              <li key={id}>
+                <code>
+                  <Visible text={id.slice(0, 10)} />
+                </code>{' '}
+                <Visible text={subject} />{' '}
+                <span className="muted">
+                  {names.by} <Visible text={author} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Labelled>
+      )}
+      <Hooks hooks={preview.hooks} />
+    </div>
+  );
+}
+
+function Hooks({ hooks }: { readonly hooks: readonly string[] }) {
+  const { preview: names } = useWords();
+  if (hooks.length === 0) return <p className="muted">{names.noHooks}</p>;
+  return (
+    <Labelled label={names.hooks}>
+      <Words words={hooks} />
+    </Labelled>
+  );
+}
+
+function Words({ words }: { readonly words: readonly string[] }) {
+  return (
+    <ul className="word-list">
+      {words.map((word) => (
+        <li key={word}>
+          <code>
+            <Visible text={word} />
+          </code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Labelled({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <div className="labelled">
+      <p className="label">{label}</p>
+      {children}
+    </div>
+  );
+}

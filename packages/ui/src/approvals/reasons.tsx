@@ -1,0 +1,33 @@
+import type { Approval } from '@countersign/protocol';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+/** Why the person is asked, in plain words, and what triggered it (RK-3). */
+export function Reasons({ reasons, network }: Pick<Approval, 'reasons' | 'network'>) {
+  const { risk } = useWords();
+  return (
+    <div className="reasons">
+      <p className="label">{risk.why}</p>
+      <ul>
+        {reasons.map(({ rule, why, operand }) => (
+          <li key={`${rule} ${operand ?? ''} ${why}`}>
+            <Visible text={sentence(why)} />
+            {operand !== undefined && (
+              <code>
+                <Visible text={operand} />
+              </code>
+            )}
+            <span className="rule-id">{rule}</span>
+          </li>
+        ))}
+        {reasons.length === 0 && <li>{risk.noReasons}</li>}
+        {network && <li className="caution">{risk.network}</li>}
+      </ul>
+    </div>
+  );
+}
+
+const sentence = (text: string): string => {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+};

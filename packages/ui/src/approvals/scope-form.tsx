@@ -1,0 +1,117 @@
+import type { Approval } from '@countersign/protocol';
+import { useId, useState } from 'react';
+import type { ApproveChoice } from '../live/approval-book.ts';
+import { Visible } from '../text/visible.tsx';
+import { useLanguage, useWords, type Words } from '../words/words.ts';
+import type { ApprovalActions } from './approval-actions.ts';
+import { BacktestLine } from './backtest-line.tsx';
+import { ruleOfScope } from './scope-rule.ts';
+
+type OfferedScope = Approval['offered_scopes'][number];
+
+interface ScopeFormProps {
+  readonly approval: Approval;
+  readonly isBlocked: boolean;
+  readonly backtest: ApprovalActions['backtest'];
+  onCancel(): void;
+  onApprove(choice: ApproveChoice): void;
+}
+
+/** AP-4: approve a class of calls, the whole conversation, or always, each with what it means. */
+export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }: ScopeFormProps) {
+  const words = useWords();
+  const language = useLanguage();
+  const name = useId();
+  const offers = approval.offered_scopes;
+  const [index, setIndex] = useState(0);
+  const [includesHigh, setIncludesHigh] = useState(false);
+  const chosen = offers[index];
+  const { approval: names } = words;
+  if (!chosen) {
+    return (
+      <div className="card-form card-step">
+        <p>{names.scopeNone}</p>
+        <div className="buttons">
+          <button type="button" className="button" onClick={onCancel}>
+            {names.back}
+          </button>
+        </div>
+      </div>
+    );
+  }
+  const warning = warningOf(chosen, words, language);
+  return (
+    <form
+      className="card-form card-step"
+      aria-label={names.scopeTitle}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onApprove(choiceOf(chosen, includesHigh));
+      }}
+    >
+      <fieldset className="scopes">
+        <legend>{names.scopeTitle}</legend>
+        {offers.map((offer, place) => (
+          <label key={`${offer.scope} ${offer.pattern}`} className="scope">
+            <input
+              type="radio"
+              name={name}
+              checked={place === index}
+              // biome-ignore lint/a11y/noAutofocus: the person has just asked for this form
+              autoFocus={place === 0}
+              onChange={() => setIndex(place)}
+            />
+            <span>
+              <Visible text={language === 'en' ? offer.label : labelOf(offer, approval.tool_name, words)} />{' '}
+              <span className="muted">
+                {names.scope[offer.scope]} · {names.scopeUpTo(words.risk.short[offer.max_risk])}
+              </span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {chosen.scope === 'session' && (
+        <label className="check-field">
+          <input
+            type="checkbox"
+            checked={includesHigh}
+            onChange={(event) => setIncludesHigh(event.target.checked)}
+          />
+          <span>{names.includeHigh}</span>
+        </label>
+      )}
+      {warning !== null && <p className="notice">{warning}</p>}
+      {chosen.scope === 'session' && includesHigh && (
+        <p className="notice danger">{names.includeHighWarning}</p>
+      )}
+      {chosen.scope === 'always' && (
+        <BacktestLine rule={ruleOfScope(approval.tool_name, chosen)} backtest={backtest} />
+      )}
+      <div className="buttons">
+        <button type="submit" className="button primary" disabled={isBlocked}>
+          {chosen.scope === 'always' ? names.alwaysApprove : names.scopeApprove}
+        </button>
+        <button type="button" className="button" onClick={onCancel}>
+          {names.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const choiceOf = ({ scope, pattern }: OfferedScope, includesHigh: boolean): ApproveChoice => ({
+  scope,
+  ...(pattern !== null && { pattern }),
+  ...(scope === 'session' && includesHigh && { include_high: true }),
+});
+
+function labelOf({ scope, pattern }: OfferedScope, tool: string, { approval }: Words): string {
+  if (scope === 'session') return approval.scopeSession;
+  const what = pattern === null ? approval.scopeEvery(tool) : approval.scopePattern(pattern);
+  return scope === 'always' ? `${approval.scope.always}: ${what}` : what;
+}
+
+function warningOf({ scope, warning }: OfferedScope, { approval }: Words, language: string): string | null {
+  if (scope === 'session') return approval.scopeSessionWarning;
+  return language === 'en' ? warning : null;
+}

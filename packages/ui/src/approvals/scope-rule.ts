@@ -1,0 +1,12 @@
+import type { Approval, PolicyRule } from '@countersign/protocol';
+
+const commandTools: readonly string[] = ['execute_command', 'shell_exec', 'shell_background'];
+
+/** The rule that choosing "always" would save, to be tried on the history first (RK-5). */
+export function ruleOfScope(
+  tool: string,
+  { pattern, max_risk }: Pick<Approval['offered_scopes'][number], 'pattern' | 'max_risk'>,
+): PolicyRule {
+  const what = pattern === null ? {} : commandTools.includes(tool) ? { command: pattern } : { path: pattern };
+  return { id: 'to-be-saved', effect: 'allow', tool, max_risk, ...what };
+}

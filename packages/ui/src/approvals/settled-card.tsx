@@ -1,0 +1,57 @@
+import type { ApprovalEntry, Resolution } from '../live/approval-entry.ts';
+import { Visible } from '../text/visible.tsx';
+import { useWords, type Words } from '../words/words.ts';
+import { PreviewSection } from './preview-section.tsx';
+import { Reasons } from './reasons.tsx';
+
+interface SettledCardProps {
+  readonly entry: ApprovalEntry;
+  readonly resolution: Resolution;
+}
+
+/** Decided here or elsewhere, expired or withdrawn: the card says so and stays readable (AP-2). */
+export function SettledCard({ entry, resolution }: SettledCardProps) {
+  const words = useWords();
+  const { approval } = words;
+  const { status, reason, message } = resolution;
+  return (
+    <div className="settled-body">
+      <p className={`settled-line settled-${status}`} role="status">
+        <Visible text={resolutionText(resolution, words)} />
+      </p>
+      {reason !== null && reason !== '' && (
+        <p>
+          <span className="label-inline">{approval.saidReason}</span> <Visible text={reason} />
+        </p>
+      )}
+      {message !== null && message !== '' && (
+        <p>
+          <span className="label-inline">{approval.saidMessage}</span> <Visible text={message} />
+        </p>
+      )}
+      <details className="raw">
+        <summary>{words.call.details}</summary>
+        <PreviewSection entry={entry} />
+        <Reasons reasons={entry.approval.reasons} network={entry.approval.network} />
+      </details>
+    </div>
+  );
+}
+
+/** One sentence: who or what settled it, and where. */
+function resolutionText(resolution: Resolution, { approval }: Pick<Words, 'approval'>): string {
+  const { status, here, device, approvedBy } = resolution;
+  const { resolved } = approval;
+  const where = device ?? resolved.elsewhere;
+  switch (status) {
+    case 'approved':
+      if (here) return resolved.approvedHere;
+      return approvedBy === 'config' ? resolved.approvedByRule : resolved.approvedElsewhere(where);
+    case 'rejected':
+      return here ? resolved.rejectedHere : resolved.rejectedElsewhere(where);
+    case 'timeout':
+      return resolved.timeout;
+    case 'cancelled':
+      return resolved.cancelled;
+  }
+}

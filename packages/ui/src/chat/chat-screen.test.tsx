@@ -1,0 +1,555 @@
+// @vitest-environment happy-dom
+import type { Message } from '@countersign/protocol';
+import { cleanup, fireEvent, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  anApproval,
+  event,
+  examples,
+  openPage,
+  Refused,
+  requestEvent,
+  settle,
+  TestServer,
+} from '../page-fixture.test-data.tsx';
+import { ChatScreen } from './chat-screen.tsx';
+
+afterEach(cleanup);
+
+const place = { project_id: 'p1', session_id: 's1' };
+const run_id = 'r1';
+const message = (id: string, change: Partial<Message> = {}): Message => ({
+  message_id: id,
+  session_id: 's1',
+  run_id,
+  role: 'assistant',
+  content: '',
+  complete: true,
+  created_at: '2026-02-21T06:19:00Z',
+  ...change,
+});
+const created = (id: string, change: Partial<Message> = {}) =>
+  ({
+    event: 'message.created',
+    data: { ...message(id, change), project_id: 'p1', timestamp: '2026-02-21T06:19:00Z' },
+  }) as const;
+const delta = (message_id: string, offset: number, text: string) =>
+  ({ event: 'message.delta', data: { ...place, message_id, offset, text } }) as const;
+const call = (change: object = {}) =>
+  event('tool.call', {
+    ...place,
+    tool_id: 't1',
+    tool_call_id: 'call_0',
+    tool_name: 'execute_command',
+    tool_params: { command: 'npm', args: ['test'] },
+    status: 'approved',
+    context: { message_id: 'm2', run_id, step: 0, excerpt: '' },
+    ...change,
+  });
+const state = (agent: 'idle' | 'thinking' | 'awaiting_approval' | 'tool_execution') =>
+  event('agent.state', { ...place, run_id, state: agent });
+
+interface Setup {
+  readonly sessionId?: string | null;
+  readonly messages?: readonly Message[];
+  readonly model?: object;
+  readonly toolId?: string | null;
+  readonly firstMessage?: string | null;
+  readonly prepare?: (server: TestServer) => void;
+}
+
+async function openChat(setup: Setup = {}) {
+  const { sessionId = 's1', messages = [], model = { model: 'anthropic:claude', problem: null } } = setup;
+  const server = new TestServer();
+  server.on('listMessages', { success: true, messages, next_cursor: null });
+  server.on('history', { success: true, executions: [], next_cursor: null });
+  server.on('getModel', { success: true, ...model });
+  server.on('getRun', {
+    success: true,
+    run: { ...examples<{ run: object }>('bodies/getRun.response')[1]?.run, run_id },
+  });
+  setup.prepare?.(server);
+  const onSession = vi.fn();
+  const page = await openPage(
+    <ChatScreen
+      projectId="p1"
+      sessionId={sessionId}
+      toolId={setup.toolId ?? null}
+      firstMessage={setup.firstMessage ?? null}
+      onSession={onSession}
+    />,
+    { server },
+  );
+  await settle();
+  return { ...page, onSession };
+}
+
+const field = () => screen.getByLabelText<HTMLTextAreaElement>('Message');
+const transcript = () => screen.getByRole('region', { name: 'Conversation' });
+const hello = message('m1', { role: 'user', content: 'Hello' });
+
+describe('the transcript', () => {
+  it('shows an answer as it is streamed', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(created('m2', { complete: false }), delta('m2', 0, 'The **answer'));
+    expect(transcript().textContent).toContain('answer');
+    await server.emit(delta('m2', 12, '** is 42.'));
+    await vi.waitFor(() => expect(transcript().querySelector('strong')?.textContent).toBe('answer'));
+    await server.emit(created('m2', { content: 'The **answer** is 42.' }));
+    expect(transcript().querySelector('[aria-busy="true"]')).toBeNull();
+  });
+
+  it('[EV-4] fetches the conversation when a piece of an answer is missing', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(created('m2', { complete: false }));
+    server.on('listMessages', {
+      success: true,
+      messages: [hello, message('m2', { content: 'one two ', complete: false })],
+      next_cursor: null,
+    });
+    await server.emit(delta('m2', 8, 'three'));
+    await settle();
+    await vi.waitFor(() => expect(transcript().textContent).toContain('one two three'));
+  });
+
+  it('[UI-6] shows HTML as text, loads no image, highlights code, and keeps links from reaching back', async () => {
+    const content =
+      'Look: <script>alert(1)</script> ![x](https://evil.test/a.png) [link](https://example.test)\n\n```js\nconst a = 1;\n```';
+    await openChat({ messages: [hello, message('m2', { content })] });
+    await vi.waitFor(
+      () => expect(transcript().querySelector('.hljs-keyword')?.textContent).toBe('const'),
+      10_000,
+    );
+    expect(transcript().querySelector('script, img')).toBeNull();
+    expect(transcript().textContent).toContain('<script>alert(1)</script>');
+    expect(transcript().textContent).toContain('[image not loaded: x]');
+    expect(within(transcript()).getByRole('link').getAttribute('rel')).toContain('noreferrer');
+  });
+
+  it('shows what the manual model quotes as it is', async () => {
+    const typed = message('m1', { role: 'user', content: '/read_file path=README.md' });
+    await openChat({ messages: [typed, message('m2', { content: '# not a heading' })] });
+    expect(transcript().textContent).toContain('# not a heading');
+  });
+
+  it('shows notes of the system, and leaves out tool messages', async () => {
+    await openChat({
+      messages: [
+        hello,
+        message('m2', { role: 'tool', content: 'raw data' }),
+        message('m3', { role: 'system', content: 'The model failed.' }),
+      ],
+    });
+    expect(transcript().textContent).toContain('The model failed.');
+    expect(transcript().textContent).not.toContain('raw data');
+  });
+
+  it('reads every page of a long conversation', async () => {
+    await openChat({
+      prepare: (server) =>
+        server.on('listMessages', ({ url }) =>
+          url.includes('cursor=c2')
+            ? { success: true, messages: [message('m2', { content: 'second page' })], next_cursor: null }
+            : { success: true, messages: [hello], next_cursor: 'c2' },
+        ),
+    });
+    await vi.waitFor(() => expect(transcript().textContent).toContain('second page'));
+  });
+
+  it('says when it could not be read, and reads it when asked again', async () => {
+    const { server } = await openChat({
+      prepare: (one) =>
+        one.on('listMessages', () => {
+          throw new Refused(404, 'NOT_FOUND');
+        }),
+    });
+    expect(screen.getByRole('alert').textContent).toContain('That could not be read.');
+    server.on('listMessages', { success: true, messages: [hello], next_cursor: null });
+    await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
+    await settle();
+    expect(transcript().textContent).toContain('Hello');
+  });
+
+  it('goes to the call that the person came for', async () => {
+    const scrolled = vi.spyOn(Element.prototype, 'scrollIntoView').mockImplementation(() => {});
+    const execution = {
+      ...examples<{ executions: object[] }>('bodies/history.response')[0]?.executions[0],
+      tool_id: 't9',
+      run_id: null,
+    };
+    await openChat({
+      messages: [hello],
+      toolId: 't9',
+      prepare: (server) =>
+        server.on('history', { success: true, executions: [execution], next_cursor: null }),
+    });
+    expect(scrolled.mock.contexts.map((element) => (element as Element).id)).toContain('call-t9');
+    scrolled.mockRestore();
+  });
+
+  it('leaves the person alone who has scrolled up, and brings them back', async () => {
+    await openChat({ messages: [hello] });
+    const box = transcript();
+    Object.defineProperties(box, { scrollHeight: { value: 2000 }, clientHeight: { value: 500 } });
+    box.scrollTop = 100;
+    fireEvent.scroll(box);
+    await userEvent.click(screen.getByRole('button', { name: 'Newest messages' }));
+    expect(box.scrollTop).toBe(2000);
+    expect(screen.queryByRole('button', { name: 'Newest messages' })).toBeNull();
+  });
+});
+
+describe('a tool call', () => {
+  const asking = message('m2', {
+    tool_calls: [
+      {
+        tool_call_id: 'call_0',
+        tool_id: null,
+        tool_name: 'execute_command',
+        tool_params: { command: 'npm', args: ['test'] },
+      },
+    ],
+  });
+
+  it('is shown as it happens, with progress and live output', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(created('m2', { tool_calls: asking.tool_calls }));
+    expect(transcript().textContent).toContain('execute_commandnpm test');
+    await server.emit(call(), state('tool_execution'));
+    expect(transcript().textContent).toContain('Approved');
+    expect(transcript().textContent).toContain('A tool is running…');
+    const progress = { ...place, tool_id: 't1' };
+    await server.emit(
+      event('tool.progress', {
+        ...progress,
+        progress: 40,
+        message: 'testing',
+        output: { stream: 'stdout', chunk: 'ok 1\n\u001b[31mred' },
+      }),
+    );
+    expect(transcript().textContent).toContain('Running');
+    expect(transcript().querySelector('progress')?.value).toBe(40);
+    expect(transcript().textContent).toContain('testing');
+    expect(transcript().textContent).toContain('ok 1\n⟨U+001B⟩[31mred');
+    const result = {
+      success: true,
+      stdout: 'all good',
+      stderr: 'a warning',
+      exit_code: 0,
+      execution_time: 1,
+    };
+    await server.emit(
+      event('tool.result', {
+        ...progress,
+        tool_call_id: 'call_0',
+        status: 'completed',
+        result,
+        error: null,
+        execution_time_ms: 1500,
+        late: false,
+      }),
+    );
+    expect(transcript().textContent).toContain('Done · 1.5 s');
+    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
+    for (const text of ['all good', 'a warning', 'exit code 0', 'Open in the history']) {
+      expect(transcript().textContent).toContain(text);
+    }
+    await userEvent.click(screen.getByRole('button', { name: 'Hide' }));
+    expect(transcript().textContent).not.toContain('all good');
+  });
+
+  it('shows its approval in its place, and what became of it', async () => {
+    const { server, live } = await openChat({ messages: [hello, asking] });
+    const approval = anApproval({
+      ...place,
+      tool_id: 't1',
+      tool_call_id: 'call_0',
+      context: { message_id: 'm2', run_id, step: 0, excerpt: 'Hello' },
+    });
+    await server.emit(
+      call({ status: 'awaiting_approval' }),
+      requestEvent(approval),
+      state('awaiting_approval'),
+    );
+    expect(within(transcript()).getByText('Agent wants to run npm test')).toBeTruthy();
+    expect(transcript().textContent).toContain('Waits for you');
+    expect(transcript().textContent).toContain('The agent waits for your decision.');
+    await server.emit(
+      event('approval.updated', {
+        ...place,
+        approval_id: approval.approval_id,
+        tool_id: 't1',
+        tool_params: { command: 'npm', args: ['run'] },
+      }),
+      event('approval.resolved', {
+        ...place,
+        approval_id: approval.approval_id,
+        tool_id: 't1',
+        status: 'rejected',
+        reason: null,
+        message: null,
+      }),
+    );
+    expect(transcript().textContent).toContain('Rejected');
+    expect(live.conversations.all.get().get('s1')?.calls.get('t1')?.params).toEqual({
+      command: 'npm',
+      args: ['run'],
+    });
+  });
+
+  it('says why it failed, and a late result or an undo changes nothing', async () => {
+    const { server } = await openChat({ messages: [hello, asking] });
+    const failed = { ...place, tool_id: 't1', tool_call_id: 'call_0', result: null, execution_time_ms: null };
+    await server.emit(
+      call(),
+      event('tool.result', {
+        ...failed,
+        status: 'failed',
+        late: false,
+        error: { code: 'NO_RUNNER', message: 'Nobody is there.', recoverable: false },
+      }),
+      event('tool.result', { ...failed, status: 'completed', late: true, error: null }),
+      event('tool.result', { ...failed, status: 'completed', late: false, undo_id: 'u1', error: null }),
+    );
+    expect(transcript().textContent).toContain('Failed');
+    expect(transcript().textContent).toContain('Nobody is there.');
+  });
+
+  it('can be cancelled while it runs', async () => {
+    const { server } = await openChat({ messages: [hello, asking] });
+    await server.emit(call());
+    await userEvent.click(screen.getByRole('button', { name: 'Cancel' }));
+    await settle();
+    expect(server.requests.filter(({ route }) => route === 'cancelExecution').map(({ url }) => url)).toEqual([
+      '/my/tools/t1/cancel',
+    ]);
+  });
+
+  it('of an earlier visit is fetched when somebody looks', async () => {
+    const execution = {
+      ...examples<{ executions: object[] }>('bodies/history.response')[0]?.executions[0],
+      tool_id: 't1',
+      run_id,
+      tool_call_id: 'call_0',
+      tool_name: 'read_file',
+      status: 'completed',
+      error: null,
+      approval_id: null,
+    };
+    await openChat({
+      messages: [hello, asking],
+      prepare: (server) => {
+        server.on('history', ({ url }) =>
+          url.includes('cursor')
+            ? { success: true, executions: [], next_cursor: null }
+            : { success: true, executions: [execution], next_cursor: 'c' },
+        );
+        const detail = examples<object>('bodies/getExecution.response')[0];
+        server.on('getExecution', {
+          ...detail,
+          execution,
+          result: { success: true, content: 'the whole file' },
+        });
+      },
+    });
+    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
+    await settle();
+    expect(transcript().textContent).toContain('the whole file');
+  });
+
+  it('of a run that goes on is found again after a reload', async () => {
+    const execution = {
+      ...examples<{ executions: object[] }>('bodies/history.response')[0]?.executions[0],
+      tool_id: 't1',
+      run_id,
+      status: 'awaiting_approval',
+    };
+    await openChat({
+      messages: [hello],
+      prepare: (server) => {
+        server.on('history', { success: true, executions: [execution], next_cursor: null });
+        server.on('getRun', {
+          success: true,
+          run: { ...examples<{ run: object }>('bodies/getRun.response')[0]?.run, run_id },
+        });
+      },
+    });
+    expect(transcript().textContent).toContain('The agent waits for your decision.');
+    expect(screen.getByRole('button', { name: 'Stop' })).toBeTruthy();
+  });
+});
+
+describe('sending', () => {
+  it('begins a conversation that is named by its first words', async () => {
+    const { server, onSession } = await openChat({ sessionId: null });
+    server.on('createSession', {
+      success: true,
+      session: {
+        ...examples<{ session: object }>('bodies/createSession.response')[0]?.session,
+        session_id: 's2',
+      },
+    });
+    await userEvent.type(field(), 'Fix the tests{Shift>}{Enter}{/Shift}please{Enter}');
+    await settle();
+    expect(server.bodiesOf('createSession')).toEqual([{ title: 'Fix the tests' }]);
+    expect(server.bodiesOf('sendMessage')).toEqual([{ content: 'Fix the tests\nplease', session_id: 's2' }]);
+    expect(onSession).toHaveBeenCalledWith('s2');
+    expect(field().value).toBe('');
+  });
+
+  it('keeps the text when it could not be sent, and says why', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    server.on('sendMessage', () => {
+      throw new Refused(429, 'RATE_LIMITED');
+    });
+    await userEvent.type(field(), 'Again');
+    await userEvent.click(screen.getByRole('button', { name: 'Send' }));
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('RATE_LIMITED');
+    expect(field().value).toBe('Again');
+  });
+
+  it('[AG-3] stops a run', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(state('thinking'));
+    await userEvent.click(screen.getByRole('button', { name: 'Stop' }));
+    await settle();
+    expect(server.requests.some(({ url }) => url === `/my/runs/${run_id}/stop`)).toBe(true);
+    server.on('stopRun', () => {
+      throw new Refused(404, 'NOT_FOUND');
+    });
+    await userEvent.click(screen.getByRole('button', { name: 'Stop' }));
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('NOT_FOUND');
+  });
+
+  it('is not possible while the connection is lost', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.loseConnection();
+    await userEvent.type(field(), 'x');
+    expect(screen.getByRole('button', { name: 'Send' })).toHaveProperty('disabled', true);
+  });
+});
+
+describe('completion', () => {
+  it('offers tools, and takes one by Tab, arrows and Enter, or click', async () => {
+    await openChat({ messages: [hello], model: { model: 'manual', problem: null }, prepare: withTools });
+    await userEvent.type(field(), '/rea');
+    const options = () => screen.getAllByRole('option').map(({ textContent }) => textContent);
+    expect(options()[0]).toContain('/read_file');
+    await userEvent.keyboard('{Tab}');
+    expect(field().value).toBe('/read_file ');
+    await userEvent.keyboard('{ArrowDown}{ArrowDown}{ArrowUp}');
+    expect(screen.getAllByRole('option')[0]?.getAttribute('aria-selected')).toBe('true');
+    await userEvent.keyboard('{Enter}');
+    expect(field().value).toBe('/read_file path=');
+    fireEvent.change(field(), { target: { value: '/read_file ' } });
+    await userEvent.click(screen.getAllByRole('option')[1] as HTMLElement);
+    expect(field().value).toBe('/read_file start_line=');
+  });
+
+  it('is closed by Escape, and Enter then sends', async () => {
+    const { server } = await openChat({
+      messages: [hello],
+      model: { model: 'manual', problem: null },
+      prepare: withTools,
+    });
+    await userEvent.type(field(), '/rea{Escape}');
+    expect(screen.queryByRole('listbox')).toBeNull();
+    await userEvent.keyboard('{Enter}');
+    await settle();
+    expect(server.bodiesOf('sendMessage')).toEqual([{ content: '/rea', session_id: 's1' }]);
+  });
+});
+
+const withTools = (server: TestServer) =>
+  server.on('availableTools', () => {
+    const tool = (name: string, parameters: object, required: string[]) => ({
+      name,
+      parameters,
+      category: 'filesystem',
+      description: `${name}. More.`,
+      input_schema: { required },
+      requires_approval: false,
+      risk_level: 'LOW',
+      timeout_seconds: 0,
+      read_only: true,
+    });
+    const tools = [
+      tool('read_file', { path: { type: 'string' }, start_line: { type: 'integer' } }, ['path']),
+    ];
+    return { success: true, tools, total_count: 1 };
+  });
+
+describe('which model answers', () => {
+  it('is said', async () => {
+    await openChat({ messages: [hello] });
+    expect(document.body.textContent).toContain('Model: anthropic:claude');
+  });
+
+  it('[AG-1] without one, what to do is said, and calls are suggested', async () => {
+    await openChat({ sessionId: null, model: { model: 'manual', problem: null } });
+    await userEvent.click(screen.getByRole('button', { name: '/read_file path=README.md' }));
+    expect(field().value).toBe('/read_file path=README.md');
+    await userEvent.click(screen.getByRole('button', { name: /Model: manual/ }));
+    expect(document.body.textContent).toContain('ANTHROPIC_API_KEY');
+    await userEvent.keyboard('{Escape}');
+    expect(document.body.textContent).not.toContain('ANTHROPIC_API_KEY');
+    await userEvent.click(screen.getByRole('button', { name: /Model: manual/ }));
+    fireEvent.pointerDown(document.body);
+    await settle();
+    expect(document.body.textContent).not.toContain('ANTHROPIC_API_KEY');
+  });
+
+  it('[AG-1] one that lacks its key: the problem is said, and the manual model takes messages', async () => {
+    const { server } = await openChat({
+      messages: [hello],
+      model: { model: 'openai:gpt', problem: 'It needs a key.' },
+    });
+    await userEvent.click(screen.getByRole('button', { name: /Model: openai:gpt/ }));
+    expect(document.body.textContent).toContain('It needs a key.');
+    await userEvent.type(field(), '/git_status{Enter}');
+    await settle();
+    expect(server.bodiesOf('sendMessage')).toEqual([
+      { content: '/git_status', session_id: 's1', model: 'manual' },
+    ]);
+  });
+
+  it('none at all: nothing can be sent', async () => {
+    await openChat({ messages: [hello], model: { model: null, problem: null } });
+    expect(document.body.textContent).toContain('This server has no agent');
+  });
+
+  it('suggests what the server suggests', async () => {
+    await openChat({ sessionId: null, firstMessage: '/git_status\n/run npm test' });
+    await userEvent.click(screen.getByRole('button', { name: /git_status/ }));
+    expect(field().value).toBe('/git_status\n/run npm test');
+  });
+});
+
+describe('[EX-10] without a runner', () => {
+  it('says so, and what to run', async () => {
+    const { server } = await openChat({
+      sessionId: null,
+      prepare: (one) => {
+        one.on('listRunners', { success: true, runners: [] });
+        const project = {
+          ...examples<{ projects: object[] }>('bodies/listProjects.response')[0]?.projects[0],
+          project_id: 'p1',
+          workspace: "/home/a b's",
+        };
+        one.on('listProjects', { success: true, projects: [project] });
+      },
+    });
+    expect(document.body.textContent).toContain('No runner is connected.');
+    expect(document.body.textContent).toContain(`npx countersign connect '/home/a b'\\''s'`);
+    const runner = {
+      ...examples<{ runners: object[] }>('bodies/listRunners.response')[0]?.runners[0],
+      project_id: 'p1',
+      connected: true,
+    };
+    server.on('listRunners', { success: true, runners: [runner] });
+    await server.emit(event('runner.changed', { project_id: 'p1' }));
+  });
+});

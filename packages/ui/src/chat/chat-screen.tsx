@@ -1,0 +1,79 @@
+import { useEffect } from 'react';
+import { useLive } from '../live/live-context.ts';
+import { useStore } from '../live/store.ts';
+import { useModel, useTools } from '../queries/workspace.ts';
+import { RunnerBanner } from '../runners/runner-banner.tsx';
+import { ErrorState, LoadingState } from '../shell/states.tsx';
+import { useWords } from '../words/words.ts';
+import { ChatStart } from './chat-start.tsx';
+import { Composer } from './composer.tsx';
+import { ModelChip } from './model-chip.tsx';
+import { Transcript } from './transcript.tsx';
+import { useSending } from './use-sending.ts';
+
+interface ChatScreenProps {
+  readonly projectId: string;
+  /** Null: a conversation that begins with the first message. */
+  readonly sessionId: string | null;
+  readonly toolId: string | null;
+  readonly firstMessage: string | null;
+  onSession(sessionId: string): void;
+}
+
+/** One conversation: what was said and done, and the place to write. */
+export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSession }: ChatScreenProps) {
+  const { chat } = useWords();
+  const { conversations, connection } = useLive();
+  const conversation = useStore(conversations.all, (all) =>
+    sessionId === null ? undefined : all.get(sessionId),
+  );
+  const isOffline = useStore(connection, ({ status }) => status !== 'open');
+  const tools = useTools(projectId);
+  const model = useModel();
+  const isManual = model.data?.model === 'manual' || (model.data?.problem ?? null) !== null;
+  const sending = useSending({ projectId, sessionId, conversation, model: model.data, onSession });
+
+  useEffect(() => {
+    if (sessionId !== null) void conversations.open({ projectId, sessionId });
+  }, [conversations, projectId, sessionId]);
+
+  return (
+    <section className="chat" aria-labelledby="chat-title">
+      <h1 id="chat-title" className="visually-hidden">
+        {chat.title}
+      </h1>
+      <RunnerBanner projectId={projectId} />
+      {sessionId === null || (conversation?.status === 'ready' && conversation.order.length === 0) ? (
+        <ChatStart isManual={isManual} firstMessage={firstMessage} onSuggest={sending.suggest} />
+      ) : !conversation || conversation.status === 'loading' ? (
+        <LoadingState />
+      ) : conversation.status === 'failed' ? (
+        <ErrorState
+          error={conversation.problem}
+          onRetry={() => void conversations.reload({ projectId, sessionId })}
+        />
+      ) : (
+        <Transcript
+          key={`transcript ${sessionId}`}
+          conversation={conversation}
+          sessionId={sessionId}
+          isManual={isManual}
+          toolId={toolId}
+        />
+      )}
+      <Composer
+        key={`composer ${sessionId ?? 'new'}`}
+        tools={tools.data ?? []}
+        placeholder={isManual ? chat.placeholderManual : chat.placeholder}
+        isSending={sending.isSending}
+        isBlocked={isOffline || (model.isSuccess && model.data.model === null)}
+        problem={sending.problem}
+        onStop={sending.stop}
+        isStopping={sending.isStopping}
+        onSend={sending.send}
+        footer={<ModelChip model={model.data} />}
+        suggested={sending.suggested}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,43 @@
+import type { ComponentPropsWithoutRef } from 'react';
+import ReactMarkdown, { type Components, type Options } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
+import { visibleText } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+interface MarkdownProps {
+  readonly text: string;
+  readonly rehypePlugins?: Options['rehypePlugins'];
+}
+
+/**
+ * A model's answer as Markdown. HTML in it is shown as text, images are not loaded, and a link leads somewhere only
+ * when the person follows it (UI-6). Loaded when the first answer is shown.
+ */
+export default function Markdown({ text, rehypePlugins }: MarkdownProps) {
+  return (
+    <div className="markdown">
+      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={rehypePlugins} components={components}>
+        {visibleText(text)}
+      </ReactMarkdown>
+    </div>
+  );
+}
+
+const components: Components = {
+  a: ({ href, children }) => (
+    <a href={href} target="_blank" rel="noreferrer noopener nofollow">
+      {children}
+    </a>
+  ),
+  img: ({ alt }) => <ImageWords alt={alt ?? ''} />,
+  pre: ({ children }: ComponentPropsWithoutRef<'pre'>) => (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <pre className="code-block" tabIndex={0}>
+      {children}
+    </pre>
+  ),
+};
+
+function ImageWords({ alt }: { readonly alt: string }) {
+  return <span className="muted">{useWords().chat.image(alt)}</span>;
+}

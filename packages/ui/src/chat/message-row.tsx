@@ -1,0 +1,36 @@
+import { memo } from 'react';
+import type { ChatMessage } from '../live/conversation.ts';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+import { RichText } from './rich-text.tsx';
+import { ToolCallRow } from './tool-call-row.tsx';
+
+interface MessageRowProps {
+  readonly message: ChatMessage;
+  readonly sessionId: string;
+  /** Shown as it is: the person's own words, and what the manual model quotes. */
+  readonly isPlain: boolean;
+}
+
+/** One message and the tool calls it makes. */
+export const MessageRow = memo(function MessageRow({ message, sessionId, isPlain }: MessageRowProps) {
+  const { chat } = useWords();
+  const { role, text, isStreaming, toolCalls, runId } = message;
+  const plain = (
+    <p className="plain-text">
+      <Visible text={text} />
+    </p>
+  );
+  return (
+    <article className={`message message-${role}`} data-message={message.id} aria-busy={isStreaming}>
+      <h2 className="message-who">
+        {role === 'user' ? chat.you : role === 'system' ? chat.system : chat.agent}
+      </h2>
+      {text !== '' && (role !== 'assistant' || isPlain ? plain : <RichText text={text} plain={plain} />)}
+      {isStreaming && <span className="caret" aria-hidden="true" />}
+      {toolCalls.map((call) => (
+        <ToolCallRow key={call.tool_call_id} sessionId={sessionId} runId={runId} call={call} />
+      ))}
+    </article>
+  );
+});

@@ -1,0 +1,44 @@
+import type { CallResponse } from '@countersign/client';
+import { useId } from 'react';
+import { visibleText } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+type Project = CallResponse<'listProjects'>['projects'][number];
+
+interface ProjectPickerProps {
+  readonly projects: readonly Project[];
+  readonly current: string;
+  onPick(projectId: string): void;
+}
+
+/** Which project the page is about; with one there is nothing to pick. */
+export function ProjectPicker({ projects, current, onPick }: ProjectPickerProps) {
+  const { nav } = useWords();
+  const id = useId();
+  const chosen = projects.find(({ project_id }) => project_id === current);
+  return (
+    <div className="project">
+      <label className="label" htmlFor={id}>
+        {nav.project}
+      </label>
+      {projects.length > 1 ? (
+        <select id={id} value={current} onChange={(event) => onPick(event.target.value)}>
+          {projects.map(({ project_id, name }) => (
+            <option key={project_id} value={project_id}>
+              {visibleText(name)}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <output id={id} className="project-name">
+          {visibleText(chosen?.name ?? '')}
+        </output>
+      )}
+      {chosen?.workspace != null && (
+        <p className="project-path" title={chosen.workspace}>
+          {visibleText(chosen.workspace)}
+        </p>
+      )}
+    </div>
+  );
+}

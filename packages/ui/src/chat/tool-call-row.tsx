@@ -1,0 +1,120 @@
+import { isFinal } from '@countersign/protocol';
+import { memo, useState } from 'react';
+import { ConnectedCard } from '../approvals/connected-card.tsx';
+import { type ChatCall, type ChatMessage, callOf } from '../live/conversation.ts';
+import { useLive } from '../live/live-context.ts';
+import { useStore } from '../live/store.ts';
+import { links } from '../shell/links.ts';
+import { callSummary } from '../text/call-summary.ts';
+import { duration } from '../text/duration.ts';
+import { StatusMark } from '../text/status-mark.tsx';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+import { CallDetails } from './call-details.tsx';
+
+interface ToolCallRowProps {
+  readonly sessionId: string;
+  readonly runId: string | null;
+  readonly call: ChatMessage['toolCalls'][number];
+}
+
+/** A call of a message: found by its id, or by the model's own id while it has none. */
+export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }: ToolCallRowProps) {
+  const { conversations } = useLive();
+  const known = useStore(conversations.all, (all) => {
+    const conversation = all.get(sessionId);
+    return conversation && callOf(conversation, runId, call);
+  });
+  if (known) return <CallRow call={known} />;
+  return (
+    <div className="call">
+      <div className="call-line">
+        <StatusMark status="pending" />
+        <code className="tool-name">
+          <Visible text={call.tool_name} />
+        </code>
+        <span className="call-summary">
+          <Visible text={callSummary(call.tool_params)} />
+        </span>
+      </div>
+    </div>
+  );
+});
+
+/** One tool call as it happens: what it is, how far it is, what it prints, and the approval it waits for. */
+export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall }) {
+  const words = useWords();
+  const live = useLive();
+  const [isOpen, setOpen] = useState(false);
+  const { status, progress, progressMessage, output, error, executionMs, approvalId, toolId } = call;
+  const isRunning = status === 'executing' || status === 'approved';
+  return (
+    <div className={`call call-${status}`} data-call={toolId} id={`call-${toolId}`}>
+      <div className="call-line">
+        <StatusMark status={status} />
+        <code className="tool-name">
+          <Visible text={call.toolName} />
+        </code>
+        <span className="call-summary">
+          <Visible text={callSummary(call.params)} />
+        </span>
+        <span className="call-state">
+          {words.call.status[status]}
+          {executionMs !== null && status === 'completed' && ` · ${duration(executionMs, words)}`}
+        </span>
+        {!isFinal(status) && status !== 'awaiting_approval' && (
+          <button
+            type="button"
+            className="button quiet small"
+            onClick={() =>
+              void live.client.cancelExecution({ params: { tool_id: toolId }, body: {} }).catch(() => {})
+            }
+          >
+            {words.call.cancel}
+          </button>
+        )}
+        <button
+          type="button"
+          className="button quiet small"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isOpen ? words.call.hide : words.call.details}
+        </button>
+      </div>
+      {isRunning && (progress !== null || progressMessage !== null) && (
+        <div className="call-progress">
+          {progress !== null && (
+            <progress max={100} value={progress} aria-label={words.call.status.executing} />
+          )}
+          {progressMessage !== null && (
+            <span className="muted">
+              <Visible text={progressMessage} />
+            </span>
+          )}
+        </div>
+      )}
+      {output !== '' && !isOpen && isRunning && (
+        <pre className="code-block live-output">
+          <Visible text={lastLines(output)} />
+        </pre>
+      )}
+      {error && status !== 'rejected' && (
+        <p className="call-error">
+          <Visible text={error.message} />
+        </p>
+      )}
+      {approvalId !== null && <ConnectedCard approvalId={approvalId} />}
+      {isOpen && (
+        <>
+          <CallDetails call={call} />
+          <p>
+            <a href={links.call(toolId)}>{words.call.openDetail}</a>
+          </p>
+        </>
+      )}
+    </div>
+  );
+});
+
+const lastLines = (text: string): string => text.replace(/\n$/, '').split('\n').slice(-12).join('\n');

@@ -1,0 +1,32 @@
+import type { ChatCall, ChatMessage, Conversation } from '../live/conversation.ts';
+
+export type TranscriptItem =
+  | { readonly kind: 'message'; readonly message: ChatMessage; readonly isPlain: boolean }
+  /** A call that no message made: an outside agent's, or the person's own by API. */
+  | { readonly kind: 'call'; readonly call: ChatCall };
+
+/** What the transcript shows, in order. Tool messages are not shown: their calls are. */
+export function transcriptItems(
+  { order, messages, calls }: Pick<Conversation, 'order' | 'messages' | 'calls'>,
+  isManual: boolean,
+): readonly TranscriptItem[] {
+  const typedRuns = new Set<string>();
+  const items: TranscriptItem[] = [];
+  const alone = [...calls.values()].filter(({ runId }) => runId === null).sort(byTime);
+  for (const id of order) {
+    const message = messages.get(id);
+    if (!message || message.role === 'tool') continue;
+    while (alone[0] && alone[0].createdAt < message.createdAt) {
+      items.push({ kind: 'call', call: alone.shift() as ChatCall });
+    }
+    const { runId } = message;
+    // The manual model quotes files and output as they are: read as Markdown they would be mangled.
+    if (message.role === 'user' && runId !== null && message.text.startsWith('/')) typedRuns.add(runId);
+    const isPlain = isManual || (runId !== null && typedRuns.has(runId));
+    items.push({ kind: 'message', message, isPlain });
+  }
+  for (const call of alone) items.push({ kind: 'call', call });
+  return items;
+}
+
+const byTime = (a: ChatCall, b: ChatCall): number => (a.createdAt < b.createdAt ? -1 : 1);

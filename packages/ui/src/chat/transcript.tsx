@@ -1,0 +1,115 @@
+import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import type { Conversation } from '../live/conversation.ts';
+import { useWords } from '../words/words.ts';
+import { MessageRow } from './message-row.tsx';
+import { CallRow } from './tool-call-row.tsx';
+import { transcriptItems } from './transcript-items.ts';
+
+interface TranscriptProps {
+  readonly conversation: Conversation;
+  readonly sessionId: string;
+  readonly isManual: boolean;
+  /** A call to show: the person came from its approval. */
+  readonly toolId: string | null;
+}
+
+/** How near the end counts as being there. */
+const nearEnd = 80;
+
+/** The conversation. It follows what is new while the person is at its end, and leaves them alone otherwise. */
+export const Transcript = memo(function Transcript({
+  conversation,
+  sessionId,
+  isManual,
+  toolId,
+}: TranscriptProps) {
+  const { chat } = useWords();
+  const { order, messages, calls, agent } = conversation;
+  const items = useMemo(
+    () => transcriptItems({ order, messages, calls }, isManual),
+    [order, messages, calls, isManual],
+  );
+  const box = useRef<HTMLElement>(null);
+  const isFollowing = useRef(true);
+  const [isAway, setAway] = useState(false);
+
+  useFollowing(box, isFollowing);
+  useEffect(() => {
+    if (toolId === null) return;
+    const row = document.getElementById(`call-${toolId}`);
+    if (!row) return;
+    isFollowing.current = false;
+    row.scrollIntoView({ block: 'center' });
+  }, [toolId]);
+
+  const toEnd = () => {
+    isFollowing.current = true;
+    setAway(false);
+    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+  };
+  return (
+    <section
+      ref={box}
+      className="transcript"
+      aria-label={chat.transcript}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+      tabIndex={0}
+      onScroll={({ currentTarget }) => {
+        const { scrollHeight, scrollTop, clientHeight } = currentTarget;
+        isFollowing.current = scrollHeight - scrollTop - clientHeight < nearEnd;
+        setAway(!isFollowing.current);
+      }}
+    >
+      <div className="transcript-column">
+        {items.map((item) =>
+          item.kind === 'message' ? (
+            <MessageRow
+              key={item.message.id}
+              message={item.message}
+              sessionId={sessionId}
+              isPlain={item.isPlain}
+            />
+          ) : (
+            <CallRow key={item.call.toolId} call={item.call} />
+          ),
+        )}
+        <p className="agent-state" role="status">
+          {agent === 'thinking' && (
+            <>
+              <span className="spinner" aria-hidden="true" /> {chat.thinking}
+            </>
+          )}
+          {agent === 'tool_execution' && (
+            <>
+              <span className="spinner" aria-hidden="true" /> {chat.executing}
+            </>
+          )}
+          {agent === 'awaiting_approval' && chat.awaiting}
+        </p>
+      </div>
+      {isAway && (
+        <button type="button" className="button to-end" title={chat.newer} onClick={toEnd}>
+          <span aria-hidden="true">↓</span>
+          <span className="visually-hidden">{chat.newer}</span>
+        </button>
+      )}
+    </section>
+  );
+});
+
+/** Keeps the end in view while the content grows, unless the person has scrolled up. */
+function useFollowing(box: React.RefObject<HTMLElement | null>, isFollowing: React.RefObject<boolean>): void {
+  useLayoutEffect(() => {
+    const element = box.current;
+    const content = element?.firstElementChild;
+    if (!element || !content) return;
+    const follow = () => {
+      if (isFollowing.current) element.scrollTop = element.scrollHeight;
+    };
+    follow();
+    if (typeof ResizeObserver === 'undefined') return;
+    const observer = new ResizeObserver(follow);
+    observer.observe(content);
+    return () => observer.disconnect();
+  }, [box, isFollowing]);
+}

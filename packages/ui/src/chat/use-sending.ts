@@ -1,0 +1,74 @@
+import type { CallResponse } from '@countersign/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Conversation } from '../live/conversation.ts';
+import { useLive } from '../live/live-context.ts';
+import { keys } from '../queries/keys.ts';
+
+interface SendingInput {
+  readonly projectId: string;
+  readonly sessionId: string | null;
+  readonly conversation: Conversation | undefined;
+  readonly model: CallResponse<'getModel'> | undefined;
+  onSession(sessionId: string): void;
+}
+
+/** Sends messages, begins conversations and stops runs. */
+export function useSending({ projectId, sessionId, conversation, model, onSession }: SendingInput) {
+  const { client } = useLive();
+  const queries = useQueryClient();
+  const [isSending, setSending] = useState(false);
+  const [isStopping, setStopping] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [suggested, setSuggested] = useState({ text: '', count: 0 });
+  const runId = conversation && conversation.agent !== 'idle' ? conversation.runId : null;
+  const params = { project_id: projectId };
+
+  /** A new conversation is named by its first words. */
+  const begin = async (content: string): Promise<string> => {
+    const title = (content.split('\n', 1)[0] ?? '').slice(0, 80);
+    const { session } = await client.createSession({ params, body: { title } });
+    await queries.invalidateQueries({ queryKey: keys.sessions(projectId) });
+    return session.session_id;
+  };
+
+  const send = async (content: string): Promise<boolean> => {
+    setSending(true);
+    setProblem(null);
+    try {
+      const session_id = sessionId ?? (await begin(content));
+      // A model that lacks its key would refuse; the manual one takes what the person types.
+      const named = (model?.problem ?? null) === null ? {} : { model: 'manual' };
+      await client.sendMessage({ params, body: { content, session_id, ...named } });
+      if (sessionId === null) onSession(session_id);
+      return true;
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      return false;
+    } finally {
+      setSending(false);
+    }
+  };
+
+  const stop = async (run_id: string): Promise<void> => {
+    setStopping(true);
+    setProblem(null);
+    try {
+      await client.stopRun({ params: { run_id } }, { retry: { times: 3 } });
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      setStopping(false);
+    }
+  };
+
+  return {
+    send,
+    stop: runId === null ? null : () => void stop(runId),
+    isSending,
+    isStopping,
+    problem,
+    suggested,
+    suggest: (text: string) => setSuggested(({ count }) => ({ text, count: count + 1 })),
+  };
+}

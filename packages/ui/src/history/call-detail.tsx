@@ -1,0 +1,188 @@
+import type { CallResponse } from '@countersign/client';
+import type { ReactNode } from 'react';
+import { PreviewView } from '../approvals/preview-view.tsx';
+import { Reasons } from '../approvals/reasons.tsx';
+import { RiskBadge } from '../approvals/risk-badge.tsx';
+import { useExecution } from '../queries/executions.ts';
+import { links } from '../shell/links.ts';
+import { ErrorState, LoadingState } from '../shell/states.tsx';
+import { callSummary } from '../text/call-summary.ts';
+import { duration } from '../text/duration.ts';
+import { JsonView } from '../text/json-view.tsx';
+import { moment } from '../text/moment.ts';
+import { ResultView } from '../text/result-view.tsx';
+import { StatusMark } from '../text/status-mark.tsx';
+import { Visible } from '../text/visible.tsx';
+import { useLanguage, useWords } from '../words/words.ts';
+import { UndoButton } from './undo-button.tsx';
+
+type Detail = CallResponse<'getExecution'>;
+
+/** One call in full: what was asked, what would happen, who decided, what ran, what came of it, and when. */
+export function CallDetail({ toolId }: { readonly toolId: string }) {
+  const { history } = useWords();
+  const call = useExecution(toolId);
+  return (
+    <section className="screen" aria-labelledby="call-title">
+      <p>
+        <a href={links.history()}>← {history.back}</a>
+      </p>
+      {call.isPending && <LoadingState />}
+      {call.isError && <ErrorState error={call.error} onRetry={() => void call.refetch()} />}
+      {call.data && <DetailBody detail={call.data} />}
+    </section>
+  );
+}
+
+function DetailBody({ detail }: { readonly detail: Detail }) {
+  const words = useWords();
+  const { history, call, approval } = words;
+  const { execution, result, late_result, requested_params, preview, omitted } = detail;
+  const { status, error, reasons, tool_params } = execution;
+  const isEdited = JSON.stringify(requested_params) !== JSON.stringify(tool_params);
+  return (
+    <>
+      <header className="detail-head">
+        <h1 id="call-title">
+          <code>
+            <Visible text={execution.tool_name} />
+          </code>{' '}
+          <Visible text={callSummary(tool_params)} />
+        </h1>
+        <p className="with-mark">
+          <StatusMark status={status} /> {call.status[status]}
+          {execution.risk_level && <RiskBadge risk={execution.risk_level} />}
+          <a href={links.chat(execution.session_id, execution.tool_id)}>{approval.openChat}</a>
+        </p>
+        <UndoButton execution={execution} />
+      </header>
+      {error && (
+        <p className="notice danger">
+          <Visible text={error.message} /> <code>{error.code}</code>
+        </p>
+      )}
+      {omitted && omitted.length > 0 && <p className="notice">{history.notKept}</p>}
+      <div className="detail-grid">
+        <div className="detail-main">
+          {preview && (
+            <Part title={history.preview}>
+              <PreviewView preview={preview} />
+            </Part>
+          )}
+          <Part title={isEdited ? history.ran : call.parameters}>
+            {isEdited && <p className="notice">{history.edited}</p>}
+            <JsonView value={tool_params} />
+          </Part>
+          {isEdited && (
+            <Part title={history.requested}>
+              <JsonView value={requested_params} />
+            </Part>
+          )}
+          {result !== null && (
+            <section className="part">
+              <ResultView result={result} />
+            </section>
+          )}
+          {late_result !== undefined && (
+            <Part title={history.late}>
+              <JsonView value={late_result} />
+            </Part>
+          )}
+        </div>
+        <aside className="detail-side">
+          <Part title={history.decision}>
+            <DecisionFacts detail={detail} />
+          </Part>
+          {reasons.length > 0 && <Reasons reasons={reasons} network={false} />}
+          <Part title={history.timing}>
+            <TimingFacts detail={detail} />
+          </Part>
+          <Part title={history.ids}>
+            <Facts
+              rows={[
+                ['call', execution.tool_id],
+                ['approval', execution.approval_id],
+                ['grant', execution.grant_id],
+                [history.runner, execution.runner_id],
+                [history.attempt, String(execution.attempt)],
+              ]}
+            />
+          </Part>
+        </aside>
+      </div>
+    </>
+  );
+}
+
+function DecisionFacts({ detail }: { readonly detail: Detail }) {
+  const { history, approval, call } = useWords();
+  const { decision, execution } = detail;
+  if (!decision) {
+    const by = execution.approved_by;
+    return <p className="muted">{by === null ? history.noDecision : history.by[by]}</p>;
+  }
+  return (
+    <Facts
+      rows={[
+        [
+          history.status,
+          decision.status === 'pending' ? call.status.awaiting_approval : call.status[decision.status],
+        ],
+        [history.device, decision.by?.device ?? null],
+        [history.token, decision.by?.token_id ?? null],
+        [approval.saidReason, decision.reason],
+        [approval.saidMessage, decision.message],
+      ]}
+    />
+  );
+}
+
+function TimingFacts({ detail }: { readonly detail: Detail }) {
+  const words = useWords();
+  const language = useLanguage();
+  const { history } = words;
+  const { created_at, approved_at, completed_at, undone_at, execution_time_ms, requires_approval } =
+    detail.execution;
+  const at = (iso: string | null) => (iso === null ? null : moment(iso, language));
+  const waited =
+    approved_at !== null && requires_approval ? Date.parse(approved_at) - Date.parse(created_at) : null;
+  return (
+    <Facts
+      rows={[
+        [history.created, at(created_at)],
+        [history.approved, at(approved_at)],
+        [history.completed, at(completed_at)],
+        [history.undone, at(undone_at)],
+        [history.waited, waited === null ? null : duration(waited, words)],
+        [history.execution, execution_time_ms === null ? null : duration(execution_time_ms, words)],
+      ]}
+    />
+  );
+}
+
+/** Names and values; what there is not is left out. */
+function Facts({ rows }: { readonly rows: readonly (readonly [string, string | null])[] }) {
+  return (
+    <dl className="facts">
+      {rows.map(([name, value]) =>
+        value === null ? null : (
+          <div key={name} className="fact">
+            <dt>{name}</dt>
+            <dd>
+              <Visible text={value} />
+            </dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className="part">
+      <h2 className="label">{title}</h2>
+      {children}
+    </section>
+  );
+}

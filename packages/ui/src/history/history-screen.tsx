@@ -1,0 +1,149 @@
+import { executionStatuses, riskLevels } from '@countersign/protocol';
+import { useId, useState } from 'react';
+import { type HistoryFilters, useHistory } from '../queries/executions.ts';
+import { useTools } from '../queries/workspace.ts';
+import { EmptyState, ErrorState, LoadingState } from '../shell/states.tsx';
+import { useWords } from '../words/words.ts';
+import { HistoryTable } from './history-table.tsx';
+
+/** Every recorded call, newest first, with filters. */
+export function HistoryScreen({ projectId }: { readonly projectId: string }) {
+  const words = useWords();
+  const { history } = words;
+  const [filters, setFilters] = useState<HistoryFilters>({});
+  const calls = useHistory({ ...filters, project_id: projectId });
+  const rows = calls.data?.pages.flatMap(({ executions }) => executions) ?? [];
+  const isFiltered = Object.keys(filters).length > 0;
+  return (
+    <section className="screen" aria-labelledby="history-title">
+      <header className="screen-head">
+        <h1 id="history-title">{history.title}</h1>
+      </header>
+      <Filters projectId={projectId} filters={filters} onChange={setFilters} />
+      {calls.isPending && <LoadingState />}
+      {calls.isError && rows.length === 0 && (
+        <ErrorState error={calls.error} onRetry={() => void calls.refetch()} />
+      )}
+      {calls.isSuccess && rows.length === 0 && (
+        <EmptyState title={isFiltered ? history.emptyFiltered : history.empty} hint={history.emptyHint} />
+      )}
+      {rows.length > 0 && <HistoryTable executions={rows} />}
+      {calls.hasNextPage && (
+        <button
+          type="button"
+          className="button more"
+          disabled={calls.isFetchingNextPage}
+          onClick={() => void calls.fetchNextPage()}
+        >
+          {calls.isFetchingNextPage ? words.states.loading : words.states.more}
+        </button>
+      )}
+    </section>
+  );
+}
+
+interface FiltersProps {
+  readonly projectId: string;
+  readonly filters: HistoryFilters;
+  onChange(filters: HistoryFilters): void;
+}
+
+function Filters({ projectId, filters, onChange }: FiltersProps) {
+  const { history, call, risk } = useWords();
+  const tools = useTools(projectId);
+  const set = (name: keyof HistoryFilters, value: string) => {
+    const { [name]: _, ...rest } = filters;
+    onChange(value === '' ? rest : ({ ...rest, [name]: value } as HistoryFilters));
+  };
+  return (
+    <form className="filters" aria-label={history.filters} onSubmit={(event) => event.preventDefault()}>
+      <Choice
+        label={history.tool}
+        any={history.anyTool}
+        value={filters.tool_name ?? ''}
+        options={(tools.data ?? []).map(({ name }) => [name, name])}
+        onChange={(value) => set('tool_name', value)}
+      />
+      <Choice
+        label={history.status}
+        any={history.anyStatus}
+        value={filters.status ?? ''}
+        options={executionStatuses.map((status) => [status, call.status[status]])}
+        onChange={(value) => set('status', value)}
+      />
+      <Choice
+        label={history.risk}
+        any={history.anyRisk}
+        value={filters.risk_level ?? ''}
+        options={riskLevels.map((level) => [level, risk[level]])}
+        onChange={(value) => set('risk_level', value)}
+      />
+      <Day label={history.since} value={filters.since} onChange={(value) => set('since', value)} />
+      <Day label={history.until} value={filters.until} isEnd onChange={(value) => set('until', value)} />
+      <button type="button" className="button quiet" onClick={() => onChange({})}>
+        {history.reset}
+      </button>
+    </form>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly any: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, name: string])[];
+  onChange(value: string): void;
+}
+
+function Choice({ label, any, value, options, onChange }: ChoiceProps) {
+  const id = useId();
+  return (
+    <div>
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">{any}</option>
+        {options.map(([one, name]) => (
+          <option key={one} value={one}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+interface DayProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  /** The day counts whole, to its end. */
+  readonly isEnd?: boolean;
+  onChange(value: string): void;
+}
+
+function Day({ label, value, isEnd = false, onChange }: DayProps) {
+  const id = useId();
+  return (
+    <div>
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        type="date"
+        value={value === undefined ? '' : localDay(value)}
+        onChange={({ target }) =>
+          onChange(
+            target.value === ''
+              ? ''
+              : new Date(`${target.value}T${isEnd ? '23:59:59.999' : '00:00'}`).toISOString(),
+          )
+        }
+      />
+    </div>
+  );
+}
+
+/** The day of a time where the person is, as a date field wants it. */
+function localDay(iso: string): string {
+  const at = new Date(iso);
+  const two = (n: number) => String(n).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}

@@ -1,0 +1,68 @@
+import type { Execution } from '@countersign/protocol';
+import { memo } from 'react';
+import { RiskBadge } from '../approvals/risk-badge.tsx';
+import { links } from '../shell/links.ts';
+import { callSummary } from '../text/call-summary.ts';
+import { duration } from '../text/duration.ts';
+import { moment } from '../text/moment.ts';
+import { StatusMark } from '../text/status-mark.tsx';
+import { Visible } from '../text/visible.tsx';
+import { useLanguage, useWords } from '../words/words.ts';
+
+/** Calls as rows; each leads to its detail. */
+export function HistoryTable({ executions }: { readonly executions: readonly Execution[] }) {
+  const { history } = useWords();
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">{history.call}</th>
+            <th scope="col">{history.status}</th>
+            <th scope="col">{history.risk}</th>
+            <th scope="col">{history.decidedBy}</th>
+            <th scope="col" className="number">
+              {history.duration}
+            </th>
+            <th scope="col">{history.when}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {executions.map((execution) => (
+            <HistoryRow key={execution.tool_id} execution={execution} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution: Execution }) {
+  const words = useWords();
+  const language = useLanguage();
+  const { tool_id, tool_name, tool_params, status, risk_level, approved_by, execution_time_ms } = execution;
+  return (
+    <tr className={`call-${status}`}>
+      <td className="cell-call">
+        <a href={links.call(tool_id)}>
+          <code className="tool-name">
+            <Visible text={tool_name} />
+          </code>{' '}
+          <span className="call-summary">
+            <Visible text={callSummary(tool_params)} />
+          </span>
+        </a>
+      </td>
+      <td>
+        <span className="with-mark">
+          <StatusMark status={status} /> {words.call.status[status]}
+          {execution.undone_at !== null && <span className="muted">({words.history.undone})</span>}
+        </span>
+      </td>
+      <td>{risk_level && <RiskBadge risk={risk_level} />}</td>
+      <td className="muted">{approved_by && words.history.by[approved_by]}</td>
+      <td className="number">{execution_time_ms === null ? '' : duration(execution_time_ms, words)}</td>
+      <td className="muted nowrap">{moment(execution.created_at, language)}</td>
+    </tr>
+  );
+});

@@ -1,0 +1,74 @@
+import { ApiError } from '@countersign/client';
+import type { Execution, ToolErrorValue } from '@countersign/protocol';
+import { useEffect, useState } from 'react';
+import { useLive } from '../live/live-context.ts';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+type Undo =
+  | { readonly step: 'idle' }
+  | { readonly step: 'asked'; readonly undoId: string }
+  | { readonly step: 'done' }
+  | { readonly step: 'refused'; readonly message: string; readonly canForce: boolean };
+
+/** Where the file was changed after the call, undoing would lose that: it is said, and can be forced (RN-3). */
+const conflictCodes: readonly string[] = ['UNDO_CONFLICT'];
+
+/** Asks the runner to restore what a call changed, and tells its answer. */
+export function UndoButton({ execution }: { readonly execution: Execution }) {
+  const { history } = useWords();
+  const live = useLive();
+  const [undo, setUndo] = useState<Undo>({ step: 'idle' });
+  const undoId = undo.step === 'asked' ? undo.undoId : null;
+
+  useEffect(() => {
+    if (undoId === null) return;
+    return live.listen((event) => {
+      if (event.event !== 'tool.result' || event.data.undo_id !== undoId) return;
+      setUndo(event.data.status === 'completed' ? { step: 'done' } : refusal(event.data.error));
+    });
+  }, [undoId, live]);
+
+  const ask = async (force: boolean) => {
+    try {
+      const params = { tool_id: execution.tool_id };
+      const { undo_id } = await live.client.undoExecution({ params, body: { force } });
+      setUndo({ step: 'asked', undoId: undo_id });
+    } catch (error) {
+      setUndo(refusal(error));
+    }
+  };
+  if (undo.step === 'done') return <p role="status">{history.undoDone}</p>;
+  if (!execution.undoable || execution.undone_at !== null) return null;
+  return (
+    <div className="undo">
+      {undo.step === 'idle' && (
+        <button type="button" className="button" onClick={() => void ask(false)}>
+          {history.undo}
+        </button>
+      )}
+      {undo.step === 'asked' && <p role="status">{history.undoing}</p>}
+      {undo.step === 'refused' && (
+        <>
+          <p className="notice" role="alert">
+            {history.undoConflict} <Visible text={undo.message} />
+          </p>
+          {undo.canForce && (
+            <button type="button" className="button danger" onClick={() => void ask(true)}>
+              {history.undoForce}
+            </button>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function refusal(error: ToolErrorValue | unknown): Undo {
+  const known =
+    error instanceof ApiError || isToolError(error) ? error : { code: '', message: String(error) };
+  return { step: 'refused', message: known.message, canForce: conflictCodes.includes(known.code) };
+}
+
+const isToolError = (error: unknown): error is ToolErrorValue =>
+  typeof error === 'object' && error !== null && 'code' in error && 'message' in error;

@@ -1,0 +1,152 @@
+import { ApiError, type Client, type Clock, type Decision, decide } from '@countersign/client';
+import type { Approval, CountersignEvent } from '@countersign/protocol';
+import {
+  type ApprovalEntries,
+  type ApprovalEntry,
+  approvalOfEvent,
+  newEntry,
+  resolvedEntry,
+  settledAs,
+  updatedEntry,
+} from './approval-entry.ts';
+import { Store } from './store.ts';
+
+export type ApproveChoice = Omit<Extract<Decision, { decision: 'approved' }>, 'decision' | 'params'>['body'];
+export type RejectChoice = Omit<Extract<Decision, { decision: 'rejected' }>, 'decision' | 'params'>['body'];
+
+/** After these the standing request is read again, so that the card shows what would be decided now. */
+const changedUnderneath = new Set(['PREVIEW_CHANGED', 'PREVIEW_PENDING', 'RISK_ROSE']);
+
+/**
+ * Every approval this page has seen: kept by events, decided by the person. A settled one stays readable. Time alone
+ * settles nothing here: only the server expires (AP-3).
+ */
+export class ApprovalBook {
+  readonly entries = new Store<ApprovalEntries>(new Map());
+  readonly #client: Client;
+  readonly #clock: Clock;
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  receive(event: CountersignEvent): void {
+    switch (event.event) {
+      case 'tool.approval_request':
+        this.#put(approvalOfEvent(event.data));
+        break;
+      case 'approval.updated': {
+        const { approval_id } = event.data;
+        this.#change(approval_id, (entry) => updatedEntry(entry, event.data, this.#clock.monotonic()));
+        if (event.data.omitted?.length) void this.refresh(approval_id);
+        break;
+      }
+      case 'approval.resolved':
+        this.#change(event.data.approval_id, (entry) => resolvedEntry(entry, event.data));
+        break;
+      default:
+    }
+  }
+
+  /** Compares what we show with what waits on the server: after a reset events were missed. */
+  async reconcile(): Promise<void> {
+    const { approvals } = await this.#client.listApprovals();
+    const waiting = new Set(approvals.map(({ approval_id }) => approval_id));
+    for (const approval of approvals) this.#put(approval);
+    const gone = [...this.entries.get()].filter(([id, { resolution }]) => !resolution && !waiting.has(id));
+    await Promise.all(gone.map(([id]) => this.refresh(id)));
+  }
+
+  /** Reads one approval in full. */
+  async refresh(approvalId: string): Promise<void> {
+    const params = { approval_id: approvalId };
+    try {
+      const { approval } = await this.#client.getApproval({ params }, { retry: { times: 3 } });
+      this.#put(approval);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) {
+        this.#change(approvalId, (entry) => ({ ...entry, resolution: settledAs('cancelled') }));
+      }
+    }
+  }
+
+  /** Approves what is displayed: the digest is that of the card (AP-8). */
+  approve(approvalId: string, choice: ApproveChoice = {}): Promise<void> {
+    const digest = this.entries.get().get(approvalId)?.approval.digest ?? undefined;
+    const body = { ...(digest !== undefined && { digest }), ...choice };
+    return this.#decide(approvalId, (params) => ({ decision: 'approved', params, body }));
+  }
+
+  reject(approvalId: string, choice: RejectChoice = {}): Promise<void> {
+    return this.#decide(approvalId, (params) => ({ decision: 'rejected', params, body: choice }));
+  }
+
+  /** Settled ones that nobody needs to see any more. */
+  forgetSettled(): void {
+    this.entries.update((all) => new Map([...all].filter(([, { resolution }]) => resolution === null)));
+  }
+
+  async #decide(
+    approvalId: string,
+    make: (params: { project_id: string; approval_id: string }) => Decision,
+  ): Promise<void> {
+    const entry = this.entries.get().get(approvalId);
+    if (!entry || entry.sending || entry.resolution) return;
+    this.#change(approvalId, (known) => ({ ...known, sending: true, notice: null }));
+    const decision = make({ project_id: entry.approval.project_id, approval_id: approvalId });
+    try {
+      const answer = await decide(this.#client, decision);
+      const standing =
+        answer.outcome === 'recorded' ? { status: answer.response.status, device: null } : answer.standing;
+      if (standing.status === 'pending') return await this.refresh(approvalId);
+      const { status, device } = standing;
+      this.#change(approvalId, (known) => ({
+        ...known,
+        sending: false,
+        // The event may have been quicker, and knows more.
+        resolution: {
+          ...(known.resolution ?? settledAs(status)),
+          device: known.resolution?.device ?? device,
+          here: answer.outcome === 'recorded',
+        },
+      }));
+    } catch (error) {
+      await this.#notDecided(approvalId, error);
+    }
+  }
+
+  async #notDecided(approvalId: string, error: unknown): Promise<void> {
+    const notice =
+      error instanceof ApiError
+        ? { code: error.code, message: error.message }
+        : { code: 'INTERNAL' as const, message: String(error) };
+    this.#change(approvalId, (known) => ({ ...known, sending: false, notice }));
+    if (changedUnderneath.has(notice.code)) await this.refresh(approvalId);
+  }
+
+  #put(approval: Approval): void {
+    const id = approval.approval_id;
+    const all = this.entries.get();
+    const known = all.get(id);
+    const askedAgain = known?.askedAgain ?? wasApprovedBefore(all, approval);
+    const entry = { ...newEntry(approval, this.#clock.monotonic(), known), askedAgain };
+    this.entries.set(new Map(all).set(id, entry));
+    if (entry.incomplete) void this.refresh(id);
+  }
+
+  #change(approvalId: string, change: (entry: ApprovalEntry) => ApprovalEntry): void {
+    const all = this.entries.get();
+    const entry = all.get(approvalId);
+    if (entry) this.entries.set(new Map(all).set(approvalId, change(entry)));
+  }
+}
+
+/** The same call under another approval: what was approved had changed before it ran (AP-8). */
+const wasApprovedBefore = (all: ApprovalEntries, { approval_id, tool_id }: Approval): boolean =>
+  [...all.values()].some(
+    ({ approval, resolution }) =>
+      approval.tool_id === tool_id &&
+      approval.approval_id !== approval_id &&
+      resolution?.status === 'approved',
+  );

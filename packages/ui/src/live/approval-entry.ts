@@ -1,0 +1,99 @@
+import type { Approval, ApprovalStatus, ApprovedBy, ErrorCode, EventPayload } from '@countersign/protocol';
+
+/** How an approval was settled, as its card tells it. */
+export interface Resolution {
+  readonly status: Exclude<ApprovalStatus, 'pending'>;
+  readonly device: string | null;
+  /** Decided by this very page. */
+  readonly here: boolean;
+  readonly approvedBy: ApprovedBy | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+}
+
+/** What the person must know before deciding (again): the answer of a decision that did not count. */
+export interface Notice {
+  readonly code: ErrorCode;
+  /** The server's own words. */
+  readonly message: string;
+}
+
+/** One approval as its card shows it. */
+export interface ApprovalEntry {
+  readonly approval: Approval;
+  /** When its time is over, by this page's monotonic clock (AP-3: it is only shown). */
+  readonly deadline: number;
+  readonly resolution: Resolution | null;
+  /** A decision is on its way. */
+  readonly sending: boolean;
+  readonly notice: Notice | null;
+  /** Parts that did not fit into the event are being fetched (EV-2). */
+  readonly incomplete: boolean;
+  /** The call was approved before, but what would run had changed (AP-8). */
+  readonly askedAgain: boolean;
+}
+
+export type ApprovalEntries = ReadonlyMap<string, ApprovalEntry>;
+
+export function newEntry(approval: Approval, now: number, known: ApprovalEntry | undefined): ApprovalEntry {
+  return {
+    approval,
+    deadline: now + approval.remaining_ms,
+    resolution: approval.status === 'pending' ? null : (known?.resolution ?? settledAs(approval.status)),
+    sending: false,
+    notice: known?.notice ?? null,
+    incomplete: (approval.omitted?.length ?? 0) > 0,
+    askedAgain: known?.askedAgain ?? false,
+  };
+}
+
+/** A request as its event tells it, in the shape of the REST answer. */
+export function approvalOfEvent(data: EventPayload<'tool.approval_request'>): Approval {
+  const { timestamp, ...rest } = data;
+  return { ...rest, status: 'pending', created_at: timestamp };
+}
+
+/** A new revision or preview replaces what was shown; what the person has begun to type is kept by the card. */
+export function updatedEntry(
+  entry: ApprovalEntry,
+  data: EventPayload<'approval.updated'>,
+  now: number,
+): ApprovalEntry {
+  const { timestamp: _, omitted, ...changed } = data;
+  const { omitted: _before, ...approval } = entry.approval;
+  return {
+    ...entry,
+    approval: { ...approval, ...changed, ...(omitted && { omitted }) },
+    deadline: now + data.remaining_ms,
+    incomplete: (omitted?.length ?? 0) > 0,
+  };
+}
+
+export function resolvedEntry(entry: ApprovalEntry, data: EventPayload<'approval.resolved'>): ApprovalEntry {
+  const resolution: Resolution = {
+    status: data.status,
+    device: data.device,
+    here: entry.resolution?.here ?? false,
+    approvedBy: data.approved_by,
+    reason: data.reason,
+    message: data.message,
+  };
+  return { ...entry, sending: false, notice: null, resolution };
+}
+
+/** Where only the status is known: the decision was made while we were not listening. */
+export const settledAs = (status: Exclude<ApprovalStatus, 'pending'>): Resolution => ({
+  status,
+  device: null,
+  here: false,
+  approvedBy: null,
+  reason: null,
+  message: null,
+});
+
+/** Those that wait for a decision, oldest first. */
+export function pendingOf(entries: ApprovalEntries): readonly ApprovalEntry[] {
+  return [...entries.values()]
+    .filter(({ resolution }) => resolution === null)
+    .sort((a, b) => (a.approval.created_at < b.approval.created_at ? -1 : 1));
+}

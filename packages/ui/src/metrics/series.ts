@@ -1,0 +1,73 @@
+import type { CallResponse } from '@countersign/client';
+
+export type MetricsAnswer = CallResponse<'metrics'>;
+type Point = MetricsAnswer['series'][number];
+
+export const outcomes = ['success', 'error', 'rejected', 'other'] as const;
+export type Outcome = (typeof outcomes)[number];
+export type OutcomeCounts = Readonly<Record<Outcome, number>>;
+
+type Counted = Pick<Point, 'total_calls' | 'success_count' | 'error_count' | 'rejected_count'>;
+
+/** How calls ended; the rest are expired, cancelled or still under way. */
+export function outcomeCounts(counted: readonly Counted[]): OutcomeCounts {
+  const sum = (pick: (one: Counted) => number) => counted.reduce((total, one) => total + pick(one), 0);
+  const success = sum((one) => one.success_count);
+  const error = sum((one) => one.error_count);
+  const rejected = sum((one) => one.rejected_count);
+  const other = Math.max(0, sum((one) => one.total_calls) - success - error - rejected);
+  return { success, error, rejected, other };
+}
+
+export const totalOf = (counts: OutcomeCounts): number =>
+  outcomes.reduce((total, outcome) => total + counts[outcome], 0);
+
+/** One column of a plot over time. */
+export interface Stretch {
+  readonly from: number;
+  readonly counts: OutcomeCounts;
+}
+
+/** Every stretch from the first to now: those without calls, which the server leaves out, are empty columns. */
+export function stretches({ series, since, bucket_seconds }: MetricsAnswer, now: number): readonly Stretch[] {
+  const lengthMs = bucket_seconds * 1000;
+  const first = Math.min(Date.parse(since), ...series.map(({ from }) => Date.parse(from)));
+  const count = Math.max(1, Math.ceil((now - first + 1) / lengthMs));
+  const points = Array.from({ length: count }, (): Point[] => []);
+  for (const point of series) points[Math.floor((Date.parse(point.from) - first) / lengthMs)]?.push(point);
+  return points.map((inside, index) => ({ from: first + index * lengthMs, counts: outcomeCounts(inside) }));
+}
+
+export interface Line {
+  readonly name: string;
+  readonly points: readonly { readonly at: number; readonly ms: number }[];
+}
+
+/** At most so many lines can be told apart. */
+const maxLines = 4;
+
+/** A time per tool over time, of the tools with the most calls. */
+export function linesOf(
+  { series, tools }: MetricsAnswer,
+  field: 'avg_execution_time_ms' | 'avg_approval_wait_ms',
+): readonly Line[] {
+  return [...tools]
+    .sort((a, b) => b.total_calls - a.total_calls)
+    .map(({ tool_name }) => ({
+      name: tool_name,
+      points: series.flatMap((point) => {
+        const ms = point[field];
+        return point.tool_name === tool_name && ms !== null ? [{ at: Date.parse(point.from), ms }] : [];
+      }),
+    }))
+    .filter(({ points }) => points.length > 0)
+    .slice(0, maxLines);
+}
+
+/** The next round number above: where an axis ends. */
+export function niceMax(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 2, 5, 10].find((one) => one * power >= value) ?? 10;
+  return step * power;
+}

@@ -1,0 +1,81 @@
+import type { Grant } from '@countersign/protocol';
+import { RiskBadge } from '../approvals/risk-badge.tsx';
+import { useGrants, useRevoking } from '../queries/permissions.ts';
+import { ErrorState, LoadingState } from '../shell/states.tsx';
+import { moment } from '../text/moment.ts';
+import { Visible } from '../text/visible.tsx';
+import { useLanguage, useWords } from '../words/words.ts';
+
+/** AP-4: grants can be seen, counted and revoked. Those in force come first. */
+export function GrantList() {
+  const { permissions } = useWords();
+  const grants = useGrants();
+  const list = [...(grants.data ?? [])].sort(
+    (a, b) => Number(a.revoked_at !== null) - Number(b.revoked_at !== null),
+  );
+  return (
+    <section className="panel" aria-labelledby="grants-title">
+      <h2 id="grants-title">{permissions.grants}</h2>
+      <p className="muted">{permissions.grantsHint}</p>
+      {grants.isPending && <LoadingState />}
+      {grants.isError && <ErrorState error={grants.error} onRetry={() => void grants.refetch()} />}
+      {grants.isSuccess && list.length === 0 && (
+        <p className="empty-line">
+          <strong>{permissions.noGrants}.</strong> {permissions.noGrantsHint}
+        </p>
+      )}
+      <ul className="rows">
+        {list.map((grant) => (
+          <GrantRow key={grant.grant_id} grant={grant} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function GrantRow({ grant }: { readonly grant: Grant }) {
+  const { permissions } = useWords();
+  const language = useLanguage();
+  const revoking = useRevoking();
+  const isRevoked = grant.revoked_at !== null;
+  return (
+    <li className={isRevoked ? 'row row-off' : 'row'}>
+      <div className="row-main">
+        <p>
+          <code className="tool-name">
+            <Visible text={grant.tool === '*' ? permissions.everyTool : grant.tool} />
+          </code>{' '}
+          <code>
+            <Visible text={grant.pattern ?? permissions.allCalls} />
+          </code>
+        </p>
+        <p className="muted row-facts">
+          <RiskBadge risk={grant.max_risk} />
+          <span>{grant.session_id === null ? permissions.everywhere : permissions.inSession}</span>
+          <span>{permissions.uses(grant.uses)}</span>
+          <span>
+            {permissions.since} {moment(grant.created_at, language)}
+          </span>
+        </p>
+      </div>
+      {isRevoked ? (
+        <span className="muted">{permissions.revoked}</span>
+      ) : (
+        <button
+          type="button"
+          className="button"
+          disabled={revoking.isPending}
+          aria-label={`${permissions.revoke}: ${grant.tool} ${grant.pattern ?? ''}`}
+          onClick={() => revoking.mutate(grant.grant_id)}
+        >
+          {permissions.revoke}
+        </button>
+      )}
+      {revoking.isError && (
+        <p className="field-problem" role="alert">
+          <Visible text={revoking.error.message} />
+        </p>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,199 @@
+// @vitest-environment happy-dom
+import type { Grant } from '@countersign/protocol';
+import { cleanup, fireEvent, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { afterEach, describe, expect, it } from 'vitest';
+import { examples, openPage, Refused, settle, TestServer } from '../page-fixture.test-data.tsx';
+import { PermissionsScreen } from './permissions-screen.tsx';
+
+afterEach(cleanup);
+
+const grant = (change: Partial<Grant> = {}): Grant => ({
+  ...(examples<{ grants: Grant[] }>('bodies/listGrants.response')[0]?.grants[0] as Grant),
+  revoked_at: null,
+  ...change,
+});
+const policy = {
+  version: 1,
+  rules: [
+    {
+      id: 'r1',
+      effect: 'allow',
+      tool: 'execute_command',
+      command: 'npm test *',
+      max_risk: 'MEDIUM',
+      why: 'tests are fine',
+    },
+    { id: 'r2', effect: 'deny', tool: 'delete_file' },
+  ],
+};
+
+async function open(prepare: (server: TestServer) => void = () => {}) {
+  const server = new TestServer();
+  server.on('listGrants', { success: true, grants: [] });
+  server.on('getPolicy', { success: true, policy });
+  prepare(server);
+  return openPage(<PermissionsScreen />, { server });
+}
+
+const panel = (name: string) => screen.getByRole('region', { name });
+
+describe('[AP-4] grants', () => {
+  it('are seen and counted, those in force first', async () => {
+    await open((server) =>
+      server.on('listGrants', {
+        success: true,
+        grants: [
+          grant({ grant_id: 'g1', revoked_at: '2026-02-21T06:00:00Z' }),
+          grant({ grant_id: 'g2', tool: '*', pattern: null, uses: 7, session_id: null }),
+        ],
+      }),
+    );
+    const rows = within(panel('Grants'))
+      .getAllByRole('listitem')
+      .map(({ textContent }) => textContent);
+    expect(rows[0]).toContain('Every tool all calls');
+    expect(rows[0]).toContain('7 uses');
+    expect(rows[0]).toContain('every conversation of this workspace');
+    expect(rows[1]).toContain('Revoked');
+  });
+
+  it('are revoked', async () => {
+    const { server } = await open((one) =>
+      one.on('listGrants', { success: true, grants: [grant({ grant_id: 'g1' })] }),
+    );
+    server.on('listGrants', {
+      success: true,
+      grants: [grant({ grant_id: 'g1', revoked_at: '2026-02-21T06:00:00Z' })],
+    });
+    await userEvent.click(screen.getByRole('button', { name: /^Revoke/ }));
+    await settle();
+    expect(server.requests.some(({ route, url }) => route === 'revokeGrant' && url === '/my/grants/g1')).toBe(
+      true,
+    );
+    expect(panel('Grants').textContent).toContain('Revoked');
+  });
+
+  it('say when there are none, and when one could not be revoked', async () => {
+    await open();
+    expect(panel('Grants').textContent).toContain('No grants.');
+    cleanup();
+    await open((server) => {
+      server.on('listGrants', { success: true, grants: [grant()] });
+      server.on('revokeGrant', () => {
+        throw new Refused(404, 'NOT_FOUND');
+      });
+    });
+    await userEvent.click(screen.getByRole('button', { name: /^Revoke/ }));
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('NOT_FOUND');
+  });
+});
+
+describe('[RK-5] the policy', () => {
+  const editor = () => screen.getByLabelText('Policy as JSON');
+  const type = (value: string) => fireEvent.change(editor(), { target: { value } });
+  const save = () => screen.getByRole('button', { name: 'Save the policy' });
+
+  it('is shown rule by rule', async () => {
+    await open();
+    const rows = within(panel('Policy'))
+      .getAllByRole('listitem')
+      .map(({ textContent }) => textContent);
+    expect(rows[0]).toContain('Allow execute_command npm test * Up to MEDIUM');
+    expect(rows[0]).toContain('tests are fine');
+    expect(rows[1]).toContain('Deny delete_file all calls');
+  });
+
+  it('is edited as JSON, with what is wrong told while one types', async () => {
+    const { server } = await open();
+    await userEvent.click(screen.getByRole('button', { name: 'Edit as JSON' }));
+    type('{');
+    expect(screen.getByRole('alert').textContent).toContain('This policy is not valid:');
+    type('{"version": 2}');
+    expect(screen.getByRole('alert').textContent).toContain('version');
+    expect(save()).toHaveProperty('disabled', true);
+    type('{"version": 1, "rules": []}');
+    server.on('putPolicy', { success: true, policy: { version: 1, rules: [] } });
+    await userEvent.click(save());
+    await settle();
+    expect(server.bodiesOf('putPolicy')).toEqual([{ version: 1, rules: [] }]);
+    expect(panel('Policy').textContent).toContain('Saved. It counts from the next call on.');
+    expect(panel('Policy').textContent).toContain('No rules yet.');
+  });
+
+  it('shows what the server finds wrong, and can be left as it was', async () => {
+    await open((server) =>
+      server.on('putPolicy', () => {
+        throw new Refused(400, 'POLICY_INVALID');
+      }),
+    );
+    await userEvent.click(screen.getByRole('button', { name: 'Edit as JSON' }));
+    await userEvent.click(save());
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('refused: POLICY_INVALID');
+    await userEvent.click(screen.getByRole('button', { name: 'Cancel' }));
+    expect(screen.queryByLabelText('Policy as JSON')).toBeNull();
+  });
+
+  it('says when it could not be read', async () => {
+    await open((server) => {
+      const refuse = () => {
+        throw new Refused(500, 'INTERNAL');
+      };
+      server.on('getPolicy', refuse);
+      server.on('listGrants', refuse);
+    });
+    expect(screen.getAllByRole('alert')).toHaveLength(2);
+    for (const button of screen.getAllByRole('button', { name: 'Try again' })) await userEvent.click(button);
+  });
+});
+
+describe('[RK-5] the backtest', () => {
+  it('says what a rule would have decided', async () => {
+    const { server } = await open((one) =>
+      one.on('backtestPolicy', {
+        success: true,
+        considered: 300,
+        matched: 212,
+        would_change: 9,
+        approved_before: 200,
+        rejected_before: 2,
+        examples: [
+          {
+            tool_id: 't1',
+            description: 'Agent wants to run npm test',
+            before: 'asks (MEDIUM)',
+            after: 'runs without asking',
+          },
+        ],
+      }),
+    );
+    await userEvent.click(screen.getByRole('button', { name: 'Test it' }));
+    await settle();
+    const text = panel('Backtest').textContent ?? '';
+    expect(text).toContain('Of 300 calls, it covers 212 and changes the outcome of 9.');
+    expect(text).toContain('You approved 200 of them and rejected 2.');
+    expect(text).toContain('before: asks (MEDIUM) → with the rule: runs without asking');
+    expect(server.bodiesOf('backtestPolicy')).toMatchObject([
+      { rule: { tool: 'execute_command', command: 'npm test *' } },
+    ]);
+  });
+
+  it('says what is wrong with the rule', async () => {
+    await open((server) =>
+      server.on('backtestPolicy', () => {
+        throw new Refused(400, 'POLICY_INVALID');
+      }),
+    );
+    const field = screen.getByLabelText('Rule to test');
+    for (const wrong of ['{', '{"id": 1}']) {
+      fireEvent.change(field, { target: { value: wrong } });
+      expect(screen.getByRole('button', { name: 'Test it' })).toHaveProperty('disabled', true);
+    }
+    fireEvent.change(field, { target: { value: '{"id":"x","effect":"allow","tool":"*"}' } });
+    await userEvent.click(screen.getByRole('button', { name: 'Test it' }));
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('refused: POLICY_INVALID');
+  });
+});

@@ -1,0 +1,139 @@
+import { describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
+import { useId, useState } from 'react';
+import { usePolicy, useSavingPolicy } from '../queries/permissions.ts';
+import { ErrorState, LoadingState } from '../shell/states.tsx';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+/** The person's own policy (RK-5): its rules in plain words, and the whole of it as JSON to edit. */
+export function PolicyPanel() {
+  const { permissions } = useWords();
+  const policy = usePolicy();
+  const saving = useSavingPolicy();
+  const [isEditing, setEditing] = useState(false);
+  return (
+    <section className="panel" aria-labelledby="policy-title">
+      <h2 id="policy-title">{permissions.policy}</h2>
+      <p className="muted">{permissions.policyHint}</p>
+      {policy.isPending && <LoadingState />}
+      {policy.isError && <ErrorState error={policy.error} onRetry={() => void policy.refetch()} />}
+      {policy.data && !isEditing && (
+        <>
+          <RuleList policy={policy.data} />
+          <div className="buttons">
+            <button type="button" className="button" onClick={() => setEditing(true)}>
+              {permissions.edit}
+            </button>
+          </div>
+          {saving.isSuccess && <p role="status">{permissions.saved}</p>}
+        </>
+      )}
+      {policy.data && isEditing && (
+        <PolicyEditor
+          policy={policy.data}
+          problem={saving.error?.message ?? null}
+          isSaving={saving.isPending}
+          onCancel={() => setEditing(false)}
+          onSave={(edited) => saving.mutate(edited, { onSuccess: () => setEditing(false) })}
+        />
+      )}
+    </section>
+  );
+}
+
+function RuleList({ policy }: { readonly policy: PolicyFile }) {
+  const { permissions } = useWords();
+  if (policy.rules.length === 0) return <p className="empty-line">{permissions.noRules}</p>;
+  return (
+    <ul className="rows">
+      {policy.rules.map((rule) => (
+        <li key={rule.id} className="row">
+          <div className="row-main">
+            <p>
+              <span className={`effect effect-${rule.effect}`}>{permissions.effects[rule.effect]}</span>{' '}
+              <code className="tool-name">
+                <Visible text={rule.tool} />
+              </code>{' '}
+              <code>
+                <Visible text={rule.path ?? rule.command ?? permissions.allCalls} />
+              </code>
+              {rule.max_risk && (
+                <span className="muted">
+                  {' '}
+                  {permissions.upTo} {rule.max_risk}
+                </span>
+              )}
+            </p>
+            <p className="muted">
+              {rule.why !== undefined && <Visible text={rule.why} />} <code>{rule.id}</code>
+            </p>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface PolicyEditorProps {
+  readonly policy: PolicyFile;
+  /** What the server found wrong with it. */
+  readonly problem: string | null;
+  readonly isSaving: boolean;
+  onCancel(): void;
+  onSave(policy: PolicyFile): void;
+}
+
+function PolicyEditor({ policy, problem, isSaving, onCancel, onSave }: PolicyEditorProps) {
+  const { permissions } = useWords();
+  const id = useId();
+  const [text, setText] = useState(() => JSON.stringify(policy, null, 2));
+  const parsed = parsePolicy(text);
+  const wrong = parsed.ok ? problem : parsed.problem;
+  return (
+    <form
+      className="json-editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (parsed.ok) onSave(parsed.policy);
+      }}
+    >
+      <label htmlFor={id}>{permissions.json}</label>
+      <textarea
+        id={id}
+        className="code-field"
+        rows={Math.min(28, text.split('\n').length + 1)}
+        spellCheck={false}
+        value={text}
+        aria-invalid={!parsed.ok}
+        onChange={(event) => setText(event.target.value)}
+      />
+      {wrong !== null && (
+        <p className="field-problem" role="alert">
+          {permissions.invalid} <Visible text={wrong} />
+        </p>
+      )}
+      <div className="buttons">
+        <button type="submit" className="button primary" disabled={!parsed.ok || isSaving}>
+          {permissions.save}
+        </button>
+        <button type="button" className="button" onClick={onCancel}>
+          {permissions.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The same schema as the server's: most mistakes are told while one types. */
+function parsePolicy(text: string): { ok: true; policy: PolicyFile } | { ok: false; problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+  const parsed = policyFileSchema.safeParse(value);
+  return parsed.success
+    ? { ok: true, policy: parsed.data }
+    : { ok: false, problem: describeIssues(parsed.error) };
+}

@@ -1,0 +1,21 @@
+import { useQuery } from '@tanstack/react-query';
+import { useLive } from '../live/live-context.ts';
+import { keys } from './keys.ts';
+
+export const periods = ['day', 'week', 'month'] as const;
+export type Period = (typeof periods)[number];
+
+const days: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 30 };
+
+/** Metrics of one project; `now` is when they were read, so that a plot ends there. */
+export function useMetrics(projectId: string, period: Period) {
+  const { client } = useLive();
+  return useQuery({
+    queryKey: keys.metrics({ projectId, period }),
+    queryFn: async ({ signal }) => {
+      const now = Date.now();
+      const since = new Date(now - days[period] * 24 * 3600 * 1000).toISOString();
+      return { answer: await client.metrics({ query: { project_id: projectId, since } }, { signal }), now };
+    },
+  });
+}

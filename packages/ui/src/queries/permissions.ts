@@ -1,0 +1,38 @@
+import type { PolicyFile } from '@countersign/protocol';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useLive } from '../live/live-context.ts';
+import { keys } from './keys.ts';
+
+export function useGrants() {
+  const { client } = useLive();
+  return useQuery({
+    queryKey: keys.grants,
+    queryFn: async ({ signal }) => (await client.listGrants({}, { signal })).grants,
+  });
+}
+
+export function useRevoking() {
+  const { client } = useLive();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (grantId: string) => client.revokeGrant({ params: { grant_id: grantId } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.grants }),
+  });
+}
+
+export function usePolicy() {
+  const { client } = useLive();
+  return useQuery({
+    queryKey: keys.policy,
+    queryFn: async ({ signal }) => (await client.getPolicy({}, { signal })).policy,
+  });
+}
+
+export function useSavingPolicy() {
+  const { client } = useLive();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (policy: PolicyFile) => client.putPolicy({ body: policy }),
+    onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
+  });
+}

@@ -1,0 +1,33 @@
+import { useProjects, useRunners } from '../queries/workspace.ts';
+import { CommandLine } from '../shell/states.tsx';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+/** Says clearly that nobody would execute, and what to run (EX-10). */
+export function RunnerBanner({ projectId }: { readonly projectId: string }) {
+  const { runners: names } = useWords();
+  const runners = useRunners();
+  const projects = useProjects();
+  if (!runners.data || runners.data.some((one) => one.project_id === projectId && one.connected)) return null;
+  const workspace = projects.data?.find((one) => one.project_id === projectId)?.workspace ?? null;
+  return (
+    <div className="banner caution-banner" role="status">
+      <div>
+        <strong>{names.none}.</strong> {names.noneHint}
+      </div>
+      {workspace !== null && (
+        <p className="muted">
+          <Visible text={names.noneFor(workspace)} />
+        </p>
+      )}
+      <CommandLine text={connectCommand(workspace)} />
+    </div>
+  );
+}
+
+/** What to type for a workspace. Quoted, because a folder's name may hold anything. */
+const connectCommand = (workspace: string | null): string =>
+  `npx countersign connect ${workspace === null ? 'DIR' : shellWord(workspace)}`;
+
+const shellWord = (path: string): string =>
+  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,59 @@
+import { useRunners } from '../queries/workspace.ts';
+import { CommandLine, EmptyState, ErrorState, LoadingState } from '../shell/states.tsx';
+import { moment } from '../text/moment.ts';
+import { Visible } from '../text/visible.tsx';
+import { useLanguage, useWords } from '../words/words.ts';
+
+/** The programs that execute: which are connected, for which folder, and what to run when none is. */
+export function RunnersScreen() {
+  const words = useWords();
+  const { runners: names } = words;
+  const language = useLanguage();
+  const runners = useRunners();
+  const list = [...(runners.data ?? [])].sort((a, b) => Number(b.connected) - Number(a.connected));
+  return (
+    <section className="screen" aria-labelledby="runners-title">
+      <header className="screen-head">
+        <h1 id="runners-title">{names.title}</h1>
+        <p className="muted">{names.hint}</p>
+      </header>
+      {runners.isPending && <LoadingState />}
+      {runners.isError && <ErrorState error={runners.error} onRetry={() => void runners.refetch()} />}
+      {runners.isSuccess && !list.some(({ connected }) => connected) && (
+        <EmptyState title={names.none} hint={names.noneHint}>
+          <CommandLine text="npx countersign connect DIR" />
+        </EmptyState>
+      )}
+      <ul className="tiles">
+        {list.map((runner) => (
+          <li key={runner.runner_id} className="tile">
+            <p className={runner.connected ? 'dot dot-on' : 'dot'}>
+              {runner.connected ? names.connected : names.disconnected}
+            </p>
+            <h2>
+              <code>
+                <Visible text={runner.workspace} />
+              </code>
+            </h2>
+            <dl className="facts">
+              {runner.capabilities.length > 0 && (
+                <>
+                  <dt>{names.capabilities}</dt>
+                  <dd>
+                    <Visible text={runner.capabilities.join(', ')} />
+                  </dd>
+                </>
+              )}
+              <dt>{names.lastSeen}</dt>
+              <dd>{moment(runner.last_seen_at, language)}</dd>
+              <dt>id</dt>
+              <dd>
+                <code>{runner.runner_id}</code>
+              </dd>
+            </dl>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

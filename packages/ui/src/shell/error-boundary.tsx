@@ -1,0 +1,36 @@
+import { Component, type ReactNode } from 'react';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+interface ErrorBoundaryProps {
+  readonly children: ReactNode;
+}
+
+/** One part that fails must not take the page, and the decision on it, away. */
+export class ErrorBoundary extends Component<ErrorBoundaryProps, { readonly error: unknown }> {
+  override readonly state = { error: undefined };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error: error ?? 'unknown' };
+  }
+
+  override render() {
+    const { error } = this.state;
+    return error === undefined ? this.props.children : <Failure error={error} />;
+  }
+}
+
+function Failure({ error }: { readonly error: unknown }) {
+  const { states } = useWords();
+  return (
+    <div className="state" role="alert">
+      <h2>{states.unexpected}</h2>
+      <p className="muted">
+        <Visible text={error instanceof Error ? error.message : String(error)} />
+      </p>
+      <button type="button" className="button" onClick={() => window.location.reload()}>
+        {states.reload}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+/** The addresses of the page's own screens. They stand behind the `#`, so that no server needs to know them. */
+export const links = {
+  chat: (sessionId?: string, toolId?: string) =>
+    `#/chat${sessionId === undefined ? '' : `/${sessionId}`}${toolId === undefined ? '' : `/${toolId}`}`,
+  inbox: () => '#/approvals',
+  history: () => '#/history',
+  call: (toolId: string) => `#/history/${toolId}`,
+  metrics: () => '#/metrics',
+  permissions: () => '#/permissions',
+  runners: () => '#/runners',
+} as const;
+
+/** Where the page is. */
+export type Location =
+  | { readonly screen: 'chat'; readonly sessionId: string | null; readonly toolId: string | null }
+  | { readonly screen: 'approvals' | 'metrics' | 'permissions' | 'runners' }
+  | { readonly screen: 'history'; readonly toolId: string | null };
+
+/** Reads an address; one that is not known is the chat. */
+export function readLocation(hash: string): Location {
+  const [, screen, first, second] = hash.replace(/^#/, '').split('/');
+  switch (screen) {
+    case 'approvals':
+    case 'metrics':
+    case 'permissions':
+    case 'runners':
+      return { screen };
+    case 'history':
+      return { screen, toolId: first || null };
+    default:
+      return { screen: 'chat', sessionId: first || null, toolId: second || null };
+  }
+}

@@ -1,0 +1,37 @@
+import { useCallback, useState } from 'react';
+
+export type NotificationState = NotificationPermission | 'unsupported';
+
+const readState = (): NotificationState =>
+  typeof Notification === 'undefined' ? 'unsupported' : Notification.permission;
+
+/** Whether this browser lets us notify, and a way to look again after it was asked. */
+export function useNotificationState(): readonly [NotificationState, () => void] {
+  const [state, setState] = useState(readState);
+  return [state, useCallback(() => setState(readState()), [])];
+}
+
+export const askForNotifications = (): Promise<NotificationPermission> => Notification.requestPermission();
+
+export interface ShownNotification {
+  close(): void;
+}
+
+/** Shows a notification while the page is not looked at. `tag` lets a later one replace it. */
+export function showNotification(
+  title: string,
+  { body, tag, onClick }: { readonly body: string; readonly tag: string; onClick(): void },
+): ShownNotification | undefined {
+  if (readState() !== 'granted' || document.visibilityState === 'visible') return undefined;
+  try {
+    const notification = new Notification(title, { body, tag });
+    notification.onclick = () => {
+      window.focus();
+      onClick();
+      notification.close();
+    };
+    return notification;
+  } catch {
+    return undefined; // phones know the name but allow it to service workers only
+  }
+}

@@ -1,0 +1,93 @@
+import { useEffect, useRef } from 'react';
+import { isTyping } from '../approvals/card-keys.ts';
+import { useWords } from '../words/words.ts';
+
+interface ShortcutsProps {
+  readonly isHelpOpen: boolean;
+  onHelp(open: boolean): void;
+}
+
+/** Keys that work anywhere outside a field, and the page that explains them all. */
+export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.key === '?') onHelp(true);
+      else if (event.key === '/') focusOn('[data-composer]');
+      else if (event.code === 'KeyJ') moveBetweenCards(1);
+      else if (event.code === 'KeyK') moveBetweenCards(-1);
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', pressed);
+    return () => document.removeEventListener('keydown', pressed);
+  }, [onHelp]);
+  return isHelpOpen ? <ShortcutsHelp onClose={() => onHelp(false)} /> : null;
+}
+
+const focusOn = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
+
+/** The next or previous card that waits, from the one that has the focus. */
+function moveBetweenCards(step: 1 | -1): void {
+  const cards = [...document.querySelectorAll<HTMLElement>('[data-approval][data-waiting]')];
+  const current = cards.findIndex((card) => card.contains(document.activeElement));
+  const next = cards[current < 0 ? (step > 0 ? 0 : cards.length - 1) : current + step];
+  next?.focus();
+  next?.scrollIntoView({ block: 'nearest' });
+}
+
+function ShortcutsHelp({ onClose }: { onClose(): void }) {
+  const { shortcuts, settings } = useWords();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current;
+    if (element && !element.open) element.showModal?.();
+  }, []);
+  const groups: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+    [
+      shortcuts.onCard,
+      [
+        ['y', shortcuts.approve],
+        ['n', shortcuts.reject],
+        ['a', shortcuts.wider],
+        ['e', shortcuts.edit],
+        ['Esc', shortcuts.back],
+      ],
+    ],
+    [
+      shortcuts.anywhere,
+      [
+        ['j', shortcuts.next],
+        ['k', shortcuts.previous],
+        ['/', shortcuts.compose],
+        ['?', shortcuts.help],
+      ],
+    ],
+  ];
+  return (
+    <dialog ref={dialog} className="dialog" aria-labelledby="shortcuts-title" onClose={onClose}>
+      <h2 id="shortcuts-title">{shortcuts.title}</h2>
+      {groups.map(([title, keys]) => (
+        <section key={title}>
+          <h3 className="label">{title}</h3>
+          <dl className="keys">
+            {keys.map(([key, meaning]) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{key}</kbd>
+                </dt>
+                <dd>{meaning}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+      <p className="muted">{shortcuts.guard}</p>
+      <form method="dialog">
+        <button type="submit" className="button">
+          {settings.close}
+        </button>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,65 @@
+import type { ReactNode } from 'react';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+interface EmptyStateProps {
+  readonly title: string;
+  readonly hint?: string;
+  readonly children?: ReactNode;
+}
+
+/** Nothing to show, and what that means. */
+export function EmptyState({ title, hint, children }: EmptyStateProps) {
+  return (
+    <div className="state">
+      <svg className="state-mark" viewBox="0 0 48 48" width="48" height="48" aria-hidden="true">
+        <path d="M10 34c6-14 10-20 13-20 4 0-3 18 1 18 3 0 5-9 8-9 2 0 1 7 4 7 1 0 2-1 3-3" />
+        <path d="M8 41h32" className="state-line" />
+      </svg>
+      <h2>{title}</h2>
+      {hint !== undefined && <p className="muted">{hint}</p>}
+      {children}
+    </div>
+  );
+}
+
+export function LoadingState() {
+  const { states } = useWords();
+  return (
+    <div className="state" role="status">
+      <span className="spinner" aria-hidden="true" />
+      <p className="muted">{states.loading}</p>
+    </div>
+  );
+}
+
+interface ErrorStateProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+}
+
+export function ErrorState({ error, onRetry }: ErrorStateProps) {
+  const { states } = useWords();
+  return (
+    <div className="state" role="alert">
+      <h2>{states.failed}</h2>
+      <p className="muted">
+        <Visible text={error instanceof Error ? error.message : String(error)} />
+      </p>
+      {onRetry && (
+        <button type="button" className="button" onClick={onRetry}>
+          {states.retry}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A command to type in a terminal. */
+export function CommandLine({ text }: { readonly text: string }) {
+  return (
+    <pre className="command-line">
+      <code>{text}</code>
+    </pre>
+  );
+}

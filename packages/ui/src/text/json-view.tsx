@@ -1,0 +1,31 @@
+import { memo, useState } from 'react';
+import { useWords } from '../words/words.ts';
+import { Visible } from './visible.tsx';
+
+/** Longer texts are shown in part first. */
+const shownAtFirst = 20_000;
+
+/** A value as JSON, with line breaks in texts kept readable. */
+export const JsonView = memo(function JsonView({ value }: { readonly value: unknown }) {
+  return <TextBlock text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} />;
+});
+
+/** Text in fixed width, as text. */
+export function TextBlock({ text }: { readonly text: string }) {
+  const words = useWords();
+  const [isWhole, setWhole] = useState(false);
+  const rest = isWhole ? 0 : Math.max(0, text.length - shownAtFirst);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <pre className="code-block" tabIndex={0}>
+        <Visible text={rest > 0 ? text.slice(0, shownAtFirst) : text} />
+      </pre>
+      {rest > 0 && (
+        <button type="button" className="button quiet" onClick={() => setWhole(true)}>
+          {words.call.cut(rest)}
+        </button>
+      )}
+    </>
+  );
+}

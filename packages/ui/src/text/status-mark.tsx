@@ -1,0 +1,23 @@
+import type { ExecutionStatus } from '@countersign/protocol';
+
+const shapes: Readonly<Record<ExecutionStatus, string>> = {
+  pending: 'M8 3v5l3 2',
+  awaiting_approval: 'M8 4v5M8 12v.5',
+  approved: 'M4 8.5 7 11l5-6',
+  executing: 'M8 3a5 5 0 1 1-5 5',
+  completed: 'M4 8.5 7 11l5-6',
+  failed: 'M5 5l6 6M11 5l-6 6',
+  rejected: 'M4 8h8',
+  timeout: 'M8 3v5l3 2',
+  cancelled: 'M4.5 11.5l7-7',
+};
+
+/** The state of a call as a shape; the word stands beside it. */
+export function StatusMark({ status }: { readonly status: ExecutionStatus }) {
+  return (
+    <svg className={`mark mark-${status}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <circle cx="8" cy="8" r="7" className="mark-ring" />
+      <path d={shapes[status]} className="mark-shape" />
+    </svg>
+  );
+}

@@ -1,0 +1,126 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { afterEach, describe, expect, it } from 'vitest';
+import { english } from '../words/english.ts';
+import { russianCount } from '../words/plural.ts';
+import { russian } from '../words/russian.ts';
+import { preferredLanguage } from '../words/words.ts';
+import { callSummary } from './call-summary.ts';
+import { byteSize, clockTime, duration } from './duration.ts';
+import { JsonView } from './json-view.tsx';
+import { moment, shortMoment } from './moment.ts';
+import { ResultView } from './result-view.tsx';
+
+afterEach(cleanup);
+
+describe('times and sizes', () => {
+  it('are short', () => {
+    expect([0, 999, 61_000, 3_661_000, -5].map(clockTime)).toEqual([
+      '0:00',
+      '0:01',
+      '1:01',
+      '1:01:01',
+      '0:00',
+    ]);
+    expect([12.4, 1500, 42_000, 300_000, 5_400_000].map((ms) => duration(ms, english))).toEqual([
+      '12 ms',
+      '1.5 s',
+      '42 s',
+      '5 min',
+      '1.5 h',
+    ]);
+    expect([5, 2048, 3 * 1024 * 1024].map((bytes) => byteSize(bytes, english))).toEqual([
+      '5 bytes',
+      '2.0 KiB',
+      '3.0 MiB',
+    ]);
+  });
+
+  it('name the day only when it is another one', () => {
+    const now = new Date(2026, 1, 21, 12, 0);
+    const today = new Date(2026, 1, 21, 9, 5, 7).toISOString();
+    const before = new Date(2026, 1, 20, 9, 5, 7).toISOString();
+    expect(moment(today, 'en', now)).toBe('09:05:07');
+    expect(moment(before, 'en', now)).toMatch(/Feb 20.*09:05/);
+    expect(shortMoment(today, 'en', now)).toBe('09:05');
+    expect(shortMoment(before, 'en', now)).toBe('Feb 20');
+  });
+});
+
+describe('a call in a few words', () => {
+  it.each([
+    [{ command: 'npm', args: ['run', 'a b', 3] }, 'npm run "a b" 3'],
+    [{ command: 'ls -la' }, 'ls -la'],
+    [{ source: 'a', dest: 'b' }, 'a → b'],
+    [{ path: 'a.md', content: 'x' }, 'a.md'],
+    [{ message: 'Fix', files: [] }, 'Fix'],
+    [{ staged: true }, ''],
+  ])('%j', (params, text) => expect(callSummary(params)).toBe(text));
+});
+
+describe('results', () => {
+  const shown = (result: Parameters<typeof ResultView>[0]['result']) =>
+    render(<ResultView result={result} />).container.textContent ?? '';
+
+  it('of commands show their output and exit code', () => {
+    expect(shown({ stdout: 'out', stderr: 'err', exit_code: 1 })).toBe(
+      'exit code 1Output · stdoutoutOutput · stderrerr',
+    );
+    expect(shown({ stdout: '', stderr: '', exit_code: 0 })).toContain('No output.');
+  });
+
+  it('of other tools are shown as they are', () => {
+    expect(shown({ content: 'text', size: 4 })).toContain('text');
+    expect(shown({ files: [] })).toContain('"files": []');
+    expect(shown('plain')).toBe('Resultplain');
+    expect(shown([1])).toBe('Result1');
+  });
+
+  it('that are long are shown in part first', async () => {
+    const { container } = render(<JsonView value={'x'.repeat(20_010)} />);
+    expect(container.querySelector('pre')?.textContent).toHaveLength(20_000);
+    await userEvent.click(screen.getByRole('button', { name: '… 10 more characters' }));
+    expect(container.querySelector('pre')?.textContent).toHaveLength(20_010);
+  });
+});
+
+describe('languages', () => {
+  /** Every word, functions called with numbers and texts. */
+  const wordsOf = (words: object): string[] =>
+    Object.values(words).flatMap((word: unknown) => {
+      if (typeof word === 'string') return [word];
+      if (typeof word === 'function') return [String(word(2, 3, 4))];
+      return wordsOf(word as object);
+    });
+
+  it('have a word for everything', () => {
+    for (const words of [english, russian])
+      expect(wordsOf(words).filter((word) => word.trim() === '')).toEqual([]);
+    expect(wordsOf(english.connection)).toContain('Trying again in 2 s.');
+    expect(english.connection.reconnecting(0)).toBe('Trying again now.');
+    expect(russian.connection.reconnecting(0)).toBe('Новая попытка.');
+  });
+
+  it('count as Russian does', () => {
+    const counted = [1, 2, 5, 11, 12, 21, 22, 25, 111].map((n) =>
+      russianCount(n, 'вызов', 'вызова', 'вызовов'),
+    );
+    expect(counted.map((text) => text.split(' ')[1])).toEqual([
+      'вызов',
+      'вызова',
+      'вызовов',
+      'вызовов',
+      'вызовов',
+      'вызов',
+      'вызова',
+      'вызовов',
+      'вызовов',
+    ]);
+  });
+
+  it('follow the browser', () => {
+    expect(preferredLanguage(['fr-FR', 'ru-RU', 'en'])).toBe('ru');
+    expect(preferredLanguage(['fr'])).toBe('en');
+  });
+});

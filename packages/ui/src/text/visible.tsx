@@ -1,0 +1,30 @@
+import { makeVisible } from '@countersign/protocol';
+import { memo } from 'react';
+import { useWords } from '../words/words.ts';
+
+const marks = /(⟨U\+[0-9A-F]{4,6}⟩)/;
+/** A look-alike that the runner had named already, named once more. */
+const twice = /(.)(⟨U\+([0-9A-F]{4,6})⟩)\2/gu;
+
+/** `makeVisible` for text that may have been made visible before: previews come so from the runner. */
+export const visibleText = (text: string): string =>
+  makeVisible(text).replace(twice, (all, letter: string, mark: string, code: string) =>
+    letter.codePointAt(0) === Number.parseInt(code, 16) ? `${letter}${mark}` : all,
+  );
+
+/** Text of a tool, a model or a file: shown as text, with hidden characters named and marked (UI-6). */
+export const Visible = memo(function Visible({ text }: { readonly text: string }) {
+  const words = useWords();
+  const parts = visibleText(text).split(marks);
+  if (parts.length === 1) return parts[0];
+  return parts.map((part, index) =>
+    index % 2 === 0 ? (
+      part
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text have no other name
+      <mark key={index} className="hidden-character" title={words.preview.hiddenCharacter}>
+        {part}
+      </mark>
+    ),
+  );
+});

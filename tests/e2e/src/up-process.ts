@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { until } from './patience.ts';
+
+const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
+
+export interface ReadyLine {
+  readonly address: string;
+  readonly sign_in_link: string;
+  readonly workspace: string;
+  readonly project_id: string;
+  readonly first_message: string | null;
+  readonly pid: number;
+  readonly ready_ms: number;
+  readonly already_running?: boolean;
+}
+
+/** A person's machine: a home of their own, a page that is built, and what they start. */
+export class Machine {
+  readonly home = mkdtempSync(join(tmpdir(), 'countersign-up-'));
+  readonly #started: UpProcess[] = [];
+  readonly #env: Record<string, string>;
+
+  constructor(env: Record<string, string> = {}) {
+    const page = join(this.home, 'page');
+    mkdirSync(page);
+    writeFileSync(join(page, 'index.html'), '<!doctype html><title>Countersign</title>');
+    this.#env = {
+      HOME: this.home,
+      PATH: process.env.PATH ?? '',
+      LANG: 'en',
+      COUNTERSIGN_WEB_FOLDER: page,
+      ...env,
+    };
+  }
+
+  folder(name: string, files: Readonly<Record<string, string>> = {}): string {
+    const path = join(this.home, name);
+    mkdirSync(path);
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text);
+    return path;
+  }
+
+  up(...args: string[]): UpProcess {
+    return this.run('up', ...args);
+  }
+
+  run(...args: string[]): UpProcess {
+    const started = new UpProcess(args, this.#env);
+    this.#started.push(started);
+    return started;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#started.map((started) => started.kill('SIGKILL')));
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+/** One `countersign …`, a process of its own. */
+export class UpProcess {
+  readonly #child: ChildProcess;
+  /** The signal, or the code, that ended it. */
+  readonly ended: Promise<string>;
+  out = '';
+  errors = '';
+
+  constructor(args: readonly string[], env: Record<string, string>) {
+    this.#child = spawn(process.execPath, [launcher, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.out += text;
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.errors += text;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => resolve(signal ?? String(code)));
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  /** The line of `--json`. */
+  async ready(): Promise<ReadyLine> {
+    await this.says(/\n/);
+    return JSON.parse(this.out) as ReadyLine;
+  }
+
+  async says(words: RegExp): Promise<RegExpExecArray> {
+    let found: RegExpExecArray | null = null;
+    let how: string | undefined;
+    void this.ended.then((ended) => {
+      how = ended;
+    });
+    await until(
+      () => {
+        found = words.exec(this.out + this.errors);
+        return found !== null || how !== undefined;
+      },
+      { within: 15_000, otherwise: () => `Nobody said ${words}: ${this.out}${this.errors}` },
+    );
+    found ??= words.exec(this.out + this.errors);
+    if (found === null) throw new Error(`It ended (${how}) without ${words}: ${this.out}${this.errors}`);
+    return found;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<string> {
+    this.signal(signal);
+    return this.ended;
+  }
+
+  /** The server's process, by what its command line says. */
+  get server(): number {
+    const found = processesBelow(this.pid).find(({ command }) => command.includes('apps/server/src/main.ts'));
+    if (!found) throw new Error('There is no server');
+    return found.pid;
+  }
+}
+
+interface FoundProcess {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Every process that descends from one, as the system has them now. */
+export function processesBelow(ancestor: number): FoundProcess[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const status = read(`/proc/${pid}/status`);
+    parents.set(pid, Number(/^PPid:\s+(\d+)/m.exec(status)?.[1] ?? 0));
+  }
+  const descends = (pid: number): boolean => {
+    const parent = parents.get(pid);
+    return parent === ancestor || (parent !== undefined && parent > 1 && descends(parent));
+  };
+  return [...parents.keys()]
+    .filter(descends)
+    .map((pid) => ({ pid, command: read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ') }));
+}
+
+export const isAlive = (pid: number): boolean => /^State:\s+[^ZX\s]/m.test(read(`/proc/${pid}/status`));
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // it has ended meanwhile
+  }
+};
