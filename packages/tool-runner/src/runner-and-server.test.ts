@@ -45,6 +45,7 @@ async function connect(): Promise<void> {
       projectId: testProject.id,
       runnerId: runner_id,
       lastEventId: undefined,
+      mayExecute: true,
       runner: { id: runner_id, userId: 'ada', workspace: workspace.root, capabilities: [] },
     },
     {
