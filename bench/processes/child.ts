@@ -51,11 +51,11 @@ export class Child {
   }
 }
 
-/** `BENCH_PROFILE=folder` writes a CPU profile of each process there. */
+/** `BENCH_PROFILE=folder` writes a CPU profile of each thread there, in a folder for each program. */
 function profileFlags(name: string): string[] {
   const folder = process.env.BENCH_PROFILE;
   if (folder === undefined) return [];
-  return ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}.${process.pid}.cpuprofile`];
+  return ['--cpu-prof', `--cpu-prof-dir=${folder}/${name}`];
 }
 
 async function nextMessage(child: ChildProcess): Promise<unknown> {

@@ -65,6 +65,10 @@ it('[DA-4] says that a log is whole, and knows its head as a witness', async () 
   const verified = { status: 0, out: `ok      ada: 2 rows, head ${head}\n`, error: '' };
   expect(await run('verify', '--database', database)).toEqual(verified);
   expect(await run('verify', '--database', database, '--user', 'ada', '--witness', head)).toEqual(verified);
+  // As runners are told it: with the number of the row.
+  expect(await run('verify', '--database', database, '--user', 'ada', '--witness', `1:${head}`)).toEqual(
+    verified,
+  );
 });
 
 it('[DA-4] names the first row that is not as it was written', async () => {

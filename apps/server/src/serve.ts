@@ -1,7 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Bus, Engine, type FaultPoints, type Store, systemClock } from '@countersign/engine';
+import {
+  type Bus,
+  Engine,
+  type FaultPoints,
+  type RunObserver,
+  type Store,
+  systemClock,
+} from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -31,12 +38,15 @@ export interface AgentParts extends FaultPoints {
   readonly bus: Bus;
   readonly config: ServerConfig;
   readonly logger: Logger;
+  readonly observer: RunObserver;
 }
 
 export interface ServeOptions extends FaultPoints {
   readonly logger?: Logger;
   /** Makes another agent than the configured one; `close` is awaited before the engine is closed. */
-  readonly agent?: (parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>;
+  readonly agent?:
+    | ((parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>)
+    | undefined;
   /** Further routes: the web page, MCP. */
   readonly extend?: (app: FastifyInstance, parts: AgentParts) => void | Promise<void>;
 }
@@ -67,7 +77,8 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     digest: keyedDigest(secret),
   });
   const metrics = new Metrics();
-  const observers = [metrics, new Spans(), new CallLog(logger, masker)];
+  const spans = new Spans();
+  const observers = [metrics, spans, new CallLog(logger, masker)];
   const opened = await openStore(
     config,
     (plain) => killableBus(watchCalls(plain, observers, onError), reached),
@@ -76,7 +87,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   const { store, bus } = opened;
   const engine = new Engine({ store, bus, clock: systemClock, masker, onError, reached });
   metrics.watch(engine, store);
-  const parts: AgentParts = { engine, store, bus, config, logger, reached };
+  const parts: AgentParts = { engine, store, bus, config, logger, observer: spans, reached };
   let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;
   let app: FastifyInstance | undefined;
   let stopSweeping: (() => void) | undefined;
@@ -124,7 +135,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 }
 
 /** The agent with the model of the configuration (AG-1). It takes up the runs that were under way. */
-function configuredAgent({ engine, store, bus, config, logger, reached }: AgentParts) {
+function configuredAgent({ engine, store, bus, config, logger, observer, reached }: AgentParts) {
   const { model, modelUrl, modelKey, anthropicKey, openaiKey } = config;
   return startAgent({
     engine,
@@ -132,6 +143,7 @@ function configuredAgent({ engine, store, bus, config, logger, reached }: AgentP
     bus,
     settings: { model, modelUrl, modelKey, providerKeys: { anthropic: anthropicKey, openai: openaiKey } },
     isOnlyNode: !isPostgres(config.database),
+    observer,
     onError: (error) => logger.error({ err: error }, 'the agent failed'),
     reached,
   });
@@ -165,7 +177,7 @@ async function openStore(
   if (!isPostgres(database)) {
     if (database !== ':memory:') mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
     const bus = watch(new InProcessBus());
-    const store = await openSqliteStore({ path: database, bus });
+    const store = await openSqliteStore({ path: database, bus, onError: onTrouble });
     return { store, bus, close: () => store.close() };
   }
   const others = await PostgresBus.open({ url: database, onTrouble });

@@ -1,5 +1,6 @@
 import {
   type CountersignEvent,
+  defaultLimits,
   describeError,
   type ExecutionStatus,
   maxEventBytes,
@@ -225,8 +226,18 @@ export const progressEvent = (
   now: number,
 ): CountersignEvent => ({
   event: 'tool.progress',
-  data: { tool_id: row.id, ...placeOf(row), ...progress, timestamp: isoTime(now) } as never,
+  data: {
+    tool_id: row.id,
+    ...placeOf(row),
+    ...progress,
+    output: progress.output && { ...progress.output, chunk: shortChunk(progress.output.chunk) },
+    timestamp: isoTime(now),
+  } as never,
 });
+
+/** A control character takes six bytes of JSON: a chunk of them is cut, and the result has the whole output. */
+const shortChunk = (chunk: string): string =>
+  byteLength(chunk) <= maxEventBytes - 4096 ? chunk : chunk.slice(0, 10_000);
 
 export const fileChangedEvents = (row: ExecutionRow, result: Json, now: number): CountersignEvent[] =>
   changedFilesOf(result).map(({ path, operation }) => ({
@@ -246,7 +257,8 @@ export function changedFilesOf(result: Json): { path: string; operation: Operati
   return listed.slice(0, 1000).flatMap((item: Json) => {
     const { path, operation } = (item ?? {}) as { path?: unknown; operation?: unknown };
     const isKnown = operation === 'created' || operation === 'modified' || operation === 'deleted';
-    return typeof path === 'string' && isKnown ? [{ path, operation }] : [];
+    const isPath = typeof path === 'string' && path.length <= defaultLimits.pathCharacters;
+    return isPath && isKnown ? [{ path, operation }] : [];
   });
 }
 
@@ -272,7 +284,18 @@ function fit(event: CountersignEvent): CountersignEvent {
     omitted.push(part);
   }
   if (omitted.length > 0) data.omitted = omitted;
+  if (byteLength(data) > maxEventBytes - 512 && Array.isArray(data.reasons))
+    data.reasons = shorter(data.reasons);
   return event;
+}
+
+/** A shell line may give a reason for each of its hundred commands; the first ones say what it is about. */
+function shorter(reasons: readonly unknown[]): readonly unknown[] {
+  const shown = reasons.slice(0, 20);
+  const rest = reasons.length - shown.length;
+  return rest > 0
+    ? [...shown, { rule: 'MORE', why: `and ${rest} more reasons; fetch the approval to see them` }]
+    : shown;
 }
 
 const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

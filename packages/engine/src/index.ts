@@ -17,7 +17,9 @@ export {
 } from './agent/model.ts';
 export { type OfferedTool, offeredTools } from './agent/offered-tools.ts';
 export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
+export type { RunObserver } from './agent/run-observer.ts';
 export { type AtPoint, type RunPoint, runPoints } from './agent/run-points.ts';
+export { type Announced, auditHeadText, numberAnnounced } from './announced.ts';
 export type { ApproveInput, PreviewInput, RejectInput } from './approval-input.ts';
 export { ApprovalManager } from './approval-manager.ts';
 export { auditGenesis, auditHash } from './audit-chain.ts';
@@ -66,6 +68,8 @@ export {
   DuplicateRow,
   type Hint,
   type HistoryFilter,
+  type MetricsFilter,
+  type MetricsPoint,
   type Reading,
   type Store,
   type ToolMetricsRow,

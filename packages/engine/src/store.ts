@@ -67,7 +67,12 @@ export interface Reading {
   countRejections(sessionId: string, paramsDigest: string): Unit<number>;
   history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
   /** Per tool: counts and times (OB-1). */
-  metrics(userId: string, since: number): Unit<readonly ToolMetricsRow[]>;
+  metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]>;
+  /** The same per stretch of time and tool, oldest first. */
+  metricsSeries(
+    userId: string,
+    filter: MetricsFilter & { readonly bucketMs: number },
+  ): Unit<readonly MetricsPoint[]>;
 
   /** Events after `after`, in order. */
   events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]>;
@@ -111,8 +116,24 @@ export interface HistoryFilter {
   readonly until?: number;
   /** Only rows before this one: newest first. */
   readonly before?: { readonly createdAt: number; readonly id: string };
-  readonly requestedBy?: string;
   readonly limit: number;
+}
+
+export interface MetricsFilter {
+  readonly since: number;
+  readonly projectId?: string | undefined;
+}
+
+export interface MetricsPoint {
+  readonly tool_name: string;
+  /** Stretches since the beginning: the first is 0. */
+  readonly bucket: number;
+  readonly total_calls: number;
+  readonly success_count: number;
+  readonly error_count: number;
+  readonly rejected_count: number;
+  readonly avg_execution_time_ms: number | null;
+  readonly avg_approval_wait_ms: number | null;
 }
 
 export interface ToolMetricsRow {
@@ -125,6 +146,7 @@ export interface ToolMetricsRow {
   readonly p50_execution_time_ms: number | null;
   readonly p95_execution_time_ms: number | null;
   readonly avg_approval_wait_ms: number | null;
+  readonly p50_approval_wait_ms: number | null;
   readonly p95_approval_wait_ms: number | null;
 }
 
@@ -150,6 +172,8 @@ export type Hint =
       readonly newest: number;
       readonly events?: readonly StoredEvent[];
     }
+  /** What this process has just committed, where no hint carried it: for those who watch it here (OB-1). */
+  | { readonly kind: 'written'; readonly events: readonly StoredEvent[] }
   | { readonly kind: 'settled'; readonly toolId: string }
   | { readonly kind: 'decided'; readonly approvalId: string }
   /** Not stored: progress and message deltas. */

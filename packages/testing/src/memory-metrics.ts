@@ -26,6 +26,7 @@ export function toolMetrics(
         p50_execution_time_ms: percentile(took, 0.5),
         p95_execution_time_ms: percentile(took, 0.95),
         avg_approval_wait_ms: average(waited),
+        p50_approval_wait_ms: percentile(waited, 0.5),
         p95_approval_wait_ms: percentile(waited, 0.95),
       };
     });

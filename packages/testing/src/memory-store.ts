@@ -4,7 +4,6 @@ import {
   type ApprovalRow,
   type AuditRow,
   auditGenesis,
-  auditHash,
   type Bus,
   DuplicateRow,
   type ExecutionRow,
@@ -12,6 +11,9 @@ import {
   type Hint,
   type HistoryFilter,
   type MessageRow,
+  type MetricsFilter,
+  type MetricsPoint,
+  numberAnnounced,
   type ProjectRow,
   type RunnerRow,
   type RunRow,
@@ -151,20 +153,16 @@ class MemoryTransaction implements Transaction {
     const user_id = this.#userId;
     if (user_id === undefined) return [];
     const kept = listOf(this.#tables.events, user_id);
-    const events = this.#events.map(({ projectId, event }, place) => ({
-      user_id,
-      id: kept.length + place + 1,
-      project_id: projectId,
-      event: structuredClone(event),
-      created_at: at,
-    }));
-    kept.push(...events);
     const log = listOf(this.#tables.audit, user_id);
-    for (const { action, subject, data } of this.#audit) {
-      const previous_hash = log.at(-1)?.hash ?? auditGenesis;
-      const content = { user_id, seq: log.length + 1, at, action, subject, data, previous_hash };
-      log.push(structuredClone({ ...content, hash: auditHash(content) }));
-    }
+    const announced = { userId: user_id, events: this.#events, audit: this.#audit };
+    const before = {
+      event_id: kept.length,
+      audit_seq: log.length,
+      audit_head: log.at(-1)?.hash ?? auditGenesis,
+    };
+    const { events, audit } = structuredClone(numberAnnounced(announced, before, at));
+    kept.push(...events);
+    log.push(...audit);
     return events;
   }
 
@@ -311,13 +309,38 @@ class MemoryTransaction implements Transaction {
     ).slice(0, filter.limit);
   }
 
-  *metrics(userId: string, since: number): Unit<readonly ToolMetricsRow[]> {
-    const calls = this.#select(
-      'tool_executions',
-      (row) => row.user_id === userId && row.created_at >= since,
-      byAge,
-    );
-    return toolMetrics(calls, (id) => this.#tables.of('approvals').get(id));
+  *metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]> {
+    return toolMetrics(this.#counted(userId, filter), (id) => this.#tables.of('approvals').get(id));
+  }
+
+  *metricsSeries(
+    userId: string,
+    filter: MetricsFilter & { readonly bucketMs: number },
+  ): Unit<readonly MetricsPoint[]> {
+    const bucketOf = (row: ExecutionRow) => Math.floor((row.created_at - filter.since) / filter.bucketMs);
+    const byBucket = Map.groupBy(this.#counted(userId, filter), bucketOf);
+    return [...byBucket]
+      .sort(([a], [b]) => a - b)
+      .flatMap(([bucket, rows]) =>
+        toolMetrics(rows, (id) => this.#tables.of('approvals').get(id)).map((row) => ({
+          tool_name: row.tool_name,
+          bucket,
+          total_calls: row.total_calls,
+          success_count: row.success_count,
+          error_count: row.error_count,
+          rejected_count: row.rejected_count,
+          avg_execution_time_ms: row.avg_execution_time_ms,
+          avg_approval_wait_ms: row.avg_approval_wait_ms,
+        })),
+      );
+  }
+
+  #counted(userId: string, { since, projectId }: MetricsFilter): readonly ExecutionRow[] {
+    const isCounted = (row: ExecutionRow) =>
+      row.user_id === userId &&
+      row.created_at >= since &&
+      (projectId === undefined || row.project_id === projectId);
+    return this.#select('tool_executions', isCounted, byAge);
   }
 
   *events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]> {
@@ -374,7 +397,6 @@ function fulfils(row: ExecutionRow, filter: HistoryFilter): boolean {
     (filter.toolName === undefined || row.tool_name === filter.toolName) &&
     (filter.status === undefined || row.status === filter.status) &&
     (filter.riskLevel === undefined || row.risk_level === filter.riskLevel) &&
-    (filter.requestedBy === undefined || row.requested_by === filter.requestedBy) &&
     (since === undefined || row.created_at >= since) &&
     (until === undefined || row.created_at < until) &&
     (before === undefined || byAge(row, { created_at: before.createdAt, id: before.id }) < 0)

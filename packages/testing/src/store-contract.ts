@@ -485,7 +485,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           executionRow({ id: 'old', tool_name: 'write_file', created_at: 1 }),
           executionRow({ id: 'hers', user_id: 'grace' }),
         );
-        expect(await read((tx) => tx.metrics('ada', 1_000))).toEqual([
+        expect(await read((tx) => tx.metrics('ada', { since: 1_000 }))).toEqual([
           {
             tool_name: 'read_file',
             total_calls: 5,
@@ -496,6 +496,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
             p50_execution_time_ms: 20,
             p95_execution_time_ms: 40,
             avg_approval_wait_ms: 500,
+            p50_approval_wait_ms: 500,
             p95_approval_wait_ms: 500,
           },
           {
@@ -508,10 +509,47 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
             p50_execution_time_ms: null,
             p95_execution_time_ms: null,
             avg_approval_wait_ms: null,
+            p50_approval_wait_ms: null,
             p95_approval_wait_ms: null,
           },
         ]);
       });
+    });
+
+    it('[OB-1] counts calls of one project, and over time', async () => {
+      await insert(
+        'tool_executions',
+        executionRow({ id: 'a', created_at: 1_000, status: 'completed', execution_time_ms: 10 }),
+        executionRow({ id: 'b', created_at: 1_099, status: 'failed', execution_time_ms: 20 }),
+        executionRow({ id: 'c', created_at: 1_250, status: 'rejected', tool_name: 'write_file' }),
+        executionRow({ id: 'd', created_at: 1_250, status: 'completed', project_id: 'other' }),
+        executionRow({ id: 'old', created_at: 999 }),
+      );
+      const here = { since: 1_000, projectId: 'project' };
+      const names = (await read((tx) => tx.metrics('ada', here))).map((row) => [
+        row.tool_name,
+        row.total_calls,
+      ]);
+      expect(names).toEqual([
+        ['read_file', 2],
+        ['write_file', 1],
+      ]);
+      const none = { success_count: 0, error_count: 0, rejected_count: 0 };
+      const times = { avg_execution_time_ms: null, avg_approval_wait_ms: null };
+      expect(await read((tx) => tx.metricsSeries('ada', { ...here, bucketMs: 100 }))).toEqual([
+        {
+          tool_name: 'read_file',
+          bucket: 0,
+          total_calls: 2,
+          ...none,
+          success_count: 1,
+          error_count: 1,
+          ...times,
+          avg_execution_time_ms: 15,
+        },
+        { tool_name: 'write_file', bucket: 2, total_calls: 1, ...none, rejected_count: 1, ...times },
+      ]);
+      expect(await read((tx) => tx.metricsSeries('ada', { since: 1_000, bucketMs: 1_000 }))).toHaveLength(2);
     });
 
     describe('history', () => {
@@ -550,13 +588,12 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         ['the usual state', { status: 'completed' }, ['f', 'd', 'c', 'a']],
         ['high risk', { riskLevel: 'HIGH' }, ['e']],
         ['low risk', { riskLevel: 'LOW' }, ['f', 'd', 'c', 'b', 'a']],
-        ['who asked', { requestedBy: 'agent' }, ['f']],
         ['since', { since: 5 }, ['f', 'e']],
         ['until', { until: 3 }, ['b', 'a']],
         ['between', { since: 2, until: 5 }, ['d', 'c', 'b']],
         ['before', { before: { createdAt: 3, id: 'c' } }, ['b', 'a']],
         ['several', { riskLevel: 'HIGH', toolName: 'git_push', status: 'rejected', since: 1 }, ['e']],
-        ['what does not meet', { toolName: 'git_push', requestedBy: 'agent' }, []],
+        ['what does not meet', { toolName: 'git_push', sessionId: 'nowhere' }, []],
       ];
       it.each(filters)('[RE-2] filters by %s', async (_, filter, expected) => {
         await insert(

@@ -5,6 +5,7 @@ import {
   type FaultPoints,
   newId,
   type RunBudget,
+  type RunObserver,
   type Store,
   systemClock,
 } from '@countersign/engine';
@@ -18,6 +19,7 @@ export interface AgentOptions extends FaultPoints {
   /** True on SQLite, where no other server can have the database open. */
   readonly isOnlyNode: boolean;
   readonly budget?: Partial<RunBudget>;
+  readonly observer?: RunObserver | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -25,7 +27,7 @@ export interface AgentOptions extends FaultPoints {
 export async function startAgent(
   options: AgentOptions,
 ): Promise<{ readonly runs: AgentRuns; close(): Promise<void> }> {
-  const { engine, store, bus, settings, isOnlyNode, budget, onError, reached } = options;
+  const { engine, store, bus, settings, isOnlyNode, budget, observer, onError, reached } = options;
   const runs = new AgentRuns({
     engine,
     store,
@@ -35,6 +37,7 @@ export async function startAgent(
     node: newId(),
     isOnlyNode,
     onError,
+    observer,
     ...(budget && { budget }),
     ...(reached && { atPoint: (point) => void reached(point) }),
   });

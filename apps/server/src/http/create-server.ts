@@ -156,6 +156,12 @@ function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     noteBodyLimit(error, request);
     const told = toAnswer(error, request.id);
+    // Somebody's code and ours disagree on where a call stands (EX-2).
+    if (error instanceof Refusal && error.code === 'ILLEGAL_TRANSITION')
+      request.log.warn(
+        { request_id: request.id, problem: error.message },
+        'an illegal transition was refused',
+      );
     if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'a request failed');
     if (told.status === 413) return drainBeforeClosing(request, reply, told);
     return sendAnswer(reply, told);

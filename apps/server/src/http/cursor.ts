@@ -7,8 +7,8 @@ export const encodeCursor = (parts: readonly (string | number)[]): string =>
 /** The place in the history before which the next page lies. */
 export function readHistoryCursor(text: string): { createdAt: number; id: string } {
   const [createdAt, id, ...rest] = parse(text);
-  if (typeof createdAt !== 'number' || typeof id !== 'string' || rest.length > 0) throw unknownCursor();
-  return { createdAt, id };
+  if (!Number.isSafeInteger(createdAt) || typeof id !== 'string' || rest.length > 0) throw unknownCursor();
+  return { createdAt: createdAt as number, id };
 }
 
 /** The position after which the next page of messages starts. */

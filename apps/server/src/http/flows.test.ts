@@ -430,7 +430,11 @@ describe('messages', () => {
 });
 
 it('[OB-1] counts per tool', async () => {
-  const { tools } = await as().get('/my/tools/metrics');
+  const { tools, series, bucket_seconds } = await as().get('/my/tools/metrics');
+  const counted = (rows: readonly { total_calls: number }[]) =>
+    rows.reduce((sum, { total_calls }) => sum + total_calls, 0);
+  expect(counted(series)).toBe(counted(tools));
+  expect(bucket_seconds).toBe(24 * 3600);
   const { total_calls, success_count, avg_execution_time_ms } = tools.find(
     ({ tool_name }: { tool_name: string }) => tool_name === 'read_file',
   );

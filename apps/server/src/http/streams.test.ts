@@ -57,6 +57,10 @@ describe('a stream', () => {
     await stream.until(isResultOf(body.tool_id));
     await stream.until(({ event }) => event === 'tool.result_ack');
     expect(stream.events.map(({ event }) => event)).toEqual(['tool.call', 'tool.result', 'tool.result_ack']);
+    // [DA-4] the acknowledgement carries the head of the audit chain
+    expect(stream.events.at(-1)?.data).toMatchObject({
+      audit_head: expect.stringMatching(/^\d+:[0-9a-f]{64}$/),
+    });
     for (const { event, data } of stream.events) expect(parseEvent(event, data)).toMatchObject({ ok: true });
     const ids = idsOf(stream);
     expect(ids).toEqual([...ids].sort((a, b) => a - b));

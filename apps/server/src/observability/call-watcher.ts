@@ -23,9 +23,10 @@ export function watchCalls(
     subscribe: (listener) => bus.subscribe(listener),
     publish(hint) {
       bus.publish(hint);
-      if (hint.kind !== 'events' || !hint.events) return;
+      const written = hint.kind === 'events' || hint.kind === 'written' ? hint.events : undefined;
+      if (!written) return;
       try {
-        for (const stored of hint.events) for (const observer of observers) show(stored, observer);
+        for (const stored of written) for (const observer of observers) show(stored, observer);
       } catch (error) {
         onError(error);
       }

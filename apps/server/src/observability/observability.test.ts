@@ -1,6 +1,6 @@
 import { context, ROOT_CONTEXT, type Span, type SpanOptions, trace } from '@opentelemetry/api';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Person, TestServer } from '../testing/test-server.ts';
 import { Open, watchCalls } from './call-watcher.ts';
 
@@ -138,6 +138,28 @@ describe('[OB-1] spans', () => {
   });
 });
 
+it('[OB-1] spans show a run, and in it its model calls and its tool calls', async () => {
+  const talking = await TestServer.start({ model: 'manual' }, { agent: undefined });
+  const grace = await talking.person('grace');
+  await talking.runner(grace);
+  const { body } = await talking.send('POST', `/my/projects/${grace.projectId}/chat/messages`, {
+    token: grace.tokens.person,
+    body: { content: '/read_file path=a.md', session_id: grace.sessionId },
+  });
+  const isOurs = ({ attributes }: RecordedSpan) => attributes['run.id'] === body.run_id;
+  await vi.waitFor(() =>
+    expect(spans.find((span) => isOurs(span) && span.name === 'countersign.run')?.ended).toBe(true),
+  );
+  await talking.close();
+  const shown = spans.filter(isOurs).map(({ name, parent, ended }) => [name, parent?.name, ended]);
+  expect(shown).toEqual([
+    ['countersign.run', undefined, true],
+    ['countersign.model_call', 'countersign.run', true],
+    ['countersign.tool_call', 'countersign.run', true],
+    ['countersign.model_call', 'countersign.run', true],
+  ]);
+});
+
 describe('[OB-2] the log', () => {
   it('follows a call by one id', () => {
     const asked = lines.find(({ msg }) => msg === 'tool approval request') as { call: string };
@@ -196,7 +218,12 @@ describe('watching', () => {
       events: [{ user_id: 'ada', id: 1, project_id: null, event, created_at: 0 }],
     });
     bus.publish({ kind: 'settled', toolId: 't' });
-    expect([published.length, errors.length]).toEqual([2, 1]);
+    // What no hint carried is watched all the same.
+    bus.publish({
+      kind: 'written',
+      events: [{ user_id: 'ada', id: 1, project_id: null, event, created_at: 0 }],
+    });
+    expect([published.length, errors.length]).toEqual([3, 2]);
   });
 
   it('forgets what never ends', () => {

@@ -1,4 +1,5 @@
-import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { RunObserver } from '@countersign/engine';
+import { type Context, context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import { type CallObserver, Open } from './call-watcher.ts';
 
 /**
@@ -6,13 +7,16 @@ import { type CallObserver, Open } from './call-watcher.ts';
  *
  * | span | from → to | attributes |
  * | --- | --- | --- |
+ * | `countersign.run` | taken by this node → ended or let go | run.id, run.end, session.id, project.id |
+ * | `countersign.model_call` | asked → answered | run.id, run.step, model, tokens.input, tokens.output, tool_calls |
  * | `countersign.tool_call` | recorded → final state | tool.id, tool.name, tool.risk, tool.status, session.id, project.id, run.id, error.code |
  * | `countersign.approval_wait` | asked → decided | approval.id, approval.status, tool.id, tool.name, tool.risk |
  *
- * A wait is a child of its call. Runs and model calls have spans of their own, made by the agent.
+ * A wait is a child of its call; a call and a model call are children of their run, while this node drives it.
  */
-export class Spans implements CallObserver {
+export class Spans implements CallObserver, RunObserver {
   readonly #tracer = trace.getTracer('countersign');
+  readonly #runs = new Open<Span>();
   readonly #calls = new Open<Span>();
   readonly #waits = new Open<Span>();
 
@@ -26,7 +30,8 @@ export class Spans implements CallObserver {
       'project.id': call.project_id,
       ...(call.context.run_id !== null && { 'run.id': call.context.run_id }),
     };
-    const span = this.#tracer.startSpan('countersign.tool_call', { attributes });
+    const run = call.context.run_id === null ? undefined : this.#runs.get(call.context.run_id);
+    const span = this.#tracer.startSpan('countersign.tool_call', { attributes }, below(run));
     if (span.isRecording()) this.#calls.begin(call.tool_id, span);
   }
 
@@ -38,8 +43,7 @@ export class Spans implements CallObserver {
       'tool.risk': approval.risk_level,
     };
     const call = this.#calls.get(approval.tool_id);
-    const parent = call && trace.setSpan(context.active(), call);
-    const span = this.#tracer.startSpan('countersign.approval_wait', { attributes }, parent);
+    const span = this.#tracer.startSpan('countersign.approval_wait', { attributes }, below(call));
     if (span.isRecording()) this.#waits.begin(approval.approval_id, span);
   }
 
@@ -57,4 +61,50 @@ export class Spans implements CallObserver {
     }
     span.end();
   }
+
+  drives({
+    runId,
+    sessionId,
+    projectId,
+  }: Parameters<RunObserver['drives']>[0]): ReturnType<RunObserver['drives']> {
+    const attributes = { 'run.id': runId, 'session.id': sessionId, 'project.id': projectId };
+    const span = this.#tracer.startSpan('countersign.run', { attributes });
+    if (span.isRecording()) this.#runs.begin(runId, span);
+    return (end) => {
+      if (this.#runs.get(runId) === span) this.#runs.end(runId);
+      if (typeof end === 'string') span.setAttribute('run.end', end);
+      else fail(span, end.error);
+      span.end();
+    };
+  }
+
+  asksModel({
+    runId,
+    step,
+    model,
+  }: Parameters<RunObserver['asksModel']>[0]): ReturnType<RunObserver['asksModel']> {
+    const attributes = { 'run.id': runId, 'run.step': step, model };
+    const span = this.#tracer.startSpan(
+      'countersign.model_call',
+      { attributes },
+      below(this.#runs.get(runId)),
+    );
+    return (end) => {
+      if ('error' in end) fail(span, end.error);
+      else {
+        span.setAttribute('tokens.input', end.inputTokens);
+        span.setAttribute('tokens.output', end.outputTokens);
+        span.setAttribute('tool_calls', end.toolCalls);
+      }
+      span.end();
+    };
+  }
+}
+
+const below = (span: Span | undefined): Context | undefined => span && trace.setSpan(context.active(), span);
+
+/** By its kind only: what a model's server says may quote the conversation. */
+function fail(span: Span, error: unknown): void {
+  const message = error instanceof Error ? error.name : 'unknown';
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
 }

@@ -5,6 +5,8 @@ import type {
   GrantRow,
   HistoryFilter,
   MessageRow,
+  MetricsFilter,
+  MetricsPoint,
   ProjectRow,
   Reading,
   RunnerRow,
@@ -21,7 +23,7 @@ import { auditGenesis } from '@countersign/engine';
 import type { ExecutionStatus } from '@countersign/protocol';
 import { sql } from 'kysely';
 import { historyStatement } from './history-query.ts';
-import { metricsStatement } from './metrics-query.ts';
+import { metricsSeriesStatement, metricsStatement } from './metrics-query.ts';
 import { isOpen, openStatuses } from './migrations.ts';
 import type { Statement, Statements, StepResult } from './statements.ts';
 
@@ -322,8 +324,15 @@ export class DatabaseReading implements Reading {
     });
   }
 
-  *metrics(userId: string, since: number): Unit<readonly ToolMetricsRow[]> {
-    return yield* this.rows(metricsStatement(this.statements), { userId, since });
+  *metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]> {
+    return yield* this.rows(metricsStatement(this.statements, filter), { userId, ...filter });
+  }
+
+  *metricsSeries(
+    userId: string,
+    filter: MetricsFilter & { readonly bucketMs: number },
+  ): Unit<readonly MetricsPoint[]> {
+    return yield* this.rows(metricsSeriesStatement(this.statements, filter), { userId, ...filter });
   }
 
   *events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]> {

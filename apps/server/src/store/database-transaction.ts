@@ -1,9 +1,10 @@
 import {
+  type Announced,
   type Announcement,
   type AuditRow,
   auditGenesis,
-  auditHash,
   DuplicateRow,
+  numberAnnounced,
   type StoredEvent,
   type TableName,
   type Tables,
@@ -12,22 +13,31 @@ import {
 } from '@countersign/engine';
 import { type CounterRow, columnsOf } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
-import type { Statements, StepResult } from './statements.ts';
+import type { Statements, Step, StepResult } from './statements.ts';
 
 /** Rows that one statement inserts at most: each number of rows is a statement of its own. */
 const rowsAtOnce = 16;
 
 /** A unit of writing. What it announces is numbered, chained and written by `finish`, which the store runs last. */
 export class DatabaseTransaction extends DatabaseReading implements Transaction {
-  #userId: string | undefined;
-  readonly #events: NonNullable<Announcement['events']>[number][] = [];
-  readonly #audit: NonNullable<Announcement['audit']>[number][] = [];
+  #announced: Announced | undefined;
 
   constructor(statements: Statements) {
     super(statements, { locking: statements.dialect === 'postgres' });
   }
 
   *insert<K extends TableName>(table: K, row: Tables[K]): Unit<void> {
+    const { changes } = (yield this.insertion(table, row)) as StepResult;
+    if (changes === 0) throw new DuplicateRow(`${table} has a row with the key of ${row.id} already`);
+  }
+
+  *update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean> {
+    const step = this.change(table, id, patch);
+    if (step === undefined) return (yield* this.get(table, id)) !== undefined;
+    return ((yield step) as StepResult).changes > 0;
+  }
+
+  protected insertion<K extends TableName>(table: K, row: Tables[K]): Step {
     const statement = this.statements.prepare(`insert:${table}`, {}, (db, slot) => {
       const columns = Object.keys(columnsOf[table]);
       const values = Object.fromEntries(columns.map((column) => [column, slot.column(table, column)]));
@@ -37,13 +47,13 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .values(values as never)
         .onConflict((conflict) => conflict.doNothing());
     });
-    const { changes } = (yield this.statements.step(statement, row as never)) as StepResult;
-    if (changes === 0) throw new DuplicateRow(`${table} has a row with the key of ${row.id} already`);
+    return this.statements.step(statement, row as never);
   }
 
-  *update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean> {
+  /** Undefined where nothing is to be changed. */
+  protected change<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Step | undefined {
     const columns = Object.keys(patch).filter((column) => patch[column as keyof typeof patch] !== undefined);
-    if (columns.length === 0) return (yield* this.get(table, id)) !== undefined;
+    if (columns.length === 0) return undefined;
     const statement = this.statements.prepare(`update:${table}:${columns}`, {}, (db, slot) => {
       const values = Object.fromEntries(columns.map((column) => [column, slot.column(table, column)]));
       return db
@@ -51,8 +61,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .set(values as never)
         .where('id', '=', slot.text('which'));
     });
-    const { changes } = (yield this.statements.step(statement, { ...patch, which: id })) as StepResult;
-    return changes > 0;
+    return this.statements.step(statement, { ...patch, which: id });
   }
 
   *countGrantUse(grantId: string): Unit<void> {
@@ -66,41 +75,42 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
   }
 
   announce(userId: string, { events = [], audit = [] }: Announcement): void {
-    if (this.#userId !== undefined && this.#userId !== userId) {
+    this.#announced ??= { userId, events: [], audit: [] };
+    if (this.#announced.userId !== userId) {
       throw new Error('A unit of writing announces things of one person: each has a counter, the last lock.');
     }
-    this.#userId = userId;
-    this.#events.push(...events);
-    this.#audit.push(...audit);
+    this.#announced.events.push(...events);
+    this.#announced.audit.push(...audit);
+  }
+
+  /** What the unit has announced; undefined when it is nothing. */
+  get announced(): Announced | undefined {
+    const announced = this.#announced;
+    return announced && announced.events.length + announced.audit.length > 0 ? announced : undefined;
   }
 
   /** Writes what was announced; answers with the events, numbered. */
   *finish(now: () => number): Unit<readonly StoredEvent[]> {
-    const userId = this.#userId;
-    if (userId === undefined || this.#events.length + this.#audit.length === 0) return [];
-    const counter = yield* this.#advanceCounter(userId);
-    const at = now();
-
-    const firstEvent = counter.event_id - this.#events.length + 1;
-    const events = this.#events.map(({ projectId, event }, place) => ({
-      user_id: userId,
-      id: firstEvent + place,
-      project_id: projectId,
-      event,
-      created_at: at,
-    }));
-    yield* this.#append('events', events);
-
-    if (this.#audit.length > 0) {
-      const rows = chain(this.#audit, userId, at, counter);
-      yield* this.#append('audit', rows);
-      yield* this.#moveHead(userId, rows.at(-1)?.hash ?? auditGenesis);
+    const { announced } = this;
+    if (announced === undefined) return [];
+    const { userId } = announced;
+    const counter = yield* this.#advanceCounter(announced);
+    const before = {
+      event_id: counter.event_id - announced.events.length,
+      audit_seq: counter.audit_seq - announced.audit.length,
+      audit_head: counter.audit_head,
+    };
+    const { events, audit, after } = numberAnnounced(announced, before, now());
+    yield* this.append('events', events);
+    if (audit.length > 0) {
+      yield* this.append('audit', audit);
+      yield* this.#moveHead(userId, after.audit_head);
     }
     return events;
   }
 
   /** Takes the person's counter: from here to the commit nobody else writes events of theirs (EV-2). */
-  *#advanceCounter(user_id: string): Unit<CounterRow> {
+  *#advanceCounter({ userId, events, audit }: Announced): Unit<CounterRow> {
     const statement = this.statements.prepare('advanceCounter', {}, (db, slot) =>
       db
         .insertInto('counters')
@@ -118,13 +128,13 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         )
         .returningAll(),
     );
-    const values = { user_id, events: this.#events.length, audit: this.#audit.length };
+    const values = { user_id: userId, events: events.length, audit: audit.length };
     const [counter] = yield* this.rows<CounterRow>(statement, values);
-    if (counter === undefined) throw new Error(`The counter of ${user_id} could not be taken`);
+    if (counter === undefined) throw new Error(`The counter of ${userId} could not be taken`);
     return counter;
   }
 
-  *#append(table: 'events' | 'audit', rows: readonly (StoredEvent | AuditRow)[]): Unit<void> {
+  *append(table: 'events' | 'audit', rows: readonly (StoredEvent | AuditRow)[]): Unit<void> {
     for (let start = 0; start < rows.length; start += rowsAtOnce) {
       const some = rows.length <= rowsAtOnce ? rows : rows.slice(start, start + rowsAtOnce);
       const statement = this.statements.prepare(`append:${table}:${some.length}`, {}, (db, slot) => {
@@ -145,21 +155,4 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     );
     yield* this.blindly(statement, { userId, head });
   }
-}
-
-function chain(
-  entries: NonNullable<Announcement['audit']>,
-  userId: string,
-  at: number,
-  counter: CounterRow,
-): readonly AuditRow[] {
-  let previous_hash = counter.audit_head;
-  let seq = counter.audit_seq - entries.length;
-  return entries.map(({ action, subject, data }) => {
-    seq += 1;
-    const content = { user_id: userId, seq, at, action, subject, data, previous_hash };
-    const row = { ...content, hash: auditHash(content) };
-    previous_hash = row.hash;
-    return row;
-  });
 }

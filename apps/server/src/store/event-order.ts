@@ -10,7 +10,7 @@ const remembered = 10_000;
 export class EventOrder {
   readonly #newest = new Map<string, number>();
 
-  hintFor(events: readonly StoredEvent[]): Hint | undefined {
+  hintFor(events: readonly StoredEvent[]): Extract<Hint, { kind: 'events' }> | undefined {
     const first = events[0];
     const last = events.at(-1);
     if (first === undefined || last === undefined) return undefined;

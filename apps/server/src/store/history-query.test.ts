@@ -25,7 +25,6 @@ it.each<[Omit<HistoryFilter, 'limit'>, string]>([
   [{ projectId: 'a' }, 'history_of_project (user_id=? AND project_id=?)'],
   [{ sessionId: 'a' }, 'history_of_session (user_id=? AND session_id=?)'],
   [{ toolName: 'a' }, 'history_of_tool (user_id=? AND tool_name=?)'],
-  [{ requestedBy: 'a' }, 'history_of_requester (user_id=? AND requested_by=?)'],
   [{ status: 'rejected' }, 'history_by_status (user_id=? AND status=?)'],
   [{ riskLevel: 'HIGH' }, 'history_by_risk (user_id=? AND risk_level=?)'],
   [{ status: 'completed' }, 'history (user_id=?)'],

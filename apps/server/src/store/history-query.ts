@@ -8,7 +8,6 @@ const equalities = {
   sessionId: 'session_id',
   runId: 'run_id',
   toolName: 'tool_name',
-  requestedBy: 'requested_by',
   status: 'status',
   riskLevel: 'risk_level',
 } as const;

@@ -45,6 +45,7 @@ export class PostgresBus implements Bus {
 
   publish(hint: Hint): void {
     this.#local.publish(hint);
+    if (hint.kind === 'written') return; // nobody else's business
     const [key, message] = forOthers(hint);
     // A newer hint of the same kind replaces the older one.
     if (message !== undefined) this.#waiting.set(key, message);
@@ -143,7 +144,9 @@ export class PostgresBus implements Bus {
 let passing = 0;
 
 /** What others get to know, and under which key a newer hint replaces it. */
-function forOthers(hint: Hint): readonly [key: string, message: string | undefined] {
+function forOthers(
+  hint: Exclude<Hint, { kind: 'written' }>,
+): readonly [key: string, message: string | undefined] {
   switch (hint.kind) {
     case 'events':
       return [

@@ -131,6 +131,7 @@ export class PostgresStore implements DatabaseStore {
   #publish(events: readonly StoredEvent[]): void {
     const hint = this.#order.hintFor(events);
     if (hint !== undefined) this.#parts.bus.publish(hint);
+    if (hint?.events === undefined && events.length > 0) this.#parts.bus.publish({ kind: 'written', events });
   }
 }
 

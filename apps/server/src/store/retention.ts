@@ -1,9 +1,9 @@
 import type { Store, Transaction, Unit } from '@countersign/engine';
-import { type Compilable, type Kysely, sql } from 'kysely';
+import { type Compilable, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from './columns.ts';
 import type { DatabaseTransaction } from './database-transaction.ts';
 import { isOpen } from './migrations.ts';
-import type { Slots } from './statements.ts';
+import type { Dialect, Slots } from './statements.ts';
 
 export interface RetentionLimits {
   readonly now: number;
@@ -49,33 +49,60 @@ export async function removeExpired(store: Store, limits: RetentionLimits): Prom
 function* remove(tx: Transaction, what: keyof Swept, before: number, limit: number): Unit<number> {
   // Only our own stores pass through here, and their transactions can do more than the engine asks for.
   const { statements } = tx as DatabaseTransaction;
-  const statement = statements.prepare(`remove:${what}`, {}, removals[what]);
+  const { dialect } = statements;
+  const statement = statements.prepare(`remove:${what}`, {}, (db, slot) => removals[what](db, slot, dialect));
   return yield* (tx as DatabaseTransaction).changes(statement, { before, limit });
 }
 
-const removals: Readonly<Record<keyof Swept, (db: Kysely<Database>, slot: Slots) => Compilable>> = {
+type Removal = (db: Kysely<Database>, slot: Slots, dialect: Dialect) => Compilable;
+
+/** After everything: no number of an event or of a row is larger. */
+const endOfTime = sql.lit(Number.MAX_SAFE_INTEGER);
+
+/**
+ * Whether a row stands before the first one that is still kept. On SQLite, where rows have a number in the order in
+ * which they were written, this ends a walk from the oldest row on; PostgreSQL has an index by age.
+ */
+const isBeforeKept = (table: 'payloads' | 'approvals', slot: Slots, dialect: Dialect): RawBuilder<boolean> =>
+  dialect === 'postgres'
+    ? sql`true`
+    : sql`old.rowid < coalesce((select rowid from ${sql.table(table)} where created_at >= ${slot.integer('before')}
+        order by rowid limit 1), ${endOfTime})`;
+
+const byAge = (dialect: Dialect): RawBuilder<unknown> =>
+  dialect === 'postgres' ? sql`old.created_at` : sql`old.rowid`;
+
+const removals: Readonly<Record<keyof Swept, Removal>> = {
+  // A person's events are in the order of time: from the oldest to the first that is kept.
   events: (db, slot) =>
-    db
-      .deleteFrom('events')
-      .where((eb) =>
-        eb(
-          eb.refTuple('user_id', 'id'),
-          'in',
-          eb
-            .selectFrom('events as old')
-            .select(['old.user_id', 'old.id'])
-            .where('old.created_at', '<', slot.integer('before'))
-            .orderBy('old.created_at')
-            .limit(slot.integer('limit'))
-            .$asTuple('user_id', 'id'),
-        ),
+    db.deleteFrom('events').where((eb) =>
+      eb(
+        eb.refTuple('user_id', 'id'),
+        'in',
+        eb
+          .selectFrom('counters')
+          .innerJoin('events as old', 'old.user_id', 'counters.user_id')
+          .select(['old.user_id', 'old.id'])
+          .where('old.created_at', '<', slot.integer('before'))
+          .where((inner) =>
+            inner(
+              'old.id',
+              '<',
+              sql<number>`coalesce((select kept.id from events as kept where kept.user_id = counters.user_id
+                  and kept.created_at >= ${slot.integer('before')} order by kept.id limit 1), ${endOfTime})`,
+            ),
+          )
+          .limit(slot.integer('limit'))
+          .$asTuple('user_id', 'id'),
       ),
-  payloads: (db, slot) =>
+    ),
+  payloads: (db, slot, dialect) =>
     db.deleteFrom('payloads').where('id', 'in', (eb) =>
       eb
         .selectFrom('payloads as old')
         .select('old.id')
         .where('old.created_at', '<', slot.integer('before'))
+        .where(isBeforeKept('payloads', slot, dialect))
         .where((inner) =>
           inner.not(
             inner.exists(
@@ -87,10 +114,10 @@ const removals: Readonly<Record<keyof Swept, (db: Kysely<Database>, slot: Slots)
             ),
           ),
         )
-        .orderBy('old.created_at')
+        .orderBy(byAge(dialect))
         .limit(slot.integer('limit')),
     ),
-  previews: (db, slot) =>
+  previews: (db, slot, dialect) =>
     db
       .updateTable('approvals')
       .set({ preview: null })
@@ -99,9 +126,10 @@ const removals: Readonly<Record<keyof Swept, (db: Kysely<Database>, slot: Slots)
           .selectFrom('approvals as old')
           .select('old.id')
           .where('old.created_at', '<', slot.integer('before'))
+          .where(isBeforeKept('approvals', slot, dialect))
           .where('old.preview', 'is not', null)
           .where('old.status', '<>', sql.lit('pending' as const))
-          .orderBy('old.created_at')
+          .orderBy(byAge(dialect))
           .limit(slot.integer('limit')),
       ),
 };

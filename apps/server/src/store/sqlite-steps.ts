@@ -15,6 +15,8 @@ const noRows: StepResult['rows'] = [];
 export class SqliteSteps {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<Statement, Prepared>();
+  /** Counts up with each statement that changed something. */
+  changes = 0;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -56,8 +58,9 @@ export class SqliteSteps {
   run({ statement, values }: Step): StepResult {
     const { sqlite, rows } = this.#prepared.get(statement) ?? this.#prepare(statement);
     if (rows === undefined) {
-      const { changes } = sqlite.run(...(values as never[]));
-      return { rows: noRows, changes: Number(changes) };
+      const changes = Number(sqlite.run(...(values as never[])).changes);
+      this.changes += changes;
+      return { rows: noRows, changes };
     }
     const found = sqlite.all(...(values as never[])) as unknown as readonly (readonly unknown[])[];
     return { rows: found.map((cells) => rows.read(cells)), changes: 0 };

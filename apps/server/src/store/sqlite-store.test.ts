@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,7 @@ import type { Hint } from '@countersign/engine';
 import { executionRow, payloadRow, projectRow } from '@countersign/testing';
 import { databaseContract } from '@countersign/testing/database-contract';
 import { storeContract } from '@countersign/testing/store-contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
 import { InProcessBus } from './in-process-bus.ts';
 import { openSqliteStore, SqliteStore } from './sqlite-store.ts';
@@ -101,11 +101,11 @@ describe('SQLite', () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const order: string[] = [];
     await Promise.all([
-      store.read((tx) => tx.metrics('ada', 0)).then(() => order.push('metrics')),
+      store.read((tx) => tx.metrics('ada', { since: 0 })).then(() => order.push('metrics')),
       store.write((tx) => tx.insert('projects', projectRow())).then(() => order.push('write')),
     ]);
     expect(order).toEqual(['write', 'metrics']);
-    const interrupted = store.read((tx) => tx.metrics('ada', 0));
+    const interrupted = store.read((tx) => tx.metrics('ada', { since: 0 }));
     interrupted.catch(() => {});
     await store.close();
     await Promise.allSettled([interrupted]); // answered or refused, but not left waiting
@@ -180,6 +180,108 @@ describe('SQLite', () => {
     await store.close();
   });
 
+  it('[PF-2] keeps nothing of a unit that threw after it had written, and all of the others in its commit', async () => {
+    const { store, hints, write, written } = await openWithin(() => {});
+    const failing = store.write(function* (tx) {
+      yield* tx.insert('payloads', payloadRow({ id: 'failed' }));
+      yield* tx.update('payloads', 'one', { result: 'spoilt' });
+      tx.announce('ada', { audit: [{ action: 'a', subject: 'failed', data: null }] });
+      throw new Error('half way');
+    });
+    const outcomes = await Promise.allSettled([write('one'), failing, write('two')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await written()).toEqual({ kept: ['one', 'two'], newest: 2 });
+    const seen = await store.write(function* (tx) {
+      return [yield* tx.get('payloads', 'failed'), (yield* tx.get('payloads', 'one'))?.result];
+    });
+    expect(seen).toEqual([undefined, 'x'.repeat(10)]);
+    await write('three');
+    expect(hints.flatMap((hint) => (hint.kind === 'events' ? [hint.newest] : []))).toEqual([1, 2, 3]);
+    await store.close();
+  });
+
+  it('reads in a unit what the database has, also of rows that it remembers', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    const row = executionRow({ id: 'call', tool_call_id: 'a\0b', error: null });
+    await store.write((tx) => tx.insert('tool_executions', row));
+    await store.write((tx) => tx.insert('projects', projectRow({ workspace: '/half-\ud800' })));
+    await store.write((tx) => tx.insert('tool_executions', executionRow({ id: 'other', attempt: 1 })));
+    await store.write((tx) => tx.update('tool_executions', 'other', { error: 'x\0y' }));
+    await store.write((tx) => tx.update('tool_executions', 'missing', { error: 'nobody' }));
+    const inUnit = await store.write(function* (tx) {
+      return [
+        yield* tx.get('tool_executions', 'call'),
+        yield* tx.get('tool_executions', 'other'),
+        yield* tx.get('tool_executions', 'missing'),
+      ];
+    });
+    const half = await store.write((tx) => tx.get('projects', 'project'));
+    expect(half?.workspace).toBe('/half-\uFFFD');
+    const read = await store.read(function* (tx) {
+      return [
+        yield* tx.get('tool_executions', 'call'),
+        yield* tx.get('tool_executions', 'other'),
+        yield* tx.get('tool_executions', 'missing'),
+      ];
+    });
+    expect(inUnit).toEqual(read);
+    expect(inUnit.map((found) => found && [found.tool_call_id, found.error, found.attempt])).toEqual([
+      ['a␀b', null, row.attempt],
+      [executionRow().tool_call_id, 'x␀y', 1],
+      undefined,
+    ]);
+    await store.close();
+  });
+
+  it('[PF-2] carries a long log over into the database and starts it anew, and loses nothing', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    const ids = Array.from({ length: 400 }, (_, place) => `payload-${place}`);
+    for (const id of ids) {
+      await store.write((tx) => tx.insert('payloads', payloadRow({ id, result: 'x'.repeat(16_000) })));
+    }
+    const pagesInLog = () => readFileSync(`${path}-shm`).readUInt32LE(16);
+    let extra = 0;
+    await vi.waitFor(async () => {
+      extra += 1;
+      await store.write((tx) => tx.insert('payloads', payloadRow({ id: `extra-${extra}` })));
+      expect(pagesInLog()).toBeLessThan(1_500); // of more than 2,000 that were written
+    });
+    await store.close();
+    const again = await openSqliteStore({ path, bus: new InProcessBus() });
+    const kept = await again.read(function* (tx) {
+      let count = 0;
+      for (const id of ids) if ((yield* tx.get('payloads', id))?.result !== undefined) count += 1;
+      return count;
+    });
+    expect(kept).toBe(400);
+    await again.close();
+  });
+
+  it('[PF-2] does not wait for a reader to carry the log over, and does so when it has gone', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    await store.write((tx) => tx.insert('projects', projectRow()));
+    const reader = new DatabaseSync(path, { readOnly: true });
+    reader.exec('begin');
+    reader.prepare('select * from projects').all();
+    const write = (id: string) =>
+      store.write((tx) => tx.insert('payloads', payloadRow({ id, result: 'x'.repeat(16_000) })));
+    // Many looks at a log that is too long: waiting for the reader once takes 5 s.
+    for (let place = 0; place < 600; place += 1) await write(`payload-${place}`);
+    const pagesInLog = () => readFileSync(`${path}-shm`).readUInt32LE(16);
+    expect(pagesInLog()).toBeGreaterThan(2_000);
+    reader.close();
+    let extra = 0;
+    await vi.waitFor(
+      async () => {
+        extra += 1;
+        await write(`extra-${extra}`);
+        expect(pagesInLog()).toBeLessThan(2_000);
+      },
+      { timeout: 10_000 },
+    );
+    await store.close();
+  });
+
   it('writes what was queued before it closes', async () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const written = store.write((tx) => tx.insert('projects', projectRow()));
@@ -188,6 +290,14 @@ describe('SQLite', () => {
     const again = await openSqliteStore({ path, bus: new InProcessBus() });
     expect(await again.read((tx) => tx.get('projects', 'project'))).toEqual(projectRow());
     await again.close();
+  });
+
+  it('[DA-3] is readable by its owner only', async () => {
+    const store = await openSqliteStore({ path, bus: new InProcessBus() });
+    await store.write((tx) => tx.insert('projects', projectRow()));
+    const modes = ['', '-wal', '-shm'].map((end) => statSync(`${path}${end}`).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
+    await store.close();
   });
 
   it('refuses a fraction where PostgreSQL would refuse it', async () => {

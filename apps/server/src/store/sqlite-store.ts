@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { closeSync, openSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
@@ -8,10 +8,14 @@ import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { migrate } from './migrations.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
+import { RowCache } from './row-cache.ts';
+import { busyTimeoutMs, SqliteCheckpoints } from './sqlite-checkpoints.ts';
 import { kyselyOverSqlite } from './sqlite-kysely.ts';
+import { SqliteLedger } from './sqlite-ledger.ts';
 import { lockDatabase } from './sqlite-lock.ts';
 import { SqliteLongReads } from './sqlite-long-reads.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
+import { SqliteTransaction } from './sqlite-transaction.ts';
 import { Statements, type StepResult } from './statements.ts';
 import { steadyTime } from './steady-time.ts';
 
@@ -21,6 +25,8 @@ export interface SqliteStoreOptions {
   readonly bus: Bus;
   /** Milliseconds since 1970. The system's, made steady, unless a test has its own. */
   readonly now?: () => number;
+  /** Hears of what goes wrong behind nobody's request. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** Opens the database in one file, brings its tables up to date and keeps other servers away from it. */
@@ -28,18 +34,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const path = options.path === ':memory:' ? ':memory:' : realPath(options.path);
   const unlock = path === ':memory:' ? () => {} : lockDatabase(path);
   try {
-    const database = new DatabaseSync(path, { timeout: 5_000 });
+    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600)); // SQLite gives its log the same mode
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
     // FULL: what was acknowledged survives a power cut.
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma cache_size = -65536;
       pragma temp_store = memory;
-      pragma wal_autocheckpoint = 4000;
+      pragma wal_autocheckpoint = 0; -- SqliteCheckpoints does it, in a thread of its own
     `);
     const kysely = kyselyOverSqlite<never>(database);
     await migrate(kysely, 'sqlite');
-    return new SqliteStore(database, options.bus, options.now ?? steadyTime(), unlock);
+    return new SqliteStore(database, options.bus, options.now ?? steadyTime(), unlock, options.onError);
   } catch (error) {
     unlock();
     throw error;
@@ -49,6 +56,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 /** Units of one commit: more would keep the loop from everything else for too long, and save no flush worth having. */
 const unitsAtOnce = 128;
 
+/** What came of a unit, to be told after the commit. */
+type Outcome =
+  | { readonly ok: true; readonly value: unknown; readonly events: readonly StoredEvent[] }
+  | { readonly ok: false; readonly error: unknown };
+
+const noEvents: readonly StoredEvent[] = [];
+
 interface QueuedUnit {
   readonly unit: (tx: Transaction) => Unit<unknown>;
   readonly resolve: (value: unknown) => void;
@@ -56,8 +70,10 @@ interface QueuedUnit {
 }
 
 /**
- * Units that wait at the same moment share one commit, and so one flush of the disk; each stands in a savepoint of its
- * own, so that one that throws takes nothing of the others with it (PF-2).
+ * Units that wait at the same moment share one commit, and so one flush of the disk. One that throws takes nothing of
+ * the others with it (PF-2): most of those threw before they wrote anything; otherwise the group is rolled back and
+ * runs once more, with each unit in a savepoint of its own. Savepoints for all would copy every page that each unit
+ * touches.
  */
 export class SqliteStore implements DatabaseStore {
   readonly now: () => number;
@@ -66,13 +82,24 @@ export class SqliteStore implements DatabaseStore {
   readonly #unlock: () => void;
   readonly #statements: Statements;
   readonly #steps: SqliteSteps;
+  readonly #cache = new RowCache();
+  readonly #ledger = new SqliteLedger();
+  readonly #checkpoints: SqliteCheckpoints | undefined;
+  /** What the unit threw that has just failed. */
+  #spoilt: unknown;
   readonly #control: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release', StatementSync>>;
   readonly #reading: DatabaseReading;
   readonly #longReads: SqliteLongReads | undefined;
   readonly #queue: QueuedUnit[] = [];
   #closed = false;
 
-  constructor(database: DatabaseSync, bus: Bus, now: () => number, unlock: () => void) {
+  constructor(
+    database: DatabaseSync,
+    bus: Bus,
+    now: () => number,
+    unlock: () => void,
+    onError: (error: unknown) => void = () => {},
+  ) {
     this.now = now;
     this.#database = database;
     this.#bus = bus;
@@ -83,6 +110,7 @@ export class SqliteStore implements DatabaseStore {
     // A database in memory belongs to its connection.
     const path = database.location();
     this.#longReads = path === null ? undefined : new SqliteLongReads(path);
+    this.#checkpoints = path === null ? undefined : new SqliteCheckpoints(database, path, onError);
     this.#control = {
       begin: database.prepare('begin immediate'),
       commit: database.prepare('commit'),
@@ -119,8 +147,12 @@ export class SqliteStore implements DatabaseStore {
     return step.value;
   }
 
-  sweep(limits: RetentionLimits): Promise<Swept> {
-    return removeExpired(this, limits);
+  async sweep(limits: RetentionLimits): Promise<Swept> {
+    try {
+      return await removeExpired(this, limits);
+    } finally {
+      this.#cache.clear();
+    }
   }
 
   async close(): Promise<void> {
@@ -128,7 +160,9 @@ export class SqliteStore implements DatabaseStore {
     this.#closed = true;
     while (this.#queue.length > 0) this.#commitQueued();
     await this.#longReads?.close();
+    await this.#checkpoints?.stop();
     this.#database.close();
+    this.#checkpoints?.close();
     this.#unlock();
   }
 
@@ -136,43 +170,85 @@ export class SqliteStore implements DatabaseStore {
     const group = this.#queue.splice(0, unitsAtOnce);
     if (group.length === 0) return;
     if (this.#queue.length > 0) setImmediate(() => this.#commitQueued());
-    const done: { queued: QueuedUnit; value: unknown; events: readonly StoredEvent[] }[] = [];
+    let outcomes: readonly Outcome[];
     try {
-      this.#control.begin.run();
-      for (const queued of group) {
-        const outcome = this.#runInSavepoint(queued.unit);
-        if (outcome.ok) done.push({ queued, value: outcome.value, events: outcome.events });
-        else queued.reject(outcome.error);
-      }
-      this.#control.commit.run();
+      outcomes = this.#commit(group, (unit) => this.#run(unit)) ?? this.#commitApart(group);
     } catch (error) {
       // The disk is full or failed: nothing of this group is written, and nobody is told otherwise.
-      if (this.#database.isTransaction) this.#database.exec('rollback');
       for (const { reject } of group) reject(error);
       return;
     }
-    for (const { queued, value } of done) queued.resolve(value);
-    for (const { events } of done) this.#publish(events);
+    for (const [place, outcome] of outcomes.entries()) {
+      if (outcome.ok) group[place]?.resolve(outcome.value);
+      else group[place]?.reject(outcome.error);
+    }
+    for (const outcome of outcomes) if (outcome.ok) this.#publish(outcome.events);
+    this.#checkpoints?.committed();
   }
 
-  #runInSavepoint(
-    unit: QueuedUnit['unit'],
-  ):
-    | { readonly ok: true; readonly value: unknown; readonly events: readonly StoredEvent[] }
-    | { readonly ok: false; readonly error: unknown } {
-    this.#control.savepoint.run();
+  /**
+   * Runs the units of a group and commits them together. Undefined when one of them threw after it had written: then
+   * nothing of the group is kept, and it has to run again with each unit apart.
+   */
+  #commit(group: readonly QueuedUnit[], run: (unit: QueuedUnit['unit']) => Outcome | undefined) {
+    const outcomes: Outcome[] = [];
     try {
-      const tx = new DatabaseTransaction(this.#statements);
+      this.#control.begin.run();
+      for (const { unit } of group) {
+        const outcome = run(unit);
+        if (outcome === undefined) {
+          this.#rollBack();
+          return undefined;
+        }
+        outcomes.push(outcome);
+      }
+      this.#steps.drive(this.#ledger.flush(new DatabaseTransaction(this.#statements)));
+      this.#control.commit.run();
+      return outcomes;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  /** Each in a savepoint of its own: what one of them throws takes nothing of the others with it. */
+  #commitApart(group: readonly QueuedUnit[]): readonly Outcome[] {
+    const outcomes = this.#commit(group, (unit) => {
+      this.#control.savepoint.run();
+      const outcome = this.#run(unit);
+      // Some failures (a full disk) make SQLite give up the whole transaction: then the group fails with it.
+      if (outcome === undefined && !this.#database.isTransaction) throw this.#spoilt;
+      if (outcome !== undefined) {
+        this.#control.release.run();
+        return outcome;
+      }
+      this.#database.exec('rollback to unit; release unit');
+      this.#cache.clear();
+      return { ok: false, error: this.#spoilt };
+    });
+    return outcomes as readonly Outcome[];
+  }
+
+  /** Undefined when the unit threw (`#spoilt`) and has left something behind in the transaction. */
+  #run(unit: QueuedUnit['unit']): Outcome | undefined {
+    const tx = new SqliteTransaction(this.#statements, this.#cache);
+    const changesBefore = this.#steps.changes;
+    try {
       const value = this.#steps.drive(unit(tx));
-      const events = this.#steps.drive(tx.finish(this.now));
-      this.#control.release.run();
+      const { announced } = tx;
+      const events = announced ? this.#steps.drive(this.#ledger.enter(tx, announced, this.now())) : noEvents;
       return { ok: true, value, events };
     } catch (error) {
-      // Some failures (a full disk) make SQLite give up the whole transaction: then the group fails with it.
-      if (!this.#database.isTransaction) throw error;
-      this.#database.exec('rollback to unit; release unit');
-      return { ok: false, error };
+      if (this.#steps.changes === changesBefore && this.#database.isTransaction) return { ok: false, error };
+      this.#spoilt = error;
+      return undefined;
     }
+  }
+
+  #rollBack(): void {
+    if (this.#database.isTransaction) this.#database.exec('rollback');
+    this.#cache.clear();
+    this.#ledger.forget();
   }
 
   #publish(events: readonly StoredEvent[]): void {

@@ -140,7 +140,15 @@ function toStored(value: unknown, slot: Slot, dialect: Dialect): Stored {
     case 'number':
       return value as number;
     case 'text':
-      // PostgreSQL cannot keep a NUL in a text; its picture says that there was one.
-      return (value as string).includes('\0') ? (value as string).replaceAll('\0', '␀') : (value as string);
+      return toStoredText(value as string);
   }
+}
+
+/**
+ * PostgreSQL cannot keep a NUL in a text; its picture says that there was one. Half of a character (a lone surrogate)
+ * has no UTF-8: neither database can keep it.
+ */
+function toStoredText(text: string): string {
+  const whole = text.isWellFormed() ? text : text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '␀') : whole;
 }

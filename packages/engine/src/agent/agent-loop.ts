@@ -12,6 +12,7 @@ import { callModel, type ModelAnswer } from './model-call.ts';
 import { offeredTools } from './offered-tools.ts';
 import { exceededBudget, type RunBudget } from './run-budget.ts';
 import { endRun } from './run-ending.ts';
+import type { RunObserver } from './run-observer.ts';
 import { type StoredToolCall, toJson, toolCallsOf } from './stored-tool-call.ts';
 import { toStoredCalls } from './tool-call-ids.ts';
 import { ToolStep, type ToolStepDeps } from './tool-step.ts';
@@ -21,6 +22,7 @@ export interface AgentLoopDeps extends ToolStepDeps {
   readonly models: Models;
   readonly budget: RunBudget;
   readonly stallMs: number;
+  readonly observer?: RunObserver | undefined;
 }
 
 /** A run on this node: what may end it, and what its model is writing. */
@@ -81,11 +83,15 @@ async function think(live: LiveRun, run: RunRow, deps: AgentLoopDeps): Promise<b
   await deps.atPoint('model.before');
   const draft = new Draft(held, assistantMessageId(run.id, run.step), deps);
   live.draft = draft;
+  const answered = deps.observer?.asksModel({ runId: run.id, step: run.step, model: run.model });
   let answer: ModelAnswer;
   try {
     const model = deps.models.find(run.model);
     answer = await callModel(model, { messages, tools, signal }, draft, deps);
+    const { inputTokens, outputTokens, toolCalls } = answer;
+    answered?.({ inputTokens, outputTokens, toolCalls: toolCalls.length });
   } catch (error) {
+    answered?.({ error });
     if (signal.aborted) throw signal.reason;
     if (error instanceof ModelError) {
       await fail(held, { code: 'MODEL_FAILED', message: error.message }, draft);

@@ -121,6 +121,22 @@ describe('a model that fails', () => {
     expect(model.requests).toHaveLength(1);
   });
 
+  it('[AG-1] and is cut off: the answer says so, and half a call is no call', async () => {
+    const length = { type: 'finish', reason: 'length' } as const;
+    const model = new ScriptedModel([
+      ['Half an ans', length],
+      [{ type: 'tool_call', id: 'c', name: 'read_file', params: { path: 'a' } }, length],
+    ]);
+    const agent = await AgentFixture.open({ model });
+    await agent.say('Hello?');
+    expect((await agent.transcript()).at(-1)).toMatch(/^assistant: Half an ans\n\n\[The model reached/);
+    const runId = await agent.say('Read it.');
+    expect(await agent.run(runId)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('cut off'),
+    });
+  });
+
   it('[AG-3] can be stopped between two tries', async () => {
     const model = new ScriptedModel([{ attempts: [[overloaded()]] }]);
     const agent = await AgentFixture.open({ model });

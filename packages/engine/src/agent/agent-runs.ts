@@ -12,6 +12,7 @@ import { storeNewRun } from './new-run.ts';
 import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
 import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
 import { RENEW_MS, RunLeases } from './run-leases.ts';
+import type { RunObserver } from './run-observer.ts';
 import type { AtPoint } from './run-points.ts';
 
 export interface AgentRunsDeps {
@@ -30,6 +31,7 @@ export interface AgentRunsDeps {
   /** Called for what went wrong behind nobody's request. The run is resumed when its lease has ended. */
   readonly onError: (error: unknown) => void;
   readonly atPoint?: AtPoint;
+  readonly observer?: RunObserver | undefined;
 }
 
 /** A chat message that starts a run (AG-1). */
@@ -85,6 +87,7 @@ export class AgentRuns {
       budget: { ...defaultBudget, ...deps.budget },
       stallMs: deps.stallMs ?? STALL_MS,
       atPoint: atPoint ?? (() => {}),
+      observer: deps.observer,
     };
   }
 
@@ -180,12 +183,16 @@ export class AgentRuns {
   }
 
   async #run(live: LiveRun): Promise<void> {
+    const left = this.#deps.observer?.drives(live.held);
     try {
       await this.#loop.atPoint('run.taken');
       await driveRun(live, this.#loop);
+      left?.('ended');
     } catch (error) {
       // Not ours any more: whoever ended it, or has it now, takes care of everything.
-      if (!(error instanceof RunLost)) this.#deps.onError(error);
+      const isLost = error instanceof RunLost;
+      left?.(isLost ? 'let_go' : { error });
+      if (!isLost) this.#deps.onError(error);
     }
   }
 

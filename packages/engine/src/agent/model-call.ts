@@ -20,6 +20,8 @@ export interface ModelCallOptions {
 
 /** Before the first, second and third retry. */
 const RETRY_AFTER_MS = [500, 1000, 2000] as const;
+/** Added to an answer that the model could not finish. */
+const CUT_OFF = '\n\n[The model reached the longest answer it can give; this one is cut off here.]';
 /** A provider may ask for more patience than that, up to this. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
@@ -56,6 +58,7 @@ async function readAnswer(
   usage: { inputTokens: number; outputTokens: number },
 ): Promise<Pick<ModelAnswer, 'text' | 'toolCalls'>> {
   const toolCalls: Extract<ModelPart, { type: 'tool_call' }>[] = [];
+  let finish = '';
   for await (const part of partsOf(model, request, options)) {
     switch (part.type) {
       case 'text':
@@ -69,9 +72,17 @@ async function readAnswer(
         usage.outputTokens += part.outputTokens;
         break;
       case 'finish':
+        finish = part.reason;
+        break;
       case 'alive':
         break;
     }
+  }
+  // A call whose parameters were cut off is no call; and a text that ends in mid-sentence should say why.
+  if (finish === 'length') {
+    if (toolCalls.length > 0)
+      throw new ModelError('its answer was cut off within a tool call', { passing: false });
+    await draft.add(CUT_OFF);
   }
   if (draft.text === '' && toolCalls.length === 0) {
     throw new ModelError('it gave an empty answer', { passing: true });

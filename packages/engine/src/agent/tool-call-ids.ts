@@ -1,6 +1,9 @@
 import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts';
 import { type StoredToolCall, unparsableParameter } from './stored-tool-call.ts';
 
+/** No tool and no provider's id is longer; an event must hold both (EV-2). */
+const longestName = 128;
+
 /**
  * A model's tool calls as they are stored. Some providers send `call_0` in every step, or no id at all: a call is
  * (run, step, index) to us, and gets an id of its own in the conversation.
@@ -16,10 +19,10 @@ export function toStoredCalls(
     ),
   );
   return calls.map(({ id, name, params }, index) => {
-    const tool_call_id = unusedId(id === '' ? `call_${step}_${index}` : id, used);
+    const tool_call_id = unusedId(id === '' ? `call_${step}_${index}` : id.slice(0, longestName), used);
     used.add(tool_call_id);
     const tool_params = params instanceof UnparsableParams ? { [unparsableParameter]: params.text } : params;
-    return { tool_call_id, tool_id: null, tool_name: name, tool_params, step, index };
+    return { tool_call_id, tool_id: null, tool_name: name.slice(0, longestName), tool_params, step, index };
   });
 }
 

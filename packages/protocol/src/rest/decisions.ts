@@ -39,7 +39,17 @@ export const decisionResponseSchema = z.object({
   rule_id: z.string().optional().describe('The rule that scope always saved.'),
 });
 
-const previewed = { runner_id: idSchema, revision: z.int().min(1), reasons: z.array(reasonSchema) };
+/** Bounded, so that the event that carries them stays under 64 KB (EV-2). */
+const givenReasons = z
+  .array(
+    reasonSchema.extend({
+      rule: z.string().min(1).max(64),
+      why: z.string().min(1).max(500),
+      operand: z.string().max(500).optional(),
+    }),
+  )
+  .max(30);
+const previewed = { runner_id: idSchema, revision: z.int().min(1), reasons: givenReasons };
 
 /** Body of `POST …/preview`: the runner's preview and verdict, which can only be stricter (AP-7, AP-8, VA-8). */
 export const previewBodySchema = z.union([

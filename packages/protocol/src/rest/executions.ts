@@ -143,8 +143,23 @@ export const toolMetricsSchema = z.object({
   p95_approval_wait_ms: z.number().nullable(),
 });
 
+/** The calls of one tool that began within one stretch of time, to be drawn over time. */
+const metricsPointSchema = toolMetricsSchema
+  .pick({
+    tool_name: true,
+    total_calls: true,
+    success_count: true,
+    error_count: true,
+    rejected_count: true,
+    avg_execution_time_ms: true,
+    avg_approval_wait_ms: true,
+  })
+  .extend({ from: timestampSchema });
+
 export const metricsResponseSchema = z.object({
   success: z.literal(true),
   tools: z.array(toolMetricsSchema),
   since: timestampSchema,
+  bucket_seconds: z.int().describe('How long each stretch of the series is.'),
+  series: z.array(metricsPointSchema).describe('In the order of time; a stretch without calls is left out.'),
 });

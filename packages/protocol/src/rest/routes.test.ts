@@ -80,7 +80,7 @@ const pinnedBodies = {
     'project_id? session_id? run_id? tool_name? status? risk_level? since? until? limit? cursor?',
   'history response': 'success executions next_cursor',
   'metrics query': 'project_id? since?',
-  'metrics response': 'success tools since',
+  'metrics response': 'success tools since bucket_seconds series',
   'listApprovals response': 'success approvals',
   'getApproval response': 'success approval',
   'confirm request': 'decision? digest? scope? pattern? include_high? tool_params? device?',

@@ -140,18 +140,26 @@ export function executionHandlers(
     },
 
     async metrics({ caller, query }) {
-      if (query.project_id !== undefined) {
-        await ownProject(store, caller, query.project_id);
-        // TODO: ends when Store.metrics takes a project. Until then no answer is better than one about all projects.
-        const projects = await store.read((tx) => tx.projectsOf(caller.userId));
-        if (projects.length > 1)
-          throw new Refusal('INVALID_QUERY', { problem: 'project_id: not available yet' });
-      }
+      const { project_id: projectId } = query;
+      if (projectId !== undefined) await ownProject(store, caller, projectId);
+      const now = store.now();
       const since =
-        query.since === undefined ? store.now() - METRICS_DAYS * 24 * 3600 * 1000 : Date.parse(query.since);
-      const rows = await store.read((tx) => tx.metrics(caller.userId, since));
-      const tools = rows.map((row) => ({ p50_approval_wait_ms: null, ...row }));
-      return { success: true, tools, since: isoTime(since) };
+        query.since === undefined ? now - METRICS_DAYS * 24 * 3600 * 1000 : Date.parse(query.since);
+      const filter = { since, ...(projectId !== undefined && { projectId }) };
+      const bucketMs = stretchFor(now - since) * 1000;
+      const tools = await store.read((tx) => tx.metrics(caller.userId, filter));
+      const points = await store.read((tx) => tx.metricsSeries(caller.userId, { ...filter, bucketMs }));
+      const series = points.map(({ bucket, ...point }) => ({
+        ...point,
+        from: isoTime(since + bucket * bucketMs),
+      }));
+      return {
+        success: true,
+        tools: [...tools],
+        since: isoTime(since),
+        bucket_seconds: bucketMs / 1000,
+        series,
+      };
     },
   };
 
@@ -190,4 +198,10 @@ async function within(ms: number, outcome: Promise<ToolOutcome>): Promise<ToolOu
 /** Leaves out what was not given: an absent filter and one that is undefined differ to the types. */
 function defined<T extends object>(filter: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as never;
+}
+
+/** Seconds of a stretch that a person can name; about 48 of them make up the time that is drawn. */
+function stretchFor(ms: number): number {
+  const wanted = ms / 1000 / 48;
+  return [60, 300, 900, 3600, 6 * 3600, 24 * 3600].find((seconds) => seconds >= wanted) ?? 7 * 24 * 3600;
 }

@@ -1,4 +1,4 @@
-import { notFound, type Store } from '@countersign/engine';
+import { auditHeadText, notFound, type Store } from '@countersign/engine';
 import { inProject, ownCall, ownProject } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -51,5 +51,5 @@ export function runnerHandlers({
 /** The head of the person's audit chain, which runners keep as witnesses (DA-4). */
 async function auditHead(store: Store, userId: string): Promise<string> {
   const { seq, hash } = await store.read((tx) => tx.auditHead(userId));
-  return `${seq}:${hash}`;
+  return auditHeadText(seq, hash);
 }
