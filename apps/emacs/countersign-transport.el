@@ -175,6 +175,14 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
 
 ;;;; One exchange
 
+(defmacro countersign-transport--guarding (&rest body)
+  "Run BODY; what it signals is told and does not stop what comes after.
+Unlike `with-demoted-errors' also while Lisp is debugged: a stream that
+stops in the middle of an event would lose it."
+  (declare (indent 0) (debug t))
+  `(condition-case problem (progn ,@body)
+     (error (message "Countersign: %s" (error-message-string problem)))))
+
 (defun countersign-transport--open (server name filter sentinel)
   "Open a connection to SERVER as the process NAME with FILTER and SENTINEL.
 Answers at once; the sentinel learns when it is there."
@@ -282,7 +290,7 @@ there is no answer, or one that may change, after 0.5, 1, 2 seconds."
 
 (defun countersign-transport--call (callback answer problem)
   "Call CALLBACK with ANSWER and PROBLEM; what it signals is told, not lost."
-  (with-demoted-errors "Countersign: %S" (funcall callback answer problem)))
+  (countersign-transport--guarding (funcall callback answer problem)))
 
 (defun countersign-transport--judge (reader body)
   "Answer (ANSWER PROBLEM) for what READER has read and its BODY."
@@ -355,7 +363,7 @@ LAST-ID is the id of an event to go on from."
   (setf (countersign-stream-state stream) state
         (countersign-stream-problem stream) problem)
   (when (countersign-stream-on-state stream)
-    (with-demoted-errors "Countersign: %S" (funcall (countersign-stream-on-state stream) stream))))
+    (countersign-transport--guarding (funcall (countersign-stream-on-state stream) stream))))
 
 (defun countersign-stream--drop (stream)
   "End the connection and the timers of STREAM."
@@ -468,7 +476,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
       (let ((last (countersign-stream-last-id stream)))
         (unless (and id last (<= (string-to-number id) (string-to-number last)))
           (when-let ((event (countersign-event-read frame)))
-            (with-demoted-errors "Countersign: %S"
+            (countersign-transport--guarding
               (funcall (countersign-stream-on-event stream) (car event) (cdr event))))
           (when (and id (string-match-p "\\`[0-9]+\\'" id))
             (setf (countersign-stream-last-id stream) id))))))))
