@@ -69,6 +69,7 @@ export function signalEvent(
       approval_id: row.approval_id,
       grant_id: row.grant_id,
       grant: grant ? predicateOf(grant) : null,
+      rule: row.allowed_by,
       digest: row.digest,
       timestamp: isoTime(now),
     },

@@ -187,10 +187,18 @@ export class Dispatcher {
     if (execution.digest !== null && input.digest !== execution.digest) {
       return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
     }
+    const rule = execution.allowed_by;
+    if (rule !== null && !(yield* this.#isStillRule(tx, execution.user_id, rule.id)))
+      return { code: 'GRANT_REVOKED', problem: 'the rule was taken out of your policy' };
     if (execution.grant_id === null) return undefined;
     const grant = yield* tx.get('grants', execution.grant_id);
     const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
     return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+  }
+
+  *#isStillRule(tx: Transaction, userId: string, ruleId: string): Unit<boolean> {
+    const row = yield* tx.get('policies', userId);
+    return row?.policy.rules.some(({ id }) => id === ruleId) ?? false;
   }
 
   /** EX-7: the same result twice is fine, a different one is a conflict, a late one is kept without changing the state. */

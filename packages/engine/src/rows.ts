@@ -6,6 +6,7 @@ import type {
   ErrorCode,
   ExecutionStatus,
   PolicyFile,
+  PolicyRule,
   Preview,
   Reason,
   RiskLevel,
@@ -100,6 +101,8 @@ export interface ExecutionRow {
   readonly approval_id: string | null;
   readonly approved_by: ApprovedBy | null;
   readonly grant_id: string | null;
+  /** The rule of the person's own policy that approved it. The runner checks it too. */
+  readonly allowed_by: PolicyRule | null;
   readonly digest: string | null;
   readonly runner_id: string | null;
   readonly attempt: number;

@@ -424,7 +424,7 @@ describe('[AP-4] wider approvals', () => {
     expect(asked()).toBe(3);
   });
 
-  it('always saves a rule of the person, and a scope that was not offered is refused', async () => {
+  it('[AP-4] always saves a rule of the person, and a scope that was not offered is refused', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     void fixture.execute('execute_command', { command: 'npm', args: ['test'] });
     const { approval_id } = await runner.last('tool.approval_request');
@@ -438,10 +438,19 @@ describe('[AP-4] wider approvals', () => {
       { command: 'npm', args: ['test', '--', 'x'] },
       { sessionId: 'session-2' },
     );
-    expect(await runner.last('tool.execution_signal')).toMatchObject({
+    const signal = await runner.last('tool.execution_signal');
+    expect(signal).toMatchObject({
       approved_by: 'config',
       grant_id: null,
+      rule: { id: ruleId, effect: 'allow', tool: 'execute_command', command: 'npm test *' },
     });
+    // Taken out of the policy before it started: nothing runs, and the person is asked.
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
+    const start = { digest: null, runner_id: 'runner-1', attempt: 1 };
+    const runnersOwn = { userId: 'ada', tokenId: 'runner', scope: 'runner' } as const;
+    expect(await codeOf(fixture.engine.dispatcher.claim(runnersOwn, signal.tool_id, start))).toBe(
+      'GRANT_REVOKED',
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { type Decision, isRefused } from '@countersign/policy';
-import { type ErrorCode, isFinal, type ToolOutcome } from '@countersign/protocol';
+import { type ErrorCode, isFinal, type PolicyRule, type ToolOutcome } from '@countersign/protocol';
 import type { ApprovalManager } from './approval-manager.ts';
 import { callEvent, resultEvent } from './call-events.ts';
 import type { CallRequest } from './call-request.ts';
@@ -153,15 +153,15 @@ export class ToolExecutor {
     now: number,
   ): Unit<Fate> {
     if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
-    if (allowedBy) return { kind: 'run', by: 'config', grant: undefined };
-    if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined };
+    if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rule: allowedBy };
+    if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rule: undefined };
     const workspace = request.project.workspace ?? '';
     for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
       const covered =
         call &&
         details &&
         grantCovers(grant, call, details, { sessionId: request.sessionId, workspace, now });
-      if (covered && assessed) return { kind: 'run', by: 'config', grant };
+      if (covered && assessed) return { kind: 'run', by: 'config', grant, rule: undefined };
     }
     const digest = digestOf([request.toolName, request.toolParams]);
     if ((yield* tx.countRejections(request.sessionId, digest)) >= MAX_REJECTIONS) {
@@ -207,6 +207,7 @@ export class ToolExecutor {
       approval_id: fate.kind === 'ask' ? newId(now) : null,
       approved_by: runs ? fate.by : null,
       grant_id: runs ? (fate.grant?.id ?? null) : null,
+      allowed_by: runs && fate.rule ? withoutExamples(fate.rule) : null,
       digest: null,
       runner_id: runner?.id ?? null,
       attempt: runs ? 1 : 0,
@@ -234,6 +235,14 @@ interface Recorded {
 type Fate =
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'ask' }
-  | { readonly kind: 'run'; readonly by: 'auto' | 'config'; readonly grant: GrantRow | undefined };
+  | {
+      readonly kind: 'run';
+      readonly by: 'auto' | 'config';
+      readonly grant: GrantRow | undefined;
+      readonly rule: PolicyRule | undefined;
+    };
+
+/** What decides; its examples are for whoever edits it. */
+const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
 
 const refusedBy = ({ code, message }: Refusal): Fate => ({ kind: 'refused', code, message });

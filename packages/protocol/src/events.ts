@@ -18,6 +18,7 @@ import {
 import { grantPredicateSchema } from './grant.ts';
 import { jsonValueSchema } from './json-value.ts';
 import { agentStateSchema, messageSchema } from './messages.ts';
+import { policyRuleSchema } from './policy-file.ts';
 import { commandOutputSchema } from './progress.ts';
 import { riskLevelSchema } from './risk.ts';
 import { describeIssues } from './schema-issues.ts';
@@ -45,6 +46,9 @@ export const eventSchemas = {
     approval_id: idSchema.nullable().describe('A MEDIUM or HIGH call runs by this or by its grant (RN-2).'),
     grant_id: idSchema.nullable(),
     grant: grantPredicateSchema.nullable().describe('What the grant covers; the runner checks it too.'),
+    rule: policyRuleSchema
+      .nullable()
+      .describe("The rule of the person's own policy that approved it; the runner checks it too."),
     digest: digestSchema.nullable().describe('Of what was approved; the runner recomputes it.'),
     omitted: omittedSchema.optional(),
     timestamp,

@@ -91,6 +91,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   approval_id: null,
   approved_by: 'auto',
   grant_id: null,
+  allowed_by: null,
   digest: null,
   runner_id: null,
   attempt: 1,

@@ -32,6 +32,7 @@ const executions = {
   approval_id: 'text?',
   approved_by: 'text?',
   grant_id: 'text?',
+  allowed_by: 'json?',
   digest: 'text?',
   runner_id: 'text?',
   attempt: 'integer',
