@@ -310,14 +310,13 @@ HERE is non-nil when that was this Emacs."
         (countersign-approval--go-on project))))))
 
 (defun countersign-approval--go-on (project)
-  "Show what waits next in the selected window, or leave it."
+  "Show what waits next in the selected window, of PROJECT first, or leave it."
   (let ((next (or (cl-find project (countersign-waiting) :key #'car) (car (countersign-waiting))))
-        (buffer (current-buffer)))
-    (setq buffer (window-buffer (selected-window)))
+        (settled (window-buffer (selected-window))))
     (if next
         (progn (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
                (countersign-approval--attend)
-               (kill-buffer buffer))
+               (kill-buffer settled))
       (quit-window t))))
 
 (defun countersign-approval--announce (project pending)

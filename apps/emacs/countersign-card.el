@@ -130,10 +130,11 @@ What was cut is said."
     (countersign-card--fact "Left out" (format "%s: too large to be sent here"
                                                (string-join left-out ", "))
                             'countersign-warning))
-  (countersign-card--heading "Parameters")
-  (countersign-card--params (countersign-get data 'tool_params))
+  ;; First what will happen: a window may be low.
   (countersign-card--heading "Preview")
-  (countersign-card--preview data))
+  (countersign-card--preview data)
+  (countersign-card--heading "Parameters")
+  (countersign-card--params (countersign-get data 'tool_params)))
 
 (defun countersign-card--reason (reason)
   "Answer REASON in words."
@@ -220,7 +221,7 @@ What was cut is said."
         (_ (countersign-card--block (countersign-json-pretty preview) nil "  "))))))
 
 (defun countersign-card--file (file)
-  "Insert the change of FILE as diff-mode shows it."
+  "Insert the change of FILE as `diff-mode' shows it."
   (insert "  ")
   (countersign-insert (countersign-text-of file 'path) 'countersign-heading)
   (countersign-insert
@@ -248,7 +249,7 @@ What was cut is said."
           (t ""))))
 
 (defun countersign-card-diff (diff)
-  "Answer DIFF as text with the faces of diff-mode and no other property."
+  "Answer DIFF as text with the faces of `diff-mode' and no other property."
   (let ((text (concat (string-trim-right (countersign-card-shorten (countersign-visible diff)) "\n")
                       "\n")))
     (with-temp-buffer

@@ -740,8 +740,9 @@ CURSOR and SO-FAR are for the pages after the first."
 (defun countersign-chat-stop ()
   "Stop the agent."
   (interactive)
-  (let ((run (cdr (countersign-project-agent countersign-chat--project countersign-chat--session))))
-    (unless run (user-error "The agent is idle"))
+  (pcase-let ((`(,state . ,run) (countersign-project-agent countersign-chat--project
+                                                           countersign-chat--session)))
+    (when (or (null run) (equal state "idle")) (user-error "The agent is idle"))
     (countersign-project-request
      countersign-chat--project "POST" (countersign-transport-path "my" "runs" run "stop")
      :body 'empty :retries 2

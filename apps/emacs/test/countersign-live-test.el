@@ -49,29 +49,42 @@
                               (string-search "Put it into README.md" (countersign-get message 'content))))
                        (countersign-list-of messages 'messages))))))
 
+(defun countersign-live-forget-rules (project)
+  "Take back what was saved in the policy through PROJECT, for the other tests."
+  (countersign-live-request project "PUT" "/my/policy" :body '((version . 1) (rules . []))))
+
+(defun countersign-live-always-write (project)
+  "Let the agent of PROJECT write a file, and always allow that from its card."
+  (countersign-live-say project "/write_file path=one.md content=1")
+  (let ((pending (countersign-live-asked project)))
+    (countersign-test-look project pending)
+    (countersign-test-answering '("Always: all calls of write_file" "yes")
+      (countersign-test-press "a")))
+  (countersign-live-shows project "write_file one.md  done")
+  (countersign-live-idle project))
+
 (ert-deftest countersign-live-always ()
-  "[AP-4] Always for a tool: the next call of it is not asked about."
+  "[AP-4] Always for a tool is saved as a rule of the person's own policy."
   (countersign-live-with-project project root
-    (countersign-live-say project "/write_file path=one.md content=1")
-    (let ((pending (countersign-live-asked project)))
-      (countersign-test-look project pending)
-      (countersign-test-answering '("Always: all calls of write_file" "yes")
-        (countersign-test-press "a")))
-    (countersign-live-shows project "write_file one.md  done")
-    (countersign-live-idle project)
+    (countersign-live-always-write project)
+    (should (equal (countersign-live-read root "one.md") "1"))
+    (let ((rules (countersign-list-of (countersign-live-request project "GET" "/my/policy") 'policy 'rules)))
+      (countersign-live-forget-rules project)
+      (should (equal (mapcar (lambda (rule) (list (countersign-get rule 'effect) (countersign-get rule 'tool)
+                                                  (countersign-get rule 'path)))
+                             rules)
+                     '(("allow" "write_file" nil)))))))
+
+(ert-deftest countersign-live-always-is-not-asked-again ()
+  "[AP-4] The next call of a tool that is always allowed runs without a card."
+  (skip-unless (countersign-live-source-has-p "packages/tool-runner/src/call-permission.ts" "signal.rule"))
+  (countersign-live-with-project project root
+    (countersign-live-always-write project)
     (countersign-live-say project "/write_file path=two.md content=2")
-    (countersign-live-shows project "write_file two.md  done")
+    (unwind-protect (countersign-live-shows project "write_file two.md  done")
+      (countersign-live-forget-rules project))
     (should (equal (countersign-live-read root "two.md") "2"))
-    (should-not (countersign-waiting))
-    ;; It is a rule of the person; take it back for the other tests.
-    (let* ((policy (countersign-get (countersign-live-request project "GET" "/my/policy") 'policy))
-           (rules (countersign-list-of policy 'rules)))
-      (should (cl-some (lambda (rule) (equal (countersign-get rule 'tool) "write_file")) rules))
-      (countersign-live-request project "PUT" "/my/policy" :body '((version . 1) (rules . []))))
-    (dolist (grant (countersign-list-of (countersign-live-request project "GET" "/my/grants") 'grants))
-      (unless (countersign-get grant 'revoked_at)
-        (countersign-live-request
-         project "DELETE" (countersign-transport-path "my" "grants" (countersign-get grant 'grant_id)))))))
+    (should-not (countersign-waiting))))
 
 (ert-deftest countersign-live-a-class-in-this-session ()
   "[AP-4] A class: what it covers is not asked about, other things are."
@@ -364,11 +377,10 @@
       ;; Stopped and started again by commands.
       (countersign-stop-runner project)
       (countersign-test-wait (not (process-live-p runner)) 20)
-      (countersign-test-wait (null (countersign-project-runners project)) 40)
-      (should (string-search "no runner" (countersign-chat--state-words project)))
       (countersign-start-runner project)
-      (countersign-test-wait (countersign-project-runners project) 40)
-      (setq runner (countersign-project-runner-process project)))
+      (setq runner (countersign-project-runner-process project))
+      (countersign-live-say project "/read_file path=config.json")
+      (countersign-live-shows project "read_file config.json  done"))
     (countersign-test-wait (not (process-live-p runner)) 20)))
 
 (ert-deftest countersign-live-up ()

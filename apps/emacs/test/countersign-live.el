@@ -24,6 +24,13 @@
   (list (expand-file-name "node_modules/.bin/node" countersign-test-root)
         (expand-file-name "apps/cli/bin/countersign.mjs" countersign-test-root)))
 
+(defun countersign-live-source-has-p (file text)
+  "Tell whether FILE of this checkout has TEXT.
+Some stories need a part of the runner that is merged separately."
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name file countersign-test-root))
+    (search-forward text nil t)))
+
 (defun countersign-live-address ()
   "Answer the address of the server."
   (format "http://127.0.0.1:%d" countersign-live--port))
@@ -82,14 +89,15 @@
     (string-trim (match-string 0 output))))
 
 (defun countersign-live-kill ()
-  "Kill the server as a crash would."
-  (signal-process countersign-live--process 'SIGKILL)
+  "Kill the server as a crash would, and with it the launcher that started it."
+  (signal-process (- (process-id countersign-live--process)) 'SIGKILL)
   (countersign-test-wait (not (process-live-p countersign-live--process))))
 
 (defun countersign-live-stop ()
   "Stop everything and remove it."
   (when countersign-live--folder
-    (when (process-live-p countersign-live--process) (signal-process countersign-live--process 'SIGKILL))
+    (when (process-live-p countersign-live--process)
+      (signal-process (- (process-id countersign-live--process)) 'SIGKILL))
     (when countersign-live--model (countersign-fake-stop countersign-live--model))
     (ignore-errors (delete-directory countersign-live--folder t))
     (setq countersign-live--folder nil)))
