@@ -135,8 +135,9 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
                     ("awaiting_approval" "waits for you"))
                   (and (> waiting 0)
                        (format "%d to decide (%s)" waiting
-                               (substitute-command-keys
-                                "\\<countersign-chat-mode-map>\\[countersign-approval-next]")))))
+                               (substring-no-properties
+                                (substitute-command-keys
+                                 "\\<countersign-chat-mode-map>\\[countersign-approval-next]"))))))
       "  ·  "))))
 
 (defun countersign-chat--state-words (project)
