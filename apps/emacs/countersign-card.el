@@ -25,9 +25,10 @@
 
 (defface countersign-low '((t :inherit success))
   "Risk that is not asked about.")
-(defface countersign-medium '((t :inherit warning :weight bold))
+;; With a background of their own: they stand in header and mode lines too.
+(defface countersign-medium '((t :foreground "black" :background "gold" :weight bold))
   "Risk that is asked about.")
-(defface countersign-high '((t :inherit error :weight bold :inverse-video t))
+(defface countersign-high '((t :foreground "white" :background "red3" :weight bold))
   "Risk that takes a second step.")
 (defface countersign-heading '((t :inherit bold))
   "Headings of a card and a conversation.")
@@ -270,7 +271,14 @@ What was cut is said."
     (while position
       (let ((next (next-single-property-change position 'face text))
             (face (get-text-property position 'face text)))
-        (when face (put-text-property position (or next (length text)) 'face face result))
+        (when face
+          (put-text-property position (or next (length text)) 'face
+                             ;; The signs of `diff-mode' are hard to see on its own colours.
+                             (pcase face
+                               ('diff-indicator-added 'diff-added)
+                               ('diff-indicator-removed 'diff-removed)
+                               (_ face))
+                             result))
         (setq position next)))
     result))
 

@@ -266,7 +266,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
       ("awaiting_approval"
        (insert (propertize (substitute-command-keys
                             "waits for you (\\<countersign-chat-mode-map>\\[countersign-approval-next])")
-                           'face 'countersign-medium)))
+                           'face 'countersign-warning)))
       ((or "failed" "rejected" "timeout" "cancelled")
        (insert (propertize (if (equal status "timeout") "expired" status) 'face 'error)))
       (_ (countersign-insert (countersign-one-line (or status "…") 20) 'countersign-label)))

@@ -102,6 +102,7 @@
     (countersign-card-insert (countersign-test-approval) "/nowhere")
     (goto-char (point-min))
     (search-forward "+{\"port\": 8080}")
+    (should (eq 'diff-added (get-text-property (match-beginning 0) 'face)))
     (should (memq 'diff-added (ensure-list (get-text-property (1- (point)) 'face))))
     (search-backward "-{\"port\": 3000}")
     (should (memq 'diff-removed (ensure-list (get-text-property (1+ (point)) 'face))))))
