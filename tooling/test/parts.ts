@@ -1,5 +1,6 @@
 /** The parts of the suite. A new part is a new row here. */
 import { reportChecks } from '../check.ts';
+import { runErt } from './ert-run.ts';
 import type { Need } from './needs.ts';
 import { runVitest } from './vitest-run.ts';
 
@@ -87,6 +88,15 @@ export const parts: readonly Part[] = [
         args: ['tests', ...excluding([`**/*.${faultTests}`]), ...args],
         coverage: false,
       }),
+  },
+  {
+    name: 'emacs', // the Emacs client in a real Emacs, with the real server and runner, and in a terminal
+    needs: [
+      git,
+      { program: 'emacs', debianPackage: 'emacs-nox' },
+      { program: 'tmux', debianPackage: 'tmux' },
+    ],
+    run: ({ args }) => runErt(args),
   },
   {
     name: 'faults', // kill -9 at every labelled point, over and over

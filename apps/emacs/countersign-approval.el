@@ -1,0 +1,747 @@
+;;; countersign-approval.el --- Where a person decides  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Each call that waits has a buffer of its own.  The promises of UI-6:
+;;
+;; - A new card is displayed in another window at most.  It never selects
+;;   itself, and never takes the place of something that is selected.
+;; - A key counts only after the card has been in the selected window for
+;;   half a second, as it is.  What was typed before is discarded.
+;; - HIGH takes its preview and a typed "yes".
+;; - A card that is changed under the eyes of a person is a new card.
+;;
+;; An approval names the digest that was displayed.  Leaving or killing a
+;; buffer decides nothing (AP-3).
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'tabulated-list)
+(require 'countersign-project)
+(require 'countersign-card)
+
+(defcustom countersign-approval-show t
+  "Whether a new card is displayed in another window when there is room.
+Otherwise the mode line tells that something waits."
+  :type 'boolean
+  :group 'countersign)
+
+(defcustom countersign-approval-display-action
+  '((display-buffer-reuse-window display-buffer-at-bottom display-buffer-no-window)
+    (inhibit-same-window . t) (inhibit-switch-frame . t) (allow-no-window . t)
+    (window-height . 0.5))
+  "How a new card is displayed, as `display-buffer' understands it."
+  :type 'sexp
+  :group 'countersign)
+
+(defconst countersign-approval-focus 0.5
+  "Seconds that a card is in the selected window before a key counts.")
+
+(defvar-local countersign-approval--project nil "The project of this card.")
+(defvar-local countersign-approval--pending nil "What this card is about.")
+(defvar-local countersign-approval--outcome nil "How it was settled, in words, or nil.")
+(defvar-local countersign-approval--drawn nil "Identity of what this card displays.")
+(defvar-local countersign-approval--sending nil "Whether a decision is under way.")
+(defvar-local countersign-approval--note nil "Something to tell on this card.")
+
+;;;; Attention: what a person has looked at
+
+(defvar countersign-approval--attended nil
+  "(WINDOW IDENTITY) of the card in the selected window.")
+(defvar countersign-approval--armed nil
+  "Whether that card has been there long enough for a key to count.")
+(defvar countersign-approval--arm-timer nil)
+
+(defun countersign-approval--attention ()
+  "Answer (WINDOW IDENTITY) of the card in the selected window, or nil."
+  (let* ((window (selected-window))
+         (drawn (buffer-local-value 'countersign-approval--drawn (window-buffer window))))
+    (and drawn (list window drawn))))
+
+(defun countersign-approval--attend (&rest _)
+  "Begin to count when another card, or a changed one, is in the selected window."
+  (let ((attention (countersign-approval--attention)))
+    (unless (equal attention countersign-approval--attended)
+      (setq countersign-approval--attended attention
+            countersign-approval--armed nil)
+      (when countersign-approval--arm-timer (cancel-timer countersign-approval--arm-timer))
+      (when attention (countersign-approval--count)))))
+
+(defun countersign-approval--count ()
+  "Let the attended card be armed in half a second."
+  (setq countersign-approval--arm-timer
+        (run-at-time countersign-approval-focus nil #'countersign-approval--arm
+                     countersign-approval--attended)))
+
+(defun countersign-approval--arm (attention)
+  "Arm the card if it is still what ATTENTION says.
+Keys that wait to be read were typed before: then it counts anew."
+  (when (and attention (equal attention countersign-approval--attended)
+             (equal attention (countersign-approval--attention)))
+    (if (input-pending-p)
+        (countersign-approval--count)
+      (setq countersign-approval--armed t)
+      (force-mode-line-update t))))
+
+(defun countersign-approval--check ()
+  "Signal an error unless the key that was pressed may count."
+  (cond
+   ((not (derived-mode-p 'countersign-approval-mode))
+    (user-error "This is no approval buffer"))
+   (countersign-approval--outcome
+    (user-error "It is settled: %s" countersign-approval--outcome))
+   (countersign-approval--sending (user-error "Your decision is being sent"))
+   ((or executing-kbd-macro
+        (not countersign-approval--armed)
+        (not (equal (countersign-approval--attention) countersign-approval--attended))
+        (not (eq (window-buffer (selected-window)) (current-buffer))))
+    (discard-input)
+    (countersign-approval--attend)
+    (user-error "Look at it first: keys count when it has been here for half a second"))))
+
+(defun countersign-approval--check-same (drawn)
+  "Signal an error unless this card still waits as DRAWN, as it was looked at."
+  (when countersign-approval--outcome
+    (user-error "Too late: %s" countersign-approval--outcome))
+  (unless (and (equal drawn countersign-approval--drawn)
+               (countersign-project-find-pending countersign-approval--project (car drawn))
+               (equal drawn (countersign-pending-identity countersign-approval--pending)))
+    (user-error "It was changed meanwhile; look at it anew")))
+
+(defmacro countersign-approval--asking (&rest body)
+  "Run BODY, which asks in the minibuffer, and go on only if the card is the same."
+  (declare (indent 0) (debug t))
+  `(let ((buffer (current-buffer))
+         (drawn countersign-approval--drawn))
+     (discard-input)
+     (prog1 (progn ,@body)
+       (unless (buffer-live-p buffer) (user-error "The card is gone; nothing was sent"))
+       (with-current-buffer buffer (countersign-approval--check-same drawn)))))
+
+(defun countersign-approval--type-yes (question)
+  "Ask QUESTION; anything but a typed yes is an error.
+`yes-or-no-p' is not used: it may have been made to take a mere y."
+  (unless (equal "yes" (string-trim (read-from-minibuffer (concat question "  Type yes: "))))
+    (user-error "Nothing was sent")))
+
+;;;; The buffer
+
+(defvar countersign-approval-mode-map
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map special-mode-map)
+    (define-key map "y" #'countersign-approval-approve)
+    (define-key map "n" #'countersign-approval-reject)
+    (define-key map "a" #'countersign-approval-widen)
+    (define-key map "e" #'countersign-approval-edit)
+    (define-key map "?" #'countersign-approval-help)
+    (define-key map "d" #'countersign-approval-diff)
+    (define-key map "l" #'countersign-approvals)
+    (define-key map "N" #'countersign-approval-next)
+    (define-key map "q" #'countersign-approval-leave)
+    map)
+  "Keys of an approval.")
+
+(define-derived-mode countersign-approval-mode special-mode "Approval"
+  "Where one call is approved or rejected.
+
+\\{countersign-approval-mode-map}"
+  :interactive nil
+  (countersign-card-plain-buffer)
+  (setq-local revert-buffer-function #'countersign-approval--revert)
+  (setq header-line-format '(:eval (countersign-approval--header))))
+
+(defun countersign-card-plain-buffer ()
+  "Make the text of this buffer appear in the order in which it is."
+  (setq-local bidi-display-reordering nil
+              bidi-paragraph-direction 'left-to-right
+              truncate-lines nil
+              word-wrap nil
+              show-trailing-whitespace nil)
+  (buffer-disable-undo))
+
+(defun countersign-approval--header ()
+  "Answer the header line: the risk, the time left, whether keys count."
+  (cond
+   (countersign-approval--outcome (countersign-approval--header-text
+                                   (concat " " countersign-approval--outcome)))
+   (countersign-approval--pending
+    (let* ((risk (countersign-one-line
+                  (or (countersign-pending-get countersign-approval--pending 'risk_level) "?") 10))
+           (others (1- (length (countersign-waiting)))))
+      (list
+       (propertize (format " %s " risk) 'face (countersign-card-risk-face risk))
+       (countersign-approval--header-text
+        (concat
+         "  " (countersign-approval-time countersign-approval--pending)
+         "  ·  " (countersign-one-line (countersign-project-name countersign-approval--project) 30)
+         (and (> others 0) (format "  ·  %d more (l list)" others))
+         "  ·  " (cond (countersign-approval--sending "sending …")
+                       ((and countersign-approval--armed
+                             (eq (current-buffer) (window-buffer (selected-window))))
+                        "y n a e ?")
+                       (t "look first …")))))))))
+
+(defun countersign-approval--header-text (text)
+  "Answer TEXT for a header line, where a percent sign means something."
+  (replace-regexp-in-string "%" "%%" text t t))
+
+(defun countersign-approval-time (pending)
+  "Say how much time is left for PENDING."
+  (let ((seconds (ceiling (countersign-pending-remaining pending (float-time)))))
+    (if (<= seconds 0) "time is over"
+      (format "%d:%02d left" (/ seconds 60) (% seconds 60)))))
+
+(defun countersign-approval--buffer (pending)
+  "Answer the buffer of PENDING, or nil."
+  (let ((id (countersign-pending-id pending)))
+    (cl-find-if (lambda (buffer)
+                  (let ((known (buffer-local-value 'countersign-approval--pending buffer)))
+                    (and known (equal id (countersign-pending-id known))
+                         (with-current-buffer buffer
+                           (derived-mode-p 'countersign-approval-mode)))))
+                (buffer-list))))
+
+(defun countersign-approval-buffer (project pending)
+  "Answer the buffer of PENDING in PROJECT; it is made when there is none."
+  (or (countersign-approval--buffer pending)
+      (with-current-buffer
+          (generate-new-buffer
+           (format "*countersign approval: %s %s*"
+                   (countersign-one-line (countersign-project-name project) 30)
+                   (countersign-one-line (or (countersign-pending-get pending 'tool_name) "?") 30)))
+        (countersign-approval-mode)
+        (setq countersign-approval--project project
+              countersign-approval--pending pending
+              default-directory (file-name-as-directory (countersign-project-root project)))
+        (countersign-approval--draw)
+        (current-buffer))))
+
+(defun countersign-approval--draw ()
+  "Draw this card anew."
+  (let ((inhibit-read-only t)
+        (line (line-number-at-pos)))
+    (erase-buffer)
+    (if countersign-approval--outcome
+        (progn
+          (countersign-insert (concat "Withdrawn: " countersign-approval--outcome "\n\n")
+                              'countersign-heading)
+          (countersign-insert (or (countersign-pending-get countersign-approval--pending 'description) "")
+                              'countersign-label)
+          (insert "\n\nq leaves.\n")
+          (setq countersign-approval--drawn nil))
+      (when countersign-approval--note
+        (countersign-insert (concat countersign-approval--note "\n\n") 'countersign-warning))
+      (countersign-card-insert (countersign-pending-data countersign-approval--pending)
+                               (countersign-project-root countersign-approval--project))
+      (countersign-approval--insert-keys)
+      (setq countersign-approval--drawn
+            (countersign-pending-identity countersign-approval--pending)))
+    (goto-char (point-min))
+    (forward-line (1- line))
+    (dolist (window (get-buffer-window-list nil nil t))
+      (set-window-point window (point))))
+  (set-buffer-modified-p nil)
+  (countersign-approval--attend)
+  (force-mode-line-update))
+
+(defun countersign-approval--insert-keys ()
+  "Insert which keys there are."
+  (insert "\n")
+  (pcase-dolist (`(,key ,what) '(("y" "approve") ("n" "reject") ("a" "wider") ("e" "edit")
+                                 ("d" "diff") ("l" "list") ("q" "leave") ("?" "help")))
+    (insert (propertize key 'face 'countersign-key) " " (propertize what 'face 'countersign-label)
+            "   "))
+  (insert "\n"))
+
+(defun countersign-approval--revert (&rest _)
+  "Fetch this card again."
+  (unless countersign-approval--outcome
+    (countersign-project-refetch countersign-approval--project
+                                 (countersign-pending-id countersign-approval--pending))))
+
+;;;; What happens to a card
+
+(defun countersign-approval--happened (project pending what)
+  "Take note of WHAT happened to PENDING in PROJECT."
+  (pcase what
+    ('new (countersign-approval--announce project pending))
+    ('changed
+     (when-let ((buffer (countersign-approval--buffer pending)))
+       (with-current-buffer buffer
+         (when (and countersign-approval--drawn
+                    (not (equal (nth 1 countersign-approval--drawn)
+                                (countersign-pending-get pending 'revision))))
+           (setq countersign-approval--note "It was changed; look at it anew."))
+         (countersign-approval--draw))))
+    ('closed (countersign-approval--withdraw project pending "this Emacs is not connected any more" nil))
+    (_ (let ((here (countersign-project-decided-here-p project pending)))
+         (countersign-approval--withdraw
+          project pending
+          (concat (countersign-resolution-words what here)
+                  (and (countersign-get what 'rule_id)
+                       (format ", saved in your policy as %s"
+                               (countersign-one-line (countersign-get what 'rule_id) 60))))
+          here))))
+  (countersign-approvals--refresh))
+
+(defun countersign-approval--withdraw (project pending words here)
+  "Withdraw the card of PENDING in PROJECT; WORDS say how it was settled.
+HERE is non-nil when that was this Emacs."
+  (let ((buffer (countersign-approval--buffer pending)))
+    (unless (active-minibuffer-window)
+      (message "%s: %s" (countersign-one-line (or (countersign-pending-get pending 'description) "") 80)
+               words))
+    (when buffer
+      (with-current-buffer buffer
+        (setq countersign-approval--outcome words
+              countersign-approval--sending nil)
+        (countersign-approval--draw))
+      (cond
+       ((not (get-buffer-window buffer t)) (kill-buffer buffer))
+       ;; The person who decided has seen it; the others read it first.
+       ((and here (eq buffer (window-buffer (selected-window))))
+        (countersign-approval--go-on project))))))
+
+(defun countersign-approval--go-on (project)
+  "Show what waits next in the selected window, of PROJECT first, or leave it."
+  (let ((next (or (cl-find project (countersign-waiting) :key #'car) (car (countersign-waiting))))
+        (settled (window-buffer (selected-window))))
+    (if next
+        (progn (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
+               (countersign-approval--attend)
+               (kill-buffer settled))
+      (quit-window t))))
+
+(defun countersign-approval--announce (project pending)
+  "Display PENDING of PROJECT without taking the focus from anybody."
+  (let* ((buffer (countersign-approval-buffer project pending))
+         (shown (cl-find-if (lambda (window)
+                              (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
+                            (window-list-1 nil 'nomini 'visible)))
+         (settled (cl-find-if (lambda (window)
+                                (and (not (eq window (selected-window)))
+                                     (buffer-local-value 'countersign-approval--outcome
+                                                         (window-buffer window))))
+                              (window-list-1 nil 'nomini 'visible))))
+    (cond
+     ((active-minibuffer-window) nil)
+     ((or (not countersign-approval-show) shown)
+      (message "%s  (%s)" (countersign-one-line (or (countersign-pending-get pending 'description) "") 100)
+               (substitute-command-keys "\\[countersign-approvals] lists what waits")))
+     (settled (let ((old (window-buffer settled)))
+                (set-window-buffer settled buffer)
+                (kill-buffer old)))
+     (t (display-buffer buffer countersign-approval-display-action)))))
+
+;;;; Commands
+
+(defun countersign-approval--send (function)
+  "Call FUNCTION with what is told when it was answered; it sends a decision."
+  (let ((buffer (current-buffer)))
+    (setq countersign-approval--sending t
+          countersign-approval--note nil)
+    (force-mode-line-update)
+    (funcall function
+             (lambda (problem)
+               (when (and problem (buffer-live-p buffer))
+                 (with-current-buffer buffer
+                   (setq countersign-approval--sending nil)
+                   (unless countersign-approval--outcome
+                     (setq countersign-approval--note (plist-get problem :message))
+                     (countersign-approval--draw))
+                   (message "%s" (plist-get problem :message))))))))
+
+(defun countersign-approval-approve ()
+  "Approve this call, this once.
+A HIGH one takes its preview and a typed yes; so does one that has no
+preview yet."
+  (interactive)
+  (countersign-approval--check)
+  (let* ((project countersign-approval--project)
+         (pending countersign-approval--pending)
+         (seen (countersign-pending-get pending 'preview)))
+    (countersign-approval--second-step pending seen "")
+    (countersign-approval--send
+     (lambda (callback) (countersign-project-approve project pending callback)))))
+
+(defun countersign-approval--second-step (pending seen more)
+  "Ask a second time about PENDING where that is needed, saying MORE.
+SEEN tells whether there is a preview."
+  (let ((high (countersign-pending-high-p pending)))
+    (cond
+     ((and high (not seen))
+      (user-error "A HIGH call is approved with its preview only; it is being made"))
+     (high
+      (countersign-approval--asking
+        (countersign-approval--type-yes
+         (format "HIGH risk: %s.%s"
+                 (countersign-one-line (or (countersign-pending-get pending 'description) "") 60) more))))
+     ((not seen)
+      (countersign-approval--asking
+        (countersign-approval--type-yes (concat "There is no preview yet: approve it unseen?" more)))))))
+
+(defun countersign-approval-reject ()
+  "Reject this call; the agent gets the message that you may type."
+  (interactive)
+  (countersign-approval--check)
+  (let* ((project countersign-approval--project)
+         (pending countersign-approval--pending)
+         (message (countersign-approval--asking
+                    (read-from-minibuffer "Reject.  Message for the agent (may be empty): "))))
+    (countersign-approval--send
+     (lambda (callback)
+       (countersign-project-reject project pending (string-trim message) callback)))))
+
+(defun countersign-approval-widen (&optional include-high)
+  "Approve this call and more: its tool, its class, the session, or always.
+With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
+  (interactive "P")
+  (countersign-approval--check)
+  (let* ((project countersign-approval--project)
+         (pending countersign-approval--pending)
+         (seen (countersign-pending-get pending 'preview))
+         (offers (or (countersign-list-of (countersign-pending-data pending) 'offered_scopes)
+                     (user-error "This call can only be approved one at a time")))
+         (choices (countersign-approval--choices offers))
+         (chosen (countersign-approval--asking
+                   (completing-read "Approve this one, and from now on also: "
+                                    (countersign-approval--in-order (mapcar #'car choices)) nil t)))
+         (offer (or (cdr (assoc chosen choices)) (user-error "Nothing was sent")))
+         (warning (countersign-get offer 'warning))
+         (scope (countersign-get offer 'scope)))
+    (when (or warning include-high (member scope '("session" "always")))
+      (countersign-approval--asking
+        (countersign-approval--type-yes
+         (concat (countersign-one-line (countersign-text-of offer 'label) 80) ".  "
+                 (and warning (concat (countersign-one-line warning 200) "  "))
+                 (and include-high "HIGH calls will run without a second look.  ")))))
+    (countersign-approval--second-step pending seen "")
+    (countersign-approval--send
+     (lambda (callback)
+       (countersign-project-approve project pending callback :scope offer
+                                    :include-high (and include-high t))))))
+
+(defun countersign-approval--choices (offers)
+  "Answer (LABEL . OFFER) for each of OFFERS, each label once."
+  (cl-loop for offer in offers
+           for number from 1
+           collect (cons (format "%d %s" number
+                                 (countersign-one-line (countersign-text-of offer 'label) 100))
+                         offer)))
+
+(defun countersign-approval--in-order (labels)
+  "Answer a completion table of LABELS that keeps their order."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        '(metadata (display-sort-function . identity) (cycle-sort-function . identity))
+      (complete-with-action action labels string predicate))))
+
+(defun countersign-approval-leave ()
+  "Leave this card; nothing is decided."
+  (interactive)
+  (quit-window countersign-approval--outcome))
+
+(defun countersign-approval-diff ()
+  "Show the change of this call in a buffer of its own, in `diff-mode'."
+  (interactive)
+  (let ((files (countersign-list-of (countersign-pending-data countersign-approval--pending)
+                                    'preview 'files))
+        (directory default-directory))
+    (unless files (user-error "This call has no diff"))
+    (with-current-buffer (get-buffer-create "*countersign diff*")
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (dolist (file files)
+          (insert (countersign-visible (countersign-text-of file 'diff)))
+          (unless (bolp) (insert "\n"))))
+      (setq default-directory directory)
+      (let ((enable-local-variables nil)) (diff-mode))
+      ;; Highlighting by the files themselves would open them.
+      (setq-local diff-font-lock-syntax nil diff-refine nil)
+      (setq-local bidi-display-reordering nil)
+      (setq buffer-read-only t)
+      (set-buffer-modified-p nil)
+      (goto-char (point-min))
+      (pop-to-buffer (current-buffer)))))
+
+(defun countersign-approval-help ()
+  "Explain the keys, and show all that is known of this call."
+  (interactive)
+  (let ((data (and countersign-approval--pending
+                   (countersign-pending-data countersign-approval--pending))))
+    (with-help-window (help-buffer)
+      (with-current-buffer standard-output
+        (insert "y  approve this one; a HIGH one asks a second time
+n  reject; you may tell the agent what to do instead
+a  approve more than this one: its tool, its class, the session, always
+   (C-u a covers HIGH calls too)
+e  change the parameters, then approve
+d  show the change in diff-mode
+l  list what waits · N  go to the next · g  fetch it again · q  leave
+
+A key counts once the card has been in the selected window for half a
+second.  Nothing is decided by time or by leaving.\n\n")
+        (when data
+          (pcase-dolist (`(,label ,field) '(("Approval" approval_id) ("Call" tool_id)
+                                            ("Session" session_id) ("Agent" agent)
+                                            ("Runner" runner_id) ("Digest" digest)
+                                            ("Revision" revision) ("Until" expires_at)))
+            (insert (format "%-10s" label))
+            (countersign-insert (format "%s" (or (countersign-get data field) "none")))
+            (insert "\n"))
+          (insert "\nWhat a offers\n")
+          (dolist (offer (countersign-list-of data 'offered_scopes))
+            (insert "  ")
+            (countersign-insert (countersign-one-line (countersign-text-of offer 'label)))
+            (when-let ((warning (countersign-get offer 'warning)))
+              (insert ".  ")
+              (countersign-insert (countersign-one-line warning)))
+            (insert "\n")))))))
+
+(defun countersign-approval-visit (project pending)
+  "Select a window with the card of PENDING in PROJECT."
+  (pop-to-buffer (countersign-approval-buffer project pending)
+                 '((display-buffer-reuse-window display-buffer-same-window)))
+  (countersign-approval--attend))
+
+;;;###autoload
+(defun countersign-approval-next ()
+  "Go to the next call that waits for a decision, in any project."
+  (interactive)
+  (let* ((waiting (or (countersign-waiting) (user-error "Nothing waits for you")))
+         (here (and (derived-mode-p 'countersign-approval-mode) countersign-approval--pending))
+         (next (or (cadr (cl-member here waiting :key #'cdr)) (car waiting))))
+    (countersign-approval-visit (car next) (cdr next))))
+
+;;;; Editing the parameters
+
+(defvar countersign-edit-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-c") #'countersign-edit-approve)
+    (define-key map (kbd "C-c C-k") #'countersign-edit-cancel)
+    (define-key map (kbd "C-c '") #'countersign-edit-string)
+    map)
+  "Keys where parameters are edited.")
+
+(defvar-local countersign-edit--card nil "The buffer of the card that is edited.")
+(defvar-local countersign-edit--drawn nil "Identity of the card when it was taken.")
+
+(define-derived-mode countersign-edit-mode text-mode "Edit-Call"
+  "Where the parameters of a call are edited before it is approved (AP-6).
+
+\\{countersign-edit-mode-map}"
+  :interactive nil
+  (setq-local bidi-display-reordering nil)
+  (setq header-line-format
+        (substitute-command-keys
+         " Parameters as JSON.  \\<countersign-edit-mode-map>\\[countersign-edit-approve] approves with them, \\[countersign-edit-cancel] forgets them, \\[countersign-edit-string] edits a text")))
+
+(defun countersign-approval-edit ()
+  "Edit the parameters of this call, then approve it with them."
+  (interactive)
+  (countersign-approval--check)
+  (let ((card (current-buffer))
+        (drawn countersign-approval--drawn)
+        (text (countersign-json-pretty
+               (countersign-get (countersign-pending-data countersign-approval--pending)
+                                'tool_params))))
+    (with-current-buffer (generate-new-buffer "*countersign edit*")
+      (insert text "\n")
+      (goto-char (point-min))
+      (countersign-edit-mode)
+      (setq countersign-edit--card card
+            countersign-edit--drawn drawn)
+      (set-buffer-modified-p nil)
+      (pop-to-buffer (current-buffer) '((display-buffer-same-window))))))
+
+(defun countersign-edit-approve ()
+  "Approve the call with the parameters as they are here."
+  (interactive)
+  (let ((params (countersign-params-read (buffer-substring-no-properties (point-min) (point-max))))
+        (card countersign-edit--card)
+        (drawn countersign-edit--drawn)
+        (edit (current-buffer)))
+    (unless (buffer-live-p card) (user-error "The call does not wait any more; your text is kept here"))
+    (with-current-buffer card
+      (countersign-approval--check-same drawn)
+      (let ((project countersign-approval--project)
+            (pending countersign-approval--pending))
+        (when (equal params (countersign-pending-get pending 'tool_params))
+          (user-error "Nothing was changed"))
+        (countersign-approval--asking
+          (countersign-approval--type-yes
+           (format "Approve %s with these parameters?"
+                   (countersign-one-line (or (countersign-pending-get pending 'tool_name) "it") 30))))
+        (countersign-approval--send
+         (lambda (callback)
+           (countersign-project-approve
+            project pending
+            (lambda (problem)
+              ;; What was typed is kept until it was taken.
+              (when (and (not problem) (buffer-live-p edit)) (kill-buffer edit))
+              (funcall callback problem))
+            :params (list params))))
+        (when (eq (window-buffer (selected-window)) edit)
+          (switch-to-buffer card t t))))))
+
+(defun countersign-edit-cancel ()
+  "Forget the edited parameters and go back to the card."
+  (interactive)
+  (let ((card countersign-edit--card) (edit (current-buffer)))
+    (when (buffer-live-p card) (switch-to-buffer card t t))
+    (kill-buffer edit)))
+
+(defvar-local countersign-edit--place nil "(BUFFER START END) of the string that is edited.")
+
+(defvar countersign-edit-string-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c '") #'countersign-edit-string-done)
+    (define-key map (kbd "C-c C-c") #'countersign-edit-string-done)
+    map)
+  "Keys where one text of the parameters is edited.")
+
+(define-derived-mode countersign-edit-string-mode text-mode "Edit-Text"
+  "Where one text of the parameters is edited as it is.
+
+\\{countersign-edit-string-mode-map}"
+  :interactive nil
+  (setq-local bidi-display-reordering nil)
+  (setq header-line-format
+        (substitute-command-keys
+         " \\<countersign-edit-string-mode-map>\\[countersign-edit-string-done] puts it back")))
+
+(defun countersign-edit-string ()
+  "Edit the JSON string at point as plain text."
+  (interactive)
+  (let* ((place (or (countersign-edit--string-at (point)) (user-error "Point is in no text")))
+         (text (countersign-json-read (buffer-substring-no-properties (car place) (cdr place))))
+         (buffer (current-buffer))
+         (start (copy-marker (car place)))
+         (end (copy-marker (cdr place))))
+    (with-current-buffer (generate-new-buffer "*countersign edit text*")
+      (insert text)
+      (goto-char (point-min))
+      (countersign-edit-string-mode)
+      (setq countersign-edit--place (list buffer start end))
+      (pop-to-buffer (current-buffer) '((display-buffer-same-window))))))
+
+(defun countersign-edit--string-at (position)
+  "Answer (START . END) of the JSON string that POSITION is in, or nil.
+On the name of a parameter, that is the string behind it."
+  (save-excursion
+    (goto-char (point-min))
+    (let ((found nil) (name nil))
+      (while (and (not found)
+                  (re-search-forward "\"\\(?:[^\"\\]\\|\\\\.\\)*\"" nil t))
+        (let ((start (match-beginning 0)) (end (match-end 0)))
+          (if (looking-at-p "[ \t]*:")
+              (setq name start)
+            (when (and (<= (or name start) position) (<= position end))
+              (setq found (cons start end)))
+            (setq name nil))))
+      found)))
+
+(defun countersign-edit-string-done ()
+  "Put the text back into the parameters."
+  (interactive)
+  (pcase-let ((`(,buffer ,start ,end) countersign-edit--place)
+              (text (buffer-substring-no-properties (point-min) (point-max)))
+              (here (current-buffer)))
+    (unless (buffer-live-p buffer) (user-error "The parameters are gone; your text is kept here"))
+    (with-current-buffer buffer
+      (goto-char start)
+      (delete-region start end)
+      (insert (decode-coding-string (countersign-json-write text) 'utf-8))
+      (goto-char start))
+    (switch-to-buffer buffer t t)
+    (kill-buffer here)))
+
+;;;; The list
+
+(defvar countersign-approvals-mode-map
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map tabulated-list-mode-map)
+    (define-key map (kbd "RET") #'countersign-approvals-visit)
+    map)
+  "Keys of the list of what waits.")
+
+(define-derived-mode countersign-approvals-mode tabulated-list-mode "Approvals"
+  "Everything that waits for a decision, in all projects.
+
+\\{countersign-approvals-mode-map}"
+  :interactive nil
+  (setq-local bidi-display-reordering nil)
+  (setq tabulated-list-format [("Risk" 8 t) ("Left" 12 nil) ("Project" 16 t) ("What" 0 nil)]
+        tabulated-list-entries #'countersign-approvals--entries)
+  (tabulated-list-init-header))
+
+(defun countersign-approvals--entries ()
+  "Answer the rows of the list."
+  (cl-loop for (project . pending) in (countersign-waiting)
+           for risk = (countersign-one-line (or (countersign-pending-get pending 'risk_level) "?") 8)
+           collect (list (cons project pending)
+                         (vector (propertize risk 'face (countersign-card-risk-face risk))
+                                 (countersign-approval-time pending)
+                                 (countersign-one-line (countersign-project-name project) 16)
+                                 (countersign-one-line
+                                  (or (countersign-pending-get pending 'description) "") 200)))))
+
+;;;###autoload
+(defun countersign-approvals ()
+  "List everything that waits for a decision."
+  (interactive)
+  (with-current-buffer (get-buffer-create "*countersign approvals*")
+    (unless (derived-mode-p 'countersign-approvals-mode) (countersign-approvals-mode))
+    (tabulated-list-print t)
+    (pop-to-buffer (current-buffer))))
+
+(defun countersign-approvals-visit ()
+  "Visit the call on this line."
+  (interactive)
+  (pcase (tabulated-list-get-id)
+    ('nil (user-error "There is no call on this line"))
+    (`(,project . ,pending)
+     (if (countersign-project-find-pending project (countersign-pending-id pending))
+         (countersign-approval-visit project pending)
+       (user-error "It is settled")))))
+
+(defun countersign-approvals--refresh ()
+  "Draw the list again, where it is shown."
+  (when-let ((buffer (get-buffer "*countersign approvals*")))
+    (with-current-buffer buffer (tabulated-list-print t))))
+
+;;;; The clock
+
+(defvar countersign-approval--clock nil "The timer that lets the time go on.")
+
+(defun countersign-approval--tick ()
+  "Show how much time is left; end when nothing waits."
+  (if (countersign-waiting)
+      (progn
+        (when (get-buffer-window "*countersign approvals*" t) (countersign-approvals--refresh))
+        (force-mode-line-update t))
+    (when countersign-approval--clock (cancel-timer countersign-approval--clock))
+    (setq countersign-approval--clock nil)))
+
+(defun countersign-approval--start-clock (&rest _)
+  "Let the time go on while something waits."
+  (unless countersign-approval--clock
+    (setq countersign-approval--clock (run-at-time 1 1 #'countersign-approval--tick))))
+
+(defun countersign-approval-install ()
+  "Let approvals be shown as they come."
+  (add-hook 'countersign-approval-functions #'countersign-approval--happened)
+  (add-hook 'countersign-approval-functions #'countersign-approval--start-clock)
+  (add-hook 'window-selection-change-functions #'countersign-approval--attend)
+  (add-hook 'window-buffer-change-functions #'countersign-approval--attend))
+
+(provide 'countersign-approval)
+
+;;; countersign-approval.el ends here

@@ -1,0 +1,326 @@
+;;; countersign-card.el --- An approval, drawn  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Draws what a call would do: tool, reasons, parameters, the preview, where
+;; in the conversation it came from.  Everything that a tool or a model wrote
+;; is inserted as text: control characters are named, no property, link or
+;; local variable of theirs takes effect (UI-6).  Nothing here decides.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'diff-mode)
+(require 'countersign-protocol)
+
+(defgroup countersign-faces nil
+  "How Countersign looks."
+  :group 'countersign)
+
+(defface countersign-low '((t :inherit success))
+  "Risk that is not asked about.")
+;; With a background of their own: they stand in header and mode lines too.
+(defface countersign-medium '((t :foreground "black" :background "gold" :weight bold))
+  "Risk that is asked about.")
+(defface countersign-high '((t :foreground "white" :background "red3" :weight bold))
+  "Risk that takes a second step.")
+(defface countersign-heading '((t :inherit bold))
+  "Headings of a card and a conversation.")
+(defface countersign-label '((t :inherit shadow))
+  "Names of facts.")
+(defface countersign-warning '((t :inherit warning))
+  "What a person should not overlook.")
+(defface countersign-key '((t :inherit help-key-binding))
+  "Keys that can be pressed.")
+
+(defun countersign-card-risk-face (risk)
+  "Answer the face for RISK."
+  (pcase risk
+    ("LOW" 'countersign-low)
+    ("MEDIUM" 'countersign-medium)
+    (_ 'countersign-high)))
+
+;;;; Text of others
+
+(defvar countersign-card-max 200000
+  "Characters of one text that a card shows before it says that it was cut.")
+
+(defconst countersign-card--max-line 1000
+  "Characters of a line before it is broken: Emacs is slow with longer ones.")
+
+(defun countersign-insert (text &optional face)
+  "Insert TEXT of a tool or a model, visibly, in FACE."
+  (insert (if face (propertize (countersign-visible text) 'face face)
+            (countersign-visible text))))
+
+(defun countersign-card-shorten (text)
+  "Answer TEXT with long lines broken, and cut when it is very long.
+What was cut is said."
+  (let* ((all (length text))
+         (kept (if (> all countersign-card-max) (substring text 0 countersign-card-max) text)))
+    (concat
+     (if (string-match-p (format "^[^\n]\\{%d\\}" countersign-card--max-line) kept)
+         (mapconcat #'countersign-card--break (split-string kept "\n") "\n")
+       kept)
+     (and (> all countersign-card-max)
+          (format "\n… CUT HERE: %d more characters are not shown" (- all countersign-card-max))))))
+
+(defun countersign-card--break (line)
+  "Break LINE where it is too long to be displayed quickly."
+  (let ((parts '()) (start 0))
+    (while (> (- (length line) start) countersign-card--max-line)
+      (push (substring line start (+ start countersign-card--max-line)) parts)
+      (cl-incf start countersign-card--max-line))
+    (push (substring line start) parts)
+    (string-join (nreverse parts) "↩\n")))
+
+(defun countersign-card--block (text &optional face indent)
+  "Insert TEXT as lines of their own in FACE, each behind INDENT."
+  (let ((shown (countersign-card-shorten (countersign-visible text)))
+        (start (point)))
+    (insert (string-trim-right shown "\n") "\n")
+    (when indent
+      (let ((end (copy-marker (point))))
+        (goto-char start)
+        (while (< (point) end) (insert indent) (forward-line 1))
+        (goto-char end)))
+    (when face (put-text-property start (point) 'face face))))
+
+(defun countersign-card--fact (label text &optional face)
+  "Insert a line with LABEL and TEXT in FACE."
+  (insert (propertize (format "%-11s" label) 'face 'countersign-label))
+  (let ((start (point)))
+    (insert (replace-regexp-in-string
+             "\n" (concat "\n" (make-string 11 ?\s))
+             (string-trim-right (countersign-card-shorten (countersign-visible text))))
+            "\n")
+    (when face (put-text-property start (point) 'face face))))
+
+(defun countersign-card--heading (text)
+  "Insert TEXT as a heading."
+  (insert "\n" (propertize text 'face 'countersign-heading) "\n"))
+
+;;;; The card
+
+(defun countersign-card-insert (data root)
+  "Insert the approval DATA of a project at ROOT."
+  (countersign-insert (countersign-text-of data 'description) 'countersign-heading)
+  (insert "\n\n")
+  (countersign-card--fact "Tool" (countersign-text-of data 'tool_name))
+  (countersign-card--fact "Risk" (countersign-text-of data 'risk_level)
+                          (countersign-card-risk-face (countersign-get data 'risk_level)))
+  (dolist (reason (countersign-list-of data 'reasons))
+    (countersign-card--fact "Why" (countersign-card--reason reason)))
+  (when (countersign-get data 'network)
+    (countersign-card--fact "Network" "It gets network." 'countersign-warning))
+  (countersign-card--context data)
+  (when (> (or (countersign-get data 'revision) 1) 1)
+    (countersign-card--fact "Revision" (format "%s: it was changed since it was first asked"
+                                               (countersign-get data 'revision))))
+  (dolist (path (countersign-card--unsaved data root))
+    (countersign-card--fact
+     "Unsaved" (format "%s has changes in Emacs that are not saved; they are not in the preview" path)
+     'countersign-warning))
+  (when-let ((left-out (countersign-list-of data 'left_out)))
+    (countersign-card--fact "Left out" (format "%s: too large to be sent here"
+                                               (string-join left-out ", "))
+                            'countersign-warning))
+  ;; First what will happen: a window may be low.
+  (countersign-card--heading "Preview")
+  (countersign-card--preview data)
+  (countersign-card--heading "Parameters")
+  (countersign-card--params (countersign-get data 'tool_params)))
+
+(defun countersign-card--reason (reason)
+  "Answer REASON in words."
+  (let ((operand (countersign-get reason 'operand)))
+    (concat (countersign-text-of reason 'why)
+            (and operand (format ": %s" operand))
+            (format " [%s]" (countersign-text-of reason 'rule)))))
+
+(defun countersign-card--context (data)
+  "Insert where in the conversation DATA came from."
+  (let ((excerpt (countersign-text-of data 'context 'excerpt))
+        (step (countersign-get data 'context 'step)))
+    (unless (string-empty-p (string-trim excerpt))
+      (countersign-card--fact
+       "Context" (concat "“" (truncate-string-to-width (string-trim excerpt) 600 nil nil "…") "”"
+                         (and step (format "  (step %s)" (if (integerp step) (1+ step) step))))))))
+
+(defun countersign-card--params (params)
+  "Insert PARAMS, one after the other."
+  (if (null params)
+      (insert (propertize "  (none)\n" 'face 'countersign-label))
+    (pcase-dolist (`(,name . ,value) params)
+      (insert "  ")
+      (countersign-insert (symbol-name name) 'countersign-label)
+      (let ((text (if (stringp value) value
+                    (decode-coding-string (countersign-json-write value) 'utf-8))))
+        (if (string-search "\n" text)
+            (progn (insert (propertize " =\n" 'face 'countersign-label))
+                   (countersign-card--block text nil "    "))
+          (insert (propertize " = " 'face 'countersign-label)
+                  (countersign-card-shorten (countersign-visible text)) "\n"))))))
+
+(defun countersign-card--unsaved (data root)
+  "Answer the paths that DATA would change and that have unsaved buffers in ROOT."
+  (let ((paths (delete-dups
+                (append (mapcar (lambda (file) (countersign-text-of file 'path))
+                                (countersign-list-of data 'preview 'files))
+                        (list (countersign-text-of data 'tool_params 'path)
+                              (countersign-text-of data 'tool_params 'dest))))))
+    (cl-remove-if-not
+     (lambda (path)
+       (and root (not (string-empty-p path))
+            (when-let ((buffer (find-buffer-visiting (expand-file-name path root))))
+              (buffer-modified-p buffer))))
+     paths)))
+
+;;;; The preview
+
+(defun countersign-card--preview (data)
+  "Insert the preview of DATA."
+  (let ((preview (countersign-get data 'preview)))
+    (if (null preview)
+        (countersign-insert
+         (if (countersign-get data 'runner_id)
+             "  It is being made where the files are …\n"
+           "  No runner is connected, so nobody can make it.  M-x countersign-start-runner\n")
+         'countersign-warning)
+      (pcase (countersign-get preview 'kind)
+        ("diff" (mapc #'countersign-card--file (countersign-list-of preview 'files)))
+        ("delete"
+         (countersign-insert (format "  Deletes %s (%s bytes).  It begins with:\n"
+                                     (countersign-text-of preview 'path)
+                                     (countersign-get preview 'size))
+                             'countersign-warning)
+         (let ((head (countersign-text-of preview 'head)))
+           (if (string-empty-p head) (insert "  (the file is empty)\n")
+             (countersign-card--block head 'diff-removed "- "))))
+        ("directory"
+         (countersign-insert (format "  Makes the folder %s\n" (countersign-text-of preview 'path))))
+        ("command" (countersign-card--command preview))
+        ("commit"
+         (countersign-card--fact "  Message" (countersign-text-of preview 'message))
+         (countersign-card--hooks preview)
+         (mapc #'countersign-card--file (countersign-list-of preview 'files)))
+        ("push" (countersign-card--push preview))
+        ("custom"
+         (countersign-card--fact "  Server" (countersign-text-of preview 'server))
+         (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
+        ("summary" (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
+        ("unavailable"
+         (countersign-insert (format "  There is none: %s\n" (countersign-text-of preview 'reason))
+                             'countersign-warning))
+        ;; A newer server: show what came, so that nobody decides blindly.
+        (_ (countersign-card--block (countersign-json-pretty preview) nil "  "))))))
+
+(defun countersign-card--file (file)
+  "Insert the change of FILE as `diff-mode' shows it."
+  (insert "  ")
+  (countersign-insert (countersign-text-of file 'path) 'countersign-heading)
+  (countersign-insert
+   (concat "  " (pcase (countersign-get file 'operation)
+                  ("created" "new file") ("modified" "changed") ("deleted" "deleted")
+                  (other (format "%s" other)))
+           (countersign-card--sizes file)
+           (and (countersign-get file 'unsaved) ", based on an unsaved buffer")
+           "\n")
+   'countersign-label)
+  (let ((diff (countersign-text-of file 'diff)))
+    (if (string-empty-p diff)
+        (insert "  (the content stays the same)\n")
+      (insert (countersign-card-diff diff))))
+  (when (countersign-get file 'truncated)
+    (countersign-insert "  The diff was cut for its size: there is more than is shown here.\n"
+                        'countersign-warning)))
+
+(defun countersign-card--sizes (file)
+  "Say how the size of FILE changes."
+  (let ((before (countersign-get file 'size_before))
+        (after (countersign-get file 'size_after)))
+    (cond ((and before after) (format ", %s → %s bytes" before after))
+          ((or before after) (format ", %s bytes" (or after before)))
+          (t ""))))
+
+(defun countersign-card-diff (diff)
+  "Answer DIFF as text with the faces of `diff-mode' and no other property."
+  (let ((text (concat (string-trim-right (countersign-card-shorten (countersign-visible diff)) "\n")
+                      "\n")))
+    (with-temp-buffer
+      (insert text)
+      ;; Nothing may look at files, refine in the background or run hooks.
+      (let ((diff-font-lock-syntax nil) (diff-font-lock-prettify nil) (diff-refine nil)
+            (diff-mode-hook nil) (prog-mode-hook nil) (text-mode-hook nil)
+            (change-major-mode-after-body-hook nil) (after-change-major-mode-hook nil)
+            (enable-local-variables nil))
+        (delay-mode-hooks (diff-mode))
+        (let ((noninteractive nil)) (font-lock-mode 1))
+        (font-lock-ensure)
+        (countersign-card--faces-only (buffer-string))))))
+
+(defun countersign-card--faces-only (text)
+  "Answer TEXT with the property `face' alone."
+  (let ((result (substring-no-properties text)) (position 0))
+    (while position
+      (let ((next (next-single-property-change position 'face text))
+            (face (get-text-property position 'face text)))
+        (when face
+          (put-text-property position (or next (length text)) 'face
+                             ;; The signs of `diff-mode' are hard to see on its own colours.
+                             (pcase face
+                               ('diff-indicator-added 'diff-added)
+                               ('diff-indicator-removed 'diff-removed)
+                               (_ face))
+                             result))
+        (setq position next)))
+    result))
+
+(defun countersign-card--command (preview)
+  "Insert the command of PREVIEW, parsed."
+  (dolist (words (countersign-list-of preview 'commands))
+    (countersign-card--fact "  Runs" (mapconcat #'countersign-card--word (append words nil) " ")
+                            'countersign-heading))
+  (countersign-card--fact "  In" (let ((cwd (countersign-text-of preview 'cwd)))
+                                   (if (string-empty-p cwd) "." cwd)))
+  (when-let ((scripts (countersign-list-of preview 'scripts)))
+    (countersign-card--fact "  Executes" (string-join scripts "  ")))
+  (countersign-card--fact "  Network" (if (countersign-get preview 'network) "yes" "no")
+                          (and (countersign-get preview 'network) 'countersign-warning))
+  (unless (countersign-get preview 'reversible)
+    (countersign-card--fact "" "It cannot be undone." 'countersign-warning)))
+
+(defun countersign-card--word (word)
+  "Answer WORD of a command as a shell would take it back."
+  (cond ((not (stringp word)) "⟨known only when it runs⟩")
+        ((string-match-p "\\`[[:alnum:]_@%+=:,./-]+\\'" word) word)
+        (t (concat "'" (replace-regexp-in-string "'" "'\\\\''" word t) "'"))))
+
+(defun countersign-card--push (preview)
+  "Insert what PREVIEW pushes."
+  (countersign-card--fact "  Pushes" (format "%s to %s" (countersign-text-of preview 'branch)
+                                             (countersign-text-of preview 'remote))
+                          'countersign-heading)
+  (countersign-card--fact "  Where" (countersign-text-of preview 'url))
+  (countersign-card--hooks preview)
+  (dolist (commit (countersign-list-of preview 'commits))
+    (countersign-card--fact
+     "  Commit" (format "%s  %s  (%s)"
+                        (truncate-string-to-width (countersign-text-of commit 'id) 8)
+                        (countersign-text-of commit 'subject)
+                        (countersign-text-of commit 'author)))))
+
+(defun countersign-card--hooks (preview)
+  "Insert the hooks that PREVIEW would run."
+  (when-let ((hooks (countersign-list-of preview 'hooks)))
+    (countersign-card--fact "  Hooks" (string-join hooks "  ") 'countersign-warning)))
+
+(provide 'countersign-card)
+
+;;; countersign-card.el ends here

@@ -1,0 +1,889 @@
+;;; countersign-chat.el --- The conversation with the agent  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; One buffer for each project shows one of its sessions: what was said, as
+;; it is written, and the tool calls, folded.  Above the prompt everything
+;; is read-only and text of others; below it a person types.  What arrives
+;; never moves point or the text that is being typed.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ring)
+(require 'countersign-project)
+(require 'countersign-card)
+(require 'countersign-approval)
+
+(defface countersign-you '((t :inherit font-lock-keyword-face :weight bold))
+  "Who said it: the person."
+  :group 'countersign-faces)
+(defface countersign-agent '((t :inherit font-lock-function-name-face :weight bold))
+  "Who said it: the agent."
+  :group 'countersign-faces)
+(defface countersign-tool '((t :inherit font-lock-type-face))
+  "A tool call."
+  :group 'countersign-faces)
+
+(defcustom countersign-chat-output-max 20000
+  "Characters of the output of a tool that an unfolded call shows."
+  :type 'integer
+  :group 'countersign)
+
+(defcustom countersign-model nil
+  "The model that answers, as PROVIDER:MODEL; nil is the one of the server."
+  :type '(choice (const :tag "The one of the server" nil) string)
+  :group 'countersign)
+
+(defvar-local countersign-chat--project nil "The project of this conversation.")
+(defvar-local countersign-chat--session nil "Id of the session that is shown, or nil.")
+(defvar-local countersign-chat--title nil "Title of the session.")
+(defvar-local countersign-chat--items nil "Items by id.")
+(defvar-local countersign-chat--last nil "The last item.")
+(defvar-local countersign-chat--end nil "Marker: the end of the transcript.")
+(defvar-local countersign-chat--input nil "Marker: where the input begins.")
+(defvar-local countersign-chat--texts nil "Messages that are being written, by id.")
+(defvar-local countersign-chat--loading nil
+  "Events that came while the session is being read, latest first, or nil.
+The last element is the symbol `loading'.")
+(defvar-local countersign-chat--ring nil "What was sent from here.")
+(defvar-local countersign-chat--ring-index nil)
+
+(cl-defstruct (countersign-item (:copier nil))
+  "Something in the transcript.
+KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
+  id kind start next (open nil)
+  role (text "")
+  tool-name params status note result error time-ms (output "") undo fetching)
+
+;;;; The buffer
+
+(defvar countersign-chat-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'countersign-chat-send)
+    (define-key map (kbd "C-j") #'newline)
+    (define-key map (kbd "TAB") #'countersign-chat-toggle)
+    (define-key map (kbd "M-p") #'countersign-chat-previous-input)
+    (define-key map (kbd "M-n") #'countersign-chat-next-input)
+    (define-key map (kbd "C-c C-c") #'countersign-chat-stop)
+    (define-key map (kbd "C-c C-a") #'countersign-approval-next)
+    (define-key map (kbd "C-c C-l") #'countersign-approvals)
+    (define-key map (kbd "C-c C-s") #'countersign-chat-switch-session)
+    (define-key map (kbd "C-c C-n") #'countersign-chat-new-session)
+    (define-key map (kbd "C-c C-u") #'countersign-chat-undo)
+    (define-key map (kbd "C-c C-k") #'countersign-chat-cancel)
+    (define-key map (kbd "C-c C-r") #'countersign-chat-reload)
+    (define-key map [remap self-insert-command] #'countersign-chat-self-insert)
+    map)
+  "Keys of a conversation.")
+
+(define-derived-mode countersign-chat-mode fundamental-mode "Countersign"
+  "A conversation with the agent.
+
+\\{countersign-chat-mode-map}"
+  :interactive nil
+  (setq-local bidi-paragraph-direction 'left-to-right
+              truncate-lines nil
+              word-wrap t
+              scroll-conservatively 101
+              countersign-chat--items (make-hash-table :test #'equal)
+              countersign-chat--texts (make-hash-table :test #'equal)
+              countersign-chat--ring (make-ring 50))
+  (setq header-line-format '(:eval (countersign-chat--header)))
+  (let ((inhibit-read-only t))
+    (erase-buffer)
+    (setq countersign-chat--end (copy-marker (point-min) t))
+    (insert (propertize "> " 'face 'minibuffer-prompt 'read-only t 'field 'countersign-prompt
+                        'front-sticky '(read-only field) 'rear-nonsticky t))
+    (set-marker countersign-chat--end (point-min))
+    (setq countersign-chat--input (copy-marker (point-max))))
+  (setq buffer-undo-list nil))
+
+(defun countersign-chat-buffer (project)
+  "Answer the chat buffer of PROJECT; it is made when there is none."
+  (let ((buffer (countersign-project-chat project)))
+    (if (buffer-live-p buffer) buffer
+      (with-current-buffer (generate-new-buffer
+                            (format "*countersign: %s*" (countersign-project-name project)))
+        (countersign-chat-mode)
+        (setq countersign-chat--project project
+              default-directory (file-name-as-directory (countersign-project-root project)))
+        (setf (countersign-project-chat project) (current-buffer))
+        (goto-char (point-max))
+        (current-buffer)))))
+
+(defun countersign-chat--header ()
+  "Answer the header line of a conversation."
+  (let* ((project countersign-chat--project)
+         (waiting (length (countersign-project-waiting project)))
+         (agent (car (countersign-project-agent project countersign-chat--session))))
+    (countersign-approval--header-text
+     (string-join
+      (delq nil
+            (list (concat " " (countersign-one-line (countersign-project-name project) 30))
+                  (and countersign-chat--title (not (string-empty-p countersign-chat--title))
+                       (countersign-one-line countersign-chat--title 40))
+                  (countersign-chat--state-words project)
+                  (pcase agent
+                    ("thinking" "thinking …") ("tool_execution" "working …")
+                    ("awaiting_approval" "waits for you"))
+                  (and (> waiting 0)
+                       (format "%d to decide (%s)" waiting
+                               (substring-no-properties
+                                (substitute-command-keys
+                                 "\\<countersign-chat-mode-map>\\[countersign-approval-next]"))))))
+      "  ·  "))))
+
+(defun countersign-chat--state-words (project)
+  "Say how PROJECT is connected."
+  (let ((problem (countersign-one-line (or (countersign-project-problem project) "") 80)))
+    (pcase (countersign-project-state project)
+      ('starting "starting …")
+      ('connecting "connecting …")
+      ('open (if (countersign-project-runners project) "connected" "connected, no runner"))
+      ('waiting (format "connection lost: %s" problem))
+      ('signed-out "signed out: M-x countersign-sign-in")
+      ('failed (format "failed: %s" problem))
+      ('closed "disconnected"))))
+
+;;;; Drawing
+
+(defmacro countersign-chat--drawing (&rest body)
+  "Change the transcript in BODY; point, input and its undo stay as they are."
+  (declare (indent 0) (debug t))
+  `(let ((inhibit-read-only t)
+         (inhibit-modification-hooks t)
+         (before (marker-position countersign-chat--end))
+         (undo buffer-undo-list))
+     (save-excursion
+       (let ((buffer-undo-list t)) ,@body))
+     (setq buffer-undo-list undo)
+     (countersign-chat--shift-undo (- (marker-position countersign-chat--end) before))))
+
+(defun countersign-chat--shift-undo (shift)
+  "Move what can be undone by SHIFT: text was inserted before it."
+  (unless (or (zerop shift) (atom buffer-undo-list))
+    (dolist (cell (cl-loop for rest on buffer-undo-list collect rest))
+      (let ((entry (car cell)))
+        (cond
+         ((integerp entry) (setcar cell (+ entry shift)))
+         ((atom entry))
+         ((integerp (car entry))
+          (setcar cell (cons (+ (car entry) shift)
+                             (if (integerp (cdr entry)) (+ (cdr entry) shift) (cdr entry)))))
+         ((and (stringp (car entry)) (integerp (cdr entry)))
+          (setcar cell (cons (car entry)
+                             (if (< (cdr entry) 0) (- (cdr entry) shift) (+ (cdr entry) shift)))))
+         ;; Of the rest we do not know where it is.
+         ((memq (car entry) '(nil apply)) (setcar cell nil)))))))
+
+(defun countersign-chat--item-end (item)
+  "Answer where ITEM ends."
+  (let ((next (countersign-item-next item)))
+    (marker-position (if next (countersign-item-start next) countersign-chat--end))))
+
+(defun countersign-chat--add (item)
+  "Add ITEM to the end of the transcript."
+  (puthash (countersign-item-id item) item countersign-chat--items)
+  (when countersign-chat--last (setf (countersign-item-next countersign-chat--last) item))
+  (setq countersign-chat--last item)
+  (setf (countersign-item-start item) (copy-marker countersign-chat--end t))
+  (countersign-chat--redraw item))
+
+(defun countersign-chat--redraw (item)
+  "Draw ITEM anew."
+  (countersign-chat--drawing
+    (let* ((start (marker-position (countersign-item-start item)))
+           (points (countersign-chat--points-in start (countersign-chat--item-end item))))
+      (delete-region start (countersign-chat--item-end item))
+      (goto-char start)
+      (insert (countersign-chat--render item))
+      (set-marker (countersign-item-start item) start)
+      ;; Who was reading here stays here.
+      (pcase-dolist (`(,window . ,offset) points)
+        (set-window-point window (min (+ start offset) (1- (countersign-chat--item-end item))))))))
+
+(defun countersign-chat--points-in (start end)
+  "Answer (WINDOW . OFFSET) for windows whose point is between START and END."
+  (cl-loop for window in (get-buffer-window-list nil nil t)
+           for point = (window-point window)
+           when (and (<= start point) (< point end))
+           collect (cons window (- point start))))
+
+(defun countersign-chat--grow (item text)
+  "Add TEXT at the end of ITEM, a message that is being written."
+  (countersign-chat--drawing
+    (goto-char (max (point-min) (1- (countersign-chat--item-end item))))
+    (insert (countersign-chat--sealed (countersign-card-shorten (countersign-visible text)) item))))
+
+(defun countersign-chat--sealed (text item)
+  "Answer TEXT so that nobody can type into it; it belongs to ITEM."
+  (add-text-properties 0 (length text)
+                       (list 'read-only t 'front-sticky '(read-only) 'rear-nonsticky t
+                             'countersign-item item)
+                       text)
+  text)
+
+(defun countersign-chat--render (item)
+  "Answer ITEM as text."
+  (countersign-chat--sealed
+   (with-temp-buffer
+     (if (eq (countersign-item-kind item) 'tool)
+         (countersign-chat--insert-tool item)
+       (countersign-chat--insert-message item))
+     (buffer-string))
+   item))
+
+(defun countersign-chat--insert-message (item)
+  "Insert ITEM, a message."
+  (let ((role (countersign-item-role item)))
+    (insert (pcase role
+              ("user" (propertize "You\n" 'face 'countersign-you))
+              ("assistant" (propertize "Agent\n" 'face 'countersign-agent))
+              (_ (propertize (concat (countersign-one-line (or role "?") 20) "\n")
+                             'face 'countersign-label))))
+    ;; The text may still grow, so it is followed by just one line feed.
+    (let ((text (countersign-card-shorten (countersign-visible (countersign-item-text item)))))
+      (insert (if (equal role "system") (propertize text 'face 'countersign-label) text) "\n"))
+    (unless (eq (countersign-item-status item) 'writing) (insert "\n"))))
+
+(defun countersign-chat--insert-tool (item)
+  "Insert ITEM, a tool call: one line, and what is in it when it is open."
+  (let ((start (point))
+        (status (countersign-item-status item)))
+    (insert (if (countersign-item-open item) "▾ " "▸ "))
+    (countersign-insert (countersign-one-line (or (countersign-item-tool-name item) "?") 60)
+                        'countersign-tool)
+    (insert " " (countersign-chat--operand (countersign-item-params item)) "  ")
+    (pcase status
+      ("completed" (insert (propertize "done" 'face 'success)))
+      ("awaiting_approval"
+       (insert (propertize (substitute-command-keys
+                            "waits for you (\\<countersign-chat-mode-map>\\[countersign-approval-next])")
+                           'face 'countersign-warning)))
+      ((or "failed" "rejected" "timeout" "cancelled")
+       (insert (propertize (if (equal status "timeout") "expired" status) 'face 'error)))
+      (_ (countersign-insert (countersign-one-line (or status "…") 20) 'countersign-label)))
+    (when (countersign-item-time-ms item)
+      (insert (propertize (format "  %s ms" (countersign-item-time-ms item)) 'face 'countersign-label)))
+    (when (countersign-item-note item)
+      (insert "  ")
+      (countersign-insert (countersign-one-line (countersign-item-note item) 200) 'countersign-label))
+    (pcase (countersign-item-undo item)
+      ('nil nil)
+      ('undone (insert (propertize "  undone" 'face 'countersign-warning)))
+      (words (insert "  ") (countersign-insert (countersign-one-line words 200) 'countersign-warning)))
+    (insert "\n")
+    (put-text-property start (point) 'mouse-face 'highlight)
+    (put-text-property start (point) 'help-echo "TAB folds and unfolds")
+    (when (countersign-item-open item) (countersign-chat--insert-body item))
+    (unless (and (countersign-item-next item)
+                 (eq (countersign-item-kind (countersign-item-next item)) 'tool))
+      (insert "\n"))))
+
+(defun countersign-chat--operand (params)
+  "Answer what PARAMS are mostly about, in a few words."
+  (let ((command (countersign-get params 'command)))
+    (countersign-one-line
+     (cond
+      (command (string-join (cons (format "%s" command)
+                                  (mapcar (lambda (word) (format "%s" word))
+                                          (countersign-list-of params 'args)))
+                            " "))
+      ((cl-loop for name in '(path source pattern content message name branch job_id)
+                for value = (countersign-get params name)
+                when (stringp value) return value))
+      (t ""))
+     60)))
+
+(defun countersign-chat--insert-body (item)
+  "Insert what ITEM, a tool call, was given and what it answered."
+  (countersign-card--params (countersign-item-params item))
+  (let ((problem (countersign-item-error item))
+        (text (countersign-chat--result-text item)))
+    (when problem
+      (insert "  ")
+      (countersign-insert (countersign-one-line (countersign-text-of problem 'message) 500) 'error)
+      (insert (propertize (format " [%s]" (countersign-one-line (countersign-text-of problem 'code) 40))
+                          'face 'countersign-label)
+              "\n"))
+    (unless (string-empty-p text)
+      (insert (propertize "  ───\n" 'face 'countersign-label))
+      (let ((countersign-card-max countersign-chat-output-max))
+        (countersign-card--block text nil "  ")))))
+
+(defun countersign-chat--result-text (item)
+  "Answer what ITEM, a tool call, gave, as a person wants to read it."
+  (let ((result (countersign-item-result item)))
+    (cond
+     ((countersign-item-fetching item) "…")
+     ((eq result 'omitted) "")
+     ((null result) (countersign-item-output item))
+     ((or (assq 'stdout result) (assq 'stderr result))
+      (concat (countersign-text-of result 'stdout)
+              (let ((errors (countersign-text-of result 'stderr)))
+                (unless (string-empty-p errors) (concat "\n" errors)))
+              (let ((code (countersign-get result 'exit_code)))
+                (and code (not (eql code 0)) (format "\n(exit code %s)" code)))))
+     ((stringp (countersign-get result 'content)) (countersign-get result 'content))
+     (t (countersign-json-pretty result)))))
+
+;;;; What arrives
+
+(defun countersign-chat--event (project name payload)
+  "Show the event NAME with PAYLOAD in the chat buffer of PROJECT."
+  (let ((buffer (countersign-project-chat project)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (cond
+         ((equal name "stream.reset") (countersign-chat-reload))
+         ((null countersign-chat--session))
+         ((not (equal (countersign-get payload 'session_id) countersign-chat--session)))
+         (countersign-chat--loading
+          (setq countersign-chat--loading (cons (cons name payload) countersign-chat--loading)))
+         (t (countersign-chat--take name payload)))))))
+
+(defun countersign-chat--take (name payload)
+  "Show the event NAME with PAYLOAD in this buffer."
+  (pcase name
+    ("message.created" (countersign-chat--take-message payload))
+    ("message.delta" (countersign-chat--take-delta payload))
+    ("tool.call" (countersign-chat--take-call payload))
+    ("tool.progress" (countersign-chat--take-progress payload))
+    ("tool.result" (countersign-chat--take-result payload))
+    ("tool.execution_signal" (countersign-chat--set-status payload "executing"))
+    ("approval.resolved"
+     (let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
+       (when item
+         (setf (countersign-item-note item)
+               (concat (countersign-resolution-words
+                        payload (gethash (countersign-get payload 'approval_id)
+                                         (countersign-project-decided-here countersign-chat--project)))
+                       (and (countersign-get payload 'message)
+                            (format ": %s" (countersign-get payload 'message)))))
+         (when (equal (countersign-item-status item) "awaiting_approval")
+           (setf (countersign-item-status item) (countersign-get payload 'status)))
+         (countersign-chat--redraw item))))))
+
+(defun countersign-chat--take-message (payload)
+  "Show the message PAYLOAD, or note that it is being written."
+  (let* ((id (countersign-get payload 'message_id))
+         (role (countersign-get payload 'role))
+         (content (countersign-text-of payload 'content))
+         (complete (countersign-get payload 'complete))
+         (text (or (gethash id countersign-chat--texts)
+                   (puthash id (countersign-stream-text-create) countersign-chat--texts))))
+    (cond
+     ((null id))
+     ((equal role "tool") (countersign-chat--take-tool-message payload))
+     ((countersign-omits-p payload "content") (countersign-chat-reload))
+     (t (countersign-stream-text-replace text content complete)
+        (countersign-chat--show-text id role text)
+        (when complete (remhash id countersign-chat--texts))))))
+
+(defun countersign-chat--show-text (id role text)
+  "Show TEXT, the message ID of ROLE, as it is now."
+  (let ((item (gethash id countersign-chat--items))
+        (string (countersign-stream-text-string text)))
+    (cond
+     ;; An answer that only calls tools says nothing.
+     ((and (string-empty-p string) (null item)))
+     (t
+      (unless item
+        (setq item (make-countersign-item :id id :kind 'message :role role)))
+      (setf (countersign-item-role item) role
+            (countersign-item-text item) string
+            (countersign-item-status item)
+            (if (countersign-stream-text-complete text) 'complete 'writing))
+      (if (countersign-item-start item)
+          (countersign-chat--redraw item)
+        (countersign-chat--add item))))))
+
+(defun countersign-chat--take-delta (payload)
+  "Add the piece PAYLOAD to the message that it belongs to."
+  (let* ((id (countersign-get payload 'message_id))
+         (text (or (gethash id countersign-chat--texts)
+                   ;; One whose beginning we did not see.
+                   (and id (not (gethash id countersign-chat--items))
+                        (puthash id (countersign-stream-text-create) countersign-chat--texts))))
+         (item (gethash id countersign-chat--items)))
+    (when text
+      (pcase (countersign-stream-text-add text (or (countersign-get payload 'offset) 0)
+                                          (countersign-text-of payload 'text))
+        ('gap (countersign-chat-reload))
+        ((and (pred stringp) grown)
+         (if item (countersign-chat--grow item grown)
+           (countersign-chat--show-text id "assistant" text)))
+        ('again (countersign-chat--show-text id "assistant" text))))))
+
+(defun countersign-chat--tool-item (id)
+  "Answer the item of the call ID; it is added when there is none."
+  (or (gethash id countersign-chat--items)
+      (let ((item (make-countersign-item :id id :kind 'tool)))
+        (countersign-chat--add item)
+        item)))
+
+(defun countersign-chat--take-call (payload)
+  "Show the tool call PAYLOAD."
+  (when-let ((id (countersign-get payload 'tool_id)))
+    (let* ((before countersign-chat--last)
+           (item (countersign-chat--tool-item id)))
+      (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
+            (countersign-item-params item) (countersign-get payload 'tool_params)
+            (countersign-item-status item) (countersign-get payload 'status)
+            (countersign-item-error item) (countersign-get payload 'error)
+            (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms))
+      (when (countersign-get payload 'undone_at) (setf (countersign-item-undo item) 'undone))
+      (countersign-chat--redraw item)
+      ;; Calls that follow each other stand without a gap.
+      (when (and before (not (eq before item)) (eq (countersign-item-kind before) 'tool))
+        (countersign-chat--redraw before)))))
+
+(defun countersign-chat--set-status (payload status)
+  "Let the call of PAYLOAD be STATUS."
+  (when-let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
+    (setf (countersign-item-status item) status)
+    (countersign-chat--redraw item)))
+
+(defun countersign-chat--take-progress (payload)
+  "Show the progress PAYLOAD."
+  (when-let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
+    (let ((progress (countersign-get payload 'progress))
+          (message (countersign-get payload 'message))
+          (chunk (countersign-text-of payload 'output 'chunk)))
+      (setf (countersign-item-status item) "executing"
+            (countersign-item-note item)
+            (if (or progress message)
+                (concat (and progress (format "%d%% " (round progress))) message)
+              (countersign-item-note item))
+            (countersign-item-output item)
+            (countersign-chat--tail (concat (countersign-item-output item) chunk)))
+      (countersign-chat--redraw item))))
+
+(defun countersign-chat--tail (text)
+  "Answer the end of TEXT, as much as is shown."
+  (if (> (length text) countersign-chat-output-max)
+      (substring text (- countersign-chat-output-max))
+    text))
+
+(defun countersign-chat--take-result (payload)
+  "Show the result PAYLOAD of a call, or of its undo."
+  (when-let ((id (countersign-get payload 'tool_id)))
+    (let ((item (countersign-chat--tool-item id)))
+      (if (countersign-get payload 'undo_id)
+          (countersign-chat--take-undo item payload)
+        (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
+              (countersign-item-status item) (countersign-get payload 'status)
+              (countersign-item-error item) (countersign-get payload 'error)
+              (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
+              (countersign-item-result item)
+              (if (countersign-omits-p payload "result") 'omitted
+                (let ((result (countersign-get payload 'result)))
+                  (if (consp result) result (and result `((content . ,(format "%s" result))))))))
+        (when (countersign-get payload 'late)
+          (setf (countersign-item-note item) "the result came late"))
+        (when (and (countersign-item-open item) (eq (countersign-item-result item) 'omitted))
+          (countersign-chat--fetch-result item))
+        (countersign-chat--redraw item)))))
+
+(defun countersign-chat--take-undo (item payload)
+  "Show what came of undoing ITEM, as PAYLOAD says."
+  (setf (countersign-item-undo item)
+        (if (equal (countersign-get payload 'status) "completed") 'undone
+          (concat "not undone: " (countersign-text-of payload 'error 'message))))
+  (countersign-chat--redraw item)
+  (message "%s: %s" (countersign-one-line (or (countersign-item-tool-name item) "") 40)
+           (if (eq (countersign-item-undo item) 'undone) "undone"
+             (countersign-one-line (countersign-item-undo item) 300))))
+
+(defun countersign-chat--take-tool-message (payload)
+  "Take the result of a call from PAYLOAD, the message that told the model."
+  (let* ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items))
+         (told (and item (null (countersign-item-result item))
+                    (ignore-error countersign-bad-json
+                      (countersign-json-read (countersign-text-of payload 'content))))))
+    (when (consp (countersign-get told 'result))
+      (setf (countersign-item-result item) (countersign-get told 'result))
+      (when (countersign-item-open item) (countersign-chat--redraw item)))))
+
+;;;; Reading a session
+
+(defun countersign-chat-reload ()
+  "Read the session again."
+  (interactive)
+  (if (null countersign-chat--session)
+      (countersign-chat--clear)
+    (let ((buffer (current-buffer)) (session countersign-chat--session))
+      (setq countersign-chat--loading '(loading))
+      (countersign-chat--read-all
+       buffer session
+       (lambda (messages executions problem)
+         (when (and (buffer-live-p buffer)
+                    (equal session (buffer-local-value 'countersign-chat--session buffer)))
+           (with-current-buffer buffer
+             (let ((missed (reverse (butlast countersign-chat--loading))))
+               (setq countersign-chat--loading nil)
+               (if problem
+                   (message "The session could not be read: %s" (plist-get problem :message))
+                 (countersign-chat--show messages executions))
+               (pcase-dolist (`(,name . ,payload) missed)
+                 (countersign-chat--take name payload))))))))))
+
+(defun countersign-chat--read-all (buffer session callback)
+  "Read all of SESSION for BUFFER; CALLBACK gets messages, calls and an error."
+  (let ((project (buffer-local-value 'countersign-chat--project buffer)))
+    (countersign-chat--pages
+     project 'messages
+     (lambda (cursor)
+       (countersign-project-path project "chat" "messages"
+                                 `(("session_id" . ,session) ("limit" . "100")
+                                   ,@(and cursor `(("cursor" . ,cursor))))))
+     (lambda (messages problem)
+       (if problem (funcall callback nil nil problem)
+         (countersign-chat--pages
+          project 'executions
+          (lambda (cursor)
+            (countersign-transport-path "my" "tools" "history"
+                                        `(("session_id" . ,session) ("limit" . "100")
+                                          ,@(and cursor `(("cursor" . ,cursor))))))
+          (lambda (executions problem) (funcall callback messages executions problem))))))))
+
+(defun countersign-chat--pages (project field path-of callback &optional cursor so-far)
+  "Read all pages of FIELD in PROJECT, at PATH-OF a cursor; then CALLBACK.
+CURSOR and SO-FAR are for the pages after the first."
+  (countersign-project-request
+   project "GET" (funcall path-of cursor) :retries 2
+   :callback
+   (lambda (answer problem)
+     (let ((all (append so-far (countersign-list-of answer field)))
+           (next (countersign-get answer 'next_cursor)))
+       (cond (problem (funcall callback nil problem))
+             ((and next (< (length all) 5000))
+              (countersign-chat--pages project field path-of callback next all))
+             (t (funcall callback all nil)))))))
+
+(defun countersign-chat--clear ()
+  "Empty the transcript."
+  (countersign-chat--drawing
+    (delete-region (point-min) countersign-chat--end))
+  (clrhash countersign-chat--items)
+  (clrhash countersign-chat--texts)
+  (setq countersign-chat--last nil))
+
+(defun countersign-chat--show (messages executions)
+  "Show MESSAGES and EXECUTIONS, in the order in which they happened."
+  (let ((open (cl-loop for item being the hash-values of countersign-chat--items
+                       when (countersign-item-open item) collect (countersign-item-id item)))
+        (entries (append
+                  (mapcar (lambda (message)
+                            (list (countersign-text-of message 'created_at) 'message message))
+                          messages)
+                  (mapcar (lambda (execution)
+                            (list (countersign-text-of execution 'created_at) 'call execution))
+                          executions))))
+    (countersign-chat--clear)
+    (pcase-dolist (`(,_ ,kind ,data) (sort entries (lambda (a b) (string< (car a) (car b)))))
+      (if (eq kind 'call) (countersign-chat--take-call data)
+        (countersign-chat--take-message data)))
+    (dolist (execution executions)
+      ;; What the history has of a result is masked; the whole is fetched.
+      (when-let ((item (gethash (countersign-get execution 'tool_id) countersign-chat--items)))
+        (when (and (null (countersign-item-result item))
+                   (equal (countersign-item-status item) "completed"))
+          (setf (countersign-item-result item) 'omitted))
+        (when (member (countersign-item-id item) open)
+          (countersign-chat--unfold item))))))
+
+;;;; Folding
+
+(defun countersign-chat-toggle ()
+  "Fold or unfold the tool call at point."
+  (interactive)
+  (let ((item (countersign-chat--item-at-point)))
+    (cond
+     ((null item) (if (>= (point) countersign-chat--input) (insert "\t")
+                    (user-error "There is no tool call here")))
+     ((countersign-item-open item)
+      (setf (countersign-item-open item) nil)
+      (countersign-chat--redraw item))
+     (t (countersign-chat--unfold item)))))
+
+(defun countersign-chat--item-at-point ()
+  "Answer the tool call at point, or nil."
+  (let ((item (get-text-property (point) 'countersign-item)))
+    (and item (eq (countersign-item-kind item) 'tool) item)))
+
+(defun countersign-chat--unfold (item)
+  "Show what is in ITEM, a tool call."
+  (setf (countersign-item-open item) t)
+  (when (eq (countersign-item-result item) 'omitted) (countersign-chat--fetch-result item))
+  (countersign-chat--redraw item))
+
+(defun countersign-chat--fetch-result (item)
+  "Fetch the result of ITEM, which was too large for an event."
+  (let ((buffer (current-buffer)))
+    (setf (countersign-item-fetching item) t)
+    (countersign-project-request
+     countersign-chat--project "GET"
+     (countersign-transport-path "my" "tools" (countersign-item-id item)) :retries 2
+     :callback
+     (lambda (answer problem)
+       (when (buffer-live-p buffer)
+         (with-current-buffer buffer
+           (setf (countersign-item-fetching item) nil)
+           (if problem
+               (setf (countersign-item-note item) (plist-get problem :message))
+             (let ((result (countersign-get answer 'result)))
+               (setf (countersign-item-result item)
+                     (cond ((consp result) result)
+                           (result `((content . ,(format "%s" result))))))
+               (when-let ((params (countersign-get answer 'execution 'tool_params)))
+                 (setf (countersign-item-params item) params))))
+           ;; It may have been taken away by a reload.
+           (when (eq item (gethash (countersign-item-id item) countersign-chat--items))
+             (countersign-chat--redraw item))))))))
+
+;;;; Typing and sending
+
+(defun countersign-chat-self-insert (count)
+  "Insert what was typed COUNT times; in the transcript, go to the input first."
+  (interactive "p")
+  (when (< (point) countersign-chat--input) (goto-char (point-max)))
+  (self-insert-command count))
+
+(defun countersign-chat-input ()
+  "Answer what was typed and not yet sent."
+  (buffer-substring-no-properties countersign-chat--input (point-max)))
+
+(defun countersign-chat--set-input (text)
+  "Let TEXT be what is typed."
+  (delete-region countersign-chat--input (point-max))
+  (goto-char (point-max))
+  (insert text))
+
+(defun countersign-chat-send ()
+  "Send what was typed; on a tool call, fold or unfold it."
+  (interactive)
+  (let ((text (string-trim (countersign-chat-input))))
+    (cond
+     ((and (< (point) countersign-chat--input) (countersign-chat--item-at-point))
+      (countersign-chat-toggle))
+     ((string-empty-p text) (user-error "There is nothing to send"))
+     ((not (memq (countersign-project-state countersign-chat--project) '(open connecting waiting)))
+      (user-error "Not connected: %s" (countersign-chat--state-words countersign-chat--project)))
+     (t
+      (ring-insert countersign-chat--ring text)
+      (setq countersign-chat--ring-index nil)
+      (countersign-chat--set-input "")
+      (setq buffer-undo-list nil)
+      (countersign-chat--with-session
+       (lambda (problem)
+         (if problem (countersign-chat--not-sent text problem)
+           (countersign-chat--post text))))))))
+
+(defun countersign-chat--with-session (callback)
+  "Call CALLBACK in this buffer with nil when there is a session, or an error."
+  (let ((buffer (current-buffer)))
+    (if countersign-chat--session (funcall callback nil)
+      (countersign-project-request
+       countersign-chat--project "POST"
+       (countersign-project-path countersign-chat--project "sessions") :body 'empty
+       :callback
+       (lambda (answer problem)
+         (when (buffer-live-p buffer)
+           (with-current-buffer buffer
+             (setq countersign-chat--session (countersign-get answer 'session 'session_id)
+                   countersign-chat--title (countersign-text-of answer 'session 'title))
+             (funcall callback problem))))))))
+
+(defun countersign-chat--post (text)
+  "Send TEXT in the session of this buffer."
+  (let ((buffer (current-buffer)))
+    (countersign-project-request
+     countersign-chat--project "POST"
+     (countersign-project-path countersign-chat--project "chat" "messages")
+     :body (append (countersign-body-message text countersign-chat--session)
+                   (and countersign-model `((model . ,countersign-model))))
+     :callback
+     (lambda (_answer problem)
+       (when (and problem (buffer-live-p buffer))
+         (with-current-buffer buffer (countersign-chat--not-sent text problem)))))))
+
+(defun countersign-chat--not-sent (text problem)
+  "TEXT could not be sent because of PROBLEM: give it back."
+  (when (string-empty-p (string-trim (countersign-chat-input)))
+    (save-excursion (countersign-chat--set-input text))
+    (when (= (point) countersign-chat--input) (goto-char (point-max))))
+  (message "Not sent: %s" (plist-get problem :message)))
+
+(defun countersign-chat-previous-input (count)
+  "Put the input COUNT before this one into its place."
+  (interactive "p")
+  (when (ring-empty-p countersign-chat--ring) (user-error "Nothing was sent from here"))
+  (setq countersign-chat--ring-index
+        (mod (+ (or countersign-chat--ring-index -1) count)
+             (ring-length countersign-chat--ring)))
+  (countersign-chat--set-input (ring-ref countersign-chat--ring countersign-chat--ring-index)))
+
+(defun countersign-chat-next-input (count)
+  "Put the input COUNT after this one into its place."
+  (interactive "p")
+  (countersign-chat-previous-input (- count)))
+
+;;;; Sessions, stop, cancel, undo
+
+(defun countersign-chat-stop ()
+  "Stop the agent."
+  (interactive)
+  (pcase-let ((`(,state . ,run) (countersign-project-agent countersign-chat--project
+                                                           countersign-chat--session)))
+    (when (or (null run) (equal state "idle")) (user-error "The agent is idle"))
+    (countersign-project-request
+     countersign-chat--project "POST" (countersign-transport-path "my" "runs" run "stop")
+     :body 'empty :retries 2
+     :callback (lambda (_answer problem)
+                 (message "%s" (if problem (plist-get problem :message) "Stopped"))))))
+
+(defun countersign-chat-new-session ()
+  "Begin a new session; it is made when something is sent."
+  (interactive)
+  (setq countersign-chat--session nil countersign-chat--title nil countersign-chat--loading nil)
+  (countersign-chat--clear)
+  (goto-char (point-max))
+  (force-mode-line-update))
+
+(defun countersign-chat-show-session (session title)
+  "Show SESSION, which has TITLE."
+  (setq countersign-chat--session session countersign-chat--title title)
+  (countersign-chat--clear)
+  (countersign-chat-reload)
+  (force-mode-line-update))
+
+(defun countersign-chat-open-latest (project)
+  "Show the latest session of PROJECT in its chat buffer, if there is one."
+  (countersign-project-request
+   project "GET" (countersign-project-path project "sessions") :retries 2
+   :callback
+   (lambda (answer _problem)
+     (let ((latest (car (countersign-list-of answer 'sessions)))
+           (buffer (countersign-project-chat project)))
+       (when (and latest (buffer-live-p buffer))
+         (with-current-buffer buffer
+           ;; Unless the person was quicker.
+           (unless countersign-chat--session
+             (countersign-chat-show-session (countersign-get latest 'session_id)
+                                            (countersign-text-of latest 'title)))))))))
+
+(defun countersign-chat-switch-session ()
+  "Choose another session of this project."
+  (interactive)
+  (let* ((buffer (current-buffer))
+         (answer (countersign-chat--await countersign-chat--project "GET"
+                                          (countersign-project-path countersign-chat--project "sessions")))
+         (choices (cl-loop for session in (countersign-list-of answer 'sessions)
+                           for number from 1
+                           collect (cons (format "%d %s  %s" number
+                                                 (let ((title (countersign-one-line
+                                                               (countersign-text-of session 'title) 60)))
+                                                   (if (string-empty-p title) "(no title)" title))
+                                                 (countersign-one-line
+                                                  (countersign-text-of session 'last_message_at) 16))
+                                         session)))
+         (chosen (cdr (assoc (completing-read "Session: " (countersign-approval--in-order
+                                                           (mapcar #'car choices))
+                                              nil t)
+                             choices))))
+    (when (and chosen (buffer-live-p buffer))
+      (with-current-buffer buffer
+        (countersign-chat-show-session (countersign-get chosen 'session_id)
+                                       (countersign-text-of chosen 'title))))))
+
+(defun countersign-chat--await (project method path)
+  "Answer what PROJECT gets for METHOD and PATH; \\[keyboard-quit] gives up."
+  (let ((done nil) (answer nil) (problem nil)
+        (until (+ (float-time) 10)))
+    (countersign-project-request
+     project method path
+     :callback (lambda (value failure) (setq done t answer value problem failure)))
+    (while (and (not done) (< (float-time) until))
+      (accept-process-output nil 0.05))
+    (cond (problem (user-error "%s" (plist-get problem :message)))
+          ((not done) (user-error "The server did not answer in time")))
+    answer))
+
+(defun countersign-chat--call-at-point-or-last (what test)
+  "Answer the call at point, or the last one that passes TEST; WHAT names it."
+  (or (countersign-chat--item-at-point)
+      (let ((found nil))
+        (maphash (lambda (_id item)
+                   (when (and (eq (countersign-item-kind item) 'tool) (funcall test item))
+                     (setq found item)))
+                 countersign-chat--items)
+        found)
+      (user-error "There is no call to %s" what)))
+
+(defun countersign-chat-undo (&optional force)
+  "Undo the tool call at point, or the last one that changed something.
+With a prefix argument FORCE, also where the file was changed since;
+that change is lost then."
+  (interactive "P")
+  (let ((item (countersign-chat--call-at-point-or-last
+               "undo" (lambda (item)
+                        (and (equal (countersign-item-status item) "completed")
+                             (not (eq (countersign-item-undo item) 'undone))
+                             (member (countersign-item-tool-name item)
+                                     '("write_file" "edit_file" "copy_file" "delete_file"
+                                       "create_directory"))))))
+        (buffer (current-buffer)))
+    (when (y-or-n-p (format "Undo %s %s%s? "
+                            (countersign-one-line (or (countersign-item-tool-name item) "") 30)
+                            (countersign-chat--operand (countersign-item-params item))
+                            (if force ", losing what was changed since" "")))
+      (setf (countersign-item-undo item) "undoing …")
+      (countersign-chat--redraw item)
+      (countersign-project-request
+       countersign-chat--project "POST"
+       (countersign-transport-path "my" "tools" (countersign-item-id item) "undo")
+       :body (if force '((force . t)) 'empty)
+       :callback
+       (lambda (_answer problem)
+         (when (and problem (buffer-live-p buffer))
+           (with-current-buffer buffer
+             (setf (countersign-item-undo item)
+                   (concat "not undone: " (plist-get problem :message)))
+             (countersign-chat--redraw item)
+             (message "%s" (plist-get problem :message)))))))))
+
+(defun countersign-chat-cancel ()
+  "Cancel the tool call at point, or the last one that has not ended."
+  (interactive)
+  (let ((item (countersign-chat--call-at-point-or-last
+               "cancel" (lambda (item)
+                          (not (member (countersign-item-status item)
+                                       '("completed" "failed" "rejected" "timeout" "cancelled")))))))
+    (countersign-project-request
+     countersign-chat--project "POST"
+     (countersign-transport-path "my" "tools" (countersign-item-id item) "cancel") :body 'empty
+     :callback (lambda (_answer problem)
+                 (message "%s" (if problem (plist-get problem :message) "Cancelling …"))))))
+
+(defun countersign-chat--state (project)
+  "Show the state of PROJECT in its chat buffer."
+  (let ((buffer (countersign-project-chat project)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer (force-mode-line-update)))))
+
+(defun countersign-chat-install ()
+  "Let conversations show what happens."
+  (add-hook 'countersign-event-functions #'countersign-chat--event)
+  (add-hook 'countersign-state-functions #'countersign-chat--state))
+
+(provide 'countersign-chat)
+
+;;; countersign-chat.el ends here

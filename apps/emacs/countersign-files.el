@@ -1,0 +1,75 @@
+;;; countersign-files.el --- Buffers follow what tools change on disk  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; When a call changed a file that is visited here, its buffer is reverted.
+;; A buffer with unsaved changes is left alone, and its person is warned:
+;; nothing that was typed is ever lost.
+
+;;; Code:
+
+(require 'countersign-project)
+
+(defcustom countersign-revert-buffers t
+  "Whether buffers are reverted when a call changed their file."
+  :type 'boolean
+  :group 'countersign)
+
+(defun countersign-files--event (project name payload)
+  "Follow NAME and PAYLOAD of PROJECT when they tell that a file changed."
+  (when (equal name "file.changed")
+    (countersign-files-changed (countersign-project-root project)
+                               (countersign-text-of payload 'path)
+                               (countersign-get payload 'operation))))
+
+(defun countersign-files-changed (root path operation)
+  "The file PATH below ROOT was changed by OPERATION: let its buffers follow.
+A path that leads out of ROOT is none of ours."
+  (let ((file (expand-file-name path root)))
+    (when (and (not (string-empty-p path)) (not (file-remote-p path))
+               (file-in-directory-p file root))
+      (dolist (buffer (buffer-list))
+        (with-current-buffer buffer
+          (when (and buffer-file-name (not (file-remote-p buffer-file-name))
+                     (or (equal buffer-file-name file)
+                         (equal buffer-file-truename
+                                (abbreviate-file-name (file-truename file)))))
+            (countersign-files--follow file path operation)))))))
+
+(defun countersign-files--follow (file path operation)
+  "Let this buffer follow what OPERATION did to FILE, which is called PATH."
+  (let ((name (countersign-one-line path 100)))
+    (cond
+     ((buffer-modified-p)
+      (unless (verify-visited-file-modtime (current-buffer))
+        (display-warning
+         'countersign
+         (format "%s was %s on disk by a tool, and your buffer `%s' has unsaved changes.
+Nothing of yours was touched.  M-x diff-buffer-with-file shows the difference, M-x
+revert-buffer takes the file, saving takes yours."
+                 name (countersign-one-line (or operation "changed") 20) (buffer-name))
+         :warning)))
+     ((not (file-exists-p file))
+      (message "%s was deleted on disk by a tool; its buffer is kept" name))
+     ((not countersign-revert-buffers) nil)
+     ((not (verify-visited-file-modtime (current-buffer)))
+      (condition-case problem
+          ;; The modes stay: no local variable of the new text takes effect.
+          (progn (revert-buffer t t t)
+                 (message "%s was changed by a tool and read again" name))
+        (error (message "%s was changed by a tool and could not be read again: %s"
+                        name (error-message-string problem))))))))
+
+(defun countersign-files-install ()
+  "Let buffers follow what tools change."
+  (add-hook 'countersign-event-functions #'countersign-files--event))
+
+(provide 'countersign-files)
+
+;;; countersign-files.el ends here

@@ -1,0 +1,196 @@
+;;; countersign-process.el --- The programs that Emacs starts and stops  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Emacs decides; the runner executes.  It is `countersign connect
+;; --no-prompt', or part of `countersign up' where Emacs starts the server
+;; too.  Both are ended with the project and with Emacs.  The token goes to
+;; the runner by its environment, never by its command line.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'countersign-project)
+
+(defcustom countersign-program '("countersign")
+  "The countersign command and the arguments that always come first.
+In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
+  :type '(repeat string)
+  :group 'countersign)
+
+(defcustom countersign-up-arguments '()
+  "Further arguments of `countersign up'."
+  :type '(repeat string)
+  :group 'countersign)
+
+(defcustom countersign-runner-arguments '()
+  "Further arguments of `countersign connect', such as \"--verbose\"."
+  :type '(repeat string)
+  :group 'countersign)
+
+(defconst countersign-process--log-max 200000
+  "Characters that are kept of what a program printed.")
+
+(defvar countersign-process-grace 5
+  "Seconds that a program has to end before it is killed.")
+
+(defun countersign-process--log-name (project)
+  "Answer the name of the buffer with what the programs of PROJECT print."
+  (format "*countersign log: %s*" (countersign-project-name project)))
+
+(defun countersign-process-log (project text)
+  "Add TEXT to the log of PROJECT, visibly."
+  (with-current-buffer (get-buffer-create (countersign-process--log-name project))
+    (unless (derived-mode-p 'special-mode) (special-mode))
+    (let ((inhibit-read-only t)
+          (at-end (= (point) (point-max))))
+      (save-excursion
+        (goto-char (point-max))
+        (insert (countersign-visible text))
+        (when (> (buffer-size) countersign-process--log-max)
+          (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2)))))
+      (when at-end (goto-char (point-max))))))
+
+(defun countersign-process--last-words (project)
+  "Answer the last line of the log of PROJECT."
+  (let ((buffer (get-buffer (countersign-process--log-name project))))
+    (if buffer
+        (with-current-buffer buffer
+          (countersign-one-line
+           (or (car (last (split-string (buffer-string) "\n" t "[ \t]+"))) "") 300))
+      "")))
+
+(defun countersign-process--start (project name arguments environment filter sentinel)
+  "Start the countersign program with ARGUMENTS for PROJECT as NAME.
+ENVIRONMENT is added to that of Emacs; FILTER and SENTINEL as usual.
+What it writes to its standard error goes to the log."
+  (let* ((default-directory (file-name-as-directory (countersign-project-root project)))
+         (process-environment (append environment process-environment))
+         (errors (make-pipe-process
+                  :name (concat name " errors") :buffer nil :noquery t :sentinel #'ignore
+                  :coding 'utf-8
+                  :filter (lambda (_process text) (countersign-process-log project text))))
+         (process (condition-case problem
+                      (make-process :name name :command (append countersign-program arguments)
+                                    :buffer nil :noquery t :connection-type 'pipe :coding 'utf-8
+                                    :filter filter :sentinel sentinel :stderr errors)
+                    (error
+                     (delete-process errors)
+                     (user-error "Cannot start %s: %s.  Customize `countersign-program'"
+                                 (car countersign-program)
+                                 (error-message-string problem))))))
+    (process-put process 'countersign-errors errors)
+    process))
+
+;;;; The runner
+
+(defun countersign-process-start-runner (project)
+  "Start the runner of PROJECT, unless it runs."
+  (unless (process-live-p (countersign-project-runner-process project))
+    (let ((server (countersign-project-server project)))
+      (setf (countersign-project-runner-process project)
+            (countersign-process--start
+             project (format "countersign runner %s" (countersign-project-name project))
+             (append (list "connect" "--no-prompt"
+                           "--server" (countersign-server-address server)
+                           "--project" (countersign-project-id project))
+                     countersign-runner-arguments
+                     (list (countersign-project-root project)))
+             (list (concat "COUNTERSIGN_TOKEN=" (or (countersign-auth-token server) ""))
+                   "NO_COLOR=1")
+             (lambda (_process text) (countersign-process-log project text))
+             (lambda (process _event) (countersign-process--runner-ended project process))))))
+  (countersign-project-changed project))
+
+(defun countersign-process--runner-ended (project process)
+  "Say why PROCESS, the runner of PROJECT, ended, unless it was asked to."
+  (unless (process-live-p process)
+    (unless (or (process-get process 'countersign-asked)
+                (eq (countersign-project-state project) 'closed))
+      ;; Give what it wrote to its standard error time to arrive.
+      (accept-process-output (process-get process 'countersign-errors) 0.1)
+      (message "The runner of %s has ended (%d): %s" (countersign-project-name project)
+               (process-exit-status process) (countersign-process--last-words project)))
+    (countersign-project-changed project)))
+
+(defun countersign-process-stop-runner (project)
+  "Stop the runner of PROJECT if Emacs started it."
+  (countersign-process--stop (countersign-project-runner-process project)))
+
+;;;; Server, runner and page in one
+
+(defun countersign-process-start-up (project callback)
+  "Start `countersign up' for PROJECT.
+CALLBACK gets the line that it prints as an alist, or nil and why not."
+  (let ((gathered "") (told nil))
+    (cl-labels
+        ((tell (line problem)
+           (unless told
+             (setq told t)
+             (funcall callback line problem)))
+         (receive (_process text)
+           (unless told
+             (setq gathered (concat gathered text))
+             (when-let ((end (string-search "\n" gathered)))
+               (let ((line (ignore-error countersign-bad-json
+                             (countersign-json-read (substring gathered 0 end)))))
+                 (if (countersign-get line 'address) (tell line nil)
+                   (countersign-process-log project gathered)
+                   (tell nil "`countersign up' printed something else than its address"))))))
+         (change (process _event)
+           (unless (process-live-p process)
+             (accept-process-output (process-get process 'countersign-errors) 0.1)
+             (if told
+                 (unless (or (process-get process 'countersign-asked)
+                             (= (process-exit-status process) 0))
+                   (message "`countersign up' for %s has ended (%d): %s"
+                            (countersign-project-name project) (process-exit-status process)
+                            (countersign-process--last-words project)))
+               (tell nil (format "`countersign up' has ended (%d): %s"
+                                 (process-exit-status process)
+                                 (countersign-process--last-words project))))
+             (countersign-project-changed project))))
+      (setf (countersign-project-up-process project)
+            (countersign-process--start
+             project (format "countersign up %s" (countersign-project-name project))
+             (append '("up" "--json" "--no-open") countersign-up-arguments
+                     (list (countersign-project-root project)))
+             '("NO_COLOR=1") #'receive #'change)))))
+
+;;;; Stopping
+
+(defun countersign-process-stop (project)
+  "Stop what Emacs started for PROJECT."
+  (countersign-process-stop-runner project)
+  (countersign-process--stop (countersign-project-up-process project)))
+
+(defun countersign-process--stop (process)
+  "Ask PROCESS to end, and kill it when it does not."
+  (when (process-live-p process)
+    (process-put process 'countersign-asked t)
+    (signal-process process 'SIGTERM)
+    (run-at-time countersign-process-grace nil
+                 (lambda () (when (process-live-p process) (kill-process process))))))
+
+(defun countersign-process-stop-all ()
+  "Stop everything that Emacs started, and wait a moment for it to end.
+Without this, what a runner executes would outlive Emacs."
+  (let ((processes (cl-loop for project in countersign-projects
+                            append (list (countersign-project-runner-process project)
+                                         (countersign-project-up-process project))))
+        (until (+ (float-time) countersign-process-grace)))
+    (mapc #'countersign-process--stop processes)
+    (while (and (cl-some #'process-live-p processes) (< (float-time) until))
+      (accept-process-output nil 0.05))))
+
+(add-hook 'kill-emacs-hook #'countersign-process-stop-all)
+
+(provide 'countersign-process)
+
+;;; countersign-process.el ends here

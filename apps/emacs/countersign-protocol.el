@@ -1,0 +1,482 @@
+;;; countersign-protocol.el --- What crosses the wire, without the wire  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; The protocol of docs/protocol.md as data: JSON, frames of the event
+;; stream, texts that are streamed, the bodies of requests, and text of
+;; tools and models as a person may safely read it.  Nothing here opens a
+;; connection or a buffer, so all of it is tested on the fixtures of
+;; packages/protocol.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'json)
+(require 'subr-x)
+
+;;;; JSON
+
+(define-error 'countersign-bad-json "This is not JSON")
+
+(defun countersign-json-read (text)
+  "Read TEXT, one JSON value, as alists, vectors, `:null' and `:false'.
+What was read can be written again without a loss: an empty list
+and an empty object stay what they were."
+  (condition-case problem
+      (if (fboundp 'json-parse-string)
+          (condition-case problem
+              (json-parse-string text :object-type 'alist :array-type 'array
+                                 :null-object :null :false-object :false)
+            ;; The library behind it refuses NUL, half a surrogate pair and
+            ;; large numbers, which JSON may hold; the reader in Lisp takes them,
+            ;; but it is slow and takes some rubbish as well.
+            (error (if (string-match-p "\\\\u\\(?:[dD][89a-fA-F]\\|0000\\)\\|[0-9]\\{18\\}" text)
+                       (countersign-json--read-slowly text)
+                     (signal (car problem) (cdr problem)))))
+        (countersign-json--read-slowly text))
+    (error (signal 'countersign-bad-json (list (error-message-string problem))))))
+
+;; The encoder is ours: those of Emacs 28 refuse large numbers or take an
+;; empty object for null.
+
+(defun countersign-json--read-slowly (text)
+  "Read TEXT with the reader that is written in Lisp."
+  (let ((json-object-type 'alist)
+        (json-array-type 'vector)
+        (json-key-type 'symbol)
+        (json-null :null)
+        (json-false :false))
+    (with-temp-buffer
+      (insert text)
+      (goto-char (point-min))
+      (prog1 (json-read)
+        (skip-chars-forward " \t\r\n")
+        (unless (eobp) (error "Something follows the value"))))))
+
+(defun countersign-json-write (value)
+  "Write VALUE, as `countersign-json-read' answers it, as bytes of UTF-8."
+  (encode-coding-string (countersign-json--text value) 'utf-8 t))
+
+(defun countersign-json--text (value)
+  "Write VALUE as text."
+  (cond
+   ((stringp value) (countersign-json--string value))
+   ((vectorp value) (concat "[" (mapconcat #'countersign-json--text value ",") "]"))
+   ((eq value t) "true")
+   ((eq value :false) "false")
+   ((eq value :null) "null")
+   ((integerp value) (number-to-string value))
+   ((floatp value) (json-encode value))
+   ((listp value)
+    (concat "{" (mapconcat (lambda (field)
+                             (concat (countersign-json--string (format "%s" (car field))) ":"
+                                     (countersign-json--text (cdr field))))
+                           value ",")
+            "}"))
+   (t (signal 'wrong-type-argument (list 'json-value-p value)))))
+
+(defun countersign-json--string (text)
+  "Write TEXT as a JSON string."
+  (concat "\""
+          (replace-regexp-in-string
+           "[\"\\\0-\x1f\x7f\ud800-\udfff]"
+           (lambda (character)
+             (pcase (aref character 0)
+               (?\" "\\\"") (?\\ "\\\\") (?\n "\\n") (?\t "\\t") (?\r "\\r")
+               (code (format "\\u%04x" code))))
+           (substring-no-properties text) t t)
+          "\""))
+
+(defun countersign-get (object &rest path)
+  "Answer what stands in OBJECT at PATH: names, or indices of lists.
+Null, false and what is missing are nil."
+  (dolist (step path)
+    (setq object
+          (cond ((integerp step)
+                 (and (vectorp object) (< step (length object)) (aref object step)))
+                ((and (consp object) (consp (car object))) (alist-get step object)))))
+  (if (memq object '(:null :false)) nil object))
+
+(defun countersign-text-of (object &rest path)
+  "Answer the string in OBJECT at PATH, or an empty one."
+  (let ((value (apply #'countersign-get object path)))
+    (if (stringp value) value "")))
+
+(defun countersign-list-of (object &rest path)
+  "Answer the list in OBJECT at PATH as a Lisp list."
+  (let ((value (apply #'countersign-get object path)))
+    (and (vectorp value) (append value nil))))
+
+(defun countersign-omits-p (object what)
+  "Tell whether OBJECT came without WHAT because of its size."
+  (member what (countersign-list-of object 'omitted)))
+
+;;;; Text of tools and models
+
+(defconst countersign-text--hidden
+  (rx-to-string
+   '(any (#x0 . #x8) (#xb . #x1f) (#x7f . #xa0) #xad #x34f (#x600 . #x605) #x61c #x6dd #x70f
+         (#x890 . #x891) #x8e2 (#x115f . #x1160) #x1680 (#x17b4 . #x17b5) (#x180b . #x180f)
+         (#x2000 . #x200f) (#x2028 . #x202f) (#x205f . #x206f) #x3000 #x3164
+         (#xd800 . #xf8ff) (#xfe00 . #xfe0f) #xfeff #xffa0 (#xfff0 . #xfffb) #x110bd #x110cd
+         (#x13430 . #x1343f) (#x1bca0 . #x1bca3) (#x1d173 . #x1d17a) (#xe0000 . #xe0fff)
+         (#xf0000 . #x3fff7f))
+   t)
+  "Characters that move, hide or reorder, or that nobody can see.")
+
+(defconst countersign-text--foreign
+  (rx-to-string
+   '(any (#x370 . #x3ff) (#x400 . #x52f) (#x531 . #x58f) (#x13a0 . #x13ff) (#x1c80 . #x1c8f)
+         (#x1f00 . #x1fff) (#x2de0 . #x2dff) (#xa640 . #xa69f) (#xab70 . #xabbf)
+         (#xff01 . #xff5e))
+   t)
+  "Letters that may look like Latin ones.")
+
+(defconst countersign-text--latin "[A-Za-zÀ-ÖØ-öø-ɏ]"
+  "A Latin letter.")
+
+(defun countersign-visible (text)
+  "Answer TEXT as a person may safely read it, without properties.
+Nothing in it moves the cursor, hides, reorders or imitates: such
+characters are named, as in ⟨U+202E⟩.  Line feeds and tabs stay."
+  (let ((plain (substring-no-properties (if (stringp text) text (format "%s" text)))))
+    (if (not (string-match-p "[^\t\n -~]" plain))
+        plain
+      (let ((case-fold-search nil))
+        (setq plain (replace-regexp-in-string
+                     countersign-text--hidden #'countersign-text--name
+                     (countersign-text--name-bytes plain) t t))
+        (if (string-match-p countersign-text--foreign plain)
+            (replace-regexp-in-string "[[:alnum:]_-]+" #'countersign-text--mark plain t t)
+          plain)))))
+
+(defun countersign-text--name (character)
+  "Name CHARACTER, a string of one."
+  (format "⟨U+%04X⟩" (aref character 0)))
+
+(defun countersign-text--name-bytes (text)
+  "Name what is in TEXT that is no character at all, but a raw byte.
+No regular expression of Emacs matches these reliably."
+  (let ((text (if (multibyte-string-p text) text (string-to-multibyte text))))
+    (if (cl-some (lambda (code) (>= code #x3fff80)) text)
+        (mapconcat (lambda (code)
+                     (if (>= code #x3fff80) (format "⟨byte %02X⟩" (- code #x3fff00))
+                       (string code)))
+                   text "")
+      text)))
+
+(defun countersign-text--mark (word)
+  "Make WORD show which of its letters only look Latin."
+  (if (save-match-data (string-match-p countersign-text--latin word))
+      (save-match-data
+        (replace-regexp-in-string
+         countersign-text--foreign
+         (lambda (letter) (concat letter (countersign-text--name letter))) word t t))
+    word))
+
+(defun countersign-one-line (text &optional limit)
+  "Answer TEXT on one line, visibly, cut to LIMIT characters."
+  (let ((line (string-trim (replace-regexp-in-string "[ \t\n]+" " " (countersign-visible text)))))
+    (if limit (truncate-string-to-width line limit nil nil "…") line)))
+
+(defun countersign-json-pretty (value)
+  "Write VALUE as JSON for a person to edit.
+Characters that hide or reorder are written as escapes."
+  (let ((text (with-temp-buffer
+                (insert (decode-coding-string (countersign-json-write value) 'utf-8))
+                (let ((json-null :null) (json-false :false))
+                  (json-pretty-print-buffer))
+                (buffer-string))))
+    (replace-regexp-in-string countersign-text--hidden #'countersign-json--escape text t t)))
+
+(defun countersign-json--escape (character)
+  "Write CHARACTER, a string of one, as JSON escapes it.
+Line breaks between values stay as they are."
+  (let ((code (aref character 0)))
+    (cond ((memq code '(?\n ?\t)) character)
+          ((< code #x10000) (format "\\u%04x" code))
+          ((> code #x10ffff) character)
+          (t (let ((rest (- code #x10000)))
+               (format "\\u%04x\\u%04x"
+                       (+ #xd800 (ash rest -10)) (+ #xdc00 (logand rest #x3ff))))))))
+
+;;;; Frames of the event stream
+
+(cl-defstruct (countersign-sse (:constructor countersign-sse-create) (:copier nil))
+  "Reads Server-Sent Events from bytes, however they are cut."
+  (rest "") (name "") (data nil) (id nil) (size 0))
+
+(defconst countersign-sse-max 4194304
+  "Bytes of one event after which a server is taken to be out of its mind.")
+
+(define-error 'countersign-bad-stream "The event stream cannot be read")
+
+(defun countersign-sse-feed (reader bytes)
+  "Give BYTES to READER and answer the frames that are whole now.
+A frame is a list (NAME DATA ID); DATA and ID may be nil.  A frame
+named \"retry\" without data asks to wait ID milliseconds."
+  (let* ((text (concat (countersign-sse-rest reader) bytes))
+         (start 0)
+         (frames '())
+         end)
+    (while (setq end (string-search "\n" text start))
+      (let* ((last (if (and (> end start) (eq (aref text (1- end)) ?\r)) (1- end) end))
+             (frame (countersign-sse--line reader (substring text start last))))
+        (when frame (push frame frames)))
+      (setq start (1+ end)))
+    (setf (countersign-sse-rest reader) (substring text start))
+    (when (> (+ (- (length text) start) (countersign-sse-size reader)) countersign-sse-max)
+      (signal 'countersign-bad-stream '("an event has no end")))
+    (nreverse frames)))
+
+(defun countersign-sse--line (reader line)
+  "Take LINE into READER and answer the frame that it ends, if it does."
+  (cond
+   ((string-empty-p line) (countersign-sse--dispatch reader))
+   ((eq (aref line 0) ?:) nil)
+   (t
+    (let* ((colon (string-search ":" line))
+           (field (substring line 0 colon))
+           (value (if colon (substring line (1+ colon)) "")))
+      (when (string-prefix-p " " value) (setq value (substring value 1)))
+      (cond
+       ((equal field "event") (setf (countersign-sse-name reader) value) nil)
+       ((equal field "data")
+        (push value (countersign-sse-data reader))
+        (cl-incf (countersign-sse-size reader) (length value))
+        nil)
+       ((equal field "id")
+        (unless (string-search "\0" value) (setf (countersign-sse-id reader) value))
+        nil)
+       ((and (equal field "retry") (string-match-p "\\`[0-9]+\\'" value))
+        (list "retry" nil (string-to-number value))))))))
+
+(defun countersign-sse--dispatch (reader)
+  "Answer the frame that READER has gathered, and begin the next."
+  (let ((name (countersign-sse-name reader))
+        (data (countersign-sse-data reader))
+        (id (countersign-sse-id reader)))
+    (setf (countersign-sse-name reader) ""
+          (countersign-sse-data reader) nil
+          (countersign-sse-id reader) nil
+          (countersign-sse-size reader) 0)
+    (when (or data id)
+      (list (decode-coding-string name 'utf-8)
+            (and data (decode-coding-string (string-join (nreverse data) "\n") 'utf-8))
+            id))))
+
+(defun countersign-event-read (frame)
+  "Answer FRAME as (NAME . PAYLOAD), or nil when it is no event of ours.
+Events that we do not know are the business of who listens."
+  (pcase-let ((`(,name ,data ,_) frame))
+    (when (and data (not (string-empty-p name)))
+      (let ((payload (ignore-error countersign-bad-json (countersign-json-read data))))
+        (and (consp payload) (consp (car payload)) (cons name payload))))))
+
+;;;; Text that is streamed
+
+(defun countersign-utf16-length (text)
+  "Count the UTF-16 code units of TEXT."
+  (let ((count (length text)))
+    (when (string-match-p "[^\0-\uffff]" text)
+      (mapc (lambda (character) (when (> character #xffff) (cl-incf count))) text))
+    count))
+
+(defun countersign-utf16-tail (text units)
+  "Answer TEXT without its first UNITS UTF-16 code units."
+  (let ((index 0) (left units))
+    (while (and (> left 0) (< index (length text)))
+      (cl-decf left (if (> (aref text index) #xffff) 2 1))
+      (cl-incf index))
+    (substring text index)))
+
+(cl-defstruct (countersign-stream-text (:constructor countersign-stream-text-create) (:copier nil))
+  "The text of one message while it is written."
+  (pieces nil) (units 0) (complete nil) (held nil))
+
+(defun countersign-stream-text-string (message)
+  "Answer all of the text of MESSAGE so far."
+  (let ((pieces (countersign-stream-text-pieces message)))
+    (if (cdr pieces)
+        (car (setf (countersign-stream-text-pieces message) (list (string-join (reverse pieces)))))
+      (or (car pieces) ""))))
+
+(defun countersign-stream-text-add (message offset text)
+  "Add TEXT to MESSAGE where OFFSET says.
+Answer the string by which it grew, `again' when it began anew, `gap'
+when something before it is missing and must be fetched, or nil."
+  (let ((units (countersign-stream-text-units message)))
+    (cond
+     ((countersign-stream-text-complete message) nil)
+     ((> offset units)
+      (push (cons offset text) (countersign-stream-text-held message))
+      'gap)
+     ;; Deltas are not sent twice: one that begins at 0 again is a second
+     ;; try of the model after its answer was cut off.
+     ((and (= offset 0) (> units 0)
+           (not (string-prefix-p text (countersign-stream-text-string message))))
+      (countersign-stream-text--set message text)
+      'again)
+     (t (let ((tail (countersign-utf16-tail text (- units offset))))
+          (unless (string-empty-p tail)
+            (push tail (countersign-stream-text-pieces message))
+            (cl-incf (countersign-stream-text-units message) (countersign-utf16-length tail))
+            tail))))))
+
+(defun countersign-stream-text-replace (message content complete)
+  "Take CONTENT for what the server has of MESSAGE; COMPLETE if it is all.
+What was streamed beyond it stays while it is not complete."
+  (if complete
+      (progn (countersign-stream-text--set message content)
+             (setf (countersign-stream-text-complete message) t
+                   (countersign-stream-text-held message) nil))
+    (when (> (countersign-utf16-length content) (countersign-stream-text-units message))
+      (countersign-stream-text--set message content))
+    (let ((held (sort (countersign-stream-text-held message) #'car-less-than-car)))
+      (setf (countersign-stream-text-held message) nil)
+      (pcase-dolist (`(,offset . ,text) held)
+        (countersign-stream-text-add message offset text)))))
+
+(defun countersign-stream-text--set (message text)
+  "Make TEXT the whole text of MESSAGE."
+  (setf (countersign-stream-text-pieces message) (list text)
+        (countersign-stream-text-units message) (countersign-utf16-length text)))
+
+;;;; Approvals that wait
+
+(cl-defstruct (countersign-pending (:copier nil))
+  "One approval that waits: DATA as it came, DEADLINE by our clock."
+  data deadline)
+
+(cl-defstruct (countersign-approvals (:constructor countersign-approvals-create) (:copier nil))
+  "What waits for a person, in the order in which it came."
+  (waiting nil)
+  ;; Ids that are settled: an answer that was overtaken must not bring them back.
+  (settled (make-hash-table :test #'equal)))
+
+(defun countersign-approvals-find (approvals id)
+  "Answer the one of APPROVALS with ID that waits, or nil."
+  (cl-find id (countersign-approvals-waiting approvals) :key #'countersign-pending-id :test #'equal))
+
+(defun countersign-pending-id (pending)
+  "Answer the id of the approval PENDING."
+  (countersign-get (countersign-pending-data pending) 'approval_id))
+
+(defun countersign-pending-get (pending &rest path)
+  "Answer what stands in the approval PENDING at PATH."
+  (apply #'countersign-get (countersign-pending-data pending) path))
+
+(defun countersign-pending-high-p (pending)
+  "Tell whether PENDING is HIGH; what we do not know is."
+  (not (member (countersign-pending-get pending 'risk_level) '("LOW" "MEDIUM"))))
+
+(defun countersign-pending-identity (pending)
+  "Answer what tells, by `equal', whether PENDING is still what was displayed.
+It begins with the id and the revision."
+  (let ((data (countersign-pending-data pending)))
+    (mapcar (lambda (field) (countersign-get data field))
+            '(approval_id revision digest risk_level tool_params preview network
+                          description reasons runner_id offered_scopes))))
+
+(defun countersign-pending-remaining (pending now)
+  "Answer how many seconds are left for PENDING at NOW."
+  (max 0 (- (countersign-pending-deadline pending) now)))
+
+(defun countersign-approvals-keep (approvals data now)
+  "Take the approval DATA, which came at NOW, into APPROVALS.
+Answer `new', `changed', `fetch' when parts of it were left out for
+their size, or nil when it is settled or older than what is known."
+  (let* ((id (countersign-get data 'approval_id))
+         (known (and id (countersign-approvals-find approvals id)))
+         (deadline (+ now (/ (or (countersign-get data 'remaining_ms) 0) 1000.0))))
+    (cond
+     ((or (null id) (gethash id (countersign-approvals-settled approvals))) nil)
+     ((member (countersign-get data 'status) '("approved" "rejected" "timeout" "cancelled")) nil)
+     ((and known (< (or (countersign-get data 'revision) 0)
+                    (or (countersign-pending-get known 'revision) 0)))
+      nil)
+     ((or (countersign-omits-p data "tool_params") (countersign-omits-p data "preview")) 'fetch)
+     (known
+      (let ((before (countersign-pending-identity known)))
+        (setf (countersign-pending-data known)
+              (countersign--merge (countersign-pending-data known) data)
+              (countersign-pending-deadline known) deadline)
+        (unless (equal before (countersign-pending-identity known)) 'changed)))
+     ;; An update of what we never saw has no context: fetch it.
+     ((null (countersign-get data 'tool_name)) 'fetch)
+     (t (setf (countersign-approvals-waiting approvals)
+              (append (countersign-approvals-waiting approvals)
+                      (list (make-countersign-pending :data data :deadline deadline))))
+        'new))))
+
+(defun countersign--merge (old new)
+  "Answer the fields of NEW, and those of OLD that NEW does not have."
+  (append new (cl-remove-if (lambda (field) (or (assq (car field) new) (eq (car field) 'omitted))) old)))
+
+(defun countersign-approvals-settle (approvals id)
+  "Remember that ID is settled, and answer what waited in APPROVALS."
+  (let ((known (countersign-approvals-find approvals id)))
+    (puthash id t (countersign-approvals-settled approvals))
+    (setf (countersign-approvals-waiting approvals)
+          (delq known (countersign-approvals-waiting approvals)))
+    known))
+
+(defun countersign-resolution-words (resolution here)
+  "Say how RESOLUTION, an `approval.resolved', came about.
+HERE is non-nil when this Emacs decided it."
+  (let ((status (countersign-get resolution 'status))
+        (device (countersign-one-line (or (countersign-get resolution 'device) "another device") 100)))
+    (pcase status
+      ("approved"
+       (cond (here "approved here")
+             ((and (null (countersign-get resolution 'device))
+                   (countersign-get resolution 'grant_id))
+              "approved by what you granted")
+             (t (concat "approved on " device))))
+      ("rejected" (if here "rejected here" (concat "rejected on " device)))
+      ("timeout" "expired: nobody decided in time")
+      ("cancelled" "withdrawn: the call was cancelled")
+      (_ (concat "settled: " (countersign-one-line (or status "?") 40))))))
+
+;;;; Bodies of requests
+
+(defun countersign-body-approve (digest device &optional scope tool-params include-high)
+  "The body that approves what DIGEST names, from DEVICE.
+SCOPE is one of the offered scopes or nil; TOOL-PARAMS are (PARAMS)
+when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
+  (append
+   (and digest `((digest . ,digest)))
+   (and scope `((scope . ,(countersign-get scope 'scope))))
+   (and scope (countersign-get scope 'pattern) `((pattern . ,(countersign-get scope 'pattern))))
+   (and include-high '((include_high . t)))
+   (and tool-params `((tool_params . ,(car tool-params))))
+   `((device . ,device))))
+
+(defun countersign-body-reject (message device)
+  "The body that rejects with MESSAGE, which may be empty, from DEVICE."
+  (append (and message (not (string-empty-p message)) `((message . ,message)))
+          `((device . ,device))))
+
+(defun countersign-body-message (content session-id)
+  "The body that sends CONTENT in the session SESSION-ID."
+  (append `((content . ,content)) (and session-id `((session_id . ,session-id)))))
+
+(defun countersign-params-read (text)
+  "Read TEXT, tool parameters as a person edited them.
+Signals `user-error' when that is no JSON object."
+  (let ((params (condition-case problem
+                    (countersign-json-read text)
+                  (countersign-bad-json (user-error "Not JSON: %s" (cadr problem))))))
+    (unless (and (listp params) (or (null params) (consp (car params))))
+      (user-error "The parameters must be one JSON object: { … }"))
+    params))
+
+(provide 'countersign-protocol)
+
+;;; countersign-protocol.el ends here

@@ -1,0 +1,523 @@
+;;; countersign-transport.el --- HTTP and the event stream, asynchronously  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Requests and the event stream, each over a network process of its own
+;; that never blocks Emacs.  `url-retrieve' is not used because it asks for
+;; passwords by itself when it is refused, keeps cookies and follows
+;; redirects: a token would go where nobody meant it to.
+;;
+;; The stream resumes by the id of the last event (EV-2), with growing
+;; pauses, and takes 45 seconds of silence for a dead connection.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'url-parse)
+(require 'url-util)
+(require 'countersign-protocol)
+
+(defgroup countersign nil
+  "An AI agent uses tools on your machine, and you countersign what it does."
+  :group 'tools
+  :prefix "countersign-"
+  :link '(url-link "https://github.com/countersign/countersign"))
+
+(defcustom countersign-allow-http nil
+  "Whether a token may go to a host other than this one without encryption."
+  :type 'boolean)
+
+(defcustom countersign-request-timeout 30
+  "Seconds after which a request without an answer has failed."
+  :type 'number)
+
+;;;; Servers
+
+(cl-defstruct (countersign-server (:copier nil))
+  "Where requests go: ADDRESS as people write it, and a function for the TOKEN."
+  address tls host port path token)
+
+(defun countersign-server-at (address &optional token)
+  "Answer the server at ADDRESS, such as http://127.0.0.1:4180.
+TOKEN is a function that answers the token, or nil without one."
+  (let* ((url (url-generic-parse-url (string-trim address)))
+         (scheme (url-type url))
+         (host (and (url-host url) (string-trim (url-host url) "\\[" "\\]")))
+         (path (replace-regexp-in-string "/+\\'" "" (or (url-filename url) ""))))
+    (unless (and (member scheme '("http" "https")) host (not (string-empty-p host)))
+      (user-error "Not an address of a server: %s.  One looks like http://127.0.0.1:4180" address))
+    (when (or (url-user url) (url-password url) (url-target url) (string-search "?" path))
+      (user-error "A name, a password or a query does not belong into the address of a server"))
+    (when (and (equal scheme "http") (not countersign-allow-http)
+               (not (countersign-transport--loopback-p host)))
+      (user-error "Your token would go to http://%s unencrypted; use https" host))
+    (make-countersign-server
+     :address (format "%s://%s%s" scheme (countersign-transport--authority url host) path)
+     :tls (equal scheme "https") :host host :port (url-port url) :path path :token token)))
+
+(defun countersign-transport--loopback-p (host)
+  "Tell whether HOST is this machine."
+  (or (member host '("localhost" "::1"))
+      (string-suffix-p ".localhost" host)
+      (string-match-p "\\`127\\(?:\\.[0-9]\\{1,3\\}\\)\\{3\\}\\'" host)))
+
+(defun countersign-transport--authority (url host)
+  "Answer HOST and the port of URL as a Host header has them."
+  (let ((name (if (string-search ":" host) (format "[%s]" host) host))
+        (port (url-port url)))
+    (if (= port (if (equal (url-type url) "https") 443 80)) name (format "%s:%d" name port))))
+
+;;;; Answers as they arrive
+
+(cl-defstruct (countersign-http (:copier nil))
+  "Reads one HTTP answer from bytes.
+PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done'."
+  (phase 'head) (rest "") status headers (left 0))
+
+(define-error 'countersign-bad-answer "The answer is not HTTP")
+
+(defconst countersign-transport--max-head 65536 "Bytes of the head of an answer.")
+
+(defun countersign-http-feed (reader bytes)
+  "Give BYTES to READER and answer the pieces of the body in them."
+  (let ((text (concat (countersign-http-rest reader) bytes))
+        (position 0)
+        (pieces '())
+        (going t))
+    (while going
+      (setq going nil)
+      (let ((available (- (length text) position)))
+        (pcase (countersign-http-phase reader)
+          ('head
+           (let ((end (string-search "\r\n\r\n" text position)))
+             (cond
+              (end (countersign-http--head reader (substring text position end))
+                   (setq position (+ end 4) going t))
+              ((> available countersign-transport--max-head)
+               (signal 'countersign-bad-answer '("its head has no end"))))))
+          ('endless
+           (when (> available 0)
+             (push (substring text position) pieces)
+             (setq position (length text))))
+          ((or 'sized 'chunk)
+           (let ((taken (min available (countersign-http-left reader))))
+             (when (> taken 0)
+               (push (substring text position (+ position taken)) pieces)
+               (cl-incf position taken)
+               (cl-decf (countersign-http-left reader) taken))
+             (when (= (countersign-http-left reader) 0)
+               (setf (countersign-http-phase reader)
+                     (if (eq (countersign-http-phase reader) 'sized) 'done 'chunk-end))
+               (setq going t))))
+          ('chunk-end
+           (when (>= available 2)
+             (cl-incf position 2)
+             (setf (countersign-http-phase reader) 'chunk-head)
+             (setq going t)))
+          ('chunk-head
+           (let ((end (string-search "\r\n" text position)))
+             (cond
+              (end
+               (unless (string-match "\\`\\([0-9a-fA-F]\\{1,8\\}\\)[ \t]*\\(?:;.*\\)?\\'"
+                                     (substring text position end))
+                 (signal 'countersign-bad-answer '("a chunk has no size")))
+               (let ((size (string-to-number
+                            (substring text position (+ position (match-end 1))) 16)))
+                 (setq position (+ end 2) going t)
+                 (setf (countersign-http-left reader) size
+                       (countersign-http-phase reader) (if (= size 0) 'done 'chunk))))
+              ((> available 1000) (signal 'countersign-bad-answer '("a chunk has no size"))))))
+          ('done nil))))
+    (setf (countersign-http-rest reader) (substring text position))
+    (nreverse pieces)))
+
+(defun countersign-http--head (reader head)
+  "Take HEAD, the status line and the headers, into READER."
+  (unless (string-match "\\`HTTP/1\\.[01] \\([0-9]\\{3\\}\\)" head)
+    (signal 'countersign-bad-answer '("it does not begin like one")))
+  (let ((status (string-to-number (match-string 1 head)))
+        (headers '()))
+    (dolist (line (cdr (split-string head "\r\n" t)))
+      (when (string-match "\\`\\([^:]+\\):[ \t]*\\(.*?\\)[ \t]*\\'" line)
+        (push (cons (downcase (match-string 1 line)) (match-string 2 line)) headers)))
+    (setf (countersign-http-status reader) status
+          (countersign-http-headers reader) headers)
+    (let ((size (cdr (assoc "content-length" headers))))
+      (setf (countersign-http-phase reader)
+            (cond ((= (/ status 100) 1) 'head)   ; the real answer follows
+                  ((member status '(204 304)) 'done)
+                  ((string-match-p "chunked" (or (cdr (assoc "transfer-encoding" headers)) ""))
+                   'chunk-head)
+                  ((null size) 'endless)
+                  ((= (string-to-number size) 0) 'done)
+                  (t (setf (countersign-http-left reader) (string-to-number size)) 'sized))))))
+
+(defun countersign-http-header (reader name)
+  "Answer the header NAME that READER has read."
+  (cdr (assoc name (countersign-http-headers reader))))
+
+;;;; Errors
+
+(defun countersign-transport-error (status code message &optional body)
+  "An error as callbacks get it: STATUS, CODE, MESSAGE and the BODY."
+  (list :status status :code code :message message :body body))
+
+(defun countersign-transport--passing-p (problem)
+  "Tell whether asking again may get another answer than PROBLEM."
+  (let ((status (plist-get problem :status)))
+    (or (memq status '(0 408 425 429)) (>= status 500))))
+
+;;;; One exchange
+
+(defmacro countersign-transport--guarding (&rest body)
+  "Run BODY; what it signals is told and does not stop what comes after.
+Unlike `with-demoted-errors' also while Lisp is debugged: a stream that
+stops in the middle of an event would lose it."
+  (declare (indent 0) (debug t))
+  `(condition-case problem (progn ,@body)
+     (error (message "Countersign: %s" (error-message-string problem)))))
+
+(defun countersign-transport--open (server name filter sentinel)
+  "Open a connection to SERVER as the process NAME with FILTER and SENTINEL.
+Answers at once; the sentinel learns when it is there."
+  (let ((process (open-network-stream
+                  name nil (countersign-server-host server) (countersign-server-port server)
+                  :type (if (countersign-server-tls server) 'tls 'plain)
+                  :nowait t :coding 'binary)))
+    (set-process-query-on-exit-flag process nil)
+    (set-process-filter process filter)
+    (set-process-sentinel process sentinel)
+    process))
+
+(defun countersign-transport--request-text (server method path headers body)
+  "Answer the bytes of a request to SERVER: METHOD, PATH, HEADERS and BODY."
+  (let* ((token (and (countersign-server-token server) (funcall (countersign-server-token server))))
+         (url (url-generic-parse-url (countersign-server-address server)))
+         (lines `(,(format "%s %s%s HTTP/1.1" method (countersign-server-path server) path)
+                  ,(concat "Host: " (countersign-transport--authority
+                                     url (countersign-server-host server)))
+                  "User-Agent: countersign.el"
+                  ,@(and token (list (concat "Authorization: Bearer " token)))
+                  ,@headers
+                  ,@(and body `("Content-Type: application/json"
+                                ,(format "Content-Length: %d" (length body)))))))
+    (dolist (line lines)
+      (when (string-match-p "[\r\n\0]" line)
+        (error "A header of a request must be one line")))
+    (concat (encode-coding-string (string-join lines "\r\n") 'us-ascii t) "\r\n\r\n" body)))
+
+(defconst countersign-transport-max-body 67108864
+  "Bytes of an answer after which nobody listens any more.")
+
+(cl-defun countersign-transport-request (server method path &key body callback (retries 0))
+  "Send METHOD to PATH of SERVER, with BODY as JSON unless it is nil.
+An empty BODY is given as `empty'.  CALLBACK is called once, later, with
+the answer and nil, or with nil and an error as
+`countersign-transport-error' makes it.  RETRIES more tries are made when
+there is no answer, or one that may change, after 0.5, 1, 2 seconds."
+  (let ((try 0) send)
+    (setq send
+          (lambda ()
+            (countersign-transport--exchange
+             server method path body
+             (lambda (answer problem)
+               (if (and problem (< try retries) (countersign-transport--passing-p problem))
+                   (progn (run-at-time (* 0.5 (expt 2 try)) nil send)
+                          (cl-incf try))
+                 (when callback (funcall callback answer problem)))))))
+    (funcall send)))
+
+(defun countersign-transport--exchange (server method path body callback)
+  "Send METHOD, PATH and BODY to SERVER once; CALLBACK as for a request."
+  (let* ((reader (make-countersign-http))
+         (pieces '()) (size 0) (ended nil)
+         process timer)
+    (cl-labels
+        ((end (answer problem)
+           (unless ended
+             (setq ended t)
+             (when timer (cancel-timer timer))
+             (when process
+               (set-process-sentinel process #'ignore)
+               (set-process-filter process #'ignore)
+               (delete-process process))
+             ;; Later, so that a callback never runs inside of the caller.
+             (run-at-time 0 nil #'countersign-transport--call callback answer problem)))
+         (fail (code message)
+           (end nil (countersign-transport-error 0 code message)))
+         (finish ()
+           (apply #'end (countersign-transport--judge reader (string-join (nreverse pieces)))))
+         (receive (_process bytes)
+           (condition-case problem
+               (progn
+                 (dolist (piece (countersign-http-feed reader bytes))
+                   (cl-incf size (length piece))
+                   (push piece pieces))
+                 (cond ((> size countersign-transport-max-body)
+                        (fail "UNAVAILABLE" "The answer is too large"))
+                       ((eq (countersign-http-phase reader) 'done) (finish))))
+             (error (fail "INTERNAL" (error-message-string problem)))))
+         (change (process event)
+           (cond
+            ((string-prefix-p "open" event)
+             (condition-case problem
+                 (process-send-string
+                  process (countersign-transport--request-text
+                           server method path '("Accept: application/json" "Connection: close")
+                           (cond ((eq body 'empty) "{}")
+                                 (body (countersign-json-write body)))))
+               (error (fail "UNAVAILABLE" (error-message-string problem)))))
+            ((and (memq (countersign-http-phase reader) '(endless done))) (finish))
+            (t (fail "UNAVAILABLE"
+                     (format "The server does not answer (%s)"
+                             (string-trim (countersign-visible event))))))))
+      (condition-case problem
+          (progn
+            (setq process (countersign-transport--open server "countersign request"
+                                                       #'receive #'change))
+            (setq timer (run-at-time countersign-request-timeout nil
+                                     #'fail "UNAVAILABLE" "The server did not answer in time"))
+            ;; An address that needs no waiting may be open already.
+            (when (and (not ended) (eq (process-status process) 'open)) (change process "open")))
+        (error (fail "UNAVAILABLE" (error-message-string problem))))
+      nil)))
+
+(defun countersign-transport--call (callback answer problem)
+  "Call CALLBACK with ANSWER and PROBLEM; what it signals is told, not lost."
+  (countersign-transport--guarding (funcall callback answer problem)))
+
+(defun countersign-transport--judge (reader body)
+  "Answer (ANSWER PROBLEM) for what READER has read and its BODY."
+  (let* ((status (countersign-http-status reader))
+         (value (ignore-error countersign-bad-json
+                  (countersign-json-read (decode-coding-string body 'utf-8))))
+         (good (and (consp value) (consp (car value)))))
+    (cond
+     ((and good (= (/ status 100) 2)) (list value nil))
+     (good (list nil (countersign-transport-error
+                      status (or (countersign-get value 'code) "INTERNAL")
+                      (countersign-one-line (or (countersign-get value 'error) "It was refused") 500)
+                      value)))
+     (t (list nil (countersign-transport-error
+                   (if (= (/ status 100) 2) 500 status) "INTERNAL"
+                   (format "The server answered %d with something that is no JSON object" status)))))))
+
+(defun countersign-transport-path (&rest parts)
+  "Answer the path of PARTS, each of which is escaped.
+A last part that is a list of (NAME . VALUE) is the query."
+  (let ((query (and (consp (car (last parts))) (car (last parts)))))
+    (concat "/" (mapconcat #'url-hexify-string (cl-remove-if #'consp parts) "/")
+            (and query
+                 (concat "?" (mapconcat (lambda (pair)
+                                          (concat (url-hexify-string (car pair)) "="
+                                                  (url-hexify-string (cdr pair))))
+                                        query "&"))))))
+
+;;;; The event stream
+
+(cl-defstruct (countersign-stream (:copier nil))
+  "An event stream that keeps itself open until it is closed.
+STATE is `connecting', `open', `waiting' or `closed'; PROBLEM says why."
+  server path on-event on-state (state 'connecting) problem
+  process timer watchdog last-id (failures 0) (retry 0) opened-at)
+
+(defvar countersign-stream-silence 45
+  "Seconds of silence after which a connection is taken to be dead.
+The server says something every 15 seconds.")
+
+(defvar countersign-stream-stable 5
+  "Seconds after which a connection that was open counts as a good one.")
+
+(defvar countersign-stream-pause 1.0
+  "Seconds before the second try; they double, up to 20.")
+
+(cl-defun countersign-stream-open (server path &key on-event on-state last-id)
+  "Open the event stream PATH of SERVER and keep it open.
+ON-EVENT is called with the name and the payload of each event, once
+each and in order; ON-STATE with the stream when its state changes.
+LAST-ID is the id of an event to go on from."
+  (let ((stream (make-countersign-stream :server server :path path :on-event on-event
+                                         :on-state on-state :last-id last-id)))
+    (countersign-stream--connect stream)
+    stream))
+
+(defun countersign-stream-close (stream)
+  "Close STREAM for good."
+  (unless (eq (countersign-stream-state stream) 'closed)
+    (countersign-stream--drop stream)
+    (countersign-stream--enter stream 'closed)))
+
+(defun countersign-stream-retry-now (stream)
+  "Connect STREAM at once if it waits."
+  (when (eq (countersign-stream-state stream) 'waiting)
+    (countersign-stream--connect stream)))
+
+(defun countersign-stream--enter (stream state &optional problem)
+  "Let STREAM be in STATE, because of PROBLEM, and tell who listens."
+  (setf (countersign-stream-state stream) state
+        (countersign-stream-problem stream) problem)
+  (when (countersign-stream-on-state stream)
+    (countersign-transport--guarding (funcall (countersign-stream-on-state stream) stream))))
+
+(defun countersign-stream--drop (stream)
+  "End the connection and the timers of STREAM."
+  (let ((process (countersign-stream-process stream)))
+    (dolist (timer (list (countersign-stream-timer stream) (countersign-stream-watchdog stream)))
+      (when timer (cancel-timer timer)))
+    (setf (countersign-stream-process stream) nil
+          (countersign-stream-timer stream) nil
+          (countersign-stream-watchdog stream) nil)
+    (when process
+      (set-process-sentinel process #'ignore)
+      (set-process-filter process #'ignore)
+      (delete-process process))))
+
+(defun countersign-stream--connect (stream)
+  "Connect STREAM, whatever was before."
+  (countersign-stream--drop stream)
+  (setf (countersign-stream-opened-at stream) nil)
+  (countersign-stream--enter stream 'connecting)
+  (let ((http (make-countersign-http))
+        (frames (countersign-sse-create))
+        (refusal '()))
+    (condition-case problem
+        (let ((process
+               (countersign-transport--open
+                (countersign-stream-server stream) "countersign stream"
+                (lambda (process bytes)
+                  (when (eq process (countersign-stream-process stream))
+                    (setq refusal (countersign-stream--receive stream http frames bytes refusal))))
+                (lambda (process event)
+                  (when (eq process (countersign-stream-process stream))
+                    (countersign-stream--change stream process event http refusal))))))
+          (setf (countersign-stream-process stream) process)
+          (countersign-stream--watch stream)
+          (when (eq (process-status process) 'open)
+            (countersign-stream--change stream process "open" http refusal)))
+      (error (countersign-stream--lost stream (countersign-transport-error
+                                               0 "UNAVAILABLE" (error-message-string problem)))))))
+
+(defun countersign-stream--change (stream process event http refusal)
+  "Take note of EVENT of PROCESS, which is the connection of STREAM.
+HTTP and REFUSAL are what was read from it."
+  (cond
+   ((string-prefix-p "open" event)
+    (condition-case problem
+        (process-send-string
+         process
+         (countersign-transport--request-text
+          (countersign-stream-server stream) "GET" (countersign-stream-path stream)
+          `("Accept: text/event-stream" "Cache-Control: no-store"
+            ,@(and (countersign-stream-last-id stream)
+                   (list (concat "Last-Event-ID: " (countersign-stream-last-id stream)))))
+          nil))
+      (error (countersign-stream--lost
+              stream (countersign-transport-error 0 "UNAVAILABLE" (error-message-string problem))))))
+   ((and (countersign-http-status http) (/= (countersign-http-status http) 200))
+    (countersign-stream--refused stream http refusal))
+   (t (countersign-stream--lost
+       stream (countersign-transport-error
+               0 "UNAVAILABLE" (format "The connection was lost (%s)"
+                                       (string-trim (countersign-visible event))))))))
+
+(defun countersign-stream--receive (stream http frames bytes refusal)
+  "Take BYTES of STREAM through HTTP and FRAMES.
+REFUSAL are the pieces of an answer that is no stream; answer them."
+  (countersign-stream--watch stream)
+  (condition-case problem
+      (let ((pieces (countersign-http-feed http bytes)))
+        (cond
+         ((null (countersign-http-status http)) refusal)
+         ((/= (countersign-http-status http) 200)
+          (setq refusal (append refusal pieces))
+          (when (or (eq (countersign-http-phase http) 'done) (> (length refusal) 100))
+            (countersign-stream--refused stream http refusal))
+          refusal)
+         ((not (string-prefix-p "text/event-stream"
+                                (or (countersign-http-header http "content-type") "")))
+          (countersign-stream--lost
+           stream (countersign-transport-error 0 "INTERNAL" "The server answered with no event stream"))
+          nil)
+         (t
+          (unless (eq (countersign-stream-state stream) 'open)
+            (setf (countersign-stream-opened-at stream) (float-time))
+            (countersign-stream--enter stream 'open))
+          (let ((connection (countersign-stream-process stream)))
+            (dolist (piece pieces)
+              (dolist (frame (countersign-sse-feed frames piece))
+                ;; A listener may have closed the stream.
+                (when (eq connection (countersign-stream-process stream))
+                  (countersign-stream--deliver stream frame))))
+            (when (and (eq (countersign-http-phase http) 'done)
+                       (eq connection (countersign-stream-process stream)))
+              (countersign-stream--lost
+               stream (countersign-transport-error 0 "UNAVAILABLE" "The server ended the stream"))))
+          nil)))
+    (error
+     (countersign-stream--lost
+      stream (countersign-transport-error 0 "UNAVAILABLE" (error-message-string problem)))
+     nil)))
+
+(defun countersign-stream--deliver (stream frame)
+  "Tell the listener of STREAM about FRAME, unless it came before."
+  (pcase-let ((`(,name ,data ,id) frame))
+    (cond
+     ((and (equal name "retry") (null data))
+      (setf (countersign-stream-retry stream) (min 20 (/ id 1000.0))))
+     (t
+      ;; The numbers begin anew.
+      (when (equal name "stream.reset") (setf (countersign-stream-last-id stream) nil))
+      (let ((last (countersign-stream-last-id stream)))
+        (unless (and id last (<= (string-to-number id) (string-to-number last)))
+          (when-let ((event (countersign-event-read frame)))
+            (countersign-transport--guarding
+              (funcall (countersign-stream-on-event stream) (car event) (cdr event))))
+          (when (and id (string-match-p "\\`[0-9]+\\'" id))
+            (setf (countersign-stream-last-id stream) id))))))))
+
+(defun countersign-stream--watch (stream)
+  "Something was heard of STREAM: begin to count its silence."
+  (when (countersign-stream-watchdog stream) (cancel-timer (countersign-stream-watchdog stream)))
+  (setf (countersign-stream-watchdog stream)
+        (run-at-time countersign-stream-silence nil
+                     (lambda ()
+                       (countersign-stream--lost
+                        stream (countersign-transport-error
+                                0 "UNAVAILABLE" "Nothing was heard from the server"))))))
+
+(defun countersign-stream--refused (stream http pieces)
+  "The server refused STREAM, as HTTP and PIECES of the body say."
+  (let ((problem (cadr (countersign-transport--judge http (string-join pieces)))))
+    (if (or (null problem) (countersign-transport--passing-p problem))
+        (countersign-stream--lost
+         stream (or problem (countersign-transport-error 0 "INTERNAL" "No event stream")))
+      (countersign-stream--drop stream)
+      (countersign-stream--enter stream 'closed problem))))
+
+(defun countersign-stream--lost (stream problem)
+  "The connection of STREAM is gone because of PROBLEM: try again later."
+  (unless (eq (countersign-stream-state stream) 'closed)
+    (let* ((opened (countersign-stream-opened-at stream))
+           (good (and opened (>= (- (float-time) opened) countersign-stream-stable)))
+           (failures (if good 1 (1+ (countersign-stream-failures stream))))
+           (pause (if (= failures 1) 0
+                    (min 20 (* countersign-stream-pause (expt 2 (min 10 (- failures 2)))))))
+           ;; Never sooner than the server asked for, and not all of us at once.
+           (pause (* (max pause (countersign-stream-retry stream))
+                     (+ 1 (/ (random 500) 1000.0)))))
+      (countersign-stream--drop stream)
+      (setf (countersign-stream-failures stream) failures
+            (countersign-stream-opened-at stream) nil
+            (countersign-stream-timer stream)
+            (run-at-time pause nil #'countersign-stream--connect stream))
+      (countersign-stream--enter stream 'waiting problem))))
+
+(provide 'countersign-transport)
+
+;;; countersign-transport.el ends here

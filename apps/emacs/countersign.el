@@ -1,0 +1,298 @@
+;;; countersign.el --- Approve what an AI agent does on your machine  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Countersign authors
+
+;; Author: The Countersign authors
+;; Maintainer: The Countersign authors
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1"))
+;; Keywords: tools, processes, convenience
+;; URL: https://github.com/countersign/countersign
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; An AI agent on a server uses tools on your machine, and you countersign
+;; what it does.  `M-x countersign' connects the current project: it starts
+;; `countersign up' for it, or connects to `countersign-server' and starts
+;; the runner that executes.  You talk to the agent in a chat buffer; what
+;; needs your decision is shown in an approval buffer with a preview, and
+;; decided with y, n, a, e or ?.
+;;
+;; See the README for the whole story.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'project)
+(require 'countersign-project)
+(require 'countersign-process)
+(require 'countersign-approval)
+(require 'countersign-chat)
+(require 'countersign-files)
+
+(defcustom countersign-server nil
+  "Address of the server, such as \"http://127.0.0.1:4180\".
+With nil, `countersign up' is started for each project."
+  :type '(choice (const :tag "Start one for each project" nil) string)
+  :group 'countersign)
+
+(defcustom countersign-run-here t
+  "Whether a runner is started when Emacs connects to a server.
+With nil, somebody else runs `countersign connect' for the project."
+  :type 'boolean
+  :group 'countersign)
+
+;;;; Connecting
+
+;;;###autoload
+(defun countersign (&optional ask)
+  "Talk to the agent of the current project; connect first if needed.
+With a prefix argument ASK, ask for the folder and for the server."
+  (interactive "P")
+  (let* ((root (countersign--root ask))
+         (address (if ask
+                      (let ((typed (string-trim
+                                    (read-string "Server (empty starts one for this project): "
+                                                 countersign-server))))
+                        (unless (string-empty-p typed) typed))
+                    countersign-server))
+         (known (countersign-project-at root)))
+    (when (and known (memq (countersign-project-state known) '(failed signed-out)))
+      (countersign-disconnect known)
+      (setq known nil))
+    (pop-to-buffer (countersign-chat-buffer (or known (countersign-connect root address)))
+                   '((display-buffer-reuse-window display-buffer-same-window)))))
+
+(defun countersign--root (ask)
+  "Answer the folder of the current project; ask for it when ASK."
+  (let ((root (or (when-let ((project (project-current)))
+                    (if (fboundp 'project-root) (project-root project)
+                      (car (with-no-warnings (project-roots project)))))
+                  default-directory)))
+    (when ask (setq root (read-directory-name "Project: " root nil t)))
+    (when (file-remote-p root)
+      (user-error "%s is on another machine: run `countersign connect' there and set `countersign-run-here' to nil"
+                  root))
+    (countersign-project-root-name root)))
+
+(defun countersign-connect (root &optional address)
+  "Connect the folder ROOT to the server at ADDRESS, or to one of its own.
+Answer the project at once; its state tells how far it is."
+  (countersign--install)
+  (let ((project (make-countersign-project
+                  :root root :name (file-name-nondirectory root))))
+    (if address
+        (progn
+          (setf (countersign-project-server project) (countersign--server address))
+          (push project countersign-projects)
+          (countersign-chat-buffer project)
+          (countersign--with-token project (lambda () (countersign--join project countersign-run-here))))
+      (push project countersign-projects)
+      (condition-case problem
+          (countersign-process-start-up
+           project (lambda (line problem) (countersign--up-is-there project line problem)))
+        (error (setq countersign-projects (delq project countersign-projects))
+               (signal (car problem) (cdr problem))))
+      (countersign-chat-buffer project))
+    project))
+
+(defun countersign--server (address)
+  "Answer the server at ADDRESS with the token that auth-source has for it."
+  (let ((server (countersign-server-at address)))
+    (setf (countersign-server-token server) (lambda () (countersign-auth-token server)))
+    server))
+
+(defun countersign--up-is-there (project line problem)
+  "`countersign up' of PROJECT printed LINE, or ended because of PROBLEM."
+  (cond
+   ((eq (countersign-project-state project) 'closed))
+   (problem (countersign--fail project problem))
+   (t
+    (condition-case trouble
+        (let ((link (countersign-auth-read-link (countersign-text-of line 'sign_in_link))))
+          (setf (countersign-project-server project)
+                (countersign--server (countersign-get line 'address)))
+          (countersign-auth-sign-in
+           (countersign-project-server project) (cdr link)
+           (lambda (problem)
+             (if problem (countersign--fail project (plist-get problem :message))
+               ;; The runner is part of it.
+               (countersign--join project nil)))))
+      (error (countersign--fail project (error-message-string trouble)))))))
+
+(defun countersign--with-token (project callback)
+  "Call CALLBACK when there is a token for PROJECT.
+When there is none, ask for the sign-in link that the server printed."
+  (let ((server (countersign-project-server project)))
+    (if (countersign-auth-token server) (funcall callback)
+      (let ((link (if noninteractive (error "Not signed in to %s" (countersign-server-address server))
+                    (countersign--read-link server))))
+        (countersign-auth-sign-in
+         server (cdr link)
+         (lambda (problem)
+           (if problem (countersign--fail project (plist-get problem :message))
+             (funcall callback)))
+         t)))))
+
+(defun countersign--read-link (server)
+  "Ask for a sign-in link of SERVER.  It is a secret, so it is not shown."
+  (let ((link (countersign-auth-read-link
+               (read-passwd (format "Sign-in link that %s printed (good once, for 60 s): "
+                                    (countersign-server-address server))))))
+    (when (and (car link)
+               (not (equal (countersign-server-address (countersign-server-at (car link)))
+                           (countersign-server-address server))))
+      (user-error "That link is for %s" (car link)))
+    link))
+
+(defun countersign--join (project with-runner)
+  "Find PROJECT on its server and listen to it; start a runner if WITH-RUNNER."
+  (countersign-project-find-or-make
+   project
+   (lambda (problem)
+     (cond
+      ((eq (countersign-project-state project) 'closed))
+      (problem (unless (eq (countersign-project-state project) 'signed-out)
+                 (countersign--fail project (plist-get problem :message))))
+      (t
+       (countersign-project-listen project)
+       (countersign-chat-open-latest project)
+       (when with-runner
+         (condition-case trouble
+             (countersign-process-start-runner project)
+           (error (message "%s" (error-message-string trouble))))))))))
+
+(defun countersign--fail (project words)
+  "Connecting PROJECT failed, as WORDS say."
+  (countersign-project-changed project 'failed words)
+  (message "Countersign for %s: %s" (countersign-project-name project) words))
+
+(defun countersign--current ()
+  "Answer the project that the current buffer is about, or ask for one."
+  (or countersign-chat--project
+      countersign-approval--project
+      (countersign-project-at (countersign--root nil))
+      (if (cdr countersign-projects)
+          (let ((names (mapcar (lambda (project) (cons (countersign-project-root project) project))
+                               countersign-projects)))
+            (cdr (assoc (completing-read "Project: " names nil t) names)))
+        (car countersign-projects))
+      (user-error "No project is connected; M-x countersign connects one")))
+
+;;;###autoload
+(defun countersign-sign-in ()
+  "Sign in again, with a link that the server printed."
+  (interactive)
+  (let* ((project (countersign--current))
+         (server (or (countersign-project-server project) (user-error "There is no server yet")))
+         (link (countersign--read-link server)))
+    (countersign-auth-sign-in
+     server (cdr link)
+     (lambda (problem)
+       (if problem (message "Not signed in: %s" (plist-get problem :message))
+         (message "Signed in to %s" (countersign-server-address server))
+         (when (countersign-project-stream project)
+           (countersign-stream-close (countersign-project-stream project)))
+         (countersign-project-changed project 'connecting)
+         (countersign--join project (and countersign-run-here
+                                         (not (process-live-p (countersign-project-up-process project)))))))
+     t)))
+
+(defun countersign-disconnect (project)
+  "Disconnect PROJECT and stop what Emacs started for it.
+Nothing that waits is decided by this."
+  (interactive (list (countersign--current)))
+  (countersign-project-close project)
+  (countersign-process-stop project))
+
+(defun countersign-start-runner (project)
+  "Start the runner of PROJECT, which executes what you approve."
+  (interactive (list (countersign--current)))
+  (unless (countersign-project-id project) (user-error "The project is not connected yet"))
+  (countersign-process-start-runner project))
+
+(defun countersign-stop-runner (project)
+  "Stop the runner of PROJECT; what it executes is stopped too."
+  (interactive (list (countersign--current)))
+  (countersign-process-stop-runner project))
+
+(defun countersign-show-log (project)
+  "Show what the programs of PROJECT printed."
+  (interactive (list (countersign--current)))
+  (pop-to-buffer (get-buffer-create (countersign-process--log-name project))))
+
+;;;; The mode line
+
+(defvar countersign--mode-line-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map [mode-line mouse-1] #'countersign-approvals)
+    map)
+  "What a click on the mode line does.")
+
+(defun countersign-mode-line ()
+  "Answer what the mode line shows: how many calls wait, and trouble."
+  (let ((waiting (countersign-waiting))
+        (lost (cl-some (lambda (project)
+                         (memq (countersign-project-state project) '(waiting failed signed-out)))
+                       countersign-projects)))
+    (when countersign-projects
+      (concat " "
+              (propertize (cond (waiting (format "[CS: %d to decide]" (length waiting)))
+                                (lost "[CS: not connected]")
+                                (t "[CS]"))
+                          'face (cond ((cl-some #'countersign-pending-high-p (mapcar #'cdr waiting))
+                                       'countersign-high)
+                                      (waiting 'countersign-medium)
+                                      (lost 'countersign-warning))
+                          'help-echo "Countersign: mouse-1 lists what waits for a decision"
+                          'mouse-face 'mode-line-highlight
+                          'local-map countersign--mode-line-map)
+              " "))))
+
+;;;###autoload
+(define-minor-mode countersign-mode-line-mode
+  "Show in the mode line how many calls wait for a decision."
+  :global t
+  :group 'countersign
+  (setq global-mode-string
+        (delete '(:eval (countersign-mode-line)) (or global-mode-string '(""))))
+  (when countersign-mode-line-mode
+    (setq global-mode-string (append global-mode-string '((:eval (countersign-mode-line)))))))
+
+(defun countersign--update-mode-line (&rest _)
+  "Draw the mode lines again."
+  (force-mode-line-update t))
+
+(defvar countersign--installed nil "Whether the parts know of each other.")
+
+(defun countersign--install ()
+  "Let the parts know of each other, once."
+  (unless countersign--installed
+    (setq countersign--installed t)
+    (countersign-files-install)
+    (countersign-chat-install)
+    (countersign-approval-install)
+    (add-hook 'countersign-state-functions #'countersign--update-mode-line)
+    (countersign-mode-line-mode 1)))
+
+;;;; Keys
+
+;;;###autoload (autoload 'countersign-command-map "countersign" nil t 'keymap)
+(defvar countersign-command-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "c" #'countersign)
+    (define-key map "a" #'countersign-approval-next)
+    (define-key map "l" #'countersign-approvals)
+    (define-key map "s" #'countersign-sign-in)
+    (define-key map "r" #'countersign-start-runner)
+    (define-key map "k" #'countersign-stop-runner)
+    (define-key map "d" #'countersign-disconnect)
+    (define-key map "o" #'countersign-show-log)
+    map)
+  "Commands of Countersign; bind it to a prefix of your choice.")
+(fset 'countersign-command-map countersign-command-map)
+
+(provide 'countersign)
+
+;;; countersign.el ends here

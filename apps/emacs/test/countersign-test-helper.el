@@ -1,0 +1,97 @@
+;;; countersign-test-helper.el --- What the tests share  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Paths, fixtures, patience, and the real server in a process of its own.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'countersign)
+(require 'countersign-fakes)
+
+(defconst countersign-test-root
+  (expand-file-name "../../.." (file-name-directory (or load-file-name buffer-file-name)))
+  "The root of the repository.")
+
+(defun countersign-test-fixture (path)
+  "Answer the examples in the fixture PATH as a list."
+  (with-temp-buffer
+    (let ((coding-system-for-read 'utf-8))
+      (insert-file-contents (expand-file-name (concat "packages/protocol/fixtures/" path)
+                                              countersign-test-root)))
+    (append (countersign-json-read (buffer-string)) nil)))
+
+(defun countersign-test-fixtures (folder)
+  "Answer (NAME . EXAMPLES) of all fixtures in FOLDER."
+  (mapcar (lambda (file)
+            (cons (file-name-sans-extension (file-name-nondirectory file))
+                  (countersign-test-fixture (concat folder "/" (file-name-nondirectory file)))))
+          (directory-files (expand-file-name (concat "packages/protocol/fixtures/" folder)
+                                             countersign-test-root)
+                           t "\\.json\\'")))
+
+(defun countersign-test-until (what condition &optional seconds)
+  "Wait until CONDITION holds, for SECONDS; WHAT is said when it does not."
+  (let ((until (+ (float-time) (or seconds 20)))
+        (value nil))
+    (while (and (not (setq value (funcall condition))) (< (float-time) until))
+      (accept-process-output nil 0.02))
+    (unless value (ert-fail (format "It did not come to this: %s" (if (functionp what) (funcall what) what))))
+    value))
+
+(defmacro countersign-test-wait (condition &optional seconds)
+  "Wait until CONDITION, a form, holds, for SECONDS."
+  `(countersign-test-until ',condition (lambda () ,condition) ,seconds))
+
+(defun countersign-test-pass (seconds)
+  "Let SECONDS pass, with timers and processes going on."
+  (let ((until (+ (float-time) seconds)))
+    (while (< (float-time) until) (accept-process-output nil 0.02))))
+
+(defmacro countersign-test-with-clean-state (&rest body)
+  "Run BODY with no project, and leave none behind."
+  (declare (indent 0) (debug t))
+  `(let ((countersign-projects '())
+         (countersign-approval--attended nil)
+         (countersign-approval--armed nil)
+         (inhibit-message t))
+     (save-window-excursion
+       (unwind-protect (progn ,@body)
+         (mapc #'countersign-disconnect (copy-sequence countersign-projects))
+         (dolist (buffer (buffer-list))
+           (when (string-prefix-p "*countersign" (buffer-name buffer)) (kill-buffer buffer)))))))
+
+(defmacro countersign-test-answering (answers &rest body)
+  "Run BODY; the minibuffer answers ANSWERS, a list of strings, in turn."
+  (declare (indent 1) (debug t))
+  `(let ((answers ,answers))
+     (cl-letf (((symbol-function 'read-from-minibuffer)
+                (lambda (&rest _) (or (pop answers) (ert-fail "Nothing was to be asked"))))
+               ((symbol-function 'completing-read)
+                (lambda (_prompt table &rest _)
+                  (let ((wanted (or (pop answers) (ert-fail "Nothing was to be asked"))))
+                    (or (cl-find-if (lambda (choice) (string-match-p wanted choice))
+                                    (all-completions "" table))
+                        (ert-fail (format "%s is not offered: %S" wanted
+                                          (all-completions "" table)))))))
+               ((symbol-function 'y-or-n-p) (lambda (&rest _) (equal "y" (pop answers)))))
+       ,@body)))
+
+(defun countersign-test-press (key)
+  "Do what KEY does in the selected window, whose buffer is current then."
+  (set-buffer (window-buffer (selected-window)))
+  (call-interactively (or (key-binding (kbd key)) (ert-fail (format "%s does nothing" key))))
+  (set-buffer (window-buffer (selected-window))))
+
+(defun countersign-test-look (project pending)
+  "Look at the card of PENDING in PROJECT for long enough."
+  (countersign-approval-visit project pending)
+  (countersign-test-wait countersign-approval--armed 5))
+
+(provide 'countersign-test-helper)
+
+;;; countersign-test-helper.el ends here

@@ -1,0 +1,32 @@
+/** Runs the ERT tests of the Emacs client in a real Emacs, and counts from what they leave. */
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { env } from 'node:process';
+import { repositoryRoot } from '../set-up.mjs';
+import { run } from './child-process.ts';
+import type { Counts } from './parts.ts';
+
+/** `args`: a regular expression on the names of tests, as Emacs writes them. */
+export async function runErt(args: readonly string[]): Promise<Counts> {
+  const report = join(repositoryRoot, 'node_modules', '.cache', 'test-reports', 'emacs.json');
+  mkdirSync(dirname(report), { recursive: true });
+  rmSync(report, { force: true });
+  env.COUNTERSIGN_ERT_COUNTS = report;
+  env.COUNTERSIGN_ERT_SELECTOR = args[0] ?? '';
+  const { exitCode } = await run('emacs', ['-Q', '--batch', '-l', 'apps/emacs/test/run.el']);
+  return countErt(readReport(report), exitCode);
+}
+
+function readReport(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined; // Emacs did not get as far; its exit code says so
+  }
+}
+
+/** Every way in which Emacs can fail counts at least once. */
+export function countErt(report: unknown, exitCode: number): Counts {
+  const { passed = 0, failed = 0 } = (report ?? {}) as Partial<Counts>;
+  return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed };
+}
