@@ -36,7 +36,7 @@ it.skipIf(cannotIsolate)(
     writeFileSync(join(workspace.root, 'go'), '');
     const look = async () => (await run('shell_output', { job_id: output.job_id as string })).output;
     await expect
-      .poll(look)
+      .poll(look, { timeout: 15_000 })
       .toMatchObject({ running: false, stderr: expect.stringContaining('".bashrc" would execute') });
     expect(['.pre-commit-config.yaml', '.circleci', '.envrc', '.bashrc'].map(has)).toEqual([
       true,
