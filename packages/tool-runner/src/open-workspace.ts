@@ -112,6 +112,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     allowUnisolated: true,
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
   });
+  journal.watchChanges((changes) => starter.expectChanges(changes));
   const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);
   const verdict = new OwnVerdict({ workspace, configFolder, isIsolated });
   const executors = config.executors ?? [

@@ -131,6 +131,25 @@ describe('git_commit', () => {
     }
   });
 
+  it('[VA-3] [RN-6] what a hook plants is set aside and told, and it changes neither configuration nor hooks', async () => {
+    fixture.withCommit();
+    fixture.git('config', 'core.hooksPath', 'tools/hooks');
+    rmSync(join(fixture.root, '.git/hooks'), { recursive: true });
+    const config = readFileSync(join(fixture.root, '.git/config'), 'utf8');
+    const evil = `printf '[core]\\n\\tfsmonitor = /bin/evil\\n' >> .git/config
+mkdir -p .git/hooks; echo evil > .git/hooks/post-checkout; echo x > .git/commondir
+echo evil > .envrc; mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; exit 0`;
+    hook('pre-commit', evil, 'tools/hooks');
+    fixture.write('new.txt', 'new\n');
+    await fixture.call('git_commit', { message: 'm', files: ['new.txt'] });
+    expect(committed()).toEqual(['A\tnew.txt']);
+    expect(readFileSync(join(fixture.root, '.git/config'), 'utf8')).toBe(config);
+    const places = ['.envrc', 'sub/.vscode', '.git/hooks', '.git/commondir'];
+    expect(places.filter((path) => fixture.exists(path))).toEqual([]);
+    const said = fixture.progress.map(({ output }) => output?.chunk).join('');
+    for (const path of ['.envrc', 'sub/.vscode']) expect(said).toContain(`"${path}" would execute later`);
+  });
+
   it('[RN-6] a hook that says no leaves everything as it was', async () => {
     fixture.withCommit();
     hook('pre-commit', 'echo "the linter is not happy" >&2; exit 1');

@@ -4,7 +4,7 @@ import { isBranchName, isRemoteName } from '@countersign/policy';
 import type { BuiltInToolCall, BuiltInToolName, ToolParams, ToolSuccess } from '@countersign/protocol';
 import { CountersignError } from '@countersign/protocol';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
-import type { ProcessStarter } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
 import { type CommitPlan, planCommit, readHead } from './commit-plan.ts';
@@ -32,7 +32,7 @@ export class GitExecutor implements Executor {
   readonly tools: readonly BuiltInToolName[] = tools;
   readonly #repository: GitRepository;
 
-  constructor(workspace: Workspace, starter: ProcessStarter) {
+  constructor(workspace: Workspace, starter: IsolatingStarter) {
     this.#repository = new GitRepository(workspace, starter);
   }
 

@@ -1,5 +1,5 @@
 import { makeVisible, type ToolParams } from '@countersign/protocol';
-import type { ProcessStarter } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { fileDiff } from '../preview/file-diff.ts';
 import type { GitPreview, GitPreviewer } from '../preview/git-previewer.ts';
 import { visibleName } from '../preview/visible-name.ts';
@@ -19,7 +19,7 @@ import { hidePasswords } from './remote-address.ts';
 export class RepositoryPreviewer implements GitPreviewer {
   readonly #repository: GitRepository;
 
-  constructor(workspace: Workspace, starter: ProcessStarter) {
+  constructor(workspace: Workspace, starter: IsolatingStarter) {
     this.#repository = new GitRepository(workspace, starter);
   }
 

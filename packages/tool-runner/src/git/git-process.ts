@@ -1,5 +1,7 @@
 import { CountersignError } from '@countersign/protocol';
-import type { Confinement, ProcessStarter } from '../isolation/isolated-process.ts';
+import { notes } from '../commands/run-to-end.ts';
+import type { Confinement } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 
 interface GitRun {
@@ -28,9 +30,10 @@ const MAX_STDERR = 64 * 1024;
 
 /**
  * Runs git once and collects what it says. Any exit code is an answer; thrown are COMMAND_TIMEOUT, ExecutionCancelled
- * and what the starter throws. Nothing of git is left when the promise settles.
+ * and what the starter throws. Nothing of git is left when the promise settles, and what its hooks have planted has been
+ * set aside, which standard error says.
  */
-export async function runGit(starter: ProcessStarter, run: GitRun): Promise<GitAnswer> {
+export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<GitAnswer> {
   if (run.signal?.aborted) throw new ExecutionCancelled();
   const child = starter.start({
     program: 'git',
@@ -75,7 +78,11 @@ export async function runGit(starter: ProcessStarter, run: GitRun): Promise<GitA
         reject(new CountersignError('SPAWN_FAILED', { program: 'git', problem: cause.message }, { cause })),
       );
     });
-    await stopping;
+    await (stopping ?? starter.stop(child));
+    for (const note of notes(starter, child)) {
+      stderr = (stderr + note).slice(-MAX_STDERR);
+      run.onStderr?.(note);
+    }
     if (ended === 'cancelled') throw new ExecutionCancelled();
     if (ended === 'timeout') throw new CountersignError('COMMAND_TIMEOUT', { timeout: run.timeoutSeconds });
     return { exitCode, stdout: Buffer.concat(stdout), cut: ended === 'cut', stderr };

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFixture } from './git-fixture.test-data.ts';
@@ -66,6 +66,22 @@ describe('git_branch', () => {
 });
 
 describe('git_push', () => {
+  it('[VA-3] a hook of ours changes neither configuration nor hooks of the repository it is pushed to', async () => {
+    const config = readFileSync(join(remote, 'config'), 'utf8');
+    fixture.write(
+      '.git/hooks/pre-push',
+      `#!/bin/sh
+cd ${remote} && echo evil >> config; echo evil > hooks/post-update; rm hooks/*; exit 0`,
+    );
+    chmodSync(join(fixture.root, '.git/hooks/pre-push'), 0o755);
+    const hooks = readdirSync(join(remote, 'hooks'));
+    const id = commit('second');
+    expect(await fixture.call('git_push')).toMatchObject({ to: id });
+    expect(readFileSync(join(remote, 'config'), 'utf8')).toBe(config);
+    expect(readdirSync(join(remote, 'hooks'))).toEqual(hooks);
+    expect(tipOf('main')).toBe(id);
+  });
+
   it('[RN-6] pushes one branch to a repository on this machine, new, forward and up to date', async () => {
     const first = fixture.git('rev-parse', 'HEAD').trim();
     const pushed = { success: true, remote: 'origin', branch: 'main' };

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { viewPrefix } from '../isolation/abandoned-isolation.ts';
-import type { Confinement, ProcessStarter } from '../isolation/isolated-process.ts';
+import type { Confinement } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { type ConfigEntry, parseConfigList, writeConfig } from './config-text.ts';
 import { gitFailed } from './git-failure.ts';
@@ -41,13 +42,13 @@ const MEMORY_BYTES = 2 * 1024 ** 3;
  */
 export class GitRepository {
   readonly workspace: Workspace;
-  readonly #starter: ProcessStarter;
+  readonly #starter: IsolatingStarter;
   #views: string | undefined;
   readonly #knownViews = new Map<string, string>();
   /** What a configuration file says, by its content: parsing it costs a process. */
   readonly #parsed = new Map<string, readonly ConfigEntry[]>();
 
-  constructor(workspace: Workspace, starter: ProcessStarter) {
+  constructor(workspace: Workspace, starter: IsolatingStarter) {
     this.workspace = workspace;
     this.#starter = starter;
   }

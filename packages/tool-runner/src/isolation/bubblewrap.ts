@@ -40,7 +40,7 @@ export interface IsolationPlan {
 /** All arguments of bubblewrap up to the program (RN-5). What is not named here does not exist for the command. */
 export function bubblewrapArguments(plan: IsolationPlan): string[] {
   const { confinement, files, node, root } = plan;
-  const shown = [...(node ? [node.installation] : []), ...(confinement.readable ?? [])];
+  const shown = [...(node ? [node.shown] : []), ...(confinement.readable ?? [])];
   const keepsCache = confinement.network && confinement.workspace === 'write';
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],

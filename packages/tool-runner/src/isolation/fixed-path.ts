@@ -10,20 +10,25 @@ export const isInside = (folder: string, path: string): boolean =>
 /** The Node that runs us, for the commands of the person: its folder of programs, and what must be visible for it. */
 export interface OwnNode {
   readonly programs: string;
-  readonly installation: string;
+  /** The whole installation, or the one file where it stands alone: then its folder may be anything, even the home. */
+  readonly shown: string;
 }
 
 /**
  * Where the running Node is installed. Undefined where that says nothing: an editor's own binary is not called node,
  * and a Node inside the workspace could have been put there by a command (VA-4).
  */
-export function findOwnNode(root: string, executable = process.execPath): OwnNode | undefined {
+export function findOwnNode(root: string, home: string, executable = process.execPath): OwnNode | undefined {
   if (basename(executable) !== 'node' || !existsSync(executable)) return undefined;
-  const programs = dirname(realpathSync(executable));
+  const program = realpathSync(executable);
+  const programs = dirname(program);
+  if (isInside(root, programs)) return undefined;
   const prefix = dirname(programs);
-  const hasNpm = basename(programs) === 'bin' && existsSync(join(prefix, 'lib/node_modules/npm'));
-  const installation = hasNpm ? prefix : programs;
-  return isInside(root, programs) || isInside(installation, root) ? undefined : { programs, installation };
+  const isInstallation =
+    basename(programs) === 'bin' &&
+    existsSync(join(prefix, 'lib/node_modules/npm')) &&
+    ![root, home].some((folder) => isInside(prefix, folder));
+  return { programs, shown: isInstallation ? prefix : program };
 }
 
 /** The folders that programs are found in (VA-4): the system's, and that of our Node before them. */

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   cannotIsolate,
@@ -189,6 +189,22 @@ print(os.path.exists('/sys'), os.path.exists('/proc/sys/kernel/core_pattern'))`;
     }
     expect(all.map(({ visits }) => visits())).toEqual([0, 0, 0, 0]);
     expect(lstatSync(join(fixture.root, 'door.sock')).isSocket()).toBe(true);
+  });
+
+  it('[RN-5] sockets and pipes in installed packages are closed as well', async () => {
+    const paths = ['node_modules/.cache/d.sock', 'node_modules/some/lib/d.sock'];
+    for (const path of paths) {
+      mkdirSync(dirname(join(fixture.root, path)), { recursive: true });
+      const { server } = await greet(join(fixture.root, path));
+      closing.push(server);
+    }
+    execFileSync('mkfifo', [join(fixture.root, 'node_modules/.cache/pipe')]);
+    for (const path of paths)
+      expect((await fixture.bash(connectTo(`"${path}"`), mayWrite)).stdout).toMatch(/^refused /);
+    const { stdout } = await fixture.bash('stat -c %F node_modules/.cache/pipe', mayWrite);
+    expect(stdout).toBe('regular empty file\n');
+    for (const server of closing.splice(-2)) server.close();
+    rmSync(join(fixture.root, 'node_modules'), { recursive: true });
   });
 
   it('[RN-5] no descriptor but the standard three is open, also none that we inherited', async () => {

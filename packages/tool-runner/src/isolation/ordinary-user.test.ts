@@ -27,7 +27,8 @@ describe.skipIf(cannotIsolate)('for an ordinary user', () => {
   it('[RN-5] isolation works as for root', ({ skip }) => {
     if (process.getuid?.() !== 0) skip('this already is an ordinary user: the other tests show it');
     const result = runAsOrdinaryUser(`
-      import { readdirSync } from 'node:fs';
+      import { chmodSync, readdirSync, rmSync } from 'node:fs';
+      import { join } from 'node:path';
       import { IsolationFixture, lookOnly, mayWrite } from ${JSON.stringify(import.meta.resolve('./isolation-fixture.test-data.ts'))};
       const fixture = new IsolationFixture({ killDelayMs: 200 });
       fixture.write('.env', 'SECRET');
@@ -44,9 +45,15 @@ except BlockingIOError: print("bounded")\`]);
       const stubborn = fixture.starter.start({ program: 'bash', args: ['-c', 'trap "" TERM; echo up; while :; do sleep 1; done'], cwd: '', confinement: lookOnly, stdin: 'ignore' });
       await new Promise((resolve) => stubborn.stdout.once('data', resolve));
       await fixture.starter.stop(stubborn);
+      const hiding = fixture.starter.start({ program: 'bash', args: ['-c', 'mkdir d; echo evil > d/.envrc; chmod 311 d'], cwd: '', confinement: mayWrite, stdin: 'ignore' });
+      await new Promise((resolve) => hiding.once('exit', resolve));
+      await fixture.starter.stop(hiding);
+      const hidden = [fixture.starter.planted(hiding).problem, await fixture.bash('true').catch(({ code }) => code)];
+      chmodSync(join(fixture.root, 'd'), 0o755);
+      rmSync(join(fixture.root, 'd'), { recursive: true });
       const files = readdirSync(fixture.root, { recursive: true }).sort();
       await fixture.remove();
-      console.log(JSON.stringify({ look: look.stdout, write: write.stdout, bomb: bomb.stdout, ended: stubborn.exitCode ?? stubborn.signalCode, files }));
+      console.log(JSON.stringify({ look: look.stdout, write: write.stdout, bomb: bomb.stdout, ended: stubborn.exitCode ?? stubborn.signalCode, hidden, files }));
     `);
     if ('problem' in result) skip(`no program runs as another user here: ${result.problem}`);
     else
@@ -55,6 +62,7 @@ except BlockingIOError: print("bounded")\`]);
         write: '2048\n',
         bomb: 'bounded\n',
         ended: 137,
+        hidden: ['the folder "d" cannot be listed (EACCES)', 'ISOLATION_UNAVAILABLE'],
         files: ['.env', 'a.txt', 'b', 'sub'],
       });
   });

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { versionOf } from '../files/file-version.ts';
+import { isInside } from './fixed-path.ts';
 import { inFolder } from './folder-by-descriptor.ts';
 import { nameFromDisk, onDisk } from './name-on-disk.ts';
 import type { ProtectionRecord } from './protection-records.ts';
@@ -53,11 +54,10 @@ export function findPlanted(root: string, record: ProtectionRecord, places: read
     const version = expected.get(path);
     return version !== undefined && version === versionNow(root, path);
   };
-  /** A new folder that a tool of ours has written into is taken apart: the rest of it was planted. */
+  /** A new folder that a tool of ours has made or written into is taken apart: the rest of it was planted. */
   const suspects = (path: string, type: FoundPlace['type']): string[] => {
     if (type === 'file') return isExpected(path) ? [] : [path];
-    const isShared =
-      type === 'directory' && [...expected.keys()].some((known) => known.startsWith(`${path}/`));
+    const isShared = type === 'directory' && [...expected.keys()].some((known) => isInside(path, known));
     return isShared ? entriesOf(root, path).flatMap((entry) => suspects(entry.path, entry.type)) : [path];
   };
 

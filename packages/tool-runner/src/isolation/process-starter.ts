@@ -10,8 +10,9 @@ import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-
 import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
 import { readPersonName } from './git-identity.ts';
 import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
-import type { ProcessRequest, ProcessStarter } from './isolated-process.ts';
+import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
+import { listeningSockets } from './listening-sockets.ts';
 import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
 import { NetworkGate } from './network-gate.ts';
 import { knowProcess } from './process-tree.ts';
@@ -106,7 +107,7 @@ class Starter implements IsolatingStarter {
   constructor(workspace: Workspace, options: ProcessStarterOptions) {
     this.#workspace = workspace;
     this.#options = options;
-    this.#node = findOwnNode(workspace.root);
+    this.#node = findOwnNode(workspace.root, workspace.home);
     this.#path = fixedPath(this.#node);
     this.#scan = new WorkspaceScan(workspace.root, options.scanBounds);
   }
@@ -153,7 +154,7 @@ class Starter implements IsolatingStarter {
   #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { confinement } = request;
-    const places = confinement.workspace === 'none' ? noPlaces : this.#scan.look();
+    const places = confinement.workspace === 'none' ? noPlaces : this.#lookAround(needsSockets(confinement));
     const protection =
       confinement.workspace === 'write' && places.missed === undefined
         ? guard.protect(places, {
@@ -179,9 +180,8 @@ class Starter implements IsolatingStarter {
       const ports = (this.#options.reachablePorts ?? []).join(',');
       const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
       const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
-      // A program that only looks gets no sockets in files: one may appear in the workspace at any time.
-      const needsSockets = confinement.workspace === 'write' || confinement.network;
-      const filter = seccomp && openSync(needsSockets ? seccomp.withSockets : seccomp.withoutSockets, 'r');
+      const filter =
+        seccomp && openSync(needsSockets(confinement) ? seccomp.withSockets : seccomp.withoutSockets, 'r');
       try {
         const last = filter === undefined ? statusDescriptor : seccompDescriptor;
         const left = inherited.filter((descriptor) => descriptor > last);
@@ -265,6 +265,12 @@ class Starter implements IsolatingStarter {
     return real.slice(root.length + 1);
   }
 
+  #lookAround(mayConnect: boolean): SpecialPlaces {
+    const places = this.#scan.look();
+    if (!mayConnect) return places;
+    return { ...places, doors: [...new Set([...places.doors, ...listeningSockets(this.#workspace.root)])] };
+  }
+
   #openGate(): NetworkGate {
     this.#gate ??= new NetworkGate(join(this.#workspace.stateFolder, 'isolation'), this.#options);
     return this.#gate;
@@ -315,6 +321,9 @@ class Starter implements IsolatingStarter {
     return this.#prepared;
   }
 }
+
+/** A program that only looks gets no sockets in files: one may appear in the workspace at any time. */
+const needsSockets = ({ workspace, network }: Confinement): boolean => workspace === 'write' || network;
 
 const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [] };
 const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };

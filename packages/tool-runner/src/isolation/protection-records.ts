@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StandIn } from './stand-in.ts';
 
@@ -21,6 +21,7 @@ export interface ProtectionRecord {
 export class ProtectionRecords {
   readonly #folder: string;
   #count = 0;
+  #isMade = false;
 
   constructor(stateFolder: string) {
     this.#folder = join(stateFolder, 'isolation', 'protections');
@@ -32,13 +33,14 @@ export class ProtectionRecords {
   }
 
   write(name: string, record: ProtectionRecord): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    if (!this.#isMade) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    this.#isMade = true;
     writeFileSync(join(this.#folder, `${name}.new`), JSON.stringify(record));
     renameSync(join(this.#folder, `${name}.new`), join(this.#folder, name));
   }
 
   remove(name: string): void {
-    rmSync(join(this.#folder, name), { force: true });
+    unlinkSync(join(this.#folder, name));
   }
 
   /** Those that are there, and which process made each. */

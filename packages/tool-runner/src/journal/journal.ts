@@ -94,6 +94,7 @@ export class Journal {
   readonly #copies: UndoCopies;
   readonly #unlock: () => void;
   readonly #now: () => number;
+  readonly #watchers: ((changes: readonly FileChange[]) => void)[] = [];
 
   private constructor(database: DatabaseSync, copies: UndoCopies, unlock: () => void, now: () => number) {
     this.#database = database;
@@ -144,6 +145,11 @@ export class Journal {
     });
   }
 
+  /** The watcher learns of each change when it is written down, before the file is touched. */
+  watchChanges(watcher: (changes: readonly FileChange[]) => void): void {
+    this.#watchers.push(watcher);
+  }
+
   /** Undo copies first, then both digests: only after that may a file be touched. */
   recordChanges(toolId: string, attempt: number, changes: readonly FileChange[]): void {
     const known = this.changesOf(toolId).filter((change) => change.attempt === attempt).length;
@@ -170,6 +176,7 @@ export class Journal {
         );
       });
     });
+    for (const watcher of this.#watchers) watcher(changes);
   }
 
   /** With it, what is known not to have happened needs no undo any more. */

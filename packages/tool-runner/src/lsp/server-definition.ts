@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import { CountersignError, type JsonValue } from '@countersign/protocol';
@@ -93,16 +92,10 @@ function definePython(): ServerDefinition {
     extensions: ['.py', '.pyi'],
     command: process.execPath,
     args: [program, '--stdio'],
-    readable: [dirname(program), installationOf(process.execPath)],
+    readable: [dirname(program), process.execPath],
     settings: { python: { analysis: { diagnosticMode: 'openFilesOnly' } }, pyright: {} },
     projectFiles: /(^|\/)(pyrightconfig\.json|pyproject\.toml)$/,
     // It lists the files of the project some time after it has answered the first questions.
     loading: { logLine: /^(Found \d+ source files?|No source files found)/ },
   };
-}
-
-/** `…/bin/node` belongs to what is installed in `…`; a Node that stands alone has its folder. */
-function installationOf(program: string): string {
-  const folder = dirname(program);
-  return existsSync(join(folder, '..', 'package.json')) ? dirname(folder) : folder;
 }
