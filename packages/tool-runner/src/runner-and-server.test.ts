@@ -152,7 +152,10 @@ it('[EX-1] reads at once, and writes when the person has approved what was shown
   await approveWhenPreviewed();
   expect(await outcome).toMatchObject({ status: 'completed', result: { path: 'notes.md', size: 6 } });
   expect(contentOf('notes.md')).toBe('hello\n');
-  expect(runner.handler.heartbeat()).toEqual({ queued: [], executing: [], unacknowledged: [] });
+  // The acknowledgement follows the result on the stream.
+  await expect
+    .poll(() => runner.handler.heartbeat())
+    .toEqual({ queued: [], executing: [], unacknowledged: [] });
 });
 
 it('[AP-5] goes on without a tool that the person rejects', async () => {

@@ -43,7 +43,7 @@ export class UndoCopies {
   }
 }
 
-export function flushFolder(path: string): void {
+function flushFolder(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);

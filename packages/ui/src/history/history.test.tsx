@@ -198,7 +198,13 @@ describe('the detail of a call', () => {
   it('shows errors, late results and what is no longer kept', async () => {
     await open(
       detail(
-        { result: null, preview: null, decision: null, late_result: { late: true }, omitted: ['result'] },
+        {
+          result: null,
+          preview: null,
+          decision: null,
+          late_result: { status: 'completed', result: { late: true }, error: null },
+          omitted: ['result'],
+        },
         {
           status: 'failed',
           error: { code: 'RUNNER_LOST', message: 'Outcome unknown.', recoverable: false },
