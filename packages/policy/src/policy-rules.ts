@@ -154,7 +154,8 @@ const isAbove = (folder: string, path: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
 
 /** Allowing needs every path to match; asking or denying needs one. */
-function matchesPaths(glob: Glob, { operands }: CallAssessment, effect: PolicyRule['effect']): boolean {
+function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule['effect']): boolean {
+  const operands = assessment.operands.filter(({ implied }) => !implied);
   if (effect !== 'allow') return operands.some(({ path }) => glob.matches(path));
   return operands.length > 0 && operands.every(({ path }) => glob.matches(path));
 }

@@ -11,6 +11,7 @@ import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { GitExecutor } from './git/git-executor.ts';
 import { RepositoryPreviewer } from './git/git-preview.ts';
 import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
+import type { Planted } from './isolation/executing-place-guard.ts';
 import { createProcessStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
@@ -83,6 +84,8 @@ export interface WorkspaceParts {
   readonly previews: CallPreviews;
   readonly journal: Journal;
   readonly clock: RunnerClock;
+  /** What commands of a runner that was killed had planted (VA-3). */
+  readonly planted: Planted;
   /** Stops what was opened here; what the configuration gave is closed by whoever gave it, except executors. */
   dispose(): Promise<void>;
 }
@@ -106,7 +109,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
       holder: { program: config.program ?? 'a runner' },
       now: () => clock.now(),
     });
-  clearAbandonedIsolation(workspace);
+  const abandoned = clearAbandonedIsolation(workspace);
   // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
   const starter = createProcessStarter(workspace, {
     allowUnisolated: true,
@@ -139,6 +142,7 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     },
     journal,
     clock,
+    planted: abandoned.planted,
     async dispose() {
       await Promise.allSettled(executors.map((executor) => executor.dispose()));
       looked.git.dispose();

@@ -120,6 +120,19 @@ it('a path that cannot be opened is not believed', () => {
   expect(read('docs/guide.md', own)).toMatchObject({ code: 'POLICY_INVALID' });
 });
 
+it('[RK-5] rules are about the files that a command names, not about those its program executes by itself', () => {
+  mkdirSync(join(fixture.files.root, '.git', 'hooks'), { recursive: true });
+  writeFileSync(join(fixture.files.root, '.git', 'hooks', 'pre-commit'), '');
+  personsPolicy(rule('deny', 'execute_command', '.git/**'));
+  const commit = verdict().decide('execute_command', { command: 'git', args: ['commit', '-m', 'x'] });
+  expect(commit.details?.operands).toContainEqual({
+    path: '.git/hooks/pre-commit',
+    use: 'run',
+    implied: true,
+  });
+  expect(commit.verdict.decision).toBe('MEDIUM');
+});
+
 it('[RN-5] without isolation, what would start a program unasked is asked about', () => {
   const ls = { command: 'ls', args: [] };
   expect(verdict(true).decide('execute_command', ls).verdict.decision).toBe('LOW');

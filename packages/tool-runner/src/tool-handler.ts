@@ -130,6 +130,8 @@ export class ToolHandler {
     const parts = openWorkspace(config);
     this.#api = api;
     this.#logger = logger;
+    for (const { path, keptIn } of parts.planted.setAside)
+      logger.error(`A command of a runner that was killed had planted ${path}; it was set aside`, { keptIn });
     this.#clock = parts.clock;
     this.#workspace = parts.workspace;
     this.#configFolder = parts.configFolder;

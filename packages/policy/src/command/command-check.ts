@@ -17,4 +17,6 @@ export interface CommandOperand {
   readonly path: string;
   /** `run`: its content is executed, so the approval's digest covers it (AP-8). */
   readonly use: 'read' | 'write' | 'run';
+  /** No word names it; the program executes it by itself. It is for card and digest, rules do not look at it. */
+  readonly implied?: true;
 }

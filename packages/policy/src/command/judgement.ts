@@ -123,6 +123,15 @@ export class Judgement {
     if (this.#operands.size > MOST_OPERANDS) this.raise(hugeList);
   }
 
+  /** A file that is executed if it is there: noted for card and digest (AP-8), and no reason for anything else. */
+  noteRun(text: string): void {
+    const checked = this.look(text);
+    if (!checked.ok || checked.entry === undefined) return;
+    const key = `run ${checked.relative}`;
+    if (!this.#operands.has(key))
+      this.#operands.set(key, { path: checked.relative, use: 'run', implied: true });
+  }
+
   /** Workspace-relative directory that relative paths start in now. */
   get directory(): string {
     return this.#directory;

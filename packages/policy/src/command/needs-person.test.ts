@@ -211,6 +211,9 @@ describe('with the disk', () => {
       { path: 'docs/guide.md', use: 'read' },
       { path: 'package.json', use: 'read' },
     ]);
-    expect(operands('git frobnicate README.md')).toEqual([{ path: 'README.md', use: 'read' }]);
+    expect(operands('git frobnicate README.md')).toEqual([
+      { path: '.git/config', use: 'run', implied: true },
+      { path: 'README.md', use: 'read' },
+    ]);
   });
 });

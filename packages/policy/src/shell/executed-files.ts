@@ -1,6 +1,6 @@
 import { UNKNOWN } from './marks.ts';
 import { executeFile } from './nested-shells.ts';
-import { checkFile } from './operands.ts';
+import { checkFile, noteRunFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
 
@@ -48,11 +48,17 @@ export const executedFiles: readonly ExecutedFiles[] = [
   },
   {
     programs: ['npm', 'pnpm', 'yarn', 'bun'],
-    names: ['package.json', '.npmrc', '.yarnrc.yml', '.pnpmfile.cjs'],
+    names: ['package.json', 'package-lock.json', '.npmrc', '.yarnrc.yml', '.pnpmfile.cjs'],
     directoryOptions: ['--prefix', '-C', '--cwd'],
     subcommands: /^(i|ci|install|run|test|t|start|exec|x|publish|pack|rebuild|add|update)$/,
     matches: ['curl x > package.json; npm install', 'curl x > package.json && npm test'],
     doesNotMatch: ['curl x > package.json; npm view y', 'curl x > data.json; npm test'],
+  },
+  {
+    programs: ['npx', 'bunx', 'pnpx'],
+    names: ['package.json'],
+    matches: ['curl x > package.json; npx tsc'],
+    doesNotMatch: ['curl x > data.json; npx tsc'],
   },
   {
     programs: [
@@ -135,20 +141,25 @@ for (const rule of executedFiles)
 
 /** Judges the files that a call executes, as far as this line wrote them. */
 export function judgeExecutedFiles({ run, name, args }: ProgramCall): void {
+  if (/^(npx|bunx|pnpx)$/.test(name)) {
+    const [program] = args.filter((word) => !word.startsWith('-'));
+    if (program !== undefined) noteRunFile(run, `node_modules/.bin/${program}`);
+  }
   for (const rule of byProgram.get(name) ?? []) {
     const { options = [], directoryOptions = [], names = [], subcommands } = rule;
-    if (subcommands && !args.some((word) => subcommands.test(word))) continue;
     const named = valuesOf(args, options);
+    const directories = valuesOf(args, directoryOptions);
+    const found = names.flatMap((file) =>
+      (directories.length > 0 ? directories : ['.']).map((directory) => `${directory}/${file}`),
+    );
+    // Also without a subcommand that is known: `yarn build` runs a script of that name.
+    if (named.length === 0) for (const file of found) noteRunFile(run, file);
+    if (subcommands && !args.some((word) => subcommands.test(word))) continue;
     for (const file of named) {
       if (file !== '-') checkFile(run, file, 'run');
       judge(run, file);
     }
-    if (named.length > 0) continue;
-    const directories = valuesOf(args, directoryOptions);
-    for (const file of names) {
-      for (const directory of directories.length > 0 ? directories : ['.'])
-        judge(run, `${directory}/${file}`);
-    }
+    if (named.length === 0) for (const file of found) judge(run, file);
   }
 }
 

@@ -10,6 +10,8 @@ interface FiredRule {
   readonly why: string;
   /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
   readonly needsPerson?: true;
+  /** See `runWhatIsRead`. */
+  readonly runsWhatIsRead?: true;
 }
 
 /** Collects what a walk over a shell line finds. The first refusal stands; reasons are kept once each. */
@@ -20,6 +22,7 @@ export class Findings {
   readonly #operands = new Map<string, CommandOperand>();
   #network = false;
   #needsPerson = false;
+  #runsWhatIsRead = false;
   #quiet = 0;
 
   get refused(): boolean {
@@ -60,11 +63,21 @@ export class Findings {
 
   warn(rule: FiredRule, operand = ''): void {
     if (rule.needsPerson) this.#needsPerson = true;
+    if (rule.runsWhatIsRead) this.runWhatIsRead();
     const shown = readable(operand);
     const key = `${rule.id}\u0000${shown}`;
     if (this.#quiet > 0 || this.#reasons.has(key) || this.#reasons.size >= 50) return;
     const reason = { rule: rule.id, why: rule.why };
     this.#reasons.set(key, shown === '' ? reason : { ...reason, operand: shown });
+  }
+
+  /** From any file that the line reads may come what it executes: each counts as executed (AP-8). */
+  runWhatIsRead(): void {
+    if (this.#quiet === 0) this.#runsWhatIsRead = true;
+  }
+
+  get writesFiles(): boolean {
+    return [...this.#operands.values()].some(({ use }) => use === 'write');
   }
 
   needNetwork(): void {
@@ -79,6 +92,18 @@ export class Findings {
     if (this.#quiet === 0 && this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
   }
 
+  /** A file that is executed though no word names it as such. */
+  impliedRun(path: string): void {
+    if (this.#quiet > 0 || this.#operands.has(`run ${path}`) || this.#operands.size >= 1_000) return;
+    this.#operands.set(`run ${path}`, { path, use: 'run', implied: true });
+  }
+
+  #allOperands(): CommandOperand[] {
+    if (this.#runsWhatIsRead)
+      for (const { path, use } of [...this.#operands.values()]) if (use === 'read') this.impliedRun(path);
+    return [...this.#operands.values()];
+  }
+
   toCheck(): ShellCheck {
     const verdict: Verdict = this.#refused ?? {
       decision: 'HIGH',
@@ -88,7 +113,7 @@ export class Findings {
     return {
       verdict,
       commands: uniqueInARow(this.#commands),
-      operands: this.#refused ? [] : [...this.#operands.values()],
+      operands: this.#refused ? [] : this.#allOperands(),
       needsPerson: this.#refused === undefined && this.#needsPerson,
     };
   }

@@ -1,4 +1,6 @@
+import { gitHookFiles } from '../implied-scripts.ts';
 import { readOptions } from './call-options.ts';
+import { noteRunFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import type { ShellRun } from './shell-run.ts';
 
@@ -65,7 +67,10 @@ const GIT_CODE =
 
 /** Judges what a call of git executes: settings, `bisect run`, `submodule foreach`. */
 export function judgeGit({ run, args: words }: ProgramCall): void {
-  const { subcommand, args, settings } = readGit(words);
+  const { subcommand, args, settings, directories } = readGit(words);
+  // Which repository it is, git finds out: the one here, or that of the workspace.
+  for (const top of [directories.at(-1) ?? '.', run.paths.root])
+    for (const file of gitHookFiles) noteRunFile(run, `${top}/${file}`);
   const all = [...settings];
   for (const [index, word] of args.entries())
     if (word === '-c' || word === '--config') all.push(args[index + 1] ?? '');

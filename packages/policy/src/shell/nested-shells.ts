@@ -1,9 +1,10 @@
 import type { Pipeline } from 'unbash';
+import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
 import { readOptions } from './call-options.ts';
 import { catastrophes } from './catastrophes.ts';
 import { executesItsInput, judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
-import { checkFile } from './operands.ts';
+import { checkFile, noteRunFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOptionValues } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
@@ -114,6 +115,7 @@ export function runFile(
   checkFile(run, file, 'run');
   const content = contentOf(run, file);
   if (content === UNKNOWN) {
+    noteOrigin(run);
     if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
     return [UNKNOWN];
   }
@@ -129,6 +131,11 @@ export function runFile(
   const printed = judgeCode(run, content, { subshell, ...own });
   run.calling.pop();
   return printed;
+}
+
+/** `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before. */
+function noteOrigin(run: ShellRun): void {
+  if (run.state.fileCount > 0 || run.findings.writesFiles) run.findings.runWhatIsRead();
 }
 
 /** `python -c …`, `node x.js`, `… | perl`. */
@@ -162,17 +169,25 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     for (const word of options.operands) checkFile(run, word, options.flags.has('i') ? 'write' : 'read');
     return [madeFrom(...(run.stdin ?? [])), ...code.flatMap(printedLiterals)];
   }
-  if (options.values.has('m')) {
+  const module = options.values.get('m');
+  if (module !== undefined) {
+    if (interpreter.stopLetters?.includes('m'))
+      for (const path of pythonModuleFiles(module)) noteRunFile(run, path);
     for (const word of words) if (/^[./~].*\//.test(word)) checkFile(run, word, 'read');
     return [UNKNOWN];
   }
   const [file] = options.operands;
   if (file !== undefined && file !== '-' && file !== '/dev/stdin') {
     checkFile(run, file, 'run');
+    if (/^(node|nodejs|bun|tsx|ts-node|deno)$/.test(name))
+      for (const path of nodeLookups(file)) noteRunFile(run, path);
     for (const word of options.operands.slice(1)) if (/[./]/.test(word)) checkFile(run, word, 'read');
     const content = contentOf(run, file);
     if (content !== UNKNOWN) executeInline(run, content);
-    else if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
+    else {
+      noteOrigin(run);
+      if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
+    }
   } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
     for (const text of run.stdin ?? []) executeInline(run, text);
   return [UNKNOWN];

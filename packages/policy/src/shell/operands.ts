@@ -66,6 +66,17 @@ export function checkFile(run: ShellRun, path: string, use: CommandOperand['use'
   for (const place of resolvePlaces(run, path)) checkPlace(run, path, place, use);
 }
 
+/** A file that is executed if it is there: noted for the approval's card and digest, and for nothing else (AP-8). */
+export function noteRunFile(run: ShellRun, path: string): void {
+  if (hasHole(path) || hasPattern(path)) return;
+  for (const place of resolvePlaces(run, path)) {
+    if (hasMark(place)) continue;
+    const lexical = relativeInside(absoluteComponents(run.paths.root), absoluteComponents(place));
+    const check = lexical === undefined ? undefined : run.paths.check(lexical || '.');
+    if (check?.ok && check.entry !== undefined) run.findings.impliedRun(check.relative);
+  }
+}
+
 function checkPlace(run: ShellRun, path: string, place: string, use: CommandOperand['use']): void {
   const { findings } = run;
   if (isHarmlessDevice(place)) return;

@@ -8,6 +8,7 @@ export interface Warning {
   readonly why: string;
   /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
   readonly needsPerson?: true;
+  readonly runsWhatIsRead?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
@@ -32,6 +33,7 @@ export const warnings = {
     id: 'SHW-2',
     why: 'executes text that is only known when it runs',
     needsPerson: true,
+    runsWhatIsRead: true,
     matches: ['eval "$X"', 'bash -c "$(cat x)"', 'cat s.sh | bash', 'ssh-agent -s | sh'],
     doesNotMatch: ["eval 'ls'", "bash -c 'ls -l'"],
   },

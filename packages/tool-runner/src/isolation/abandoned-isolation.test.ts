@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RecordedApi, RecordedLogger } from '../handler-fixture.test-data.ts';
+import { ToolHandler } from '../tool-handler.ts';
 import { clearAbandonedIsolation } from './abandoned-isolation.ts';
 import { cannotIsolate, IsolationFixture, mayWrite } from './isolation-fixture.test-data.ts';
 import { probeIsolation } from './isolation-probe.ts';
@@ -79,6 +81,21 @@ describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
     );
     expect(readdirSync(fixture.root).sort()).toEqual(['.envrc', 'made', 'sub']);
     expect(clearAbandonedIsolation(fixture.workspace)).toEqual({ ended: 0, planted: { setAside: [] } });
+  });
+
+  it('[VA-3] the next runner tells the person of it', async () => {
+    await killedRunner('echo evil > .bashrc');
+    const logger = new RecordedLogger();
+    const handler = new ToolHandler(new RecordedApi(), undefined, logger, {
+      workspace: fixture.workspace,
+      configFolder: fixture.home,
+    });
+    await handler.dispose();
+    expect(logger.lines).toContainEqual({
+      level: 'error',
+      message: 'A command of a runner that was killed had planted .bashrc; it was set aside',
+      details: { keptIn: expect.stringMatching(/set-aside\/.*\/\.bashrc$/) },
+    });
   });
 
   it('[VA-3] the first command of the next runner does the same', async () => {

@@ -8,7 +8,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
 import { type BuiltInToolName, CountersignError, type Preview, previewSchema } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
@@ -316,6 +316,74 @@ describe('[AP-8] digestCall', () => {
     if (verdict.decision === 'REJECT') throw new Error('refused');
     const online = { ...decision, verdict: { ...verdict, network: !verdict.network } };
     expect(await digestCall(call, online, deps)).not.toBe(here);
+  });
+
+  const command = (program: string, ...args: string[]): Call => [
+    'execute_command',
+    { command: program, args },
+  ];
+  const shell = (line: string): Call => ['shell_exec', { command: line }];
+  it.each<[Call, string]>([
+    [shell('npm test'), 'package.json'],
+    [shell('yarn build'), 'package.json'],
+    [shell('npm --prefix sub test'), 'sub/package.json'],
+    [shell('npm ci'), 'package-lock.json'],
+    [shell('npx tsc'), 'package.json'],
+    [shell('npx tsc'), 'node_modules/.bin/tsc'],
+    [command('npm', 'ci'), 'package-lock.json'],
+    [command('npm', 'exec', 'tsc'), 'node_modules/.bin/tsc'],
+    [shell('make'), 'Makefile'],
+    [shell('make -C sub all'), 'sub/Makefile'],
+    [command('python3', '-m', 'a'), 'a.py'],
+    [command('python3', '-m', 'sub.a'), 'sub/a/__main__.py'],
+    [command('python3', '-m', 'pytest', 'sub/test_a.py::test_b'), 'sub/test_a.py'],
+    [command('python3', '-m', 'unittest', 'sub.test_a'), 'sub/test_a.py'],
+    [shell('python3 -m a'), 'a.py'],
+    [command('node', 'a'), 'a.js'],
+    [command('node', 'a'), 'a/index.js'],
+    [command('node', '--require', './a', 'b.js'), 'a.js'],
+    [shell('node a'), 'a.js'],
+    [shell('cat run.sh | sh'), 'run.sh'],
+    [shell('head -5 run.sh | tee log | bash -s'), 'run.sh'],
+    [shell('cat a.py | python3 -'), 'a.py'],
+    [shell('eval "$(cat run.sh)"'), 'run.sh'],
+    [shell('bash -c "$(< run.sh)"'), 'run.sh'],
+    [shell('bash <(cat run.sh)'), 'run.sh'],
+    [shell('cp run.sh other.sh; bash other.sh'), 'run.sh'],
+    [shell('cat a.py > b.py && python3 b.py'), 'a.py'],
+    [command('git', 'commit', '-m', 'x'), '.git/hooks/pre-commit'],
+    [command('git', '-C', 'sub', 'commit', '-m', 'x'), '.git/hooks/commit-msg'],
+    [command('git', 'push'), '.git/hooks/pre-push'],
+    [command('git', 'commit', '-m', 'x'), '.husky/pre-commit'],
+    [command('git', 'commit', '-m', 'x'), 'tools/hooks/pre-commit'],
+    [shell('git commit -m x'), '.git/hooks/pre-commit'],
+  ])('covers what %j executes without naming it: %s', async (call, script) => {
+    put('.git/config', '[core]\n\thooksPath = tools/hooks\n');
+    mkdirSync(dirname(at(script)), { recursive: true });
+    mkdirSync(at('sub'), { recursive: true });
+    const content = (text: string) => (script.endsWith('.json') ? `{"scripts": {"test": "${text}"}}` : text);
+    // It counts when it changes, when it goes, and when it appears.
+    put(script, content('one'));
+    expect(await changes(call, () => put(script, content('two')))).toBe(true);
+    expect(await changes(call, () => rmSync(at(script)))).toBe(true);
+    expect(await changes(call, () => put(script, content('one')))).toBe(true);
+    // And the person sees that it is executed.
+    const shown = await preview(...call);
+    const folder = dirname(script);
+    expect(shown.kind === 'command' && shown.scripts.some((one) => one === script || one === folder)).toBe(
+      true,
+    );
+  });
+
+  it.each<[Call, string]>([
+    [command('git', 'status'), '.git/hooks/pre-commit'],
+    [command('node', 'b.js'), 'a.js'],
+    [shell('cat notes.md | wc -l'), 'notes.md'],
+  ])('does not cover what %j does not execute: %s', async (call, file) => {
+    put('b.js', '');
+    mkdirSync(dirname(at(file)), { recursive: true });
+    put(file, 'one');
+    expect(await changes(call, () => put(file, 'two'))).toBe(false);
   });
 
   it.each<[string, Call, string]>([

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
+import { isAbsolute, relative, resolve } from 'node:path';
 import type { CommandOperand } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import type { FileVersion } from '../file-change.ts';
@@ -12,13 +13,18 @@ import type { DigestedFile } from './call-digest.ts';
 
 /**
  * The files of the workspace that a command would execute, with their versions (AP-8). Where a directory is executed
- * (`node .`), its version is that of the files directly in it. Throws FILE_TOO_LARGE over the file limit.
+ * (`node .`), its version is that of the files directly in it. Where git's configuration is among them, so is the
+ * directory that it names for hooks. Throws FILE_TOO_LARGE over the file limit.
  */
 export async function runFiles(
   workspace: Workspace,
   operands: readonly CommandOperand[],
 ): Promise<DigestedFile[]> {
   const paths = new Set(operands.filter(({ use }) => use === 'run').map(({ path }) => path));
+  for (const path of [...paths]) {
+    const folder = isGitConfig(path) ? await hooksFolderOf(workspace, path) : undefined;
+    if (folder !== undefined) paths.add(folder);
+  }
   const files: DigestedFile[] = [];
   for (const path of paths) {
     try {
@@ -28,6 +34,29 @@ export async function runFiles(
     }
   }
   return files;
+}
+
+const isGitConfig = (path: string): boolean => /(^|\/)\.git\/config$/.test(path);
+
+/** `core.hooksPath`, where it leads into the workspace. What it includes from elsewhere is not followed. */
+async function hooksFolderOf(workspace: Workspace, config: string): Promise<string | undefined> {
+  const text = Buffer.from((await snapshotAt(workspace, config))?.bytes ?? []).toString('utf8');
+  const named = [...text.matchAll(/^\s*hookspath\s*=\s*"?([^"#;\n]+?)"?\s*$/gim)].at(-1)?.[1];
+  if (named === undefined) return undefined;
+  const { root } = workspace;
+  const folder = relative(root, resolve(root, config, '../..', named));
+  return folder.startsWith('..') || isAbsolute(folder) ? undefined : folder;
+}
+
+async function snapshotAt({ root, limits }: Workspace, asked: string) {
+  const { directory, name, path } = findPlace(root, asked);
+  try {
+    return directory && (await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes }));
+  } catch {
+    return undefined; // no file that git could read; its version says what it is
+  } finally {
+    directory?.close();
+  }
 }
 
 async function versionAt(workspace: Workspace, asked: string): Promise<DigestedFile> {

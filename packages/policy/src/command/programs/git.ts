@@ -1,3 +1,4 @@
+import { gitHookFiles } from '../../implied-scripts.ts';
 import type { Judgement } from '../judgement.ts';
 import { parseOptions, type Word } from '../option-parser.ts';
 import { judgeOption, type Operand, type Program } from '../program.ts';
@@ -42,6 +43,7 @@ export const git: Program = {
       judgeGlobal(word as Exclude<Word, Operand>, judgement);
     if (at < 0) return;
     const [name = '', ...rest] = words.slice(at).map((word) => (word as Operand).text);
+    if (!Object.hasOwn(readingSubcommands, name)) noteHooks(judgement);
     const entry = subcommands.get(name);
     if (entry === undefined) {
       judgement.raise(unknownSubcommand, name);
@@ -52,6 +54,18 @@ export const git: Program = {
     else judgeSubcommand(entry, rest, name, judgement);
   },
 };
+
+/** The hooks of the repository that git finds from where it stands: there, or in a directory above. */
+function noteHooks(judgement: Judgement): void {
+  const depth = judgement.directory === '' ? 0 : judgement.directory.split('/').length;
+  for (let up = 0; up <= depth; up++) {
+    const top = '../'.repeat(up);
+    const repository = judgement.look(`${top}.git`);
+    if (!repository.ok || repository.entry === undefined) continue;
+    for (const file of gitHookFiles) judgement.noteRun(`${top}${file}`);
+    return;
+  }
+}
 
 function judgeGlobal(word: Exclude<Word, Operand>, judgement: Judgement): void {
   if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {

@@ -1,3 +1,4 @@
+import { nodeLookups } from '../../implied-scripts.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
@@ -95,7 +96,15 @@ const writesReports: CommandRule = {
 /** A module name, a file, or a URL; only a file can be checked, the rest is code from elsewhere. */
 function module(value: string, judgement: Judgement): void {
   if (value.startsWith('file:')) judgement.path(value.replace(/^file:(\/\/)?/, ''), 'run');
-  else if (/^(\.{0,2}\/|\.\.?$)/.test(value)) judgement.path(value, 'run');
+  else if (/^(\.{0,2}\/|\.\.?$)/.test(value)) runs(value, judgement);
+}
+
+/** A script as node finds it: `a` may be `a.js`. */
+function runs(script: string, judgement: Judgement): void {
+  judgement.path(script, 'run');
+  const found = judgement.look(script);
+  if (found.ok && found.entry?.type !== 'file')
+    for (const file of nodeLookups(script)) judgement.noteRun(file);
 }
 
 /** A value of --test-reporter-destination and its like: a file, or a standard stream. */
@@ -305,7 +314,7 @@ function judgeScript(words: readonly string[], seen: ReadonlySet<string>, judgem
     judgement.raise(unknownOptionOfPowerful, script);
     judgement.path(script.replace(/^file:(\/\/)?/, ''), 'run');
   } else {
-    judgement.path(script, 'run');
+    runs(script, judgement);
     judgeScriptArguments(rest, judgement);
   }
 }

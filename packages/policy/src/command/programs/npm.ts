@@ -168,13 +168,21 @@ function judgeCommand(
     if (command !== 'install' || texts.length === 0) judgement.raise(runsScripts, spelled);
     judgement.path(manifest, 'run');
   }
+  // What is installed, and so executed, stands there.
+  if (installing.has(command))
+    for (const lock of ['package-lock.json', 'npm-shrinkwrap.json'])
+      judgement.noteRun(manifest.replace(/package\.json$/, lock));
   if (running.has(command)) judgeScriptArguments(command === 'run' ? texts.slice(1) : texts, judgement);
   else if (publishing.has(command)) {
     judgement.raise(publishes, spelled);
     for (const text of texts) judgePackage(text, judgement);
   } else if (command === 'exec' || command === 'explore' || command === 'edit') {
     judgement.raise(runsPackage, spelled);
-    if (texts[0] !== undefined) judgePackage(texts[0], judgement);
+    judgement.noteRun(manifest);
+    if (texts[0] !== undefined) {
+      judgePackage(texts[0], judgement);
+      judgement.noteRun(manifest.replace(/package\.json$/, `node_modules/.bin/${texts[0]}`));
+    }
     judgeScriptArguments(texts.slice(1), judgement);
   } else if (command === 'init') {
     if (texts[0] === undefined) return;

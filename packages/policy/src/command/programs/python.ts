@@ -1,3 +1,4 @@
+import { pythonModuleFiles } from '../../implied-scripts.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
@@ -182,6 +183,12 @@ function judgeScript(words: readonly string[], isInformation: boolean, judgement
 
 function judgeModule(name: string, rest: readonly string[], judgement: Judgement): void {
   judgement.raise(testModules.has(name) ? checksCode : runsModule, name);
+  for (const file of pythonModuleFiles(name)) judgement.noteRun(file);
+  // What a test runner is given, it executes: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
+  if (testModules.has(name))
+    for (const word of rest)
+      for (const file of [word.split('::')[0] as string, ...pythonModuleFiles(word)])
+        if (!file.startsWith('-')) judgement.noteRun(file);
   if (
     name === 'ensurepip' ||
     (name === 'pip' && /^(install|download|wheel|search|index)$/.test(rest[0] ?? ''))

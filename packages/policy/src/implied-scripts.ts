@@ -1,0 +1,28 @@
+/**
+ * Files that a program executes though no word of the command names them. Whoever uses these names looks which are
+ * there, so that the digest covers them (AP-8).
+ */
+
+/** What `node a` may mean where `a` is no file. */
+export const nodeLookups = (script: string): readonly string[] =>
+  ['.js', '.json', '.node', '.ts', '.mjs', '.cjs'].map((extension) => `${script}${extension}`);
+
+/** What `python -m a.b` runs when the workspace has it: that comes before what is installed. */
+export function pythonModuleFiles(module: string): readonly string[] {
+  if (!/^[A-Za-z_][\w.]*$/.test(module)) return [];
+  const path = module.split('.').join('/');
+  return [`${path}.py`, `${path}/__main__.py`, `${path}/__init__.py`];
+}
+
+const clientHooks =
+  `applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit
+  pre-rebase post-checkout post-merge pre-push post-rewrite reference-transaction post-index-change pre-auto-gc`.split(
+    /\s+/,
+  );
+
+/** The hooks of a repository, its configuration, which may name others, and those of husky. */
+export const gitHookFiles: readonly string[] = [
+  '.git/config',
+  ...clientHooks.map((hook) => `.git/hooks/${hook}`),
+  ...clientHooks.map((hook) => `.husky/${hook}`),
+];
