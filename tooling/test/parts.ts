@@ -24,6 +24,7 @@ export interface Part {
 }
 
 const git: Need = { program: 'git', debianPackage: 'git' };
+const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
 /** Without it commands are not isolated, and what proves the isolation is left out. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
@@ -35,6 +36,9 @@ const faultTests = 'faults.test.ts';
 
 /** Whole stories in processes of their own: nothing of them counts for coverage. */
 const stories = 'tests/**';
+
+/** The page in a browser. */
+const webTests = 'web.test.ts';
 
 /** What the quick part leaves to the parts behind it. */
 const slowTests = [`**/*.${postgresTests}`, 'apps/server/**'];
@@ -84,9 +88,15 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        args: ['tests', ...excluding([`**/*.${faultTests}`]), ...args],
+        args: ['tests', ...excluding([`**/*.${faultTests}`, `**/${webTests}`]), ...args],
         coverage: false,
       }),
+  },
+  {
+    name: 'web', // the page in a real browser, by keyboard and by mouse
+    needs: [chromium],
+    run: ({ args }) =>
+      runVitest({ name: 'web', args: [`tests/e2e/src/${webTests}`, ...args], coverage: false }),
   },
   {
     name: 'faults', // kill -9 at every labelled point, over and over
