@@ -18,6 +18,7 @@ import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
 import { SettledCard } from './settled-card.tsx';
+import { useStepInView } from './use-step-in-view.ts';
 
 interface ApprovalCardProps {
   readonly entry: ApprovalEntry;
@@ -64,11 +65,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     wasSettled.current = resolution !== null;
   }, [resolution]);
 
-  useEffect(() => {
-    // What was asked for may open below the edge of the window.
-    if (step.name !== 'look')
-      card.current?.querySelector('.card-step')?.scrollIntoView?.({ block: 'nearest' });
-  }, [step]);
+  useStepInView(card, step.name);
 
   const go = (next: Step) => {
     setTooSoon(false);
@@ -112,7 +109,9 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       data-waiting={resolution === null || undefined}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the card takes the focus so that its keys can decide (UI-6)
       tabIndex={0}
+      onKeyDownCapture={() => attention.by('keyboard')}
       onKeyDown={pressed}
+      onClickCapture={(event) => attention.by(event.detail === 0 ? 'keyboard' : 'pointer')}
       onFocus={() => attention.focus(true)}
       onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
       onPointerEnter={() => attention.pointer(true)}

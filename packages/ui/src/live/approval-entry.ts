@@ -78,7 +78,8 @@ export function resolvedEntry(entry: ApprovalEntry, data: EventPayload<'approval
     reason: data.reason,
     message: data.message,
   };
-  return { ...entry, sending: false, notice: null, resolution };
+  // What the person was told about a decision that stands already stays.
+  return { ...entry, sending: false, notice: entry.resolution && entry.notice, resolution };
 }
 
 /** Where only the status is known: the decision was made while we were not listening. */

@@ -195,7 +195,7 @@ export const russian: Words = {
       RISK_ROSE:
         'Ещё не одобрено: с вашими изменениями риск выше. Посмотрите новый предпросмотр и причины, затем решите.',
       APPROVAL_STALE: 'Ничего не выполнено: после одобрения что-то изменилось. Вас спросят снова.',
-      ALREADY_DECIDED: 'Это уже решено.',
+      ALREADY_DECIDED: 'Ваше решение пришло позже и не учтено: действует первое.',
       GRANT_NOT_ALLOWED: 'Не одобрено: более широкое разрешение здесь невозможно. Этот вызов одобрить можно.',
     },
     editTitle: 'Изменить параметры',
@@ -213,10 +213,19 @@ export const russian: Words = {
     rejectMessageHint: 'Что сделать вместо этого',
     rejectSend: 'Отклонить этот вызов',
     scopeTitle: 'Одобрить больше, чем этот вызов',
-    scope: { class: 'В этой беседе', session: 'Вся беседа', always: 'Всегда' },
-    scopeEvery: (tool) => `Все вызовы ${tool}`,
-    scopePattern: (pattern) => `Вызовы, подходящие под ${pattern}`,
-    scopeSession: 'Всё в этой беседе',
+    covers: {
+      tool: (tool) => `все вызовы ${tool}`,
+      commands: (program) => `все команды ${program}`,
+      command: (command) => `команда ${command}`,
+      folder: (folder) => `изменения внутри ${folder}`,
+      file: (path) => `изменения ${path}`,
+    },
+    scope: {
+      class: (what) => `${what.charAt(0).toUpperCase()}${what.slice(1)} в этой беседе`,
+      session: 'Вся беседа: любой инструмент',
+      always: (what) => `Всегда: ${what}`,
+    },
+    scopeAlwaysWarning: 'Правило сохраняется в вашей политике и действует во всех беседах.',
     scopeSessionWarning:
       'Агент будет менять файлы и запускать команды в этой беседе, больше не спрашивая. Вызовы с высоким риском всё равно спросят.',
     includeHigh: 'И вызовы с высоким риском, без вопросов',
