@@ -38,7 +38,7 @@ const faultTests = 'faults.test.ts';
 const stories = 'tests/**';
 
 /** The page in a browser. */
-const webTests = 'web.test.ts';
+const webTests = 'tests/e2e/src/web';
 
 /** What the quick part leaves to the parts behind it. */
 const slowTests = [`**/*.${postgresTests}`, 'apps/server/**'];
@@ -88,15 +88,14 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        args: ['tests', ...excluding([`**/*.${faultTests}`, `**/${webTests}`]), ...args],
+        args: ['tests', ...excluding([`**/*.${faultTests}`, `${webTests}*`]), ...args],
         coverage: false,
       }),
   },
   {
     name: 'web', // the page in a real browser, by keyboard and by mouse
     needs: [chromium],
-    run: ({ args }) =>
-      runVitest({ name: 'web', args: [`tests/e2e/src/${webTests}`, ...args], coverage: false }),
+    run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
   },
   {
     name: 'faults', // kill -9 at every labelled point, over and over

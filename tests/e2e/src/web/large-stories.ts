@@ -71,7 +71,7 @@ export function largeStories(browser: () => Browser): void {
     expect(await touched(page)).toBe(0);
     tell('  typing: median and longest ms from key to frame, long tasks', ...(await frames(page)));
     await takePicture(page, 'many-messages');
-  }, 60_000);
+  });
 
   it(`${approvals} pending approvals: deciding one touches no other`, async () => {
     const window = await home().window();
@@ -106,7 +106,7 @@ export function largeStories(browser: () => Browser): void {
     expect(await touched(page)).toBe(0);
     tell('  deciding: the same', ...(await frames(page)));
     await takePicture(page, 'many-approvals');
-  }, 40_000);
+  });
 }
 
 const tell = (what: string, ...numbers: number[]): void =>

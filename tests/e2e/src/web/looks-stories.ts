@@ -17,7 +17,7 @@ export function looksStories(home: () => Household): void {
     ['phone-light-ru', 'ru', { ...phone, colorScheme: 'light', locale: 'ru-RU' }],
     ['phone-dark', 'en', { ...phone, colorScheme: 'dark', locale: 'en-US' }],
   ];
-  it.each(devices)('[UI-1] %s: every screen', { timeout: 60_000 }, async (name, language, device) => {
+  it.each(devices)('[UI-1] %s: every screen', async (name, language, device) => {
     await (await home().window()).page.getByText('What should be done?').waitFor(); // signed in
     const { session, tool } = await somethingToShow(home());
     const window = await home().seenOn(device);
@@ -104,8 +104,8 @@ async function somethingToShow(home: Household): Promise<{ session: string; tool
   const { session_id } = session;
   const content = [
     '/list_directory path=.',
-    '/write_file path=README.md content="# Greetings\n\nA small example.\n"',
     '/shell_exec {"command": "rm -rf build && npm ci"}',
+    '/write_file path=README.md content="# Greetings\n\nA small example.\n"',
   ].join('\n');
   await client.sendMessage({ params: { project_id }, body: { content, session_id } });
   await expect

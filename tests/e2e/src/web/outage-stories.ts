@@ -82,7 +82,7 @@ export function outageStories(browser: () => Browser): void {
     await expectNoBarriers(window.page);
     await said(window, /Approval timeout/);
     expect([content('b.md'), await window.waiting.count()]).toEqual(['before\n', 0]);
-  }, 60_000);
+  });
 }
 
 const said = (window: WebWindow, words: RegExp): Promise<void> =>

@@ -78,15 +78,15 @@ export function statesStories(browser: () => Browser): void {
     await page.locator('#content').getByText('Loading…').waitFor();
     await seen(window, 'loading');
     release();
-    await page.getByRole('link', { name: /read_file/ }).waitFor();
+    await page.locator('#content').getByText('Loading…').waitFor({ state: 'detached' });
     await page.unroute('**/my/tools/history*');
 
-    const { tools } = { tools: '01900000-0000-7000-8000-000000000000' };
-    await window.go(`history/${tools}`); // there is no such call
+    const nobody = '01900000-0000-7000-8000-000000000000';
+    await window.go(`history/${nobody}`); // there is no such call
     await page.getByText('That could not be read.').waitFor();
     await page.getByRole('button', { name: 'Try again' }).waitFor();
     await seen(window, 'error');
-    await window.go(`chat/${tools}`); // nor such a conversation
+    await window.go(`chat/${nobody}`); // nor such a conversation
     await page.getByText('That could not be read.').waitFor();
     await seen(window, 'error-chat');
   });
