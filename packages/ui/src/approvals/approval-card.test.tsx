@@ -3,7 +3,15 @@ import type { Approval, Preview } from '@countersign/protocol';
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { anApproval, event, openPage, Refused, requestEvent, settle } from '../page-fixture.test-data.tsx';
+import {
+  anApproval,
+  event,
+  examples,
+  openPage,
+  Refused,
+  requestEvent,
+  settle,
+} from '../page-fixture.test-data.tsx';
 import { ConnectedCard } from './connected-card.tsx';
 
 afterEach(cleanup);
@@ -177,6 +185,48 @@ describe('approving', () => {
     await page.clock.advance(500);
     await page.press('y');
     expect(page.server.bodiesOf('approve')).toEqual([{ digest: other, device: 'test page' }]);
+  });
+
+  it.each([
+    [null, 'You approved this.'],
+    [{ status: 'approved', device: 'phone' }, 'Approved on phone.'],
+  ] as const)(
+    '[AP-2] an event that is quicker than the answer (%j) does not say who decided',
+    async (standing, words) => {
+      const page = await openCard();
+      const answer = Promise.withResolvers<object>();
+      page.server.on('approve', () => answer.promise);
+      await page.look();
+      await page.press('y');
+      const who = {
+        device: 'phone',
+        approved_by: 'user',
+        grant_id: null,
+        reason: null,
+        message: null,
+      } as const;
+      await page.server.emit(
+        event('approval.resolved', { approval_id: page.approval.approval_id, status: 'approved', ...who }),
+      );
+      expect(page.card().textContent).toContain('Sending your decision…');
+      expect(page.card().textContent).not.toContain('phone');
+      if (standing) answer.reject(new Refused(409, 'ALREADY_DECIDED', { standing }));
+      else answer.resolve(examples<object>('bodies/approve.response')[0] ?? {});
+      await settle();
+      expect(page.card().querySelector('.settled-line')?.textContent).toBe(words);
+    },
+  );
+
+  it('[AP-2] an event that says otherwise is said at once', async () => {
+    const page = await openCard();
+    page.server.on('approve', () => new Promise<object>(() => {}));
+    await page.look();
+    await page.press('y');
+    const who = { device: 'phone', approved_by: null, grant_id: null, reason: null, message: null };
+    await page.server.emit(
+      event('approval.resolved', { approval_id: page.approval.approval_id, status: 'rejected', ...who }),
+    );
+    expect(page.card().textContent).toContain('Rejected on phone.');
   });
 
   it('is not possible while the connection is lost', async () => {

@@ -40,7 +40,9 @@ const look: Step = { name: 'look' };
 /** One request and everything a person can do about it. The same in the chat, in the inbox and in an editor. */
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
   const { entry, clock, actions, isOffline, chatHref } = props;
-  const { approval, resolution, notice, sending } = entry;
+  const { approval, notice } = entry;
+  const isSending = entry.sending !== null;
+  const resolution = isSending ? null : entry.resolution;
   const words = useWords();
   const titleId = useId();
   const card = useRef<HTMLElement>(null);
@@ -50,7 +52,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const needsPreview = isHigh && approval.preview === null;
-  const isBlocked = sending || isOffline;
+  const isBlocked = isSending || isOffline;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
@@ -146,7 +148,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <DecisionButtons
               isBlocked={isBlocked}
               needsPreview={needsPreview}
-              isSending={sending}
+              isSending={isSending}
               onApprove={() => approve()}
               onReject={() => whenSeen(() => go({ name: 'reject' }))}
               onWiden={() => whenSeen(() => go({ name: 'widen' }))}

@@ -7,7 +7,8 @@ type OfferedScope = Pick<Approval['offered_scopes'][number], 'scope' | 'pattern'
 /** What a wider approval covers and for how long, said once, in the page's own words. */
 export function scopeLabel({ scope, pattern }: OfferedScope, tool: string, { approval }: Words): string {
   if (scope === 'session') return approval.scope.session;
-  return approval.scope[scope](whatOf(pattern, tool, approval));
+  const label = approval.scope[scope](whatOf(pattern, tool, approval));
+  return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
 function whatOf(pattern: string | null, tool: string, { covers }: Words['approval']): string {

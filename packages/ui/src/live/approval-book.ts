@@ -99,8 +99,8 @@ export class ApprovalBook {
   ): Promise<void> {
     const entry = this.entries.get().get(approvalId);
     if (!entry || entry.sending || entry.resolution) return;
-    this.#change(approvalId, (known) => ({ ...known, sending: true, notice: null }));
     const decision = make({ project_id: entry.approval.project_id, approval_id: approvalId });
+    this.#change(approvalId, (known) => ({ ...known, sending: decision.decision, notice: null }));
     try {
       const answer = await decide(this.#client, decision);
       const standing =
@@ -109,7 +109,7 @@ export class ApprovalBook {
       const { status, device } = standing;
       this.#change(approvalId, (known) => ({
         ...known,
-        sending: false,
+        sending: null,
         // The event may have been quicker, and knows more.
         resolution: {
           ...(known.resolution ?? settledAs(status)),
@@ -128,7 +128,7 @@ export class ApprovalBook {
       error instanceof ApiError
         ? { code: error.code, message: error.message }
         : { code: 'INTERNAL' as const, message: String(error) };
-    this.#change(approvalId, (known) => ({ ...known, sending: false, notice }));
+    this.#change(approvalId, (known) => ({ ...known, sending: null, notice }));
     if (changedUnderneath.has(notice.code)) await this.refresh(approvalId);
   }
 

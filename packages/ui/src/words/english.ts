@@ -221,7 +221,7 @@ export const english = {
       file: (path: string) => `changes to ${path}`,
     },
     scope: {
-      class: (what: string) => `${what.charAt(0).toUpperCase()}${what.slice(1)} in this conversation`,
+      class: (what: string) => `${what} in this conversation`,
       session: 'Whole conversation: every tool',
       always: (what: string) => `Always: ${what}`,
     },

@@ -221,7 +221,7 @@ export const russian: Words = {
       file: (path) => `изменения ${path}`,
     },
     scope: {
-      class: (what) => `${what.charAt(0).toUpperCase()}${what.slice(1)} в этой беседе`,
+      class: (what) => `${what} в этой беседе`,
       session: 'Вся беседа: любой инструмент',
       always: (what) => `Всегда: ${what}`,
     },
