@@ -25,6 +25,7 @@ export interface Part {
 }
 
 const git: Need = { program: 'git', debianPackage: 'git' };
+const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
 /** Without it commands are not isolated, and what proves the isolation is left out. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
@@ -36,6 +37,9 @@ const faultTests = 'faults.test.ts';
 
 /** Whole stories in processes of their own: nothing of them counts for coverage. */
 const stories = 'tests/**';
+
+/** The page in a browser. */
+const webTests = 'tests/e2e/src/web';
 
 /** What the quick part leaves to the parts behind it. */
 const slowTests = [`**/*.${postgresTests}`, 'apps/server/**'];
@@ -85,7 +89,7 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        args: ['tests', ...excluding([`**/*.${faultTests}`]), ...args],
+        args: ['tests', ...excluding([`**/*.${faultTests}`, `${webTests}*`]), ...args],
         coverage: false,
       }),
   },
@@ -97,6 +101,11 @@ export const parts: readonly Part[] = [
       { program: 'tmux', debianPackage: 'tmux' },
     ],
     run: ({ args }) => runErt(args),
+  },
+  {
+    name: 'web', // the page in a real browser, by keyboard and by mouse
+    needs: [chromium],
+    run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
   },
   {
     name: 'faults', // kill -9 at every labelled point, over and over

@@ -2,8 +2,16 @@
 import type { Approval, Preview } from '@countersign/protocol';
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
-import { afterEach, describe, expect, it } from 'vitest';
-import { anApproval, event, openPage, Refused, requestEvent, settle } from '../page-fixture.test-data.tsx';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  anApproval,
+  event,
+  examples,
+  openPage,
+  Refused,
+  requestEvent,
+  settle,
+} from '../page-fixture.test-data.tsx';
 import { ConnectedCard } from './connected-card.tsx';
 
 afterEach(cleanup);
@@ -117,11 +125,45 @@ describe('approving', () => {
     expect(decided(page)).toHaveLength(1);
   });
 
-  it('[UI-6] counts a pointer that rests on the card', async () => {
+  it('[UI-6] counts a pointer that rests on the card, for clicks of the pointer', async () => {
     const page = await openCard();
+    const approve = within(page.card()).getByRole('button', { name: /^Approve y/ });
     fireEvent.pointerEnter(page.card());
     await page.clock.advance(500);
-    fireEvent.click(within(page.card()).getByRole('button', { name: /^Approve y/ }));
+    fireEvent.click(approve, { detail: 1 });
+    await settle();
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('[UI-6] a key decides by the focus alone, though the pointer rests on the card', async () => {
+    const page = await openCard();
+    const approve = within(page.card()).getByRole('button', { name: /^Approve y/ });
+    fireEvent.pointerEnter(page.card());
+    await page.clock.advance(1000);
+    page.card().focus();
+    await page.press('y');
+    approve.focus();
+    await page.press('{Enter}'); // clicks the button
+    await page.press(' ');
+    expect(decided(page)).toEqual([]);
+    expect(page.card().textContent).toContain('Too quick');
+    await page.clock.advance(500);
+    await page.press('{Enter}');
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('[UI-6] a form sent by Enter counts as a key, one sent by a click as the pointer', async () => {
+    const page = await openCard();
+    await page.look();
+    fireEvent.pointerEnter(page.card());
+    await page.press('e');
+    await page.clock.advance(500);
+    const send = screen.getByRole('button', { name: 'Approve with these parameters' });
+    (document.activeElement as HTMLElement).blur();
+    send.focus(); // the focus is new, the pointer has been here all the time
+    await page.press('{Enter}');
+    expect(decided(page)).toEqual([]);
+    fireEvent.click(send, { detail: 1 });
     await settle();
     expect(decided(page)).toHaveLength(1);
   });
@@ -143,6 +185,48 @@ describe('approving', () => {
     await page.clock.advance(500);
     await page.press('y');
     expect(page.server.bodiesOf('approve')).toEqual([{ digest: other, device: 'test page' }]);
+  });
+
+  it.each([
+    [null, 'You approved this.'],
+    [{ status: 'approved', device: 'phone' }, 'Approved on phone.'],
+  ] as const)(
+    '[AP-2] an event that is quicker than the answer (%j) does not say who decided',
+    async (standing, words) => {
+      const page = await openCard();
+      const answer = Promise.withResolvers<object>();
+      page.server.on('approve', () => answer.promise);
+      await page.look();
+      await page.press('y');
+      const who = {
+        device: 'phone',
+        approved_by: 'user',
+        grant_id: null,
+        reason: null,
+        message: null,
+      } as const;
+      await page.server.emit(
+        event('approval.resolved', { approval_id: page.approval.approval_id, status: 'approved', ...who }),
+      );
+      expect(page.card().textContent).toContain('Sending your decision…');
+      expect(page.card().textContent).not.toContain('phone');
+      if (standing) answer.reject(new Refused(409, 'ALREADY_DECIDED', { standing }));
+      else answer.resolve(examples<object>('bodies/approve.response')[0] ?? {});
+      await settle();
+      expect(page.card().querySelector('.settled-line')?.textContent).toBe(words);
+    },
+  );
+
+  it('[AP-2] an event that says otherwise is said at once', async () => {
+    const page = await openCard();
+    page.server.on('approve', () => new Promise<object>(() => {}));
+    await page.look();
+    await page.press('y');
+    const who = { device: 'phone', approved_by: null, grant_id: null, reason: null, message: null };
+    await page.server.emit(
+      event('approval.resolved', { approval_id: page.approval.approval_id, status: 'rejected', ...who }),
+    );
+    expect(page.card().textContent).toContain('Rejected on phone.');
   });
 
   it('is not possible while the connection is lost', async () => {
@@ -200,11 +284,14 @@ describe('[RK-1] a HIGH call', () => {
 });
 
 describe('answers that are no decision', () => {
+  const tooLate = 'Your decision came later and does not count: the first one stands.';
+
   it.each([
     ['PREVIEW_CHANGED', 'what would happen changed while you looked'],
     ['PREVIEW_PENDING', 'the preview of this is still being made'],
     ['RISK_ROSE', 'the risk is higher'],
     ['GRANT_NOT_ALLOWED', 'this wider approval is not possible here'],
+    ['APPROVAL_STALE', 'Nothing ran: something changed after you approved.'],
     ['INTERNAL', 'refused: INTERNAL'],
   ])('[AP-8] %s is explained on the card, which stays', async (code, words) => {
     const page = await openCard();
@@ -220,11 +307,11 @@ describe('answers that are no decision', () => {
     expect(screen.getByRole('alert').textContent).toContain(words);
     expect(page.card().dataset.waiting).toBe('true');
     expect(page.card().textContent?.includes('Revision 2')).toBe(
-      ['PREVIEW_CHANGED', 'PREVIEW_PENDING', 'RISK_ROSE'].includes(code),
+      ['PREVIEW_CHANGED', 'PREVIEW_PENDING', 'RISK_ROSE', 'APPROVAL_STALE'].includes(code),
     );
   });
 
-  it('[AP-2] somebody was first: the card says who', async () => {
+  it('[AP-2] ALREADY_DECIDED otherwise: the card says who was first, and that this one does not count', async () => {
     const page = await openCard();
     page.server.on('approve', () => {
       throw new Refused(409, 'ALREADY_DECIDED', { standing: { status: 'rejected', device: 'phone' } });
@@ -232,6 +319,36 @@ describe('answers that are no decision', () => {
     await page.look();
     await page.press('y');
     expect(page.card().textContent).toContain('Rejected on phone.');
+    expect(screen.getByRole('alert').textContent).toBe(tooLate);
+    const resolved = { status: 'rejected', device: 'phone', approved_by: null, grant_id: null } as const;
+    await page.server.emit(
+      event('approval.resolved', { approval_id: page.approval.approval_id, ...resolved, reason: 'No' }),
+    );
+    expect(screen.getByRole('alert').textContent).toBe(tooLate); // also when the event comes later
+    expect(page.card().textContent).toContain('Reason No');
+  });
+
+  it('[AP-2] ALREADY_DECIDED in the same way: the card says where', async () => {
+    const page = await openCard();
+    page.server.on('approve', () => {
+      throw new Refused(409, 'ALREADY_DECIDED', { standing: { status: 'approved', device: 'phone' } });
+    });
+    await page.look();
+    await page.press('y');
+    expect(page.card().textContent).toContain('Approved on phone.');
+    expect(screen.queryByRole('alert')).toBeNull();
+  });
+
+  it('[AP-2] ALREADY_DECIDED without saying how: the card is read again', async () => {
+    const page = await openCard();
+    page.server.on('approve', () => {
+      throw new Refused(409, 'ALREADY_DECIDED');
+    });
+    page.server.on('getApproval', { success: true, approval: { ...page.approval, status: 'rejected' } });
+    await page.look();
+    await page.press('y');
+    expect(page.card().textContent).toContain('Rejected on another device.');
+    expect(screen.getByRole('alert').textContent).toBe(tooLate);
   });
 });
 
@@ -262,7 +379,7 @@ describe('decided elsewhere', () => {
     expect(decided(page)).toEqual([]);
   });
 
-  it('[AP-8] says that it is asked again because what was approved had changed', async () => {
+  it('[AP-8] APPROVAL_STALE: the first card says that nothing ran, the new one why it asks again', async () => {
     const first = anApproval({ preview: summary, digest });
     const page = await openPage(
       <>
@@ -276,7 +393,11 @@ describe('decided elsewhere', () => {
     await userEvent.keyboard('y');
     await settle();
     await page.server.emit(requestEvent(anApproval({ approval_id: 'again', preview: summary, digest })));
-    expect(screen.getAllByRole('article')[1]?.textContent).toContain('what would run has changed since');
+    const [before, again] = screen.getAllByRole('article');
+    expect(before?.textContent).toContain('You approved this.');
+    expect(before?.textContent).toContain('Nothing ran: something changed after you approved.');
+    expect(again?.textContent).toContain('what would run has changed since');
+    expect(again?.textContent).not.toContain('Nothing ran');
   });
 });
 
@@ -375,7 +496,7 @@ describe('approving more', () => {
     const page = await openCard();
     await page.look();
     await page.press('a');
-    await userEvent.click(screen.getByRole('radio', { name: /Everything in this session/ }));
+    await userEvent.click(screen.getByRole('radio', { name: /^Whole conversation/ }));
     expect(page.card().textContent).toContain('without asking you again');
     await userEvent.click(screen.getByLabelText('High-risk calls too, without asking'));
     expect(page.card().textContent).toContain('would run without your decision');
@@ -400,7 +521,7 @@ describe('approving more', () => {
     page.server.on('backtestPolicy', { success: true, ...found });
     await page.look();
     await page.press('a');
-    await userEvent.click(screen.getByRole('radio', { name: /Always allow npm test/ }));
+    await userEvent.click(screen.getByRole('radio', { name: /^Always: the command npm test/ }));
     await settle();
     expect(page.card().textContent).toContain(
       'would have decided 212 earlier calls, 2 of which you rejected.',
@@ -429,7 +550,7 @@ describe('approving more', () => {
     });
     await page.look();
     await page.press('a');
-    await userEvent.click(screen.getByRole('radio', { name: /Always allow npm test/ }));
+    await userEvent.click(screen.getByRole('radio', { name: /^Always: the command npm test/ }));
     await settle();
     expect(page.card().textContent).toContain('could not be looked at: refused: POLICY_INVALID');
     const none = {
@@ -441,8 +562,8 @@ describe('approving more', () => {
       examples: [],
     };
     page.server.on('backtestPolicy', { success: true, ...none });
-    await userEvent.click(screen.getByRole('radio', { name: /All npm commands/ }));
-    await userEvent.click(screen.getByRole('radio', { name: /Always allow npm test/ }));
+    await userEvent.click(screen.getByRole('radio', { name: /^All npm commands in this conversation/ }));
+    await userEvent.click(screen.getByRole('radio', { name: /^Always: the command npm test/ }));
     await settle();
     expect(page.card().textContent).toContain('none of your earlier calls');
   });
@@ -470,6 +591,36 @@ describe('approving more', () => {
   });
 });
 
+describe('what opens on a card', () => {
+  it.each(['n', 'a', 'e', 'y'])('is brought into view after %s, also when it grows', async (key) => {
+    const shown: string[] = [];
+    vi.spyOn(Element.prototype, 'scrollIntoView').mockImplementation(function (this: Element, options) {
+      shown.push(`${this.className} ${JSON.stringify(options)}`);
+    });
+    const grow: (() => void)[] = [];
+    vi.stubGlobal(
+      'ResizeObserver',
+      class {
+        constructor(callback: () => void) {
+          grow.push(callback);
+        }
+        observe() {}
+        disconnect() {}
+      },
+    );
+    const page = await openCard({ risk_level: 'HIGH' });
+    await page.look();
+    expect(shown).toEqual([]);
+    await page.press(key);
+    expect(shown).toEqual([expect.stringMatching(/card-step {"block":"nearest"}$/)]);
+    grow.at(-1)?.();
+    // While somebody types, the form does not move under their hands.
+    expect(shown).toHaveLength(['a', 'y'].includes(key) ? 2 : 1);
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+});
+
 describe('the focus', () => {
   it('stays on the card when its buttons are gone', async () => {
     const page = await openCard();
@@ -494,5 +645,5 @@ it('[UI-1] speaks Russian', async () => {
   screen.getByRole('article').focus();
   await page.clock.advance(500);
   await userEvent.keyboard('a');
-  expect(screen.getByRole('radio', { name: /Вызовы, подходящие под npm \*/ })).toBeTruthy();
+  expect(screen.getByRole('radio', { name: /^Все команды npm в этой беседе/ })).toBeTruthy();
 });

@@ -18,6 +18,7 @@ import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
 import { SettledCard } from './settled-card.tsx';
+import { useStepInView } from './use-step-in-view.ts';
 
 interface ApprovalCardProps {
   readonly entry: ApprovalEntry;
@@ -39,7 +40,9 @@ const look: Step = { name: 'look' };
 /** One request and everything a person can do about it. The same in the chat, in the inbox and in an editor. */
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
   const { entry, clock, actions, isOffline, chatHref } = props;
-  const { approval, resolution, notice, sending } = entry;
+  const { approval, notice } = entry;
+  const isSending = entry.sending !== null;
+  const resolution = isSending ? null : entry.resolution;
   const words = useWords();
   const titleId = useId();
   const card = useRef<HTMLElement>(null);
@@ -49,7 +52,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const needsPreview = isHigh && approval.preview === null;
-  const isBlocked = sending || isOffline;
+  const isBlocked = isSending || isOffline;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
@@ -64,11 +67,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     wasSettled.current = resolution !== null;
   }, [resolution]);
 
-  useEffect(() => {
-    // What was asked for may open below the edge of the window.
-    if (step.name !== 'look')
-      card.current?.querySelector('.card-step')?.scrollIntoView?.({ block: 'nearest' });
-  }, [step]);
+  useStepInView(card, step.name);
 
   const go = (next: Step) => {
     setTooSoon(false);
@@ -112,7 +111,9 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       data-waiting={resolution === null || undefined}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the card takes the focus so that its keys can decide (UI-6)
       tabIndex={0}
+      onKeyDownCapture={() => attention.by('keyboard')}
       onKeyDown={pressed}
+      onClickCapture={(event) => attention.by(event.detail === 0 ? 'keyboard' : 'pointer')}
       onFocus={() => attention.focus(true)}
       onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
       onPointerEnter={() => attention.pointer(true)}
@@ -147,7 +148,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <DecisionButtons
               isBlocked={isBlocked}
               needsPreview={needsPreview}
-              isSending={sending}
+              isSending={isSending}
               onApprove={() => approve()}
               onReject={() => whenSeen(() => go({ name: 'reject' }))}
               onWiden={() => whenSeen(() => go({ name: 'widen' }))}

@@ -31,7 +31,7 @@ describe('[UI-6] attention', () => {
     expect(attention.isGiven).toBe(true);
   });
 
-  it('goes on while the pointer rests on the card and the focus leaves it', async () => {
+  it('counts for the pointer while it rests on the card, also when the focus leaves', async () => {
     const clock = new TestClock();
     const attention = new Attention(clock);
     attention.pointer(true);
@@ -39,9 +39,28 @@ describe('[UI-6] attention', () => {
     await clock.advance(300);
     attention.focus(false);
     await clock.advance(300);
+    attention.by('pointer');
+    expect(attention.isGiven).toBe(true);
+    attention.restart();
+    expect(attention.isGiven).toBe(false);
+    await clock.advance(500);
     expect(attention.isGiven).toBe(true);
     attention.pointer(false);
     expect(attention.isGiven).toBe(false);
+  });
+
+  it('counts for keys from the focus alone, wherever the pointer rests', async () => {
+    const clock = new TestClock();
+    const attention = new Attention(clock);
+    attention.pointer(true);
+    await clock.advance(1000);
+    attention.by('keyboard');
+    expect(attention.isGiven).toBe(false);
+    attention.focus(true);
+    await clock.advance(499);
+    expect(attention.isGiven).toBe(false);
+    await clock.advance(1);
+    expect(attention.isGiven).toBe(true);
   });
 });
 

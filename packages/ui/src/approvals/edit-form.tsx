@@ -1,5 +1,6 @@
 import type { JsonValue } from '@countersign/protocol';
 import { useId, useState } from 'react';
+import { CodeBlock } from '../text/code-block.tsx';
 import { Visible, visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
@@ -164,9 +165,9 @@ function HiddenCharacters({ text }: { readonly text: string }) {
   if (visible === text) return null;
   const lines = visible.split('\n').filter((line) => line.includes('⟨U+'));
   return (
-    <pre className="code-block caution">
+    <CodeBlock className="caution">
       <Visible text={lines.join('\n')} />
-    </pre>
+    </CodeBlock>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Preview } from '@countersign/protocol';
 import type { ReactNode } from 'react';
+import { CodeBlock } from '../text/code-block.tsx';
 import { byteSize } from '../text/duration.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -26,9 +27,9 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
             <p className="muted">{names.emptyFile}</p>
           ) : (
             <Labelled label={names.deletesHead}>
-              <pre className="code-block">
+              <CodeBlock>
                 <Visible text={preview.head} />
-              </pre>
+              </CodeBlock>
             </Labelled>
           )}
         </div>
@@ -48,9 +49,9 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
       return (
         <div className="preview">
           <Labelled label={names.commit}>
-            <pre className="code-block">
+            <CodeBlock>
               <Visible text={preview.message} />
-            </pre>
+            </CodeBlock>
           </Labelled>
           <Hooks hooks={preview.hooks} />
           <FileDiffs files={preview.files} />

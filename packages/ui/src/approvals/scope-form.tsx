@@ -2,9 +2,10 @@ import type { Approval } from '@countersign/protocol';
 import { useId, useState } from 'react';
 import type { ApproveChoice } from '../live/approval-book.ts';
 import { Visible } from '../text/visible.tsx';
-import { useLanguage, useWords, type Words } from '../words/words.ts';
+import { useWords, type Words } from '../words/words.ts';
 import type { ApprovalActions } from './approval-actions.ts';
 import { BacktestLine } from './backtest-line.tsx';
+import { scopeLabel } from './scope-label.ts';
 import { ruleOfScope } from './scope-rule.ts';
 
 type OfferedScope = Approval['offered_scopes'][number];
@@ -20,7 +21,6 @@ interface ScopeFormProps {
 /** AP-4: approve a class of calls, the whole conversation, or always, each with what it means. */
 export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }: ScopeFormProps) {
   const words = useWords();
-  const language = useLanguage();
   const name = useId();
   const offers = approval.offered_scopes;
   const [index, setIndex] = useState(0);
@@ -39,7 +39,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
       </div>
     );
   }
-  const warning = warningOf(chosen, words, language);
+  const warning = warningOf(chosen, words);
   return (
     <form
       className="card-form card-step"
@@ -62,10 +62,8 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
               onChange={() => setIndex(place)}
             />
             <span>
-              <Visible text={language === 'en' ? offer.label : labelOf(offer, approval.tool_name, words)} />{' '}
-              <span className="muted">
-                {names.scope[offer.scope]} · {names.scopeUpTo(words.risk.short[offer.max_risk])}
-              </span>
+              <Visible text={scopeLabel(offer, approval.tool_name, words)} />{' '}
+              <span className="muted">{names.scopeUpTo(words.risk.short[offer.max_risk])}</span>
             </span>
           </label>
         ))}
@@ -105,13 +103,7 @@ const choiceOf = ({ scope, pattern }: OfferedScope, includesHigh: boolean): Appr
   ...(scope === 'session' && includesHigh && { include_high: true }),
 });
 
-function labelOf({ scope, pattern }: OfferedScope, tool: string, { approval }: Words): string {
-  if (scope === 'session') return approval.scopeSession;
-  const what = pattern === null ? approval.scopeEvery(tool) : approval.scopePattern(pattern);
-  return scope === 'always' ? `${approval.scope.always}: ${what}` : what;
-}
-
-function warningOf({ scope, warning }: OfferedScope, { approval }: Words, language: string): string | null {
+function warningOf({ scope }: OfferedScope, { approval }: Words): string | null {
   if (scope === 'session') return approval.scopeSessionWarning;
-  return language === 'en' ? warning : null;
+  return scope === 'always' ? approval.scopeAlwaysWarning : null;
 }

@@ -1,6 +1,8 @@
+import type { ErrorCode } from '@countersign/protocol';
 import type { ApprovalEntry, Resolution } from '../live/approval-entry.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords, type Words } from '../words/words.ts';
+import { NoticeLine } from './notice-line.tsx';
 import { PreviewSection } from './preview-section.tsx';
 import { Reasons } from './reasons.tsx';
 
@@ -9,16 +11,21 @@ interface SettledCardProps {
   readonly resolution: Resolution;
 }
 
+/** What a person may have to know about a decision that was made. */
+const afterwards: readonly ErrorCode[] = ['ALREADY_DECIDED', 'APPROVAL_STALE'];
+
 /** Decided here or elsewhere, expired or withdrawn: the card says so and stays readable (AP-2). */
 export function SettledCard({ entry, resolution }: SettledCardProps) {
   const words = useWords();
   const { approval } = words;
+  const { notice } = entry;
   const { status, reason, message } = resolution;
   return (
     <div className="settled-body">
       <p className={`settled-line settled-${status}`} role="status">
         <Visible text={resolutionText(resolution, words)} />
       </p>
+      {notice && afterwards.includes(notice.code) && <NoticeLine notice={notice} askedAgain={false} />}
       {reason !== null && reason !== '' && (
         <p>
           <span className="label-inline">{approval.saidReason}</span> <Visible text={reason} />

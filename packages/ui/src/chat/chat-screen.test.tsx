@@ -2,6 +2,7 @@
 import type { Message } from '@countersign/protocol';
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
+import { useState } from 'react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   anApproval,
@@ -380,6 +381,28 @@ describe('a tool call', () => {
   });
 });
 
+/** A page that goes where its chat leads, and where the person goes. */
+function ChatWithPlaces() {
+  const [sessionId, setSessionId] = useState<string | null>(null);
+  return (
+    <>
+      <button type="button" onClick={() => setSessionId(null)}>
+        To a new one
+      </button>
+      <button type="button" onClick={() => setSessionId('s2')}>
+        To s2
+      </button>
+      <ChatScreen
+        projectId="p1"
+        sessionId={sessionId}
+        toolId={null}
+        firstMessage="/read_file path=README.md"
+        onSession={setSessionId}
+      />
+    </>
+  );
+}
+
 describe('sending', () => {
   it('begins a conversation that is named by its first words', async () => {
     const { server, onSession } = await openChat({ sessionId: null });
@@ -396,6 +419,56 @@ describe('sending', () => {
     expect(server.bodiesOf('sendMessage')).toEqual([{ content: 'Fix the tests\nplease', session_id: 's2' }]);
     expect(onSession).toHaveBeenCalledWith('s2');
     expect(field().value).toBe('');
+  });
+
+  describe('[UI-1] the focus and the draft', () => {
+    const openOwnPage = async () => {
+      const server = new TestServer();
+      const session = examples<{ session: object }>('bodies/createSession.response')[0]?.session;
+      server.on('createSession', { success: true, session: { ...session, session_id: 's2' } });
+      server.on('listMessages', { success: true, messages: [hello], next_cursor: null });
+      server.on('history', { success: true, executions: [], next_cursor: null });
+      server.on('getModel', { success: true, model: 'manual', problem: null });
+      await openPage(<ChatWithPlaces />, { server });
+      return server;
+    };
+
+    it('stay in the composer when its first message begins a conversation', async () => {
+      const server = await openOwnPage();
+      const wait = Promise.withResolvers<object>();
+      server.on('sendMessage', () => wait.promise);
+      await userEvent.type(field(), 'First{Enter}');
+      await userEvent.type(field(), ' and the next');
+      wait.resolve(examples<object>('bodies/sendMessage.response')[0] ?? {});
+      await settle();
+      await vi.waitFor(() => expect(transcript().textContent).toContain('Hello'));
+      expect(document.activeElement).toBe(field());
+      expect(field().value).toBe(' and the next');
+    });
+
+    it('of one conversation is not carried into another', async () => {
+      await openOwnPage();
+      await userEvent.type(field(), 'First{Enter}');
+      await settle();
+      await userEvent.type(field(), 'for s2 only');
+      await userEvent.click(screen.getByRole('button', { name: 'To a new one' }));
+      expect(field().value).toBe('');
+      await userEvent.type(field(), 'for a new one only');
+      await userEvent.click(screen.getByRole('button', { name: 'To s2' }));
+      expect(field().value).toBe('');
+    });
+
+    it('go to the composer by a suggestion, so that Enter sends it', async () => {
+      const server = await openOwnPage();
+      screen.getByRole('button', { name: '/read_file path=README.md' }).focus();
+      await userEvent.keyboard('{Enter}');
+      expect(document.activeElement).toBe(field());
+      expect(field().selectionStart).toBe('/read_file path=README.md'.length);
+      expect(screen.queryByRole('listbox')).toBeNull();
+      await userEvent.keyboard('{Enter}');
+      await settle();
+      expect(server.bodiesOf('sendMessage')).toMatchObject([{ content: '/read_file path=README.md' }]);
+    });
   });
 
   it('keeps the text when it could not be sent, and says why', async () => {

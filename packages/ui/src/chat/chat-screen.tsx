@@ -9,6 +9,7 @@ import { ChatStart } from './chat-start.tsx';
 import { Composer } from './composer.tsx';
 import { ModelChip } from './model-chip.tsx';
 import { Transcript } from './transcript.tsx';
+import { useComposerKey } from './use-composer-key.ts';
 import { useSending } from './use-sending.ts';
 
 interface ChatScreenProps {
@@ -31,7 +32,17 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
   const tools = useTools(projectId);
   const model = useModel();
   const isManual = model.data?.model === 'manual' || (model.data?.problem ?? null) !== null;
-  const sending = useSending({ projectId, sessionId, conversation, model: model.data, onSession });
+  const composer = useComposerKey(sessionId);
+  const sending = useSending({
+    projectId,
+    sessionId,
+    conversation,
+    model: model.data,
+    onSession: (begun) => {
+      composer.begins(begun);
+      onSession(begun);
+    },
+  });
 
   useEffect(() => {
     if (sessionId !== null) void conversations.open({ projectId, sessionId });
@@ -62,7 +73,7 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
         />
       )}
       <Composer
-        key={`composer ${sessionId ?? 'new'}`}
+        key={composer.key}
         tools={tools.data ?? []}
         placeholder={isManual ? chat.placeholderManual : chat.placeholder}
         isSending={sending.isSending}

@@ -1,5 +1,5 @@
 import type { AvailableTool } from '@countersign/protocol';
-import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useWords } from '../words/words.ts';
 import { type CompletionOption, complete, insertOption } from './completion.ts';
 import { CompletionList } from './completion-list.tsx';
@@ -36,7 +36,16 @@ export function Composer(props: ComposerProps) {
   if (taken !== suggested.count) {
     setTaken(suggested.count);
     setText(suggested.text);
+    setCaret(suggested.text.length);
+    setClosed(true); // it is whole: Enter sends it
   }
+  const focusedFor = useRef(suggested.count);
+  useEffect(() => {
+    if (focusedFor.current === suggested.count) return;
+    focusedFor.current = suggested.count;
+    field.current?.focus();
+    field.current?.setSelectionRange(suggested.text.length, suggested.text.length);
+  }, [suggested]);
 
   const completion = isClosed ? null : complete(text, caret, tools);
   const options = completion?.options ?? [];
@@ -60,7 +69,11 @@ export function Composer(props: ComposerProps) {
   const send = async () => {
     const content = text.trim();
     if (content === '' || isBlocked || isSending || onStop) return;
-    if (await onSend(content)) change('', 0);
+    if (!(await onSend(content))) return;
+    // What was typed while it was on its way stays.
+    const now = field.current?.value ?? '';
+    const rest = now.startsWith(text) ? now.slice(text.length) : now;
+    change(rest, rest.length);
   };
   const pressed = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;

@@ -1,6 +1,7 @@
 import type { ComponentPropsWithoutRef } from 'react';
 import ReactMarkdown, { type Components, type Options } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { CodeBlock } from '../text/code-block.tsx';
 import { visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
@@ -30,12 +31,7 @@ const components: Components = {
     </a>
   ),
   img: ({ alt }) => <ImageWords alt={alt ?? ''} />,
-  pre: ({ children }: ComponentPropsWithoutRef<'pre'>) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <pre className="code-block" tabIndex={0}>
-      {children}
-    </pre>
-  ),
+  pre: ({ children }: ComponentPropsWithoutRef<'pre'>) => <CodeBlock>{children}</CodeBlock>,
 };
 
 function ImageWords({ alt }: { readonly alt: string }) {

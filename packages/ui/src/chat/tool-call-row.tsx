@@ -6,6 +6,7 @@ import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
 import { links } from '../shell/links.ts';
 import { callSummary } from '../text/call-summary.ts';
+import { CodeBlock } from '../text/code-block.tsx';
 import { duration } from '../text/duration.ts';
 import { StatusMark } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
@@ -95,9 +96,9 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
         </div>
       )}
       {output !== '' && !isOpen && isRunning && (
-        <pre className="code-block live-output">
+        <CodeBlock className="live-output">
           <Visible text={lastLines(output)} />
-        </pre>
+        </CodeBlock>
       )}
       {error && status !== 'rejected' && (
         <p className="call-error">

@@ -10,6 +10,7 @@ interface SendingInput {
   readonly sessionId: string | null;
   readonly conversation: Conversation | undefined;
   readonly model: CallResponse<'getModel'> | undefined;
+  /** The conversation that the first message has begun. */
   onSession(sessionId: string): void;
 }
 

@@ -1,5 +1,5 @@
 import { ApiError, type Client, type Clock, type Decision, decide } from '@countersign/client';
-import type { Approval, CountersignEvent } from '@countersign/protocol';
+import type { Approval, CountersignEvent, ErrorCode } from '@countersign/protocol';
 import {
   type ApprovalEntries,
   type ApprovalEntry,
@@ -15,7 +15,13 @@ export type ApproveChoice = Omit<Extract<Decision, { decision: 'approved' }>, 'd
 export type RejectChoice = Omit<Extract<Decision, { decision: 'rejected' }>, 'decision' | 'params'>['body'];
 
 /** After these the standing request is read again, so that the card shows what would be decided now. */
-const changedUnderneath = new Set(['PREVIEW_CHANGED', 'PREVIEW_PENDING', 'RISK_ROSE']);
+const changedUnderneath: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'PREVIEW_CHANGED',
+  'PREVIEW_PENDING',
+  'RISK_ROSE',
+  'APPROVAL_STALE',
+  'ALREADY_DECIDED',
+]);
 
 /**
  * Every approval this page has seen: kept by events, decided by the person. A settled one stays readable. Time alone
@@ -93,8 +99,8 @@ export class ApprovalBook {
   ): Promise<void> {
     const entry = this.entries.get().get(approvalId);
     if (!entry || entry.sending || entry.resolution) return;
-    this.#change(approvalId, (known) => ({ ...known, sending: true, notice: null }));
     const decision = make({ project_id: entry.approval.project_id, approval_id: approvalId });
+    this.#change(approvalId, (known) => ({ ...known, sending: decision.decision, notice: null }));
     try {
       const answer = await decide(this.#client, decision);
       const standing =
@@ -103,13 +109,14 @@ export class ApprovalBook {
       const { status, device } = standing;
       this.#change(approvalId, (known) => ({
         ...known,
-        sending: false,
+        sending: null,
         // The event may have been quicker, and knows more.
         resolution: {
           ...(known.resolution ?? settledAs(status)),
           device: known.resolution?.device ?? device,
           here: answer.outcome === 'recorded',
         },
+        notice: answer.outcome === 'overruled' ? { code: 'ALREADY_DECIDED', message: '' } : null,
       }));
     } catch (error) {
       await this.#notDecided(approvalId, error);
@@ -121,7 +128,7 @@ export class ApprovalBook {
       error instanceof ApiError
         ? { code: error.code, message: error.message }
         : { code: 'INTERNAL' as const, message: String(error) };
-    this.#change(approvalId, (known) => ({ ...known, sending: false, notice }));
+    this.#change(approvalId, (known) => ({ ...known, sending: null, notice }));
     if (changedUnderneath.has(notice.code)) await this.refresh(approvalId);
   }
 
@@ -129,9 +136,14 @@ export class ApprovalBook {
     const id = approval.approval_id;
     const all = this.entries.get();
     const known = all.get(id);
-    const askedAgain = known?.askedAgain ?? wasApprovedBefore(all, approval);
+    const stale = known ? [] : approvedBefore(all, approval);
+    const askedAgain = known?.askedAgain ?? stale.length > 0;
     const entry = { ...newEntry(approval, this.#clock.monotonic(), known), askedAgain };
-    this.entries.set(new Map(all).set(id, entry));
+    const next = new Map(all).set(id, entry);
+    for (const old of stale) {
+      next.set(old.approval.approval_id, { ...old, notice: { code: 'APPROVAL_STALE', message: '' } });
+    }
+    this.entries.set(next);
     if (entry.incomplete) void this.refresh(id);
   }
 
@@ -142,9 +154,9 @@ export class ApprovalBook {
   }
 }
 
-/** The same call under another approval: what was approved had changed before it ran (AP-8). */
-const wasApprovedBefore = (all: ApprovalEntries, { approval_id, tool_id }: Approval): boolean =>
-  [...all.values()].some(
+/** The same call under other approvals: what was approved had changed before it ran (AP-8). */
+const approvedBefore = (all: ApprovalEntries, { approval_id, tool_id }: Approval): ApprovalEntry[] =>
+  [...all.values()].filter(
     ({ approval, resolution }) =>
       approval.tool_id === tool_id &&
       approval.approval_id !== approval_id &&

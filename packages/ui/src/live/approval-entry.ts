@@ -24,8 +24,8 @@ export interface ApprovalEntry {
   /** When its time is over, by this page's monotonic clock (AP-3: it is only shown). */
   readonly deadline: number;
   readonly resolution: Resolution | null;
-  /** A decision is on its way. */
-  readonly sending: boolean;
+  /** The decision that is on its way. Until it is answered, nobody knows whether an equal one is ours. */
+  readonly sending: 'approved' | 'rejected' | null;
   readonly notice: Notice | null;
   /** Parts that did not fit into the event are being fetched (EV-2). */
   readonly incomplete: boolean;
@@ -40,7 +40,7 @@ export function newEntry(approval: Approval, now: number, known: ApprovalEntry |
     approval,
     deadline: now + approval.remaining_ms,
     resolution: approval.status === 'pending' ? null : (known?.resolution ?? settledAs(approval.status)),
-    sending: false,
+    sending: null,
     notice: known?.notice ?? null,
     incomplete: (approval.omitted?.length ?? 0) > 0,
     askedAgain: known?.askedAgain ?? false,
@@ -78,7 +78,9 @@ export function resolvedEntry(entry: ApprovalEntry, data: EventPayload<'approval
     reason: data.reason,
     message: data.message,
   };
-  return { ...entry, sending: false, notice: null, resolution };
+  // What the person was told about a decision that stands already stays.
+  const sending = entry.sending === data.status ? entry.sending : null;
+  return { ...entry, sending, notice: entry.resolution && entry.notice, resolution };
 }
 
 /** Where only the status is known: the decision was made while we were not listening. */

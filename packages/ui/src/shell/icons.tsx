@@ -6,7 +6,7 @@ const paths = {
   metrics: 'M5 20V11M12 20V4M19 20v-6',
   permissions: 'M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6z',
   runners: 'M4 5h16v11H4zM9 20h6M12 16v4M8 9l2 2-2 2',
-  settings: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M6 15v4',
+  settings: 'M4 7h8M18 7h2M15 4a3 3 0 1 0 0 6 3 3 0 1 0 0-6M4 17h2M12 17h8M9 14a3 3 0 1 0 0 6 3 3 0 1 0 0-6',
   plus: 'M12 5v14M5 12h14',
   list: 'M4 6h16M4 12h16M4 18h10',
 } as const;

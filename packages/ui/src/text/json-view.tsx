@@ -1,5 +1,6 @@
 import { memo, useState } from 'react';
 import { useWords } from '../words/words.ts';
+import { CodeBlock } from './code-block.tsx';
 import { Visible } from './visible.tsx';
 
 /** Longer texts are shown in part first. */
@@ -17,10 +18,9 @@ export function TextBlock({ text }: { readonly text: string }) {
   const rest = isWhole ? 0 : Math.max(0, text.length - shownAtFirst);
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <pre className="code-block" tabIndex={0}>
+      <CodeBlock>
         <Visible text={rest > 0 ? text.slice(0, shownAtFirst) : text} />
-      </pre>
+      </CodeBlock>
       {rest > 0 && (
         <button type="button" className="button quiet" onClick={() => setWhole(true)}>
           {words.call.cut(rest)}

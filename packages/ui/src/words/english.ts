@@ -194,7 +194,7 @@ export const english = {
       RISK_ROSE:
         'Not approved yet: with your changes the risk is higher. Look at the new preview and its reasons, then decide.',
       APPROVAL_STALE: 'Nothing ran: something changed after you approved. You are asked again.',
-      ALREADY_DECIDED: 'This was decided before.',
+      ALREADY_DECIDED: 'Your decision came later and does not count: the first one stands.',
       GRANT_NOT_ALLOWED:
         'Not approved: this wider approval is not possible here. You can still approve this one.',
     },
@@ -212,10 +212,20 @@ export const english = {
     rejectMessageHint: 'What it should do instead',
     rejectSend: 'Reject this call',
     scopeTitle: 'Approve more than this one',
-    scope: { class: 'In this conversation', session: 'Whole conversation', always: 'Always' },
-    scopeEvery: (tool: string) => `Every call of ${tool}`,
-    scopePattern: (pattern: string) => `Calls that match ${pattern}`,
-    scopeSession: 'Everything in this conversation',
+    /** What a wider approval covers, in the middle of a sentence. */
+    covers: {
+      tool: (tool: string) => `all calls of ${tool}`,
+      commands: (program: string) => `all ${program} commands`,
+      command: (command: string) => `the command ${command}`,
+      folder: (folder: string) => `changes under ${folder}`,
+      file: (path: string) => `changes to ${path}`,
+    },
+    scope: {
+      class: (what: string) => `${what} in this conversation`,
+      session: 'Whole conversation: every tool',
+      always: (what: string) => `Always: ${what}`,
+    },
+    scopeAlwaysWarning: 'A rule is saved in your policy and counts in every conversation.',
     scopeSessionWarning:
       'The agent changes files and runs commands in this conversation without asking you again. High-risk calls still ask.',
     includeHigh: 'High-risk calls too, without asking',

@@ -1,0 +1,16 @@
+import type { ReactNode } from 'react';
+
+interface CodeBlockProps {
+  readonly className?: string;
+  readonly children: ReactNode;
+}
+
+/** Lines that may be more than fit: they scroll, and so can be reached by keyboard. */
+export function CodeBlock({ className = '', children }: CodeBlockProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <pre className={`code-block ${className}`} tabIndex={0}>
+      {children}
+    </pre>
+  );
+}

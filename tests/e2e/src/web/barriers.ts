@@ -1,0 +1,25 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+interface Barrier {
+  readonly rule: string;
+  readonly impact: string;
+  readonly where: readonly string[];
+}
+
+/** Nothing on the screen that axe calls serious or critical. */
+export async function expectNoBarriers(page: Page): Promise<void> {
+  // As a debugger's code, which the content security policy does not concern.
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(async (): Promise<Barrier[]> => {
+    const { axe } = window as unknown as { axe: typeof import('axe-core') };
+    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+    return violations.map(({ id, impact, nodes }) => ({
+      rule: id,
+      impact: impact ?? 'minor',
+      where: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)}\n${failureSummary}`),
+    }));
+  });
+  expect(found.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([]);
+}

@@ -1,0 +1,268 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { until } from '../patience.ts';
+import type { Household } from './household.ts';
+import { takePicture } from './pictures.ts';
+
+/** Everything a person can do about one request, with the keys and with what each leaves behind. */
+export function decisionStories(home: () => Household): void {
+  const file = (name: string): string => join(home().ready.workspace, name);
+  const written = (name: string, text: string) =>
+    until(() => existsSync(file(name)) && readFileSync(file(name), 'utf8') === text, {
+      within: 10_000,
+      otherwise: () => `${name} is not "${text}"`,
+    });
+
+  it('[RK-1] asks for a second, deliberate step before a HIGH call', async () => {
+    writeFileSync(file('old.md'), 'to be deleted\n');
+    const window = await home().window();
+    await window.say('/delete_file path=old.md');
+    const card = window.waiting;
+    await window.look(card);
+    await window.press('y');
+    await card.getByText('This is a high-risk call. Look at it once more.').waitFor();
+    await takePicture(window.page, 'card-high-confirm');
+    await window.press('y'); // too quick: what comes with the first key is discarded
+    await card.getByText(/^Too quick/).waitFor();
+    await window.press('Escape');
+    await card.getByRole('button', { name: 'Approve y' }).waitFor();
+    expect(existsSync(file('old.md'))).toBe(true);
+
+    await window.look(card);
+    await window.press('y');
+    await card.getByRole('button', { name: /^Yes, approve this high-risk call/ }).waitFor();
+    await window.look(card);
+    await window.press('y');
+    await until(() => !existsSync(file('old.md')), { within: 10_000, otherwise: () => 'It is still there' });
+    await window.card('You approved this.').waitFor();
+    expect(window.problems).toEqual([]);
+  });
+
+  it('[AP-5] rejects with a reason and a message that reach the agent', async () => {
+    mkdirSync(file('drafts'), { recursive: true });
+    const window = await home().window();
+    await window.say('/write_file path=drafts/plan.md content=hasty');
+    await window.look(window.waiting);
+    await window.press('n');
+    await window.page.keyboard.type('too early');
+    await window.press('Tab');
+    await window.page.keyboard.type('Ask me again tomorrow <b>please</b>');
+    await takePicture(window.page, 'card-reject');
+    await window.press('Tab', 'Enter');
+    await window.card('You rejected this.').getByText('Ask me again tomorrow <b>please</b>').waitFor();
+    // What the agent was told, in its own words.
+    const answer = window.page.locator('.message-assistant .plain-text').last();
+    await answer.getByText(/Ask me again tomorrow <b>please<\/b>/).waitFor();
+    expect(await answer.textContent()).toMatch(/too early/);
+    expect(existsSync(file('drafts/plan.md'))).toBe(false);
+  });
+
+  it('[AP-6] edits the parameters before approving; the history keeps both', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await window.say('/write_file path=edited.md content="as the agent wanted"');
+    await window.look(window.waiting);
+    await window.press('e');
+    await page.getByRole('textbox', { name: 'content' }).fill('as the person wants');
+    await takePicture(page, 'card-edit');
+    await window.wait(550);
+    await page.getByRole('button', { name: 'Approve with these parameters' }).click();
+    await written('edited.md', 'as the person wants');
+    const call = page.locator('.call').filter({ hasText: 'edited.md' });
+    await call.getByText(/^Done/).waitFor();
+    await call.getByRole('button', { name: 'Details' }).first().click();
+    await call.getByRole('link', { name: 'Open in the history' }).click();
+    await page.getByText('You edited the parameters.').waitFor();
+    expect(await page.locator('#content').textContent()).toMatch(/as the person wants.*as the agent wanted/s);
+    await takePicture(page, 'history-call');
+  });
+
+  it('[AP-4] approves a class of calls; the grant is seen, counted and revoked', async () => {
+    mkdirSync(file('notes'), { recursive: true });
+    const window = await home().window();
+    const { page } = window;
+    await window.say('/write_file path=notes/one.md content=1');
+    await window.look(window.waiting);
+    await window.press('a');
+    const scopes = page.getByRole('form', { name: 'Approve more than this one' });
+    await scopes.getByRole('radio', { name: /^Changes under notes\// }).check();
+    await takePicture(page, 'card-scopes');
+    await window.wait(550);
+    await page.getByRole('button', { name: 'Approve and grant this' }).click();
+    await written('notes/one.md', '1');
+
+    await window.say('/write_file path=notes/two.md content=2', { anew: false });
+    await written('notes/two.md', '2'); // nobody was asked
+    const session = await page.evaluate(() => location.hash);
+
+    await window.go('permissions');
+    const grant = page.locator('.row').filter({ hasText: 'write_file' }).filter({ hasText: 'notes' });
+    await grant.getByText('1 use', { exact: true }).waitFor(); // the second call; the first was decided by hand
+    await takePicture(page, 'permissions');
+    await grant.getByRole('button', { name: /^Revoke/ }).click();
+    await grant.getByText('Revoked', { exact: true }).waitFor();
+
+    await window.go(session.slice(2));
+    await window.say('/write_file path=notes/three.md content=3', { anew: false });
+    await window.waiting.waitFor();
+    expect(existsSync(file('notes/three.md'))).toBe(false);
+    await window.look(window.waiting);
+    await window.press('n');
+    await window.press('Enter');
+    await window.card('notes/three.md').getByText('You rejected this.').waitFor();
+  });
+
+  it('[AP-4] approves the whole conversation with a warning, HIGH only when it is said', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await window.say('/write_file path=s1.md content=1');
+    await window.look(window.waiting);
+    await window.press('a');
+    await page.getByRole('radio', { name: /Whole conversation/ }).check();
+    await page.getByText(/without asking you again\. High-risk calls still ask\./).waitFor();
+    expect(await page.getByRole('checkbox', { name: /High-risk calls too/ }).isChecked()).toBe(false);
+    await takePicture(page, 'card-session-scope');
+    await window.wait(550);
+    await page.getByRole('button', { name: 'Approve and grant this' }).click();
+    await written('s1.md', '1');
+
+    await window.say('/run node --version\n/delete_file path=s1.md', { anew: false });
+    const command = page.locator('.call').filter({ hasText: 'node --version' });
+    await command.getByText(/^Done/).waitFor();
+    await window.waiting.filter({ hasText: 'High risk' }).waitFor(); // and still asks for HIGH
+    expect(existsSync(file('s1.md'))).toBe(true);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await window.card('Withdrawn').waitFor();
+  });
+
+  it('[RK-5] saves "always" after saying what it would have decided', async () => {
+    const window = await home().window();
+    const { page } = window;
+    // One was rejected above, another is approved now: both are of the history.
+    await window.say('/write_file path=drafts/a.md content=a');
+    await window.look(window.waiting);
+    await window.press('y');
+    await written('drafts/a.md', 'a');
+    await window.say('/write_file path=drafts/b.md content=b', { anew: false });
+    await window.look(window.waiting);
+    await window.press('a');
+    await page.getByRole('radio', { name: /^Always: changes under drafts\// }).check();
+    const sentence = page.getByText(
+      /^This rule would have decided \d+ earlier calls, \d+ of which you rejected\.$/,
+    );
+    await sentence.waitFor();
+    const [decided = 0, rejected = 0] = ((await sentence.textContent())?.match(/\d+/g) ?? []).map(Number);
+    expect([decided >= 2, rejected >= 1]).toEqual([true, true]);
+    await takePicture(page, 'card-always-scope');
+    await window.wait(550);
+    await page.getByRole('button', { name: 'Approve and save the rule' }).click();
+    await written('drafts/b.md', 'b');
+
+    await window.say('/write_file path=drafts/c.md content=c'); // in another conversation
+    await written('drafts/c.md', 'c');
+    expect(await window.waiting.count()).toBe(0);
+    await window.go('permissions');
+    await page
+      .locator('.row')
+      .filter({ hasText: 'Allow' })
+      .filter({ hasText: 'write_file' })
+      .first()
+      .waitFor();
+  });
+
+  it('[UI-6] a key or click decides only what was looked at for half a second; type-ahead is discarded', async () => {
+    const window = await home().seenOn({}); // a browser of its own: time is stopped in all its windows
+    const { page } = window;
+    await page.addInitScript(noteDecisions);
+    await page.reload();
+    await page.getByText('What should be done?').waitFor();
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000); // from here on, time passes when we say so
+    await window.say('/write_file path=slow.md content=slow');
+    const card = window.waiting;
+    const approve = card.getByRole('button', { name: 'Approve y' });
+    await card.locator('.file-diff').waitFor();
+    const decided = () => page.evaluate(() => (globalThis as unknown as { decisions: string[] }).decisions);
+
+    await window.blur();
+    await window.press('y', 'y', 'Enter', 'Space'); // typed while nothing had the focus
+    await window.press('j', 'y', 'y'); // in focus, but not looked at
+    expect(await window.focused()).toBe('waiting card');
+    await card.getByText(/^Too quick/).waitFor();
+    await page.clock.runFor(499);
+    await window.press('y');
+    expect(await decided()).toEqual([]);
+
+    await window.blur();
+    await approve.focus(); // a button by keyboard
+    await window.press('Enter', 'Space');
+    await window.blur();
+    await approve.click(); // and by mouse, as soon as the pointer is there
+    expect(await decided()).toEqual([]);
+
+    await window.blur();
+    await card.locator('.card-title').hover();
+    await page.clock.runFor(600);
+    await window.press('j', 'y'); // what the pointer rests on is not in focus
+    expect(await decided()).toEqual([]);
+
+    await page.clock.runFor(500);
+    await window.press('y');
+    expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
+    await page.clock.resume();
+    await written('slow.md', 'slow');
+    await window.card('You approved this.').waitFor();
+  });
+
+  it('[UI-6] a new card takes the focus neither from a text nor from another card', async () => {
+    const window = await home().window();
+    const { page } = window;
+    const person = await home().person();
+    await window.go('approvals');
+    await page.getByText('Nothing waits for you').waitFor();
+    const ask = (path: string) =>
+      person.client.executeTool({
+        body: { tool_name: 'write_file', tool_params: { path, content: 'x', mode: 'write' } },
+      });
+    await ask('first.md');
+    await window.look(window.card('first.md'));
+    await ask('second.md');
+    await window.card('second.md').locator('.file-diff').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent?.includes('first.md'))).toBe(true);
+    await takePicture(page, 'approvals');
+    await window.press('n'); // the reason's field now has the focus
+    await page.keyboard.type('because');
+    await ask('third.md');
+    await window.card('third.md').locator('.file-diff').waitFor();
+    await page.keyboard.type(' yes'); // a y in a text is a y
+    expect(await page.getByRole('textbox', { name: /^Reason/ }).inputValue()).toBe('because yes');
+    await window.press('Enter');
+    await window.card('first.md').getByText('You rejected this.').waitFor();
+    expect(await window.focused()).toBe('settled card'); // and the keyboard stays where it was
+
+    await window.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await takePicture(page, 'shortcuts');
+    await window.press('y', 'Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    for (const name of ['second.md', 'third.md']) {
+      await window.look(window.card(name));
+      await window.press('n', 'Enter');
+      await window.card(name).getByText('You rejected this.').waitFor();
+    }
+    expect(window.problems).toEqual([]);
+  });
+}
+
+/** Runs in the page: notes each decision at the moment it is sent, so that none can be on its way unseen. */
+function noteDecisions(): void {
+  const send = window.fetch;
+  const decisions: string[] = [];
+  Object.assign(window, { decisions });
+  window.fetch = (input, init) => {
+    const address = input instanceof Request ? input.url : String(input);
+    if (/\/(approve|confirm|reject)$/.test(address)) decisions.push(address);
+    return send(input, init);
+  };
+}

@@ -1,0 +1,231 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, expect, it } from 'vitest';
+import { takePicture } from './pictures.ts';
+import { useHousehold } from './use-household.ts';
+
+/** HTML that would run, an image that would call home, colours, a bell, a mark that turns the text around. */
+const hostile = (elsewhere: string): string =>
+  [
+    '<script>window.hurt = 1</script>',
+    `<img src="${elsewhere}/pixel.png" onerror="window.hurt = 1">`,
+    `<iframe src="${elsewhere}/frame"></iframe><svg onload="window.hurt = 1"></svg>`,
+    '\u001b[31mred\u001b[0m bell\u0007 back\u0008 \u202egnp.exe\u202c zero\u200bwidth',
+  ].join('\n');
+
+const hostileName = `<img src=x onerror="window.hurt=1">.md`;
+
+/** The page never becomes what it shows, and nothing but the page speaks to the server (UI-6, RE-5). */
+export function hostileStories(browser: () => Browser): void {
+  let model: OpenAiCompatibleServer;
+  let other: OtherHost;
+  const home = useHousehold(browser, async () => {
+    model = await openAiCompatibleServer();
+    other = await otherHost();
+    return {
+      files: { 'print.js': `process.stdout.write(${JSON.stringify(hostile(other.address))});\n` },
+      env: { COUNTERSIGN_MODEL: 'openai-compatible:scripted', COUNTERSIGN_MODEL_URL: model.url },
+    };
+  });
+  afterAll(async () => {
+    await model?.close();
+    other?.server.close();
+  });
+
+  it('[UI-6] file names, contents, output, diffs and answers full of HTML and control characters are text', async () => {
+    const text = hostile(other.address);
+    mkdirSync(join(home().ready.workspace, 'odd'));
+    // Without what would make it a binary file, which nobody can read.
+    const readable = text.replaceAll('\u0007', '').replaceAll('\u0008', '');
+    writeFileSync(join(home().ready.workspace, 'odd', hostileName), readable);
+    const write = { path: `odd/${hostileName}`, content: `${text}\nmore`, mode: 'write' };
+    model.script([
+      [
+        { call: { name: 'list_directory', args: { path: 'odd' } } },
+        { call: { name: 'read_file', args: { path: `odd/${hostileName}` }, id: 'call_read' } },
+        { call: { name: 'execute_command', args: { command: 'node', args: ['print.js'] }, id: 'call_run' } },
+      ],
+      [{ call: { name: 'write_file', args: write } }],
+      [
+        { text: `# Done\n\n${text}\n\n![pixel](${other.address}/markdown.png)\n\n` },
+        { text: '[a link](javascript:window.hurt=1) and `code`\n\n```js\nconst safe = "<b>";\n```\n' },
+      ],
+    ]);
+    const window = await home().window();
+    const { page } = window;
+    await window.say(`Look at <b>everything</b> \u202e`);
+    await window.look(window.waiting);
+    await window.press('y');
+    const change = window.waiting.filter({ hasText: 'write_file' });
+    await change.locator('.file-diff').waitFor();
+    await takePicture(page, 'hostile-card');
+    await page.keyboard.press('j');
+    await window.look(change);
+    const card = await change.textContent();
+    expect(card).toContain(hostileName);
+    expect(card).toContain('⟨U+202E⟩');
+    await window.press('y');
+    await page.locator('.markdown h1').getByText('Done').waitFor();
+    for (const row of await page.locator('.call').all()) {
+      await row.getByRole('button', { name: 'Details' }).first().click();
+    }
+    const blocks = page.locator('.call-details .code-block').filter({ hasText: '<script>window.hurt' });
+    await expect.poll(() => blocks.count()).toBe(3); // a file's content, a command's output, parameters
+    const shown = await window.transcript.textContent();
+    for (const seen of [
+      hostileName,
+      '⟨U+001B⟩[31mred',
+      'bell⟨U+0007⟩',
+      'zero⟨U+200B⟩width',
+      '<iframe src=',
+    ]) {
+      expect(shown).toContain(seen);
+    }
+    await takePicture(page, 'hostile-transcript');
+    for (const screen of ['history', 'approvals', 'permissions', 'metrics']) {
+      await window.go(screen);
+      await page.locator('h1').filter({ visible: true }).first().waitFor();
+      expect(await strangers(page)).toEqual([]);
+    }
+    expect(await page.evaluate(() => 'hurt' in globalThis)).toBe(false);
+    expect([window.elsewhere, other.asked, window.problems]).toEqual([[], [], []]);
+  });
+
+  it('[UI-6] the content security policy is in force', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await page.getByText('What should be done?').waitFor();
+    const violated = await page.evaluate(async (elsewhere) => {
+      const seen: string[] = [];
+      document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) =>
+        seen.push(effectiveDirective),
+      );
+      const inline = document.createElement('script');
+      inline.textContent = 'window.injected = 1';
+      const remote = document.createElement('script');
+      remote.src = `${elsewhere}/script.js`;
+      const image = new Image();
+      image.src = `${elsewhere}/image.png`;
+      const frame = document.createElement('iframe');
+      frame.src = `${elsewhere}/frame`;
+      const styled = document.createElement('p');
+      styled.setAttribute('style', 'color: red');
+      const handler = document.createElement('button');
+      handler.setAttribute('onclick', 'window.injected = 1');
+      document.body.append(inline, remote, image, frame, styled, handler);
+      handler.click();
+      await fetch(`${elsewhere}/fetch`).catch(() => {});
+      // Violations are told in tasks of their own.
+      while (seen.length < 7) await new Promise((resolve) => setTimeout(resolve, 10));
+      return seen.sort();
+    }, other.address);
+    expect(violated).toEqual([
+      'connect-src',
+      'frame-src',
+      'img-src',
+      'script-src-attr',
+      'script-src-elem',
+      'script-src-elem',
+      'style-src-attr',
+    ]);
+    expect(await page.evaluate(() => 'injected' in globalThis)).toBe(false);
+    expect(other.asked).toEqual([]);
+    const { status, headers } = await fetch(home().ready.address);
+    expect([status, headers.get('content-security-policy')]).toEqual([
+      200,
+      expect.stringMatching(/^default-src 'none'.*frame-ancestors 'none'$/),
+    ]);
+  });
+
+  it('[RE-5] no token stands in an address, and a cookie alone can decide nothing', async () => {
+    const device = await home().otherDevice(); // signs in with a link
+    const person = await home().person();
+    await device.page.getByText('What should be done?').waitFor();
+    const tool_params = { path: 'wanted.md', content: 'x', mode: 'write' } as const;
+    const { approval_id } = await person.client.executeTool({
+      body: { tool_name: 'write_file', tool_params },
+    });
+    await device.go('approvals');
+    await device.card('wanted.md').locator('.file-diff').waitFor();
+    const secrets = await device.page.evaluate(() =>
+      Object.values(localStorage).filter((v) => v.startsWith('ey')),
+    );
+    expect(secrets).toHaveLength(1);
+    const addresses = [...device.asked, device.page.url()];
+    expect(addresses.filter((url) => /sign-in=|eyJ/.test(url) || url.includes(secrets[0] as string))).toEqual(
+      [],
+    );
+    const cookies = await device.page.context().cookies(`${home().ready.address}/my/stream`);
+    expect(cookies).toMatchObject([
+      { name: 'countersign_stream', httpOnly: true, sameSite: 'Strict', path: '/my' },
+    ]);
+
+    // With the cookie and no bearer, from the page itself …
+    const answers = await device.page.evaluate(async (id) => {
+      const json = { 'content-type': 'application/json' };
+      const post = await fetch(`/my/approvals/${id}/confirm`, { method: 'POST', headers: json, body: '{}' });
+      const read = await fetch('/my/approvals');
+      const stop = new AbortController();
+      const stream = await fetch('/my/stream', { signal: stop.signal });
+      stop.abort();
+      return [post.status, read.status, stream.status];
+    }, approval_id);
+    expect(answers).toEqual([401, 401, 200]);
+
+    // … and from a page of another port, to which the browser gives the same cookie.
+    await device.page.goto(other.address);
+    const refused = await device.page.evaluate(
+      async ([address, id]) => {
+        const body = '{}';
+        const ways: RequestInit[] = [
+          { method: 'POST', mode: 'no-cors', credentials: 'include', body },
+          { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body },
+        ];
+        const url = `${address}/my/approvals/${id}/confirm`;
+        return Promise.all(
+          ways.map((way) =>
+            fetch(url, way).then(
+              ({ type }) => type,
+              () => 'failed',
+            ),
+          ),
+        );
+      },
+      [home().ready.address, approval_id],
+    );
+    expect(refused).toEqual(['failed', 'failed']);
+    const { approvals } = await person.client.listApprovals();
+    expect(approvals.map(({ approval_id: id, status }) => [id, status])).toEqual([[approval_id, 'pending']]);
+  });
+}
+
+/** Elements that only hostile text could have made. */
+const strangers = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [
+      ...document.querySelectorAll(
+        'img, iframe, object, embed, [onerror], [onload], a[href^="javascript:"], body script',
+      ),
+    ].map(({ outerHTML }) => outerHTML),
+  );
+
+interface OtherHost {
+  readonly server: Server;
+  readonly address: string;
+  readonly asked: string[];
+}
+
+/** Another host as far as a browser is concerned; it notes who comes. */
+async function otherHost(): Promise<OtherHost> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    if (request.url !== '/' && request.url !== '/favicon.ico') asked.push(String(request.url));
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>another</title>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, asked, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}

@@ -1,0 +1,161 @@
+import { gzipSync } from 'node:zlib';
+import type { Browser, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { until } from '../patience.ts';
+import { takePicture } from './pictures.ts';
+import { useHousehold } from './use-household.ts';
+
+const messages = 500;
+const approvals = 50;
+
+/** Much of everything, and how much of it is on the page. What depends on the machine is told, not judged. */
+export function largeStories(browser: () => Browser): void {
+  const home = useHousehold(browser, () => ({ files: { 'a.md': 'a\n' } }));
+
+  it('the first view needs less than 250 KB of JavaScript, compressed', async () => {
+    const window = await home().window();
+    const scripts: Promise<Buffer>[] = [];
+    window.page.on('response', (response) => {
+      if (response.request().resourceType() === 'script') scripts.push(response.body());
+    });
+    await window.page.getByText('What should be done?').waitFor();
+    await window.page.reload(); // the first one was on its way before we listened
+    await window.page.getByText('What should be done?').waitFor();
+    const sizes = (await Promise.all(scripts)).map((script) => gzipSync(script).length);
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    console.log(
+      `First view: ${Math.round(total / 1024)} KiB of JavaScript, compressed, in ${sizes.length} files`,
+    );
+    expect(sizes.length).toBeGreaterThan(0);
+    expect(total).toBeLessThan(250 * 1000);
+    const { headers } = await fetch(window.asked.find((url) => url.endsWith('.js')) as string);
+    expect([headers.get('content-encoding'), headers.get('cache-control')]).toEqual([
+      expect.stringMatching(/gzip|br/),
+      expect.stringContaining('immutable'),
+    ]);
+  });
+
+  it(`${messages} messages: writing touches none of them`, async () => {
+    const window = await home().window();
+    const { page } = window;
+    const { project_id } = home().ready;
+    const person = await home().person();
+    const { session } = await person.client.createSession({
+      params: { project_id },
+      body: { title: 'long' },
+    });
+    const { session_id } = session;
+    for (let sent = 0; sent < messages / 2; sent += 1) {
+      const answered = new Promise<void>((resolve) => {
+        person.onEvent = ({ event, data }) => {
+          if (event === 'agent.state' && data.state === 'idle') resolve();
+        };
+      });
+      // The manual model explains itself each time.
+      const body = { content: `Message ${sent}`, session_id };
+      await person.client.sendMessage({ params: { project_id }, body });
+      await answered;
+    }
+    person.onEvent = () => {};
+
+    const opened = performance.now();
+    await window.go(`chat/${session_id}`);
+    await page.getByText(`Message ${messages / 2 - 1}`, { exact: true }).waitFor();
+    await expect.poll(() => page.locator('[data-message]').count()).toBe(messages);
+    tell(`${messages} messages: ms to open, elements`, performance.now() - opened, await elements(page));
+    await watch(page, '.transcript');
+    const words = 'The quick brown fox jumps over the lazy dog';
+    await window.composer.focus();
+    await page.keyboard.type(words);
+    expect(await window.composer.inputValue()).toBe(words);
+    expect(await touched(page)).toBe(0);
+    tell('  typing: median and longest ms from key to frame, long tasks', ...(await frames(page)));
+    await takePicture(page, 'many-messages');
+  });
+
+  it(`${approvals} pending approvals: deciding one touches no other`, async () => {
+    const window = await home().window();
+    const { page } = window;
+    const { project_id } = home().ready;
+    const person = await home().person();
+    for (let session = 0; session < approvals / 10; session += 1) {
+      const { session: begun } = await person.client.createSession({ params: { project_id }, body: {} });
+      const lines = Array.from({ length: 10 }, (_, n) => `/write_file path=f${session}-${n}.md content=${n}`);
+      const body = { content: lines.join('\n'), session_id: begun.session_id };
+      await person.client.sendMessage({ params: { project_id }, body });
+    }
+    await until(
+      async () => {
+        const { approvals: waiting } = await person.client.listApprovals();
+        return waiting.length === approvals && waiting.every(({ preview }) => preview !== null);
+      },
+      { within: 20_000, otherwise: () => 'They are not all there' },
+    );
+    const opened = performance.now();
+    await window.go('approvals');
+    await expect.poll(() => window.waiting.count()).toBe(approvals);
+    tell(`${approvals} approvals: ms to open, elements`, performance.now() - opened, await elements(page));
+    expect(await page.title()).toBe(`(${approvals}) Countersign`);
+    const first = window.card('wants to write f0-0.md');
+    await window.look(first);
+    await watch(page, '[data-approval]:not(:focus)');
+    await window.press('n');
+    await page.keyboard.type('The quick brown fox');
+    await window.press('Enter');
+    await first.getByText('You rejected this.').waitFor();
+    expect(await touched(page)).toBe(0);
+    tell('  deciding: the same', ...(await frames(page)));
+    await takePicture(page, 'many-approvals');
+  });
+}
+
+const tell = (what: string, ...numbers: number[]): void =>
+  console.log(`${what}: ${numbers.map((number) => Math.round(number)).join(', ')}`);
+
+const elements = (page: Page): Promise<number> => page.evaluate(() => document.querySelectorAll('*').length);
+
+interface Watched {
+  touched: number;
+  readonly keyFrames: number[];
+  readonly longTasks: number[];
+}
+
+/** Counts changes below what is selected (clocks that tick apart), and the time from each key to its frame. */
+async function watch(page: Page, selector: string): Promise<void> {
+  await page.evaluate((selected) => {
+    const watched: Watched = { touched: 0, keyFrames: [], longTasks: [] };
+    Object.assign(window, { watched });
+    const observer = new MutationObserver((records) => {
+      const real = records.filter(({ target }) => {
+        const element = target instanceof Element ? target : target.parentElement;
+        return !element?.closest('[role="timer"]');
+      });
+      watched.touched += real.length;
+    });
+    for (const element of document.querySelectorAll(selected)) {
+      observer.observe(element, { attributes: true, characterData: true, childList: true, subtree: true });
+    }
+    document.addEventListener(
+      'keydown',
+      () => {
+        const pressed = performance.now();
+        requestAnimationFrame(() => setTimeout(() => watched.keyFrames.push(performance.now() - pressed)));
+      },
+      { capture: true },
+    );
+    new PerformanceObserver((list) => {
+      watched.longTasks.push(...list.getEntries().map(({ duration }) => duration));
+    }).observe({ type: 'longtask' });
+  }, selector);
+}
+
+const touched = (page: Page): Promise<number> =>
+  page.evaluate(() => (window as unknown as { watched: Watched }).watched.touched);
+
+/** Median and longest time from key to frame, and how many tasks took longer than 50 ms. */
+const frames = (page: Page): Promise<number[]> =>
+  page.evaluate(() => {
+    const { keyFrames, longTasks } = (window as unknown as { watched: Watched }).watched;
+    const sorted = [...keyFrames].sort((a, b) => a - b);
+    return [sorted[sorted.length >> 1] ?? 0, sorted.at(-1) ?? 0, longTasks.length];
+  });

@@ -1,0 +1,117 @@
+import { expect, it } from 'vitest';
+import { expectNoBarriers } from './barriers.ts';
+import { type Device, type Household, phone } from './household.ts';
+import { takePicture } from './pictures.ts';
+import type { WebWindow } from './web-window.ts';
+
+const languages = {
+  en: { chat: 'Chat', approve: 'Approve', settings: 'Settings', model: /^Model/, help: 'Keyboard shortcuts' },
+  ru: { chat: 'Чат', approve: 'Одобрить', settings: 'Настройки', model: /^Модель/, help: 'Клавиши' },
+} as const;
+
+/** Each screen on a laptop and on a phone, light and dark, in both languages: looked at, and without barriers. */
+export function looksStories(home: () => Household): void {
+  const devices: readonly (readonly [string, keyof typeof languages, Device])[] = [
+    ['light', 'en', { colorScheme: 'light', locale: 'en-GB' }],
+    ['dark-ru', 'ru', { colorScheme: 'dark', locale: 'ru-RU' }],
+    ['phone-light-ru', 'ru', { ...phone, colorScheme: 'light', locale: 'ru-RU' }],
+    ['phone-dark', 'en', { ...phone, colorScheme: 'dark', locale: 'en-US' }],
+  ];
+  it.each(devices)('[UI-1] %s: every screen', async (name, language, device) => {
+    await (await home().window()).page.getByText('What should be done?').waitFor(); // signed in
+    const { session, tool } = await somethingToShow(home());
+    const window = await home().seenOn(device);
+    const { page } = window;
+    const words = languages[language];
+    await page.locator('nav').waitFor();
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe(language);
+    await page.getByRole('link', { name: words.chat }).waitFor();
+
+    const seen = async (screen: string): Promise<void> => {
+      await takePicture(page, `${screen}-${name}`);
+      await expectNoBarriers(page);
+      expect(await overflow(window)).toBe(0);
+    };
+    await seen('start');
+    await window.go(`chat/${session}`);
+    await window.waiting.first().locator('.what pre, .what .file-diff, .what dl').first().waitFor();
+    await seen('chat');
+    await window.go('approvals');
+    await expect.poll(() => window.waiting.locator('.what').count()).toBe(2);
+    await page
+      .getByRole('button', { name: `${words.approve} y` })
+      .first()
+      .waitFor();
+    await seen('approvals');
+    await window.go('history');
+    await page.locator('table a').first().waitFor();
+    await seen('history');
+    await window.go(`history/${tool}`);
+    await page.locator('#content .code-block').first().waitFor();
+    await seen('call');
+    for (const [screen, sign] of [
+      ['metrics', 'svg[role="img"], .plot svg, figure svg'],
+      ['permissions', '.panel .row, .panel .empty-line'],
+      ['runners', '.tile'],
+    ] as const) {
+      await window.go(screen);
+      await page.locator(sign).first().waitFor();
+      await seen(screen);
+    }
+    await page.getByRole('button', { name: words.settings }).click();
+    await page.getByRole('group').first().waitFor();
+    await seen('settings');
+    await page.getByRole('button', { name: words.help }).click();
+    await page.getByRole('dialog').waitFor();
+    await seen('shortcuts');
+    expect([window.problems, window.elsewhere]).toEqual([[], []]);
+  });
+
+  it('[UI-1] the person chooses colours and language, and they stay', async () => {
+    await (await home().window()).page.getByText('What should be done?').waitFor();
+    const window = await home().seenOn({});
+    const { page } = window;
+    await page.getByText('What should be done?').waitFor();
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Dark' }).click();
+    await expect.poll(ground).not.toBe(light);
+    const dark = await ground();
+    await page.getByRole('button', { name: 'Русский' }).click();
+    await page.getByRole('link', { name: 'Чат' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Чат' }).waitFor();
+    expect(await ground()).toBe(dark);
+  });
+}
+
+/** How far the page reaches beyond its window: on a phone nothing may have to be moved sideways. */
+const overflow = ({ page }: WebWindow): Promise<number> =>
+  page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return Math.max(0, scrollWidth - clientWidth);
+  });
+
+let shown: { session: string; tool: string } | undefined;
+
+/** A conversation with a call that has run, one that waits and one of high risk: made once. */
+async function somethingToShow(home: Household): Promise<{ session: string; tool: string }> {
+  if (shown) return shown;
+  const { client } = await home.person();
+  const { project_id } = home.ready;
+  const { session } = await client.createSession({ params: { project_id }, body: { title: 'Tidy up' } });
+  const { session_id } = session;
+  const content = [
+    '/list_directory path=.',
+    '/shell_exec {"command": "rm -rf build && npm ci"}',
+    '/write_file path=README.md content="# Greetings\n\nA small example.\n"',
+  ].join('\n');
+  await client.sendMessage({ params: { project_id }, body: { content, session_id } });
+  await expect
+    .poll(async () => (await client.listApprovals()).approvals.filter((a) => a.preview).length)
+    .toBe(2);
+  const { executions } = await client.history({ query: { tool_name: 'list_directory', session_id } });
+  shown = { session: session_id, tool: executions[0]?.tool_id as string };
+  return shown;
+}

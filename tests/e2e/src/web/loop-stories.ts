@@ -1,0 +1,100 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { until } from '../patience.ts';
+import type { Household } from './household.ts';
+import { takePicture } from './pictures.ts';
+import type { WebWindow } from './web-window.ts';
+
+const greeting = ({ ready }: Household): string => join(ready.workspace, 'src/greeting.js');
+
+/** The whole product by its first message: read, change with an approval, run the tests. */
+export function loopStories(home: () => Household): void {
+  it('[UI-1] [UI-4] shows the whole loop by keyboard alone, from the sign-in link on', async () => {
+    const household = home();
+    const window = await household.window();
+    const { page } = window;
+    await page.getByText('What should be done?').waitFor();
+    expect(page.url()).not.toContain('sign-in'); // RE-5: the code is gone from the address
+    await takePicture(page, 'chat-empty');
+
+    await window.press('/');
+    expect(await window.focused()).toBe('composer');
+    const [first, ...others] = (household.ready.first_message ?? '').split('\n');
+    await page.keyboard.type(first ?? '');
+    for (const line of others) {
+      await window.press('Shift+Enter');
+      await page.keyboard.type(line);
+    }
+    await window.press('Enter');
+
+    const change = window.card('Agent wants to change src/greeting.js');
+    await change.getByText(/return `Hello, /).waitFor();
+    expect(await window.focused()).toBe('composer'); // UI-6: a new card never takes the focus
+    await expect.poll(() => page.title()).toBe('(1) Countersign');
+    await takePicture(page, 'chat-approval');
+    await tabTo(window, 'waiting card');
+    await window.look(change);
+    await window.press('y');
+    await changedOnDisk(household);
+
+    const command = window.card('node --test').and(window.waiting);
+    await command.waitFor();
+    await window.press('j');
+    expect(await window.focused()).toBe('waiting card');
+    await window.look(command);
+    await window.press('y');
+    await window.transcript
+      .getByText(/pass 1/)
+      .first()
+      .waitFor();
+    await expect.poll(() => page.title()).toBe('Countersign');
+    expect(window.problems).toEqual([]);
+  });
+
+  it('[UI-1] [UI-4] shows the whole loop by mouse', async () => {
+    const household = home();
+    writeFileSync(greeting(household), readFileSync(greeting(household), 'utf8').replace('Hello', 'Helo'));
+    const window = await household.window();
+    const { page } = window;
+    await page.getByRole('button', { name: '/edit_file path=src/greeting.js' }).click();
+    await page.getByRole('button', { name: 'Send' }).click();
+
+    const change = window.card('Agent wants to change src/greeting.js');
+    await window.pointAt(change);
+    await change.getByRole('button', { name: 'Side by side' }).click();
+    await takePicture(page, 'chat-approval-side-by-side');
+    await change.getByRole('button', { name: 'Approve y' }).click();
+    await changedOnDisk(household);
+    await change.getByText('You approved this.').waitFor();
+
+    const command = window.card('node --test').and(window.waiting);
+    await window.pointAt(command);
+    await command.getByRole('button', { name: 'Approve y' }).click();
+    const run = page.locator('.call').filter({ hasText: 'execute_command' });
+    await run.getByText(/^Done/).waitFor();
+    await run.getByRole('button', { name: 'Details' }).first().click();
+    await run.getByText('exit code 0').waitFor();
+    await run
+      .locator('.code-block')
+      .getByText(/pass 1\b/)
+      .waitFor();
+    await takePicture(page, 'chat-output');
+    expect(window.problems).toEqual([]);
+  });
+}
+
+const changedOnDisk = (household: Household) =>
+  until(() => readFileSync(greeting(household), 'utf8').includes('Hello, '), {
+    within: 10_000,
+    otherwise: () => `It was not changed: ${readFileSync(greeting(household), 'utf8')}`,
+  });
+
+/** Backwards, as somebody does who has just written something. */
+async function tabTo(window: WebWindow, what: string): Promise<void> {
+  for (let steps = 0; steps < 12; steps += 1) {
+    await window.press('Shift+Tab');
+    if ((await window.focused()) === what) return;
+  }
+  throw new Error(`The keyboard does not get to the ${what}`);
+}

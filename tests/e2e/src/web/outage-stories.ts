@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Browser } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { until } from '../patience.ts';
+import { isAlive } from '../up-process.ts';
+import { expectNoBarriers } from './barriers.ts';
+import { takePicture } from './pictures.ts';
+import { useHousehold } from './use-household.ts';
+import type { WebWindow } from './web-window.ts';
+
+/** What a person keeps when something dies while they decide. */
+export function outageStories(browser: () => Browser): void {
+  const home = useHousehold(browser, () => ({ files: { 'a.md': 'before\n', 'b.md': 'before\n' } }));
+
+  const content = (name: string): string => readFileSync(join(home().ready.workspace, name), 'utf8');
+  const written = (name: string, text: string) =>
+    until(() => content(name) === text, { within: 10_000, otherwise: () => `${name}: ${content(name)}` });
+  /** The server is another process than before, and answers. */
+  const serverDies = async (): Promise<void> => {
+    const { server } = home().up;
+    process.kill(server, 'SIGKILL');
+    await until(() => !isAlive(server), { within: 5_000, otherwise: () => 'The server still lives' });
+  };
+
+  it('[AP-10] everything is killed and started again in the middle of an approval: nothing is lost', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await window.say('/write_file path=a.md content=after');
+    const card = window.waiting;
+    await window.look(card);
+    await window.press('n');
+    await page.keyboard.type('half a reas');
+    await home().loseEverything();
+    await page.getByText(/The connection to the server is lost/).waitFor();
+    expect(await card.getByRole('button', { name: 'Reject this call' }).isDisabled()).toBe(true);
+    await takePicture(page, 'state-offline');
+    await expectNoBarriers(page);
+    await window.press('Escape');
+    await window.wait(550);
+    await window.press('y'); // nothing can be decided, and nothing is kept for later
+    expect(await card.getByRole('button', { name: 'Approve y' }).isDisabled()).toBe(true);
+
+    await home().start();
+    await page.getByText(/The connection to the server is lost/).waitFor({ state: 'detached' });
+    await card.getByRole('button', { name: 'Approve y' }).and(page.locator(':enabled')).waitFor();
+    expect(content('a.md')).toBe('before\n');
+    await page.locator('.message-user').getByText('/write_file path=a.md').waitFor();
+    await window.look(card);
+    await window.press('y');
+    await written('a.md', 'after');
+    await window.card('a.md').getByText('You approved this.').waitFor();
+  });
+
+  it('[AP-10] a server that was killed comes back under the same card, with what was typed', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await window.say('/write_file path=b.md content=after');
+    await window.look(window.waiting);
+    await window.press('n');
+    await page.keyboard.type('half a reas');
+    await serverDies();
+    await page.keyboard.type('on');
+    await page.getByRole('button', { name: 'Reject this call' }).and(page.locator(':enabled')).click();
+    await window.card('b.md').getByText('You rejected this.').waitFor();
+    await window.card('b.md').getByText('half a reason').waitFor();
+    expect(content('b.md')).toBe('before\n');
+  });
+
+  it('[AP-3] a request that nobody answers expires, and its card says so', async () => {
+    const window = await home().window();
+    await window.say('/write_file path=b.md content=late');
+    await window.look(window.waiting);
+    // After a restart the stored deadline counts.
+    await home().loseEverything();
+    endTimeSoon(home().database);
+    await home().start();
+    const card = window.card('Expired: nobody decided in time.').first();
+    await card.waitFor({ timeout: 45_000 });
+    await takePicture(window.page, 'state-expired');
+    await expectNoBarriers(window.page);
+    await said(window, /Approval timeout/);
+    expect([content('b.md'), await window.waiting.count()]).toEqual(['before\n', 0]);
+  });
+}
+
+const said = (window: WebWindow, words: RegExp): Promise<void> =>
+  window.page.locator('.message-assistant').getByText(words).first().waitFor();
+
+/** Makes the stored deadline soon, as if minutes had passed meanwhile. */
+function endTimeSoon(path: string): void {
+  const database = new DatabaseSync(path);
+  database.prepare(`update approvals set deadline_at = ? where status = 'pending'`).run(Date.now() + 6_000);
+  database.close();
+}

@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { until } from '../patience.ts';
+import { expectNoBarriers } from './barriers.ts';
+import type { Household } from './household.ts';
+import { takePicture } from './pictures.ts';
+
+/** Several places where one person decides. */
+export function togetherStories(home: () => Household): void {
+  it('[AP-2] two devices decide at once: one decision counts, and both say the same', async () => {
+    const household = home();
+    const laptop = await household.window();
+    const tablet = await household.otherDevice();
+    const file = join(household.ready.workspace, 'both.md');
+    await tablet.go('approvals');
+    await laptop.say('/write_file path=both.md content=both');
+    const here = laptop.card('both.md');
+    const there = tablet.card('both.md');
+    await Promise.all([laptop.look(here), tablet.look(there)]);
+    await tablet.press('n'); // the tablet is about to reject
+    await tablet.page.keyboard.type('not on my tablet');
+    await Promise.all([laptop.press('y'), tablet.press('Enter')]);
+
+    const lines = () => Promise.all([here, there].map((card) => card.locator('.settled-line').textContent()));
+    const approved = ['You approved this.', 'Approved on Chrome on Linux.'];
+    const rejected = ['Rejected on Chrome on Linux.', 'You rejected this.'];
+    await expect.poll(lines).toSatisfy((both) => equals(both, approved) || equals(both, rejected));
+    const isApproved = equals(await lines(), approved);
+    const { client } = await household.person();
+    const { executions } = await client.history({ query: { limit: 1 } });
+    await laptop.page
+      .locator('.call')
+      .filter({ hasText: 'both.md' })
+      .getByText(/^(Done|Rejected)/)
+      .first()
+      .waitFor();
+    expect([executions[0]?.tool_params.path, existsSync(file)]).toEqual(['both.md', isApproved]);
+    expect(await Promise.all([laptop.waiting.count(), tablet.waiting.count()])).toEqual([0, 0]);
+  });
+
+  it('[AP-2] a card that is decided elsewhere says so at once, and where', async () => {
+    const household = home();
+    const window = await household.window();
+    const person = await household.person();
+    await window.say('/write_file path=remote.md content=remote');
+    await window.look(window.waiting);
+    const { approvals } = await person.client.listApprovals();
+    const { approval_id, project_id, digest } = approvals[0] as (typeof approvals)[number];
+    await person.client.approve({
+      params: { approval_id, project_id },
+      body: { digest: String(digest), device: 'the phone' },
+    });
+    await window.card('remote.md').getByText('Approved on the phone.').waitFor();
+    await takePicture(window.page, 'state-decided-elsewhere');
+    await expectNoBarriers(window.page);
+    await window.press('y'); // there is nothing left to decide
+    await until(() => existsSync(join(household.ready.workspace, 'remote.md')), {
+      within: 10_000,
+      otherwise: () => 'It was not written',
+    });
+    expect(readFileSync(join(household.ready.workspace, 'remote.md'), 'utf8')).toBe('remote');
+    expect(window.problems).toEqual([]);
+  });
+
+  it('[AP-10] a window that is reloaded in the middle of an approval has the card again', async () => {
+    const household = home();
+    const window = await household.window();
+    await window.say('/write_file path=again.md content=again');
+    await window.look(window.waiting);
+    await window.press('e');
+    await window.page.reload();
+    await window.look(window.waiting);
+    expect(await window.card('again.md').count()).toBe(1);
+    await window.page.locator('.message-user').getByText('/write_file path=again.md').waitFor();
+    expect(await window.page.title()).toBe('(1) Countersign');
+    await window.press('y');
+    await window.card('again.md').getByText('You approved this.').waitFor();
+  });
+}
+
+const equals = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

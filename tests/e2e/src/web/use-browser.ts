@@ -1,0 +1,17 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, vi } from 'vitest';
+import { launchChromium } from './chromium.ts';
+
+/** One Chromium for the stories of a file. */
+export function useBrowser(): () => Browser {
+  vi.setConfig({ testTimeout: 60_000 }); // whole stories, perhaps on a machine that does much else
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(() => browser?.close());
+  return () => {
+    if (!browser) throw new Error('There is no browser');
+    return browser;
+  };
+}

@@ -1,0 +1,121 @@
+import type { BrowserContext, Locator, Page } from 'playwright-core';
+
+/** A little more than the half second of UI-6. */
+const attentionMs = 550;
+
+/** One window with the page, what a person does in it, and all that it asked of the network. */
+export class WebWindow {
+  readonly page: Page;
+  /** Every address that was asked for. */
+  readonly asked: string[] = [];
+  /** What the page itself complained about. */
+  readonly problems: string[] = [];
+  readonly #address: string;
+
+  private constructor(page: Page, address: string) {
+    this.page = page;
+    this.#address = address;
+    page.on('request', (request) => this.asked.push(request.url()));
+    page.on('websocket', (socket) => this.asked.push(socket.url()));
+    page.on('pageerror', (error) => this.problems.push(String(error)));
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) this.problems.push(message.text());
+    });
+  }
+
+  static async open(context: BrowserContext, address: string): Promise<WebWindow> {
+    return new WebWindow(await context.newPage(), address);
+  }
+
+  get composer(): Locator {
+    return this.page.locator('[data-composer]');
+  }
+
+  get transcript(): Locator {
+    return this.page.getByRole('region', { name: 'Conversation', exact: true });
+  }
+
+  /** Cards that wait for a decision. */
+  get waiting(): Locator {
+    return this.page.locator('[data-approval][data-waiting]');
+  }
+
+  card(words: string | RegExp): Locator {
+    return this.page.locator('[data-approval]').filter({ hasText: words });
+  }
+
+  /** Requests that went anywhere but to the page's own server. */
+  get elsewhere(): string[] {
+    return this.asked.filter((url) => !url.startsWith(`${this.#address}/`) && !url.startsWith('data:'));
+  }
+
+  async go(screen: string): Promise<void> {
+    await this.page.evaluate((hash) => {
+      window.location.hash = hash;
+    }, `#/${screen}`);
+  }
+
+  /** Says something in a new conversation, or in the one that is open. */
+  async say(text: string, { anew = true } = {}): Promise<void> {
+    if (anew) await this.go('chat');
+    await this.page.getByText('What should be done?').or(this.transcript).first().waitFor();
+    await this.composer.fill(text);
+    await this.page.getByRole('button', { name: 'Send' }).click();
+  }
+
+  /** Waits until the card says all it has to say, puts the focus on it and looks at it for as long as UI-6 wants. */
+  async look(card: Locator): Promise<void> {
+    await this.#complete(card);
+    await card.focus();
+    await this.wait(attentionMs);
+  }
+
+  /** The same with the pointer. */
+  async pointAt(card: Locator): Promise<void> {
+    await this.#complete(card);
+    await card.locator('.card-title').hover();
+    await this.wait(attentionMs);
+  }
+
+  async press(...keys: string[]): Promise<void> {
+    for (const key of keys) await this.page.keyboard.press(key);
+  }
+
+  /** Nothing has the focus any more. */
+  async blur(): Promise<void> {
+    await this.page.evaluate(() => {
+      if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    });
+  }
+
+  /** Time that a rule demands, by the page's own clock. */
+  async wait(ms: number): Promise<void> {
+    await this.page.evaluate(
+      (wanted) =>
+        new Promise<void>((resolve) => {
+          const start = performance.now();
+          const look = () => (performance.now() - start >= wanted ? resolve() : setTimeout(look, 10));
+          look();
+        }),
+      ms,
+    );
+  }
+
+  /** What the focus is on, in words. */
+  focused(): Promise<string> {
+    return this.page.evaluate(() => {
+      const { activeElement } = document;
+      const card = activeElement?.closest('[data-approval]');
+      if (card) return card.hasAttribute('data-waiting') ? 'waiting card' : 'settled card';
+      return activeElement?.hasAttribute('data-composer')
+        ? 'composer'
+        : (activeElement?.tagName ?? 'nothing');
+    });
+  }
+
+  async #complete(card: Locator): Promise<void> {
+    await card.locator('.what').waitFor();
+    // A preview that comes later is something else to look at.
+    await card.locator('.what .waiting-line').waitFor({ state: 'detached' });
+  }
+}
