@@ -141,7 +141,13 @@ const execute = (tool: string, params: JsonObject) => server.execute(tool, param
 async function approveWhenPreviewed(cards = 1): Promise<void> {
   const shown = () => fixture.dialogs.shown.filter(({ request }) => request.digest !== null);
   await expect.poll(() => new Set(shown().map(({ request }) => request.digest)).size).toBe(cards);
-  fixture.dialogs.answer(true);
+  // Who is quicker than the preview on its way to the server is asked once more.
+  await expect
+    .poll(() => {
+      fixture.dialogs.answer(true);
+      return fixture.dialogs.shown.at(-1)?.signal.aborted;
+    })
+    .toBe(true);
 }
 
 it('[EX-1] reads at once, and writes when the person has approved what was shown', async () => {
@@ -151,7 +157,9 @@ it('[EX-1] reads at once, and writes when the person has approved what was shown
   await approveWhenPreviewed();
   expect(await outcome).toMatchObject({ status: 'completed', result: { path: 'notes.md', size: 6 } });
   expect(contentOf('notes.md')).toBe('hello\n');
-  expect(runner.handler.heartbeat()).toEqual({ queued: [], executing: [], unacknowledged: [] });
+  await expect
+    .poll(() => runner.handler.heartbeat())
+    .toEqual({ queued: [], executing: [], unacknowledged: [] });
 });
 
 it('[AP-5] goes on without a tool that the person rejects', async () => {
