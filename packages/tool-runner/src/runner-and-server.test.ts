@@ -142,7 +142,13 @@ const execute = (tool: string, params: JsonObject) => server.execute(tool, param
 async function approveWhenPreviewed(cards = 1): Promise<void> {
   const shown = () => fixture.dialogs.shown.filter(({ request }) => request.digest !== null);
   await expect.poll(() => new Set(shown().map(({ request }) => request.digest)).size).toBe(cards);
-  fixture.dialogs.answer(true);
+  // Who is quicker than the preview on its way to the server is asked once more.
+  await expect
+    .poll(() => {
+      fixture.dialogs.answer(true);
+      return fixture.dialogs.shown.at(-1)?.signal.aborted;
+    })
+    .toBe(true);
 }
 
 it('[EX-1] reads at once, and writes when the person has approved what was shown', async () => {
