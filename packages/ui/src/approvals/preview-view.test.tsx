@@ -36,6 +36,14 @@ describe('[AP-7] what will happen', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Unified' }));
   });
 
+  it.each<Preview>([
+    { kind: 'delete', path: 'old.ts', size: 2048, head: 'first line' },
+    { kind: 'commit', message: 'Mend it', hooks: [], files: [] },
+  ])('[UI-1] what may scroll can be reached by keyboard: $kind', (preview) => {
+    const { container } = render(<PreviewView preview={preview} />);
+    expect([...container.querySelectorAll('pre')].map(({ tabIndex }) => tabIndex)).toEqual([0]);
+  });
+
   it('shows a long diff in part first, and all of it when asked', async () => {
     const diff = `@@ -0,0 +1,400 @@\n${Array.from({ length: 400 }, (_, n) => `+line ${n}`).join('\n')}`;
     const { container } = render(<PreviewView preview={{ kind: 'diff', files: [{ ...file, diff }] }} />);

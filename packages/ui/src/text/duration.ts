@@ -19,7 +19,7 @@ export function duration(ms: number, { units }: Pick<Words, 'units'>): string {
 
 /** A size for people. Powers of 1024, as file managers show it. */
 export function byteSize(bytes: number, { units }: Pick<Words, 'units'>): string {
-  if (bytes < 1024) return `${bytes} ${units.bytes}`;
+  if (bytes < 1024) return units.bytes(bytes);
   const kilo = bytes / 1024;
   return kilo < 1024 ? `${kilo.toFixed(1)} KiB` : `${(kilo / 1024).toFixed(1)} MiB`;
 }

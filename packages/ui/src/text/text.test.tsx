@@ -30,7 +30,8 @@ describe('times and sizes', () => {
       '5 min',
       '1.5 h',
     ]);
-    expect([5, 2048, 3 * 1024 * 1024].map((bytes) => byteSize(bytes, english))).toEqual([
+    expect([1, 5, 2048, 3 * 1024 * 1024].map((bytes) => byteSize(bytes, english))).toEqual([
+      '1 byte',
       '5 bytes',
       '2.0 KiB',
       '3.0 MiB',

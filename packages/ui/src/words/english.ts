@@ -425,6 +425,6 @@ export const english = {
     s: 's',
     min: 'min',
     h: 'h',
-    bytes: 'bytes',
+    bytes: (n: number) => count(n, 'byte', 'bytes'),
   },
 };

@@ -437,6 +437,6 @@ export const russian: Words = {
     s: 'с',
     min: 'мин',
     h: 'ч',
-    bytes: 'байт',
+    bytes: (n) => count(n, 'байт', 'байта', 'байт'),
   },
 };

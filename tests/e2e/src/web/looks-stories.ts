@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { until } from '../patience.ts';
 import { expectNoBarriers } from './barriers.ts';
 import { type Device, type Household, phone } from './household.ts';
 import { takePicture } from './pictures.ts';
@@ -38,8 +41,9 @@ export function looksStories(home: () => Household): void {
     await seen('chat');
     await window.go('approvals');
     await expect.poll(() => window.waiting.locator('.what').count()).toBe(2);
+    // With its key where there is a keyboard.
     await page
-      .getByRole('button', { name: `${words.approve} y` })
+      .getByRole('button', { name: new RegExp(`^${words.approve}( y)?$`) })
       .first()
       .waitFor();
     await seen('approvals');
@@ -65,6 +69,29 @@ export function looksStories(home: () => Household): void {
     await page.getByRole('dialog').waitFor();
     await seen('shortcuts');
     expect([window.problems, window.elsewhere]).toEqual([[], []]);
+  });
+
+  it('[UI-1] [UI-6] a phone decides with one tap, once the card was in view for half a second', async () => {
+    const household = home();
+    await (await household.window()).page.getByText('What should be done?').waitFor();
+    const window = await household.seenOn(phone);
+    const { page } = window;
+    const person = await household.person();
+    await window.go('approvals');
+    const tool_params = { path: 'tapped.md', content: 'tapped', mode: 'write' } as const;
+    await person.client.executeTool({ body: { tool_name: 'write_file', tool_params } });
+    const card = window.card('tapped.md');
+    await card.locator('.file-diff').waitFor();
+    const approve = card.getByRole('button', { name: 'Approve', exact: true });
+    await approve.scrollIntoViewIfNeeded();
+    await window.wait(700);
+    await approve.tap();
+    await card.getByText('You approved this.').waitFor();
+    expect(await page.getByText(/^Too quick/).count()).toBe(0);
+    await until(() => existsSync(join(household.ready.workspace, 'tapped.md')), {
+      within: 10_000,
+      otherwise: () => 'It was not written',
+    });
   });
 
   it('[UI-1] the person chooses colours and language, and they stay', async () => {
@@ -95,11 +122,13 @@ const overflow = ({ page }: WebWindow): Promise<number> =>
 
 let shown: { session: string; tool: string } | undefined;
 
-/** A conversation with a call that has run, one that waits and one of high risk: made once. */
+/** A conversation with a call that has run, one that waits and one of high risk: made once, unless somebody decided. */
 async function somethingToShow(home: Household): Promise<{ session: string; tool: string }> {
-  if (shown) return shown;
   const { client } = await home.person();
   const { project_id } = home.ready;
+  const complete = async () =>
+    (await client.listApprovals()).approvals.filter(({ preview }) => preview !== null);
+  if (shown && (await complete()).length === 2) return shown;
   const { session } = await client.createSession({ params: { project_id }, body: { title: 'Tidy up' } });
   const { session_id } = session;
   const content = [
@@ -108,9 +137,7 @@ async function somethingToShow(home: Household): Promise<{ session: string; tool
     '/write_file path=README.md content="# Greetings\n\nA small example.\n"',
   ].join('\n');
   await client.sendMessage({ params: { project_id }, body: { content, session_id } });
-  await expect
-    .poll(async () => (await client.listApprovals()).approvals.filter((a) => a.preview).length)
-    .toBe(2);
+  await expect.poll(async () => (await complete()).length, { timeout: 10_000 }).toBe(2);
   const { executions } = await client.history({ query: { tool_name: 'list_directory', session_id } });
   shown = { session: session_id, tool: executions[0]?.tool_id as string };
   return shown;
