@@ -69,7 +69,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   }, [resolution]);
 
   useStepInView(card, step.name);
-  useSteadyInView(card, attention, clock);
+  const lookNow = useSteadyInView(card, attention, clock);
 
   const go = (next: Step) => {
     setTooSoon(false);
@@ -115,7 +115,10 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       tabIndex={0}
       onKeyDownCapture={() => attention.by('keyboard')}
       onKeyDown={pressed}
-      onClickCapture={({ nativeEvent }) => attention.by(meansOf(nativeEvent))}
+      onClickCapture={({ nativeEvent }) => {
+        lookNow();
+        attention.by(meansOf(nativeEvent));
+      }}
       onFocus={() => attention.focus(true)}
       onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
       onPointerEnter={() => attention.pointer(true)}
