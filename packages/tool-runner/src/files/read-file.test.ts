@@ -259,8 +259,9 @@ describe('[TL-2] read_file', () => {
       expect(result).toMatchObject({ content: line, end_line: start_line });
     }
     const { arrayBuffers, heapUsed } = process.memoryUsage();
-    expect(arrayBuffers - before.arrayBuffers).toBeLessThan(8 * 1024 * 1024);
-    expect(heapUsed - before.heapUsed).toBeLessThan(32 * 1024 * 1024);
+    // Garbage counts until it is collected; holding the file once would be more than this.
+    expect(arrayBuffers - before.arrayBuffers).toBeLessThan(80 * 1024 * 1024);
+    expect(heapUsed - before.heapUsed).toBeLessThan(80 * 1024 * 1024);
   });
 
   it('ends when it is cancelled, and leaves no descriptor behind', async () => {

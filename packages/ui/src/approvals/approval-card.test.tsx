@@ -2,7 +2,7 @@
 import type { Approval, Preview } from '@countersign/protocol';
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   anApproval,
   event,
@@ -588,6 +588,74 @@ describe('approving more', () => {
     expect(page.card().textContent).toContain('can only be approved one by one');
     await userEvent.click(screen.getByRole('button', { name: 'Back' }));
     expect(screen.getByRole('button', { name: /^Approve y/ })).toBeTruthy();
+  });
+});
+
+describe('[UI-6] on a touch screen', () => {
+  let bottom = 100;
+  let isSeen: (isIntersecting: boolean) => void;
+  beforeEach(() => {
+    bottom = 100;
+    vi.spyOn(window, 'matchMedia').mockReturnValue({ matches: true } as MediaQueryList);
+    vi.spyOn(Element.prototype, 'getBoundingClientRect').mockImplementation(() => ({ bottom }) as DOMRect);
+    vi.stubGlobal(
+      'IntersectionObserver',
+      class {
+        constructor(callback: (changes: { isIntersecting: boolean }[]) => void) {
+          isSeen = (isIntersecting) => callback([{ isIntersecting }]);
+        }
+        observe() {}
+        disconnect() {}
+      },
+    );
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+  const tap = async (name: RegExp) => {
+    const click = new MouseEvent('click', { bubbles: true, cancelable: true, detail: 1 });
+    fireEvent(screen.getByRole('button', { name }), Object.assign(click, { pointerType: 'touch' }));
+    await settle();
+  };
+
+  it('one tap decides what has been in sight for half a second', async () => {
+    const page = await openCard();
+    await tap(/^Approve y/); // not in sight yet
+    isSeen(true);
+    await page.clock.advance(499);
+    await tap(/^Approve y/);
+    expect(decided(page)).toEqual([]);
+    await page.clock.advance(1);
+    await tap(/^Approve y/);
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('a card that slid under the finger is not decided, be it this very moment', async () => {
+    const page = await openCard();
+    isSeen(true);
+    await page.clock.advance(1000);
+    bottom = 60; // something above it went away
+    await tap(/^Approve y/);
+    expect(decided(page)).toEqual([]);
+    isSeen(false);
+    await page.clock.advance(1000);
+    isSeen(true);
+    await tap(/^Approve y/);
+    expect(decided(page)).toEqual([]);
+  });
+
+  it('[RK-1] the second step of a HIGH call is looked at anew', async () => {
+    const page = await openCard({ risk_level: 'HIGH' });
+    isSeen(true);
+    await page.clock.advance(500);
+    await tap(/^Approve y/);
+    (document.activeElement as HTMLElement).blur();
+    await tap(/^Yes, approve/);
+    expect(decided(page)).toEqual([]);
+    await page.clock.advance(500);
+    await tap(/^Yes, approve/);
+    expect(decided(page)).toHaveLength(1);
   });
 });
 

@@ -6,7 +6,7 @@ import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import type { ApprovalActions } from './approval-actions.ts';
 import { titleOf } from './approval-title.ts';
-import { Attention } from './attention.ts';
+import { Attention, type Means } from './attention.ts';
 import { cardKey } from './card-keys.ts';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
@@ -18,6 +18,7 @@ import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
 import { SettledCard } from './settled-card.tsx';
+import { useSteadyInView } from './use-steady-in-view.ts';
 import { useStepInView } from './use-step-in-view.ts';
 
 interface ApprovalCardProps {
@@ -68,6 +69,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   }, [resolution]);
 
   useStepInView(card, step.name);
+  const lookNow = useSteadyInView(card, attention, clock);
 
   const go = (next: Step) => {
     setTooSoon(false);
@@ -113,7 +115,10 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       tabIndex={0}
       onKeyDownCapture={() => attention.by('keyboard')}
       onKeyDown={pressed}
-      onClickCapture={(event) => attention.by(event.detail === 0 ? 'keyboard' : 'pointer')}
+      onClickCapture={({ nativeEvent }) => {
+        lookNow();
+        attention.by(meansOf(nativeEvent));
+      }}
       onFocus={() => attention.focus(true)}
       onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
       onPointerEnter={() => attention.pointer(true)}
@@ -205,6 +210,12 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     </article>
   );
 });
+
+/** A click without a count was made by Enter or Space. */
+function meansOf(click: MouseEvent): Means {
+  if (click.detail === 0) return 'keyboard';
+  return 'pointerType' in click && click.pointerType === 'touch' ? 'touch' : 'pointer';
+}
 
 /** Where in the conversation the call came from (AP-1). */
 function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: string }) {

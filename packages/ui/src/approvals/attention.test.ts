@@ -62,6 +62,28 @@ describe('[UI-6] attention', () => {
     await clock.advance(1);
     expect(attention.isGiven).toBe(true);
   });
+
+  it('of a finger is given by the card standing still in sight, and only of a finger', async () => {
+    const clock = new TestClock();
+    const attention = new Attention(clock);
+    attention.view(true);
+    await clock.advance(400);
+    attention.view(true); // seen again in the same place
+    await clock.advance(100);
+    attention.by('touch');
+    expect(attention.isGiven).toBe(true);
+    attention.by('pointer');
+    expect(attention.isGiven).toBe(false);
+    attention.by('keyboard');
+    expect(attention.isGiven).toBe(false);
+    attention.by('touch');
+    attention.restart();
+    expect(attention.isGiven).toBe(false);
+    await clock.advance(500);
+    attention.view(false);
+    attention.view(true); // it moved
+    expect(attention.isGiven).toBe(false);
+  });
 });
 
 describe('the keys of a card', () => {

@@ -2,12 +2,17 @@ import type { Approval } from '@countersign/protocol';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
+interface ReasonsProps extends Pick<Approval, 'reasons' | 'network'> {
+  /** Where nobody is asked. */
+  readonly title?: string;
+}
+
 /** Why the person is asked, in plain words, and what triggered it (RK-3). */
-export function Reasons({ reasons, network }: Pick<Approval, 'reasons' | 'network'>) {
+export function Reasons({ title, reasons, network }: ReasonsProps) {
   const { risk } = useWords();
   return (
     <div className="reasons">
-      <p className="label">{risk.why}</p>
+      <p className="label">{title ?? risk.why}</p>
       <ul>
         {reasons.map(({ rule, why, operand }) => (
           <li key={`${rule} ${operand ?? ''} ${why}`}>

@@ -36,7 +36,7 @@ export function CallDetail({ toolId }: { readonly toolId: string }) {
 
 function DetailBody({ detail }: { readonly detail: Detail }) {
   const words = useWords();
-  const { history, call, approval } = words;
+  const { history, call, approval, risk } = words;
   const { execution, result, late_result, requested_params, preview, omitted } = detail;
   const { status, error, reasons, tool_params } = execution;
   const isEdited = JSON.stringify(requested_params) !== JSON.stringify(tool_params);
@@ -93,16 +93,16 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
           <Part title={history.decision}>
             <DecisionFacts detail={detail} />
           </Part>
-          {reasons.length > 0 && <Reasons reasons={reasons} network={false} />}
+          {reasons.length > 0 && <Reasons title={risk.whyThis} reasons={reasons} network={false} />}
           <Part title={history.timing}>
             <TimingFacts detail={detail} />
           </Part>
           <Part title={history.ids}>
             <Facts
               rows={[
-                ['call', execution.tool_id],
-                ['approval', execution.approval_id],
-                ['grant', execution.grant_id],
+                [history.call, execution.tool_id],
+                [history.approval, execution.approval_id],
+                [history.grant, execution.grant_id],
                 [history.runner, execution.runner_id],
                 [history.attempt, String(execution.attempt)],
               ]}

@@ -14,7 +14,7 @@ export function HistoryTable({ executions }: { readonly executions: readonly Exe
   const { history } = useWords();
   return (
     <div className="table-box">
-      <table className="table">
+      <table className="table history-table">
         <thead>
           <tr>
             <th scope="col">{history.call}</th>

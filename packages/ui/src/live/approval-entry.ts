@@ -39,7 +39,8 @@ export function newEntry(approval: Approval, now: number, known: ApprovalEntry |
   return {
     approval,
     deadline: now + approval.remaining_ms,
-    resolution: approval.status === 'pending' ? null : (known?.resolution ?? settledAs(approval.status)),
+    // What was settled stays so: an answer that says otherwise was on its way when it happened.
+    resolution: known?.resolution ?? (approval.status === 'pending' ? null : settledAs(approval.status)),
     sending: null,
     notice: known?.notice ?? null,
     incomplete: (approval.omitted?.length ?? 0) > 0,

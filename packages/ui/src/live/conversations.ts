@@ -32,6 +32,8 @@ export class Conversations {
   readonly #places = new Map<string, Place>();
   readonly #texts = new Map<string, MessageText>();
   readonly #loading = new Map<string, Promise<void>>();
+  /** Came while a conversation was being read: newer than what is read, and so applied after it. */
+  readonly #meanwhile = new Map<string, CountersignEvent[]>();
 
   constructor(client: Client) {
     this.#client = client;
@@ -70,15 +72,24 @@ export class Conversations {
       const text = this.#texts.get(message_id);
       if (text?.add(event.data)) this.#change(sessionId, (state) => withText(state, message_id, text.text));
       if (!text || text.needsRefetch) void this.#load(place);
-    } else this.#change(sessionId, (state) => withEvent(state, event));
+    } else if (this.#loading.has(sessionId)) this.#meanwhile.get(sessionId)?.push(event);
+    else this.#change(sessionId, (state) => withEvent(state, event));
   }
 
   #load(place: Place): Promise<void> {
     const running = this.#loading.get(place.sessionId);
     if (running) return running;
-    const load = this.#read(place).finally(() => this.#loading.delete(place.sessionId));
+    this.#meanwhile.set(place.sessionId, []);
+    const load = this.#read(place).finally(() => this.#loaded(place.sessionId));
     this.#loading.set(place.sessionId, load);
     return load;
+  }
+
+  #loaded(sessionId: string): void {
+    const meanwhile = this.#meanwhile.get(sessionId) ?? [];
+    this.#loading.delete(sessionId);
+    this.#meanwhile.delete(sessionId);
+    this.#change(sessionId, (state) => meanwhile.reduce(withEvent, state));
   }
 
   async #read(place: Place): Promise<void> {

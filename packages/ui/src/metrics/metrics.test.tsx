@@ -4,7 +4,7 @@ import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPage, Refused, settle, TestServer } from '../page-fixture.test-data.tsx';
 import { MetricsScreen } from './metrics-screen.tsx';
-import { linesOf, type MetricsAnswer, niceMax, outcomeCounts, stretches } from './series.ts';
+import { linesOf, type MetricsAnswer, niceMax, outcomeCounts, stretches, wholeMax } from './series.ts';
 
 afterEach(cleanup);
 
@@ -79,6 +79,7 @@ describe('the numbers behind the plots', () => {
 
   it('end at a round number', () => {
     expect([0, 3, 7, 11, 450].map(niceMax)).toEqual([1, 5, 10, 20, 500]);
+    expect([0, 1, 2, 3, 7, 450].map(wholeMax)).toEqual([2, 2, 2, 6, 10, 500]); // half of it is whole
   });
 });
 

@@ -64,6 +64,12 @@ export function linesOf(
     .slice(0, maxLines);
 }
 
+/** The same for what is counted: its half is a whole number too. */
+export function wholeMax(count: number): number {
+  const max = niceMax(count);
+  return max % 2 === 0 ? max : max + 1;
+}
+
 /** The next round number above: where an axis ends. */
 export function niceMax(value: number): number {
   if (value <= 0) return 1;

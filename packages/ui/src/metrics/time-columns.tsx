@@ -1,7 +1,7 @@
 import { useLanguage, useWords } from '../words/words.ts';
 import { plotArea, TimeAxis, ValueAxis } from './axes.tsx';
 import { PlotFrame } from './plot-frame.tsx';
-import { type MetricsAnswer, niceMax, outcomes, stretches, totalOf } from './series.ts';
+import { type MetricsAnswer, outcomes, stretches, totalOf, wholeMax } from './series.ts';
 import { segments } from './tool-bars.tsx';
 import { useWidth } from './use-width.ts';
 
@@ -11,7 +11,7 @@ export function TimeColumns({ answer, now }: { readonly answer: MetricsAnswer; r
   const language = useLanguage();
   const [box, width] = useWidth<HTMLDivElement>();
   const columns = stretches(answer, now);
-  const max = niceMax(Math.max(0, ...columns.map(({ counts }) => totalOf(counts))));
+  const max = wholeMax(Math.max(0, ...columns.map(({ counts }) => totalOf(counts))));
   const area = plotArea(width);
   const step = area.width / Math.max(1, columns.length);
   const y = (count: number) => area.top + area.height - (count / max) * area.height;
@@ -40,7 +40,7 @@ export function TimeColumns({ answer, now }: { readonly answer: MetricsAnswer; r
     >
       <div ref={box}>
         <svg width={width} height={area.total} role="img" aria-label={metrics.over}>
-          <ValueAxis area={area} max={max} format={(value) => String(Math.round(value))} />
+          <ValueAxis area={area} max={max} format={String} />
           <TimeAxis area={area} from={first} to={now} />
           {columns.map(({ from, counts }, index) =>
             segments(counts).map(({ outcome, start, count }) => (

@@ -45,7 +45,8 @@ export function AppFrame({ location, aside, settings, children }: AppFrameProps)
           {places.map(([screen, icon, name, href]) => (
             <a key={screen} href={href} aria-current={location.screen === screen ? 'page' : undefined}>
               <Icon name={icon} />
-              <span className="nav-name">{name}</span>
+              <span className="nav-name nav-long">{name}</span>
+              <span className="nav-name nav-short">{nav.short[screen]}</span>
               {screen === 'approvals' && waiting > 0 && (
                 <span className="badge">
                   <span aria-hidden="true">{waiting}</span>

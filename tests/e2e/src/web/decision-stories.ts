@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../patience.ts';
 import type { Household } from './household.ts';
+import { noteDecisions } from './note-decisions.ts';
 import { takePicture } from './pictures.ts';
 
 /** Everything a person can do about one request, with the keys and with what each leaves behind. */
@@ -174,8 +175,7 @@ export function decisionStories(home: () => Household): void {
   it('[UI-6] a key or click decides only what was looked at for half a second; type-ahead is discarded', async () => {
     const window = await home().seenOn({}); // a browser of its own: time is stopped in all its windows
     const { page } = window;
-    await page.addInitScript(noteDecisions);
-    await page.reload();
+    const decided = await noteDecisions(page);
     await page.getByText('What should be done?').waitFor();
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000); // from here on, time passes when we say so
@@ -183,7 +183,6 @@ export function decisionStories(home: () => Household): void {
     const card = window.waiting;
     const approve = card.getByRole('button', { name: 'Approve y' });
     await card.locator('.file-diff').waitFor();
-    const decided = () => page.evaluate(() => (globalThis as unknown as { decisions: string[] }).decisions);
 
     await window.blur();
     await window.press('y', 'y', 'Enter', 'Space'); // typed while nothing had the focus
@@ -253,16 +252,4 @@ export function decisionStories(home: () => Household): void {
     }
     expect(window.problems).toEqual([]);
   });
-}
-
-/** Runs in the page: notes each decision at the moment it is sent, so that none can be on its way unseen. */
-function noteDecisions(): void {
-  const send = window.fetch;
-  const decisions: string[] = [];
-  Object.assign(window, { decisions });
-  window.fetch = (input, init) => {
-    const address = input instanceof Request ? input.url : String(input);
-    if (/\/(approve|confirm|reject)$/.test(address)) decisions.push(address);
-    return send(input, init);
-  };
 }

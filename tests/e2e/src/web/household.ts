@@ -84,8 +84,9 @@ export class Household {
 
   /** The page of the same sign-in, seen with other eyes. */
   async seenOn(device: Device): Promise<WebWindow> {
-    if (!this.#desktop) throw new Error('Nobody has signed in yet');
-    const storageState = await this.#desktop.storageState();
+    if (!this.#desktop) await this.window();
+    await this.person(); // signed in by now
+    const storageState = await (this.#desktop as BrowserContext).storageState();
     const window = await WebWindow.open(
       await this.#context({ ...laptop, ...device, storageState }),
       this.ready.address,

@@ -1,0 +1,70 @@
+// @vitest-environment happy-dom
+import { createClient } from '@countersign/client';
+import type { Approval, Execution } from '@countersign/protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  anApproval,
+  event,
+  examples,
+  requestEvent,
+  settle,
+  TestClock,
+  TestServer,
+} from '../page-fixture.test-data.tsx';
+import { Live } from './live.ts';
+
+let server: TestServer;
+let live: Live;
+let stop: () => void;
+
+beforeEach(async () => {
+  server = new TestServer();
+  const clock = new TestClock();
+  live = new Live(createClient({ baseUrl: '', token: () => 'token', fetch: server.fetch, clock }), clock);
+  stop = live.start();
+  await settle();
+});
+afterEach(() => stop());
+
+/** An answer that is on its way until it is let go. */
+function held<T extends object>(
+  answer: T,
+): { readonly answer: () => Promise<T>; readonly release: () => void } {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { answer: () => released.then(() => answer), release };
+}
+
+describe('what is read while events come', () => {
+  it('does not put an older state of a call over a newer one', async () => {
+    const [example] = examples<{ executions: Execution[] }>('bodies/history.response')[0]?.executions ?? [];
+    const execution = { ...(example as Execution), status: 'approved', approval_id: null } as Execution;
+    const { tool_id, session_id, project_id } = execution;
+    const history = held({ success: true, executions: [execution], next_cursor: null });
+    server.on('history', history.answer);
+    const opened = live.conversations.open({ projectId: project_id, sessionId: session_id });
+    await settle();
+    await server.emit(
+      event('tool.result', { tool_id, session_id, status: 'completed', undo_id: undefined, late: false }),
+    );
+    history.release();
+    await opened;
+    expect(live.conversations.all.get().get(session_id)?.calls.get(tool_id)?.status).toBe('completed');
+  });
+
+  it('[AP-2] does not wake an approval that was decided meanwhile', async () => {
+    const approval = anApproval();
+    const { approval_id } = approval;
+    await server.emit(requestEvent(approval));
+    const read = held<{ success: true; approval: Approval }>({ success: true, approval });
+    server.on('getApproval', read.answer);
+    const refreshed = live.approvals.refresh(approval_id);
+    await settle();
+    await server.emit(event('approval.resolved', { approval_id, status: 'approved' }));
+    read.release();
+    await refreshed;
+    expect(live.approvals.entries.get().get(approval_id)?.resolution?.status).toBe('approved');
+  });
+});
