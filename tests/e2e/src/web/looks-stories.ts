@@ -138,23 +138,28 @@ const overflow = ({ page }: WebWindow): Promise<number> =>
 
 let shown: { session: string; tool: string } | undefined;
 
-/** A conversation with a call that has run, one that waits and one of high risk: made once, unless somebody decided. */
+/** Two conversations: a call that has run and one that waits, and one of high risk. Made once, unless somebody decided. */
 async function somethingToShow(home: Household): Promise<{ session: string; tool: string }> {
   const { client } = await home.person();
   const { project_id } = home.ready;
   const complete = async () =>
     (await client.listApprovals()).approvals.filter(({ preview }) => preview !== null);
   if (shown && (await complete()).length === 2) return shown;
-  const { session } = await client.createSession({ params: { project_id }, body: { title: 'Tidy up' } });
-  const { session_id } = session;
-  const content = [
-    '/list_directory path=.',
-    '/shell_exec {"command": "rm -rf build && npm ci"}',
-    '/write_file path=README.md content="# Greetings\n\nA small example.\n"',
-  ].join('\n');
-  await client.sendMessage({ params: { project_id }, body: { content, session_id } });
+  const say = async (title: string, content: string): Promise<string> => {
+    const { session } = await client.createSession({ params: { project_id }, body: { title } });
+    const { session_id } = session;
+    await client.sendMessage({ params: { project_id }, body: { content, session_id } });
+    return session_id;
+  };
+  // Not in one message: there a write waits for the command before it (EX-4).
+  await say('Install anew', '/shell_exec {"command": "rm -rf build && npm ci"}');
+  const session = await say(
+    'Tidy up',
+    '/list_directory path=.\n/write_file path=README.md content="# Greetings\n\nA small example.\n"',
+  );
   await expect.poll(async () => (await complete()).length, { timeout: 10_000 }).toBe(2);
-  const { executions } = await client.history({ query: { tool_name: 'list_directory', session_id } });
-  shown = { session: session_id, tool: executions[0]?.tool_id as string };
+  const query = { tool_name: 'list_directory', session_id: session };
+  const { executions } = await client.history({ query });
+  shown = { session, tool: executions[0]?.tool_id as string };
   return shown;
 }

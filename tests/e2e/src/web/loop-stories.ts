@@ -49,6 +49,8 @@ export function loopStories(home: () => Household): void {
       .first()
       .waitFor();
     await expect.poll(() => page.title()).toBe('Countersign');
+    const states = page.locator('.call-state');
+    await expect.poll(() => states.allTextContents()).toEqual(Array(3).fill(expect.stringMatching(/^Done/)));
     expect(window.problems).toEqual([]);
   });
 
