@@ -91,7 +91,7 @@ export class Settlements {
     const execution = yield* transition(tx, started, 'approved', { attempt: started.attempt + 1 });
     const data = { code: errorFrom(input)?.code ?? null, attempt: execution.attempt };
     tx.announce(started.user_id, {
-      events: [{ projectId: project_id, event: ackEvent(id, 'received', now) }],
+      events: [{ projectId: project_id, event: ackEvent(id, 'received', now, input.attempt) }],
       audit: [{ action: 'call.retried', subject: id, data }],
     });
     return { execution, payload, message: 'Tool result processed; it is tried again', retryAfterMs };
@@ -118,7 +118,7 @@ export class Settlements {
     const events = [
       resultEvent(ended, result, now),
       ...fileChangedEvents(ended, result, now),
-      ackEvent(ended.id, 'received', now),
+      ackEvent(ended.id, 'received', now, input.attempt),
     ];
     tx.announce(ended.user_id, {
       events: events.map((event) => ({ projectId: ended.project_id, event })),
@@ -161,7 +161,7 @@ export class Settlements {
     const events = [
       resultEvent(execution, result, now, { late: true }),
       ...fileChangedEvents(execution, result, now),
-      ackEvent(execution.id, 'received', now),
+      ackEvent(execution.id, 'received', now, input.attempt),
     ];
     tx.announce(execution.user_id, {
       events: events.map((event) => ({ projectId: execution.project_id, event })),

@@ -333,7 +333,8 @@ it('[EX-7] a result that comes after the lease has ended is kept beside the stat
   expect(JSON.stringify(late.result)).toContain('the result');
   const { execution, late_result } = await desk.look(toolId);
   expect([execution.status, execution.error?.code]).toEqual(['failed', 'RUNNER_LOST']);
-  expect(late_result).toMatchObject({ success: true, exit_code: 0, stdout: 'the result\n' });
+  const result = { success: true, exit_code: 0, stdout: 'the result\n' };
+  expect(late_result).toMatchObject({ status: 'completed', result, error: null });
   expect((await barrier()).status).toBe('completed');
 });
 
