@@ -27,14 +27,16 @@ it.skipIf(cannotIsolate)(
 
     writeFileSync(join(workspace.root, '.envrc'), 'mine\n');
     const { output } = await run('shell_background', {
-      command: 'until [ -e go ]; do sleep 0.02; done; echo evil > .bashrc',
+      command: 'echo begun; until [ -e go ]; do sleep 0.02; done; echo evil > .bashrc',
     });
+    const look = async () => (await run('shell_output', { job_id: output.job_id as string })).output;
+    // Before that its places are still being set up, and one that vanishes then ends it.
+    await expect.poll(look, { timeout: 15_000 }).toMatchObject({ stdout: 'begun\n' });
     await run('write_file', { path: '.pre-commit-config.yaml', content: 'approved\n' });
     await run('create_directory', { path: '.circleci' });
     const deleted = await run('delete_file', { path: '.envrc' });
     await handler.undoCalls([deleted.tool_id], { force: false });
     writeFileSync(join(workspace.root, 'go'), '');
-    const look = async () => (await run('shell_output', { job_id: output.job_id as string })).output;
     await expect
       .poll(look, { timeout: 15_000 })
       .toMatchObject({ running: false, stderr: expect.stringContaining('".bashrc" would execute') });
