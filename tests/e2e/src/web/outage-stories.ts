@@ -90,7 +90,7 @@ const said = (window: WebWindow, words: RegExp): Promise<void> =>
 
 /** Makes the stored deadline soon, as if minutes had passed meanwhile. */
 function endTimeSoon(path: string): void {
-  const database = new DatabaseSync(path);
+  const database = new DatabaseSync(path, { timeout: 10_000 }); // whoever was killed may not be quite gone
   database.prepare(`update approvals set deadline_at = ? where status = 'pending'`).run(Date.now() + 6_000);
   database.close();
 }
