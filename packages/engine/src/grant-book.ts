@@ -1,11 +1,5 @@
-import { type CallAssessment, compileRule, escapeGlob, globOfPath, parseGlob } from '@countersign/policy';
-import {
-  type BuiltInToolCall,
-  makeVisible,
-  type PolicyRule,
-  type RiskLevel,
-  riskLevels,
-} from '@countersign/protocol';
+import { type CallAssessment, escapeGlob, globOfPath, parseGlob, ruleOfGrant } from '@countersign/policy';
+import { type BuiltInToolCall, makeVisible, type PolicyRule, type RiskLevel } from '@countersign/protocol';
 import type { ExecutionRow, GrantRow } from './rows.ts';
 
 /** A wider approval that a front end may offer beside "this one" (AP-4). */
@@ -17,39 +11,13 @@ export interface OfferedScope {
   readonly max_risk: RiskLevel;
 }
 
-const commandTools = new Set(['execute_command', 'shell_exec', 'shell_background']);
-
-/** Whether a grant covers a call: the same predicate on the server and in the runner. */
-export function grantCovers(
-  grant: GrantRow,
-  call: BuiltInToolCall,
-  assessment: CallAssessment,
-  at: { sessionId: string; workspace: string; now: number },
-): boolean {
-  if (assessment.verdict.decision === 'REJECT' || assessment.needsPerson) return false;
-  if (grant.revoked_at !== null || (grant.expires_at !== null && grant.expires_at <= at.now)) return false;
-  if (grant.session_id !== null && grant.session_id !== at.sessionId) return false;
-  if (grant.workspace !== at.workspace) return false;
-  if (riskLevels.indexOf(assessment.verdict.decision) > riskLevels.indexOf(grant.max_risk)) return false;
-  const rule = compileRule(ruleOf(grant), 'person');
-  return typeof rule !== 'string' && rule.matches(call, assessment);
-}
-
-function ruleOf(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern'>): PolicyRule {
-  const pattern =
-    grant.pattern === null
-      ? {}
-      : isCommandGrant(grant)
-        ? { command: grant.pattern }
-        : { path: grant.pattern };
-  return { id: grant.id, effect: 'allow', tool: grant.tool, ...pattern };
-}
-
-const isCommandGrant = ({ tool }: Pick<GrantRow, 'tool'>): boolean => commandTools.has(tool);
-
 /** The rule that "always" saves in the person's own policy. */
 export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'max_risk'>): PolicyRule {
-  return { ...ruleOf(grant), max_risk: grant.max_risk, why: 'you chose "always" on an approval card' };
+  return {
+    ...ruleOfGrant(grant.id, grant),
+    max_risk: grant.max_risk,
+    why: 'you chose "always" on an approval card',
+  };
 }
 
 /** The classes that make sense for one call, narrow before wide. Never above the risk of the call itself. */

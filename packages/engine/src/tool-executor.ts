@@ -1,4 +1,4 @@
-import { type Decision, isRefused } from '@countersign/policy';
+import { type Decision, grantCovers, isRefused } from '@countersign/policy';
 import {
   type ErrorCode,
   higherRisk,
@@ -13,7 +13,7 @@ import type { CallRequest } from './call-request.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { failure } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
-import { grantCovers, offeredScopes } from './grant-book.ts';
+import { offeredScopes } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
@@ -165,11 +165,10 @@ export class ToolExecutor {
     if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rule: undefined };
     const workspace = request.project.workspace ?? '';
     for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
-      const covered =
-        call &&
-        details &&
-        grantCovers(grant, call, details, { sessionId: request.sessionId, workspace, now });
-      if (covered && assessed) return { kind: 'run', by: 'config', grant, rule: undefined };
+      if (!call || !details || !assessed || grant.revoked_at !== null) continue;
+      const here = { sessionId: request.sessionId, workspace, risk: assessed.decision, now };
+      if (grantCovers(grant, call, details, here))
+        return { kind: 'run', by: 'config', grant, rule: undefined };
     }
     return (yield* this.#whyNotAsked(tx, request, paramsDigest)) ?? { kind: 'ask' };
   }

@@ -5,6 +5,7 @@ export type { Disk, DiskEntry } from './disk.ts';
 export { executingPlaces } from './executing-places.ts';
 export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { escapeGlob, type Glob, globOfPath, type ParsedGlob, parseGlob } from './glob.ts';
+export { grantCovers, ruleOfGrant } from './grant.ts';
 export {
   type CheckedPath,
   type PathCheck,

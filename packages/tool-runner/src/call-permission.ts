@@ -1,4 +1,4 @@
-import { compileRule, type Decision } from '@countersign/policy';
+import { compileRule, type Decision, grantCovers } from '@countersign/policy';
 import { type ErrorCode, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { Ceiling } from './ceiling.ts';
 import type { ExecutionSignal } from './runner-api.ts';
@@ -58,37 +58,17 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
     return undefined;
   }
   if (signal.grant !== null && signal.grant_id !== null) {
-    return grantCovers(signal.grant, { signal, own, risk, ...at })
-      ? undefined
-      : 'the grant does not cover it here';
+    const { workspaceRoot: workspace, now } = at;
+    const expires_at = signal.grant.expires_at === null ? null : Date.parse(signal.grant.expires_at);
+    const here = { sessionId: signal.session_id, workspace, risk, now };
+    const isCovered =
+      own.call && own.details && grantCovers({ ...signal.grant, expires_at }, own.call, own.details, here);
+    return isCovered ? undefined : 'the grant does not cover it here';
   }
   if (signal.rule !== null && signal.approved_by === 'config') {
     return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
   }
   return `it is ${risk} here, and nobody has approved it`;
-}
-
-const commandTools: ReadonlySet<string> = new Set(['execute_command', 'shell_exec', 'shell_background']);
-
-/** The predicate of AP-4, as the server applies it when it chooses the grant; here with the real disk. */
-function grantCovers(
-  grant: NonNullable<ExecutionSignal['grant']>,
-  { signal, own, risk, workspaceRoot, now }: Omit<PermissionFacts, 'digest' | 'ceiling' | 'decidedHere'>,
-): boolean {
-  const { call, details } = own;
-  if (!call || !details || details.needsPerson) return false;
-  if (grant.expires_at !== null && Date.parse(grant.expires_at) <= now) return false;
-  if (grant.session_id !== null && grant.session_id !== signal.session_id) return false;
-  if (grant.workspace !== workspaceRoot || isAbove(risk, grant.max_risk)) return false;
-  const pattern =
-    grant.pattern === null
-      ? {}
-      : commandTools.has(grant.tool)
-        ? { command: grant.pattern }
-        : { path: grant.pattern };
-  const rule: PolicyRule = { id: 'grant', effect: 'allow', tool: grant.tool, ...pattern };
-  const compiled = compileRule(rule, 'person');
-  return typeof compiled !== 'string' && compiled.matches(call, details);
 }
 
 /** A rule that the person saved with "always": the server applied it to the text, here it meets the real disk. */
