@@ -6,6 +6,8 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -44,6 +46,24 @@ async function plant(
 const pathsOf = ({ setAside }: Planted): string[] => setAside.map(({ path }) => path).sort();
 const read = (path: string): string => readFileSync(join(fixture.root, path), 'utf8');
 const link = (target: string, path: string): void => symlinkSync(target, join(fixture.root, path));
+
+describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () => {
+  // ext4 gives the inode of a removed file to the next one that is made.
+  it('[VA-3] is set aside like any other', async () => {
+    const path = join(fixture.root, '.envrc');
+    fixture.write('.envrc', 'mine');
+    const { ino } = statSync(path);
+    const planted = await plant('echo evil > .bashrc', mayWrite, () => rmSync(path));
+    expect(pathsOf(planted)).toEqual(['.bashrc']);
+    const keptIn = planted.setAside[0]?.keptIn ?? '';
+    if (statSync(keptIn).ino !== ino) console.warn('This file system did not give the number again.');
+  });
+
+  it('[VA-3] but a place that was only moved is what it was', async () => {
+    fixture.write('sub/.envrc', 'mine');
+    expect(pathsOf(await plant('mv sub other'))).toEqual([]);
+  });
+});
 
 describe.skipIf(cannotIsolate)('links to what executes later', () => {
   it('[VA-3] one that leads elsewhere after a command is set aside, whatever was changed on its way', async () => {
