@@ -1,6 +1,7 @@
 import {
   type CountersignEvent,
   defaultLimits,
+  describeCall,
   describeError,
   type ExecutionStatus,
   maxEventBytes,
@@ -100,7 +101,7 @@ export function approvalView(
     ...placeOf(row),
     agent: row.agent,
     tool_name: row.tool_name,
-    description: row.description,
+    description: describeCall(row.agent, row.tool_name, params),
     tool_params: params,
     risk_level: row.risk_level,
     reasons: row.reasons,

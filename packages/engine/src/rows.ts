@@ -148,7 +148,6 @@ export interface ApprovalRow {
   readonly tool_name: string;
   readonly tool_call_id: string;
   readonly agent: string;
-  readonly description: string;
   readonly risk_level: RiskLevel;
   readonly reasons: readonly Reason[];
   readonly network: boolean;

@@ -138,6 +138,30 @@ describe('a refused call', () => {
     const outcome = await fixture.execute('shell_exec', { command: 'sudo x --token=abcdef123456' });
     expect(JSON.stringify(await execution(outcome.tool_id))).not.toContain('abcdef123456');
   });
+
+  it('[DA-3] shows its secrets on the card and in no record, also when it fails', async () => {
+    const secret = 'abcdef123456';
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    const outcome = fixture.execute('shell_exec', { command: `curl --token=${secret} https://example.org` });
+    const card = await runner.last('tool.approval_request');
+    expect(card.description).toContain(secret);
+    expect(card.tool_params).toMatchObject({ command: expect.stringContaining(secret) });
+    const reasons = [{ rule: 'X-1', why: `sends --token=${secret}`, operand: `--token=${secret}` }];
+    await preview(card.approval_id, 'a', { reasons });
+    const approvalRow = () => fixture.store.read((tx) => tx.get('approvals', card.approval_id));
+    expect((await approvalRow())?.reasons.map(({ rule }) => rule)).toContain('X-1');
+    expect(JSON.stringify(await approvalRow())).not.toContain(secret);
+    await approve(card.approval_id, { digest: digest('a') });
+    await claim(card.tool_id, 'a');
+    const error = {
+      code: 'EXECUTION_FAILED',
+      message: `curl: --token=${secret} refused`,
+      recoverable: false,
+    };
+    await result(card.tool_id, { status: 'failed', result: undefined, error });
+    expect((await outcome).error?.message).toBe('curl: --token=[masked] refused');
+    expect(JSON.stringify(await execution(card.tool_id))).not.toContain(secret);
+  });
 });
 
 describe('a call that asks', () => {

@@ -22,7 +22,7 @@ export {
 } from './policy-rules.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
 export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
-export { SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
+export { maskSecretShapes, SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
 export { sensitivePlaces } from './sensitive-places.ts';
 export type { ShellCheck, SimpleCommand } from './shell/shell-check.ts';
 export { ShellValidator } from './shell/shell-validator.ts';

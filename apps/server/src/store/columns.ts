@@ -60,7 +60,6 @@ const approvals = {
   tool_call_id: 'text',
   tool_name: 'text',
   agent: 'text',
-  description: 'text',
   risk_level: 'text',
   reasons: 'json',
   network: 'boolean',
