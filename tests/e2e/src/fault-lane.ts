@@ -208,7 +208,8 @@ export class FaultLane {
   /** Brings the deadline of what nobody answers near. The server learns of it with a preview, or when it starts. */
   async #expireWithin(ms: number): Promise<void> {
     await this.database.query(
-      `update approvals set deadline_at = $1 where status = 'pending' and description like '%expire-%' returning id`,
+      `update approvals set deadline_at = $1 where status = 'pending' and tool_id in
+        (select id from tool_executions where cast(tool_params as text) like '%expire-%') returning id`,
       Date.now() + ms,
     );
   }
