@@ -40,7 +40,7 @@ const usualPlans = ['read', 'approve', 'reject', 'withdraw', 'slow', 'stale', 'e
 const batchesOfALife = 4;
 /** A request that expires is near its deadline when the server starts, and a slow start has 30 s of grace (AP-3). */
 const workMs = 60_000;
-const expiresSoonMs = 1_500;
+const expiresSoonMs = 3_000;
 /** We see in the database that all is done before the server has got to the point after that commit. */
 const lastGaspMs = 500;
 
@@ -205,31 +205,13 @@ export class FaultLane {
     void this.#send(() => say(`stop ${batch}`));
   }
 
-  /** Brings the deadline of what nobody answers near. The server learns of it with a preview, or when it starts. */
+  /** Brings the deadline of what nobody answers near. The server learns of it when it starts. */
   async #expireWithin(ms: number): Promise<void> {
     await this.database.query(
       `update approvals set deadline_at = $1 where status = 'pending' and tool_id in
         (select id from tool_executions where cast(tool_params as text) like '%expire-%') returning id`,
       Date.now() + ms,
     );
-  }
-
-  /** For a life's `during`: the request that nobody answers expires in a moment. */
-  async expireSoon(): Promise<void> {
-    const asked = () =>
-      this.person
-        .all('tool.approval_request')
-        .filter(({ tool_params }) => planOf(String(tool_params.path)) === 'expire')
-        .at(-1);
-    const batch = this.#batch;
-    const isAsked = () => String(asked()?.tool_params.path) === `expire-${batch}.md`;
-    await until(() => isAsked() || this.#server?.isRunning === false, {
-      within: 10_000,
-      otherwise: () => 'not asked',
-    });
-    await this.#expireWithin(200);
-    const request = asked();
-    if (request) await this.runner.previewAgain(request);
   }
 
   /** For a life's `during`. */
