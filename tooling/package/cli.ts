@@ -6,8 +6,6 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { argv } from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { repositoryRoot } from '../set-up.mjs';
 import { allWorkspaces } from '../workspaces.ts';
@@ -21,7 +19,7 @@ const ownPrograms = ['@vscode/ripgrep', 'pyright', 'typescript'];
 /** Asked for by libraries that go on without it. */
 const leftOut = ['pg-native', 'pg-cloudflare'];
 
-export async function packageCli(): Promise<string> {
+async function packageCli(): Promise<string> {
   const stage = join(output, 'countersign');
   rmSync(stage, { recursive: true, force: true });
   mkdirSync(stage, { recursive: true });
@@ -29,9 +27,9 @@ export async function packageCli(): Promise<string> {
   for (const folder of namedFiles().filter((path) => !path.endsWith('.ts'))) {
     cpSync(inRoot(folder), join(stage, folder), { recursive: true });
   }
-  for (const file of ['LICENSE']) cpSync(inRoot(file), join(stage, file));
+  cpSync(inRoot('LICENSE'), join(stage, 'LICENSE'));
   cpSync(inRoot('tooling/package/cli-readme.md'), join(stage, 'README.md'));
-  cpSync(inRoot('tooling/package/countersign.mjs'), join(stage, 'countersign.mjs'));
+  cpSync(inRoot('tooling/package/launcher.mjs'), join(stage, 'countersign.mjs'));
   chmodSync(join(stage, 'countersign.mjs'), 0o755);
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
   return pack(stage);
@@ -87,4 +85,4 @@ function pack(stage: string): string {
   return join(output, filename);
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) console.log(await packageCli());
+console.log(await packageCli());

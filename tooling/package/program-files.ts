@@ -8,7 +8,7 @@ import { allWorkspaces, sourcesOf } from '../workspaces.ts';
 const asked = /new URL\(\s*'([^']+)',\s*import\.meta\.url,?\s*\)/g;
 
 /** A file by its path from the root, with `/`. */
-export const pathFromRoot = (file: string): string => relative(repositoryRoot, file).split(sep).join('/');
+const pathFromRoot = (file: string): string => relative(repositoryRoot, file).split(sep).join('/');
 
 const built = (path: string): string => path.replace(/\.ts$/, '.js');
 
