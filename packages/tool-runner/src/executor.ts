@@ -36,6 +36,8 @@ export type ToolResult = { readonly success: boolean; readonly [key: string]: Js
 export interface Executor {
   readonly tools: readonly BuiltInToolName[];
   execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult>;
+  /** Whether something goes on behind calls that have ended: a background job. */
+  readonly isBusy?: boolean;
   /** Leaves no process, timer or file behind. Harmless twice. */
   dispose(): Promise<void>;
 }

@@ -106,7 +106,10 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     config.journal ??
     Journal.open({
       folder: workspace.stateFolder,
-      holder: { program: config.program ?? 'a runner' },
+      holder: {
+        program: config.program ?? 'a runner',
+        ...(config.takesOver && { takesOver: true }),
+      },
       now: () => clock.now(),
     });
   const abandoned = clearAbandonedIsolation(workspace);

@@ -51,4 +51,6 @@ export interface ToolHandlerConfig {
   readonly secrets?: readonly string[];
   /** Who holds the journal, for the next one who wants it (RN-10). */
   readonly program?: string;
+  /** An editor's runner: another one is asked to let go of the workspace when it is idle (RN-10). */
+  readonly takesOver?: boolean;
 }

@@ -187,6 +187,17 @@ export class ToolHandler {
     return this.#active;
   }
 
+  /** Whether nothing is queued, executing, asked here or running in the background: another runner may take over. */
+  get isIdle(): boolean {
+    const isBusy = [...this.#executorOf.values()].some((executor) => executor.isBusy);
+    return !isBusy && this.#active.size === 0 && this.#desk.pending.size === 0;
+  }
+
+  /** The editor that asks to be given this workspace, if one does (RN-10). */
+  get wantedBy(): string | undefined {
+    return this.#journal.wantedBy;
+  }
+
   /** The newest last; the oldest are forgotten. */
   get executionHistory(): readonly ExecutionHistoryEntry[] {
     return this.#history;

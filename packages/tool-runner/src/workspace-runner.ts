@@ -25,11 +25,18 @@ export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspa
   readonly clock?: RunnerClock;
   /** The project of this workspace; requests of others that come over the same stream are not previewed here. */
   readonly projectId?: string;
+  /**
+   * An editor would take the workspace over, and nothing goes on here (RN-10). Whoever can do without being the runner
+   * disposes of this one within the call, so that nothing starts in between.
+   */
+  readonly onWanted?: (program: string) => void;
 }
 
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000;
 /** About once an hour. */
 const BEATS_BETWEEN_PRUNING = 360;
+/** How soon an editor that asks is heard. */
+const LOOK_FOR_EDITOR_MS = 1000;
 
 /**
  * The runner of one workspace: whoever holds a stream open gives it each event, and it does the rest (RN-1, RN-10).
@@ -45,6 +52,7 @@ export class WorkspaceRunner {
   readonly #open = new Map<string, ApprovalRequest>();
   readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
+  #cancelLooking = () => {};
   #isBeating = false;
   #beats = 0;
 
@@ -60,6 +68,7 @@ export class WorkspaceRunner {
     });
     this.#previews = new PreviewDesk({ api, views: this.handler.views, clock, logger });
     this.#scheduleHeartbeat();
+    if (options.onWanted) this.#lookForEditor(options.onWanted);
   }
 
   /** Takes one event of the stream. Never throws, never waits: what it starts goes on by itself. */
@@ -83,13 +92,14 @@ export class WorkspaceRunner {
 
   /** Whether nothing is going on here: another runner may take over (RN-10). */
   get isIdle(): boolean {
-    return this.handler.activeExecutions.size === 0 && this.handler.pendingApprovals.size === 0;
+    return this.handler.isIdle;
   }
 
   /** Leaves no process, timer or file behind. Harmless twice. */
   async dispose(): Promise<void> {
     this.#ended.abort();
     this.#cancelHeartbeat();
+    this.#cancelLooking();
     this.#previews.close();
     await this.handler.dispose();
   }
@@ -195,6 +205,14 @@ export class WorkspaceRunner {
       this.#beats += 1;
       if (this.#beats % BEATS_BETWEEN_PRUNING === 0) this.handler.pruneJournal();
       void this.#beat();
+    });
+  }
+
+  #lookForEditor(onWanted: (program: string) => void): void {
+    this.#cancelLooking = this.#clock.after(LOOK_FOR_EDITOR_MS, () => {
+      this.#lookForEditor(onWanted);
+      const { wantedBy } = this.handler;
+      if (wantedBy !== undefined && this.isIdle) onWanted(wantedBy);
     });
   }
 

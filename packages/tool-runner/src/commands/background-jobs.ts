@@ -57,6 +57,10 @@ export class BackgroundJobs {
     return id;
   }
 
+  get isAnyRunning(): boolean {
+    return [...this.#sessions.values()].some((jobs) => [...jobs.values()].some(({ isRunning }) => isRunning));
+  }
+
   look(session: string, id: string): JobState {
     const { child, stdout, stderr, isRunning } = this.#find(session, id);
     return {

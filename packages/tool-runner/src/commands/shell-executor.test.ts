@@ -49,6 +49,15 @@ function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) 
   return { fixture, executor, call, exec, background, output, kill, progress };
 }
 
+it.skipIf(cannotIsolate)('[RN-10] is busy as long as a background job runs', async () => {
+  const { executor, background, kill } = setup();
+  expect(executor.isBusy).toBe(false);
+  const job = await background('sleep 60');
+  expect(executor.isBusy).toBe(true);
+  await kill(job);
+  expect(executor.isBusy).toBe(false);
+});
+
 describe.skipIf(cannotIsolate)('shell_exec', () => {
   it('[TL-2] runs a bash line and answers like a command', async () => {
     const { exec } = setup();
