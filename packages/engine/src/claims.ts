@@ -1,7 +1,8 @@
 import { timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
+import { resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
-import { transition } from './execution-record.ts';
+import { failure, transition } from './execution-record.ts';
 import { executionRows } from './execution-rows.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow } from './rows.ts';
@@ -39,11 +40,11 @@ export class Claims {
     const now = this.#store.now();
     const { execution, payload } = yield* executionRows(tx, caller, toolId);
     const attempt = input.attempt ?? execution.attempt;
-    if (execution.cancel_requested) throw refused('it is being cancelled');
     if (isRepeated(execution, input, attempt)) {
       requireTheSame(execution, input);
-      return { execution };
+      return execution.cancel_requested ? yield* this.#endUnstarted(tx, execution, now) : { execution };
     }
+    if (execution.cancel_requested) throw refused('it is being cancelled');
     if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
     if (attempt !== execution.attempt) throw refused('this attempt is over');
     if (execution.runner_id !== null && input.runner_id !== execution.runner_id)
@@ -63,6 +64,17 @@ export class Claims {
     const data = { runner: claimed.runner_id, attempt, digest: claimed.digest };
     tx.announce(caller.userId, { audit: [{ action: 'call.started', subject: toolId, data }] });
     return { execution: claimed };
+  }
+
+  /** Who still asks whether it may begin has begun nothing, and would never report what it is not given. */
+  *#endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): Unit<Claimed> {
+    const reason = 'It was cancelled before it began.';
+    const ended = yield* transition(tx, execution, 'cancelled', failure('EXECUTION_CANCELLED', reason, now));
+    tx.announce(execution.user_id, {
+      events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
+      audit: [{ action: 'call.cancelled', subject: execution.id, data: {} }],
+    });
+    return { refusal: refused('it was cancelled'), asked: undefined, ended };
   }
 
   *#findStaleness(

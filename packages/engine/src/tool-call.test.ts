@@ -510,6 +510,20 @@ describe('[EX-8] cancelling', () => {
     await result(running.toolId, { status: 'cancelled', result: undefined });
     expect(await running.outcome).toMatchObject({ status: 'cancelled' });
   });
+
+  it('[EX-6] ends a call whose runner never heard that it might begin', async () => {
+    const runner = await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
+    const { outcome, approvalId, toolId } = await askedToWrite(runner);
+    await preview(approvalId);
+    await approve(approvalId, { digest: digest('a') });
+    await claim(toolId, 'a', { instance: 'one' }); // the answer is lost on the way
+    await fixture.engine.dispatcher.cancel(fixture.person, toolId, 'enough');
+    expect(await codeOf(claim(toolId, 'a', { instance: 'another' }))).toBe('CLAIM_REFUSED');
+    expect((await execution(toolId))?.status).toBe('executing');
+    expect(await codeOf(claim(toolId, 'a', { instance: 'one' }))).toBe('CLAIM_REFUSED');
+    expect(await outcome).toMatchObject({ status: 'cancelled', error: { code: 'EXECUTION_CANCELLED' } });
+    expect(await runner.last('tool.result')).toMatchObject({ tool_id: toolId, status: 'cancelled' });
+  });
 });
 
 describe('runners', () => {
