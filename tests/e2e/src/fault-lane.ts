@@ -31,6 +31,8 @@ export interface Life {
   readonly during?: (lane: FaultLane) => Promise<unknown>;
   /** The work of the life before is still under way, and goes on. */
   readonly goesOn?: boolean;
+  /** What was begun is left as it is: the server is killed from outside, and the next life finds it. */
+  readonly leavesWork?: boolean;
   /** How long the work may take. */
   readonly within?: number;
 }
@@ -122,6 +124,7 @@ export class FaultLane {
       const story = `life ${index}, ${life.killAt ?? 'the last one'}`;
       try {
         const died = await this.#liveOnce(life);
+        if (life.leavesWork) await this.#killServer();
         if (life.killAt === undefined) continue;
         kills += 1;
         if (!died) {
@@ -175,7 +178,7 @@ export class FaultLane {
       // What nobody answers any more goes on in the next life.
       await Promise.race([life.during?.(this), server.ended]);
       if (life.runnerComesLate) await Promise.race([this.runner.connect(), server.ended]);
-      await this.#finishWork(life);
+      if (!life.leavesWork) await this.#finishWork(life);
     }
   }
 

@@ -39,7 +39,16 @@ export function livesFor(killAt: string): Life[] {
   switch (label) {
     case 'expire':
       // The request that nobody answers is near its deadline when the next life begins.
-      return [{ killAt: 'preview.committed:1', plans: ['expire'], runs: false }, { killAt }];
+      return [
+        {
+          killAt: undefined,
+          plans: ['expire'],
+          runs: false,
+          leavesWork: true,
+          during: (lane) => lane.untilStored("select id from approvals where status = 'pending'"),
+        },
+        { killAt },
+      ];
     case 'give':
       return [
         {
