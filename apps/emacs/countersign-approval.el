@@ -41,6 +41,9 @@ Otherwise the mode line tells that something waits."
   :type 'sexp
   :group 'countersign)
 
+(defvar countersign-approval-read-time 3
+  "Seconds that a settled card stays before the next one takes its window.")
+
 (defconst countersign-approval-focus 0.5
   "Seconds that a card is in the selected window before a key counts.")
 
@@ -50,6 +53,7 @@ Otherwise the mode line tells that something waits."
 (defvar-local countersign-approval--drawn nil "Identity of what this card displays.")
 (defvar-local countersign-approval--sending nil "Whether a decision is under way.")
 (defvar-local countersign-approval--note nil "Something to tell on this card.")
+(defvar-local countersign-approval--settled-at 0 "When it was settled.")
 
 ;;;; Attention: what a person has looked at
 
@@ -176,17 +180,25 @@ Keys that wait to be read were typed before: then it counts anew."
                   (or (countersign-pending-get countersign-approval--pending 'risk_level) "?") 10))
            (others (1- (length (countersign-waiting)))))
       (list
-       (propertize (format " %s " risk) 'face (countersign-card-risk-face risk))
+       (propertize (countersign-approval--header-text (format " %s " risk))
+                   'face (countersign-card-risk-face risk))
        (countersign-approval--header-text
         (concat
          "  " (countersign-approval-time countersign-approval--pending)
          "  ·  " (countersign-one-line (countersign-project-name countersign-approval--project) 30)
          (and (> others 0) (format "  ·  %d more (l list)" others))
          "  ·  " (cond (countersign-approval--sending "sending …")
+                       ;; While it is drawn, the window of a header is the selected one.
                        ((and countersign-approval--armed
-                             (eq (current-buffer) (window-buffer (selected-window))))
+                             (equal (countersign-approval--attention) countersign-approval--attended))
                         "y n a e ?")
-                       (t "look first …")))))))))
+                       (t "look first …"))
+         (and (countersign-approval--more-below-p) "  ·  ↓ more below (SPC)"))))))))
+
+(defun countersign-approval--more-below-p ()
+  "Tell whether the card goes on below what its window shows."
+  (let ((end (window-end)))
+    (and end (< end (point-max)))))
 
 (defun countersign-approval--header-text (text)
   "Answer TEXT for a header line, where a percent sign means something."
@@ -301,6 +313,7 @@ HERE is non-nil when that was this Emacs."
     (when buffer
       (with-current-buffer buffer
         (setq countersign-approval--outcome words
+              countersign-approval--settled-at (float-time)
               countersign-approval--sending nil)
         (countersign-approval--draw))
       (cond
@@ -314,31 +327,72 @@ HERE is non-nil when that was this Emacs."
   (let ((next (or (cl-find project (countersign-waiting) :key #'car) (car (countersign-waiting))))
         (settled (window-buffer (selected-window))))
     (if next
-        (progn (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
+        (progn (countersign-approval--offered (cdr next))
+               (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
                (countersign-approval--attend)
                (kill-buffer settled))
       (quit-window t))))
 
+;; A card is shown without taking anything from anybody.  Whether there is room
+;; is asked again every second (`countersign-approval--tick'): who was in the
+;; minibuffer when it came is shown it afterwards.
+
 (defun countersign-approval--announce (project pending)
-  "Display PENDING of PROJECT without taking the focus from anybody."
-  (let* ((buffer (countersign-approval-buffer project pending))
-         (shown (cl-find-if (lambda (window)
-                              (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
-                            (window-list-1 nil 'nomini 'visible)))
-         (settled (cl-find-if (lambda (window)
-                                (and (not (eq window (selected-window)))
-                                     (buffer-local-value 'countersign-approval--outcome
-                                                         (window-buffer window))))
-                              (window-list-1 nil 'nomini 'visible))))
-    (cond
-     ((active-minibuffer-window) nil)
-     ((or (not countersign-approval-show) shown)
+  "Tell that PENDING of PROJECT waits, and display it if that can be."
+  (let ((buffer (countersign-approval-buffer project pending)))
+    (countersign-approval--offer)
+    (unless (or (active-minibuffer-window) (get-buffer-window buffer 'visible))
       (message "%s  (%s)" (countersign-one-line (or (countersign-pending-get pending 'description) "") 100)
-               (substitute-command-keys "\\[countersign-approvals] lists what waits")))
-     (settled (let ((old (window-buffer settled)))
-                (set-window-buffer settled buffer)
-                (kill-buffer old)))
-     (t (display-buffer buffer countersign-approval-display-action)))))
+               (substitute-command-keys "\\[countersign-approvals] lists what waits")))))
+
+(defun countersign-approval--offer ()
+  "Display the oldest card that was not displayed yet, where there is room.
+Room is another window than the selected one; while a card is displayed
+there is none.  Each is offered once: who leaves a card is left alone."
+  (when-let ((next (and countersign-approval-show
+                        (not (active-minibuffer-window))
+                        (not (countersign-approval--displayed-p))
+                        (cl-find-if-not #'countersign-approval--offered-p (countersign-waiting)))))
+    (let* ((buffer (countersign-approval-buffer (car next) (cdr next)))
+           (settled (countersign-approval--settled-window))
+           (window (cond
+                    ((null settled) (display-buffer buffer countersign-approval-display-action))
+                    ;; Time to read how the one before was settled.
+                    ((countersign-approval--fresh-p (window-buffer settled)) nil)
+                    (t (let ((old (window-buffer settled)))
+                         (set-window-buffer settled buffer)
+                         (kill-buffer old)
+                         settled)))))
+      (when (windowp window) (countersign-approval--offered (cdr next))))))
+
+(defun countersign-approval--displayed-p ()
+  "Tell whether a card that waits can be seen."
+  (cl-some (lambda (window)
+             (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
+           (window-list-1 nil 'nomini 'visible)))
+
+(defvar countersign-approval--offered (make-hash-table :test #'eq :weakness 'key)
+  "What waits and was displayed to the person, also if they killed its buffer.")
+
+(defun countersign-approval--offered (pending)
+  "Remember that the card of PENDING was displayed."
+  (puthash pending t countersign-approval--offered))
+
+(defun countersign-approval--offered-p (waiting)
+  "Tell whether the card of WAITING, (PROJECT . PENDING), was displayed before."
+  (gethash (cdr waiting) countersign-approval--offered))
+
+(defun countersign-approval--settled-window ()
+  "Answer a window that shows a settled card and is not selected, or nil."
+  (cl-find-if (lambda (window)
+                (and (not (eq window (selected-window)))
+                     (buffer-local-value 'countersign-approval--outcome (window-buffer window))))
+              (window-list-1 nil 'nomini 'visible)))
+
+(defun countersign-approval--fresh-p (buffer)
+  "Tell whether the card in BUFFER was settled just now."
+  (< (- (float-time) (buffer-local-value 'countersign-approval--settled-at buffer))
+     countersign-approval-read-time))
 
 ;;;; Commands
 
@@ -507,6 +561,7 @@ second.  Nothing is decided by time or by leaving.\n\n")
 
 (defun countersign-approval-visit (project pending)
   "Select a window with the card of PENDING in PROJECT."
+  (countersign-approval--offered pending)
   (pop-to-buffer (countersign-approval-buffer project pending)
                  '((display-buffer-reuse-window display-buffer-same-window)))
   (countersign-approval--attend))
@@ -726,6 +781,7 @@ On the name of a parameter, that is the string behind it."
   (if (countersign-waiting)
       (progn
         (when (get-buffer-window "*countersign approvals*" t) (countersign-approvals--refresh))
+        (countersign-approval--offer)
         (force-mode-line-update t))
     (when countersign-approval--clock (cancel-timer countersign-approval--clock))
     (setq countersign-approval--clock nil)))

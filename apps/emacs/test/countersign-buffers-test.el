@@ -435,6 +435,37 @@
         (countersign-test-arrive project (countersign-test-approval '(approval_id . "a10")))
         (should (eq (window-buffer (selected-window)) card))))))
 
+(ert-deftest countersign-approval-a-card-that-found-no-room-is-shown-later ()
+  "[UI-3] Who was in the minibuffer when it came is shown the card afterwards, once."
+  (countersign-test-with-desk project fake
+    (delete-other-windows)
+    (let ((pending nil))
+      (cl-letf (((symbol-function 'active-minibuffer-window) (lambda () (minibuffer-window))))
+        (setq pending (countersign-test-arrive project (countersign-test-approval)))
+        (countersign-approval--tick)
+        (should-not (get-buffer-window (countersign-approval--buffer pending))))
+      ;; The clock that counts the time down shows it; nobody else has to happen by.
+      (countersign-test-wait (get-buffer-window (countersign-approval--buffer pending)) 5)
+      ;; Who leaves it, or kills it, is left alone.
+      (delete-window (get-buffer-window (countersign-approval--buffer pending)))
+      (kill-buffer (countersign-approval--buffer pending))
+      (countersign-approval--tick)
+      (should-not (cdr (window-list))))))
+
+(ert-deftest countersign-approval-what-waits-follows-what-was-settled-elsewhere ()
+  "[AP-2] A second card that waits takes the window of one that was decided elsewhere."
+  (countersign-test-with-desk project fake
+    (delete-other-windows)
+    (let* ((countersign-approval-read-time 0)
+           (first (countersign-test-arrive project (countersign-test-approval '(approval_id . "a1"))))
+           (second (countersign-test-arrive project (countersign-test-approval '(approval_id . "a2"))))
+           (window (get-buffer-window (countersign-approval--buffer first))))
+      (should window)
+      (should-not (get-buffer-window (countersign-approval--buffer second)))
+      (countersign-project-receive project "approval.resolved"
+                                   `((approval_id . "a1") (status . "approved") (device . "phone")))
+      (countersign-test-wait (eq (window-buffer window) (countersign-approval--buffer second)) 5))))
+
 (ert-deftest countersign-approval-the-next-one-takes-its-own-time ()
   "After a decision the next card is shown, and keys do not count for it yet."
   (countersign-test-with-desk project fake

@@ -173,6 +173,10 @@
     (countersign-terminal-shows "hostile .* connected *$")
     (countersign-terminal-type "/write_file {\"path\": \"x.md\", \"content\": \"a\\u001b[2J\\u001b]0;owned\\u0007\\u202eb\"}")
     (countersign-terminal-keys "Enter")
+    (countersign-terminal-shows "^\\+a⟨U\\+001B⟩\\[2J⟨U\\+001B⟩\\]0;owned⟨U\\+0007⟩⟨U\\+202E⟩b")
+    ;; The parameters are below what fits into the window; it says so, and SPC shows them.
+    (countersign-terminal-shows "look first … +· +↓ more below (SPC)")
+    (countersign-terminal-keys "C-c" "C-a" "Space")
     (countersign-terminal-shows "content = a⟨U\\+001B⟩\\[2J⟨U\\+001B⟩\\]0;owned⟨U\\+0007⟩⟨U\\+202E⟩b")
     (should-not (string-search "owned" (countersign-terminal--tmux "display-message" "-p" "#{pane_title}")))))
 
