@@ -250,8 +250,7 @@ Keys that wait to be read were typed before: then it counts anew."
           (setq countersign-approval--drawn nil))
       (when countersign-approval--note
         (countersign-insert (concat countersign-approval--note "\n\n") 'countersign-warning))
-      (countersign-card-insert (countersign-pending-data countersign-approval--pending)
-                               (countersign-project-root countersign-approval--project))
+      (countersign-approval--insert-card)
       (countersign-approval--insert-keys)
       (setq countersign-approval--drawn
             (countersign-pending-identity countersign-approval--pending)))
@@ -262,6 +261,19 @@ Keys that wait to be read were typed before: then it counts anew."
   (set-buffer-modified-p nil)
   (countersign-approval--attend)
   (force-mode-line-update))
+
+(defun countersign-approval--insert-card ()
+  "Insert the card; what cannot be drawn is shown as it came."
+  (let ((start (point))
+        (data (countersign-pending-data countersign-approval--pending)))
+    (condition-case problem
+        (countersign-card-insert data (countersign-project-root countersign-approval--project))
+      (error
+       (delete-region start (point-max))
+       (countersign-insert (format "This card could not be drawn (%s).  All that came:\n\n"
+                                   (error-message-string problem))
+                           'countersign-warning)
+       (insert (countersign-card-shorten (countersign-visible (countersign-json-pretty data))) "\n")))))
 
 (defun countersign-approval--insert-keys ()
   "Insert which keys there are."
@@ -530,8 +542,11 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
   (interactive)
   (let ((data (and countersign-approval--pending
                    (countersign-pending-data countersign-approval--pending))))
-    (with-help-window (help-buffer)
-      (with-current-buffer standard-output
+    ;; No help window: that makes links of what others wrote.
+    (with-current-buffer (get-buffer-create "*countersign help*")
+      (let ((inhibit-read-only t))
+        (special-mode)
+        (erase-buffer)
         (insert "y  approve this one; a HIGH one asks a second time
 n  reject; you may tell the agent what to do instead
 a  approve more than this one: its tool, its class, the session, always
@@ -557,7 +572,9 @@ second.  Nothing is decided by time or by leaving.\n\n")
             (when-let ((warning (countersign-get offer 'warning)))
               (insert ".  ")
               (countersign-insert (countersign-one-line warning)))
-            (insert "\n")))))))
+            (insert "\n"))))
+      (goto-char (point-min))
+      (display-buffer (current-buffer)))))
 
 (defun countersign-approval-visit (project pending)
   "Select a window with the card of PENDING in PROJECT."

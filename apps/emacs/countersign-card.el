@@ -177,9 +177,10 @@ What was cut is said."
                               (countersign-text-of data 'tool_params 'dest))))))
     (cl-remove-if-not
      (lambda (path)
-       (and root (not (string-empty-p path))
-            (when-let ((buffer (find-buffer-visiting (expand-file-name path root))))
-              (buffer-modified-p buffer))))
+       (when-let* ((file (and root (countersign-file-below root path)))
+                   (buffer (let ((file-name-handler-alist nil))
+                             (ignore-errors (find-buffer-visiting file)))))
+         (buffer-modified-p buffer)))
      paths)))
 
 ;;;; The preview

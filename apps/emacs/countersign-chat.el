@@ -162,7 +162,9 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
          (before (marker-position countersign-chat--end))
          (undo buffer-undo-list))
      (save-excursion
-       (let ((buffer-undo-list t)) ,@body))
+       (save-restriction
+         (widen)
+         (let ((buffer-undo-list t)) ,@body)))
      (setq buffer-undo-list undo)
      (countersign-chat--shift-undo (- (marker-position countersign-chat--end) before))))
 
@@ -656,13 +658,18 @@ CURSOR and SO-FAR are for the pages after the first."
   (interactive "p")
   (when (< (point) countersign-chat--input) (goto-char (point-max)))
   (self-insert-command count))
+;; So that what is marked is replaced, for those who have it so.
+(put 'countersign-chat-self-insert 'delete-selection 'delete-selection-uses-region-p)
 
 (defun countersign-chat-input ()
   "Answer what was typed and not yet sent."
-  (buffer-substring-no-properties countersign-chat--input (point-max)))
+  (save-restriction
+    (widen)
+    (buffer-substring-no-properties countersign-chat--input (point-max))))
 
 (defun countersign-chat--set-input (text)
   "Let TEXT be what is typed."
+  (widen)
   (delete-region countersign-chat--input (point-max))
   (goto-char (point-max))
   (insert text))

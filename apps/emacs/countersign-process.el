@@ -51,10 +51,12 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
     (let ((inhibit-read-only t)
           (at-end (= (point) (point-max))))
       (save-excursion
-        (goto-char (point-max))
-        (insert (countersign-visible text))
-        (when (> (buffer-size) countersign-process--log-max)
-          (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2)))))
+        (save-restriction
+          (widen)
+          (goto-char (point-max))
+          (insert (countersign-visible text))
+          (when (> (buffer-size) countersign-process--log-max)
+            (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2))))))
       (when at-end (goto-char (point-max))))))
 
 (defun countersign-process--last-words (project)

@@ -206,6 +206,19 @@ Line breaks between values stay as they are."
                (format "\\u%04x\\u%04x"
                        (+ #xd800 (ash rest -10)) (+ #xdc00 (logand rest #x3ff))))))))
 
+;;;; Names of files
+
+(defun countersign-file-below (root path)
+  "Answer PATH, which others wrote, as a file below the folder ROOT, or nil.
+Only names are compared: no file is touched, and no handler of file
+names runs, as a name like /sudo:root@localhost:/etc would start a program."
+  (let ((file-name-handler-alist nil))
+    (unless (or (string-empty-p path) (string-match-p "[\0\n]" path) (> (length path) 4096))
+      (let ((file (expand-file-name path root)))
+        (and (string-prefix-p (file-name-as-directory root) file)
+             (not (string-match-p "\\`/[^/]+:" file))
+             file)))))
+
 ;;;; Frames of the event stream
 
 (cl-defstruct (countersign-sse (:constructor countersign-sse-create) (:copier nil))
