@@ -732,7 +732,7 @@
            (let ((log (get-buffer (countersign-process--log-name project))))
              (and log (string-search "token: the-secret" (with-current-buffer log (buffer-string))))))
           (with-current-buffer (countersign-process--log-name project)
-            (should (string-search (format "args: connect --no-prompt --server http://127.0.0.1:9 --project p1 %s"
+            (should (string-search (format "args: connect --no-prompt --end-with-input --server http://127.0.0.1:9 --project p1 %s"
                                            (countersign-project-root project))
                                    (buffer-string))))
           (countersign-disconnect project)
@@ -778,7 +778,7 @@
                                (equal (countersign-fake-header exchange "authorization") "Bearer fresh-token")))
                         (countersign-fake-exchanges fake)))
               (should (equal (with-temp-buffer (insert-file-contents (concat program ".args")) (buffer-string))
-                             (format "up --json --no-open %s\n" root)))
+                             (format "up --json --no-open --end-with-input %s\n" root)))
               (should-not (countersign-project-runner-process project))
               (let ((process (countersign-project-up-process project)))
                 (countersign-disconnect project)
