@@ -42,8 +42,9 @@ A path that leads out of ROOT is none of ours."
             (countersign-files--follow file path operation)))))))
 
 (defun countersign-files--truename-below (root file)
-  "Answer FILE as `buffer-file-truename' has it, or nil when it is not below ROOT.
-A link may lead out of it.  No handler of file names runs: the name is of others."
+  "Answer FILE as `buffer-file-truename' has it, if it is below ROOT.
+A link may lead out of it.  No handler of file names runs: others wrote
+the name."
   (let ((file-name-handler-alist nil))
     (ignore-errors
       (and (file-in-directory-p file root)

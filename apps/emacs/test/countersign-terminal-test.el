@@ -200,4 +200,6 @@
                     'SIGKILL)
     (countersign-test-wait (null (countersign-terminal--runners root)) 20)))
 
+(provide 'countersign-terminal-test)
+
 ;;; countersign-terminal-test.el ends here
