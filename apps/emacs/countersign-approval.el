@@ -486,6 +486,8 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
       (countersign-approval--asking
         (countersign-approval--type-yes
          (concat (countersign-one-line (countersign-text-of offer 'label) 80) ".  "
+                 (and (equal scope "always")
+                      (countersign-approval--backtest project pending offer include-high))
                  (and warning (concat (countersign-one-line warning 200) "  "))
                  (and include-high "HIGH calls will run without a second look.  ")))))
     (countersign-approval--second-step pending seen "")
@@ -493,6 +495,23 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
      (lambda (callback)
        (countersign-project-approve project pending callback :scope offer
                                     :include-high (and include-high t))))))
+
+(defun countersign-approval--backtest (project pending offer include-high)
+  "Say what OFFER, a rule, would have decided on earlier calls (RK-5).
+It is for the tool of PENDING in PROJECT, with HIGH calls if INCLUDE-HIGH."
+  (message "Looking at your earlier calls …")
+  (condition-case problem
+      (let* ((found (countersign-project-await
+                     project "POST" (countersign-transport-path "my" "policy" "backtest")
+                     (countersign-body-backtest (countersign-pending-get pending 'tool_name)
+                                                offer include-high)))
+             (decided (or (countersign-get found 'matched) 0)))
+        (if (zerop decided) "This rule would have decided none of your earlier calls.  "
+          (format "This rule would have decided %d earlier %s, %d of which you rejected.  "
+                  decided (if (= decided 1) "call" "calls")
+                  (or (countersign-get found 'rejected_before) 0))))
+    (error (format "Your earlier calls could not be looked at: %s.  "
+                   (string-trim-right (error-message-string problem) "\\.")))))
 
 (defun countersign-approval--choices (offers)
   "Answer (LABEL . OFFER) for each of OFFERS, each label once."

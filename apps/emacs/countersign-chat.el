@@ -791,8 +791,8 @@ CURSOR and SO-FAR are for the pages after the first."
   "Choose another session of this project."
   (interactive)
   (let* ((buffer (current-buffer))
-         (answer (countersign-chat--await countersign-chat--project "GET"
-                                          (countersign-project-path countersign-chat--project "sessions")))
+         (answer (countersign-project-await countersign-chat--project "GET"
+                                            (countersign-project-path countersign-chat--project "sessions")))
          (choices (cl-loop for session in (countersign-list-of answer 'sessions)
                            for number from 1
                            collect (cons (format "%d %s  %s" number
@@ -810,19 +810,6 @@ CURSOR and SO-FAR are for the pages after the first."
       (with-current-buffer buffer
         (countersign-chat-show-session (countersign-get chosen 'session_id)
                                        (countersign-text-of chosen 'title))))))
-
-(defun countersign-chat--await (project method path)
-  "Answer what PROJECT gets for METHOD and PATH; \\[keyboard-quit] gives up."
-  (let ((done nil) (answer nil) (problem nil)
-        (until (+ (float-time) 10)))
-    (countersign-project-request
-     project method path
-     :callback (lambda (value failure) (setq done t answer value problem failure)))
-    (while (and (not done) (< (float-time) until))
-      (accept-process-output nil 0.05))
-    (cond (problem (user-error "%s" (plist-get problem :message)))
-          ((not done) (user-error "The server did not answer in time")))
-    answer))
 
 (defun countersign-chat--call-at-point-or-last (what test)
   "Answer the call at point, or the last one that passes TEST; WHAT names it."

@@ -471,6 +471,18 @@ when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    (and tool-params `((tool_params . ,(car tool-params))))
    `((device . ,device))))
 
+(defun countersign-body-backtest (tool scope &optional include-high)
+  "The body that tries on the history what \"always\" for TOOL would save.
+SCOPE is the offered scope that was chosen; INCLUDE-HIGH widens it."
+  (let ((pattern (countersign-get scope 'pattern)))
+    `((rule . ((id . "to-be-saved") (effect . "allow") (tool . ,tool)
+               (max_risk . ,(if include-high "HIGH" (countersign-get scope 'max_risk)))
+               ,@(and pattern
+                      (list (cons (if (member tool '("execute_command" "shell_exec" "shell_background"))
+                                      'command
+                                    'path)
+                                  pattern))))))))
+
 (defun countersign-body-reject (message device)
   "The body that rejects with MESSAGE, which may be empty, from DEVICE."
   (append (and message (not (string-empty-p message)) `((message . ,message)))

@@ -257,6 +257,36 @@
         (countersign-test-look project pending)
         (should-error (countersign-test-press "a") :type 'user-error)))))
 
+(ert-deftest countersign-approval-always-is-tried-on-the-history-first ()
+  "[RK-5] Before a rule is saved, it is said what it would have decided."
+  (pcase-dolist (`(,prefix ,status ,answer ,rule ,words)
+                 `((nil 200 ((success . t) (matched . 212) (rejected_before . 2))
+                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        "would have decided 212 earlier calls, 2 of which you rejected\\.")
+                   ((4) 200 ((success . t) (matched . 0) (rejected_before . 0))
+                    ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "HIGH") (path . "src/**"))
+                    "would have decided none of your earlier calls")
+                   (nil 500 ((success . :false) (error . "The disk is full.") (code . "INTERNAL"))
+                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        "could not be looked at: The disk is full\\. ")))
+    (countersign-test-with-desk project fake
+      (setf (countersign-fake-handler fake)
+            (lambda (exchange)
+              (if (equal (countersign-fake-exchange-path exchange) "/my/policy/backtest")
+                  (countersign-fake-answer exchange status (countersign-json-write answer))
+                (countersign-fake-answer exchange 200 "{\"success\":true,\"status\":\"approved\"}"))))
+      (let ((pending (countersign-test-arrive
+                      project (countersign-test-approval
+                               '(offered_scopes . [((scope . "always") (pattern . "src/**") (label . "Always: src")
+                                                    (warning . "It is saved.") (max_risk . "MEDIUM"))]))))
+            (current-prefix-arg prefix) (countersign-test-prompts '()))
+        (countersign-test-look project pending)
+        (countersign-test-answering '("Always" "no")
+          (should-error (countersign-test-press "a") :type 'user-error))
+        (should (equal (countersign-test-sent fake) `("/my/policy/backtest" (rule . ,rule))))
+        (should (string-match-p words (car countersign-test-prompts)))
+        (should (countersign-waiting))))))
+
 (ert-deftest countersign-approval-edit-sends-the-parameters ()
   "[AP-6] e edits the parameters, also a text as it is, and approves with them."
   (countersign-test-with-desk project fake

@@ -65,12 +65,16 @@
          (dolist (buffer (buffer-list))
            (when (string-prefix-p "*countersign" (buffer-name buffer)) (kill-buffer buffer)))))))
 
+(defvar countersign-test-prompts '() "What was asked in the minibuffer, latest first.")
+
 (defmacro countersign-test-answering (answers &rest body)
   "Run BODY; the minibuffer answers ANSWERS, a list of strings, in turn."
   (declare (indent 1) (debug t))
   `(let ((answers ,answers))
      (cl-letf (((symbol-function 'read-from-minibuffer)
-                (lambda (&rest _) (or (pop answers) (ert-fail "Nothing was to be asked"))))
+                (lambda (prompt &rest _)
+                  (push prompt countersign-test-prompts)
+                  (or (pop answers) (ert-fail "Nothing was to be asked"))))
                ((symbol-function 'completing-read)
                 (lambda (_prompt table &rest _)
                   (let ((wanted (or (pop answers) (ert-fail "Nothing was to be asked"))))
