@@ -273,7 +273,7 @@ Keys that wait to be read were typed before: then it counts anew."
        (countersign-insert (format "This card could not be drawn (%s).  All that came:\n\n"
                                    (error-message-string problem))
                            'countersign-warning)
-       (insert (countersign-card-shorten (countersign-visible (countersign-json-pretty data))) "\n")))))
+       (insert (countersign-card-text (countersign-json-pretty data)) "\n")))))
 
 (defun countersign-approval--insert-keys ()
   "Insert which keys there are."

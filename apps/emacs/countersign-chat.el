@@ -222,7 +222,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   "Add TEXT at the end of ITEM, a message that is being written."
   (countersign-chat--drawing
     (goto-char (max (point-min) (1- (countersign-chat--item-end item))))
-    (insert (countersign-chat--sealed (countersign-card-shorten (countersign-visible text)) item))))
+    (insert (countersign-chat--sealed (countersign-card-text text) item))))
 
 (defun countersign-chat--sealed (text item)
   "Answer TEXT so that nobody can type into it; it belongs to ITEM."
@@ -251,7 +251,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
               (_ (propertize (concat (countersign-one-line (or role "?") 20) "\n")
                              'face 'countersign-label))))
     ;; The text may still grow, so it is followed by just one line feed.
-    (let ((text (countersign-card-shorten (countersign-visible (countersign-item-text item)))))
+    (let ((text (countersign-card-text (countersign-item-text item))))
       (insert (if (equal role "system") (propertize text 'face 'countersign-label) text) "\n"))
     (unless (eq (countersign-item-status item) 'writing) (insert "\n"))))
 

@@ -85,6 +85,17 @@
         (should-not (next-button (point-min) t))
         (should-not (text-property-not-all (point-min) (point-max) 'keymap nil))))))
 
+(ert-deftest countersign-hostile-long-text-does-not-stop-emacs ()
+  "[UI-6] A megabyte in two alphabets, or full of marks, is made visible in a moment."
+  (dolist (line '("строка of output аb\n" "a\u202eb\u202ec\u202ed\u202e\n"))
+    (let* ((text (apply #'concat (make-list (/ 1000000 (length line)) line)))
+           (started (float-time))
+           (shown (with-temp-buffer (countersign-card--block text) (buffer-string))))
+      (should (string-search "CUT HERE: " shown))
+      (should-not (string-search "\u202e" shown))
+      ;; It was 30 seconds.
+      (should (< (- (float-time) started) 5)))))
+
 ;;;; What people do to a conversation
 
 (defmacro countersign-hostile-with-chat (project &rest body)
