@@ -339,11 +339,19 @@ HERE is non-nil when that was this Emacs."
   (let ((next (or (cl-find project (countersign-waiting) :key #'car) (car (countersign-waiting))))
         (settled (window-buffer (selected-window))))
     (if next
-        (progn (countersign-approval--offered (cdr next))
+        (progn (countersign-approval--offered (cdr next) 'displayed)
                (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
                (countersign-approval--attend)
                (kill-buffer settled))
       (quit-window t))))
+
+(defvar countersign-approval--offered (make-hash-table :test #'eq :weakness 'key)
+  "How the person learned of what waits: `told' or `displayed'.
+It stays when they kill the buffer of a card.")
+
+(defun countersign-approval--offered (pending how)
+  "Remember HOW the person learned of PENDING."
+  (puthash pending how countersign-approval--offered))
 
 ;; A card is shown without taking anything from anybody.  Whether there is room
 ;; is asked again every second (`countersign-approval--tick'): who was in the
@@ -354,45 +362,40 @@ HERE is non-nil when that was this Emacs."
   (let ((buffer (countersign-approval-buffer project pending)))
     (countersign-approval--offer)
     (unless (or (active-minibuffer-window) (get-buffer-window buffer 'visible))
+      (countersign-approval--offered pending 'told)
       (message "%s  (%s)" (countersign-one-line (or (countersign-pending-get pending 'description) "") 100)
                (substitute-command-keys "\\[countersign-approvals] lists what waits")))))
 
 (defun countersign-approval--offer ()
   "Display the oldest card that was not displayed yet, where there is room.
-Room is another window than the selected one; while a card is displayed
-there is none.  Each is offered once: who leaves a card is left alone."
-  (when-let ((next (and countersign-approval-show
-                        (not (active-minibuffer-window))
-                        (not (countersign-approval--displayed-p))
-                        (cl-find-if-not #'countersign-approval--offered-p (countersign-waiting)))))
-    (let* ((buffer (countersign-approval-buffer (car next) (cdr next)))
-           (settled (countersign-approval--settled-window))
-           (window (cond
-                    ((null settled) (display-buffer buffer countersign-approval-display-action))
-                    ;; Time to read how the one before was settled.
-                    ((countersign-approval--fresh-p (window-buffer settled)) nil)
-                    (t (let ((old (window-buffer settled)))
-                         (set-window-buffer settled buffer)
-                         (kill-buffer old)
-                         settled)))))
-      (when (windowp window) (countersign-approval--offered (cdr next))))))
+Room is the window of a card that was settled, or else another window than
+the selected one for a card that nobody was told of.  Who leaves a card,
+or looks at the list, is left alone."
+  (when (and countersign-approval-show
+             (not (active-minibuffer-window))
+             (not (countersign-approval--displayed-p)))
+    (if-let ((settled (countersign-approval--settled-window)))
+        (when-let ((next (and (not (countersign-approval--fresh-p (window-buffer settled)))
+                              (countersign-approval--first '(nil told)))))
+          (let ((old (window-buffer settled)))
+            (countersign-approval--offered (cdr next) 'displayed)
+            (set-window-buffer settled (countersign-approval-buffer (car next) (cdr next)))
+            (kill-buffer old)))
+      (when-let ((next (countersign-approval--first '(nil))))
+        (when (windowp (display-buffer (countersign-approval-buffer (car next) (cdr next))
+                                       countersign-approval-display-action))
+          (countersign-approval--offered (cdr next) 'displayed))))))
+
+(defun countersign-approval--first (how)
+  "Answer the first (PROJECT . PENDING) that was offered in one of the ways HOW."
+  (cl-find-if (lambda (waiting) (memq (gethash (cdr waiting) countersign-approval--offered) how))
+              (countersign-waiting)))
 
 (defun countersign-approval--displayed-p ()
   "Tell whether a card that waits can be seen."
   (cl-some (lambda (window)
              (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
            (window-list-1 nil 'nomini 'visible)))
-
-(defvar countersign-approval--offered (make-hash-table :test #'eq :weakness 'key)
-  "What waits and was displayed to the person, also if they killed its buffer.")
-
-(defun countersign-approval--offered (pending)
-  "Remember that the card of PENDING was displayed."
-  (puthash pending t countersign-approval--offered))
-
-(defun countersign-approval--offered-p (waiting)
-  "Tell whether the card of WAITING, (PROJECT . PENDING), was displayed before."
-  (gethash (cdr waiting) countersign-approval--offered))
 
 (defun countersign-approval--settled-window ()
   "Answer a window that shows a settled card and is not selected, or nil."
@@ -597,7 +600,7 @@ second.  Nothing is decided by time or by leaving.\n\n")
 
 (defun countersign-approval-visit (project pending)
   "Select a window with the card of PENDING in PROJECT."
-  (countersign-approval--offered pending)
+  (countersign-approval--offered pending 'displayed)
   (pop-to-buffer (countersign-approval-buffer project pending)
                  '((display-buffer-reuse-window display-buffer-same-window)))
   (countersign-approval--attend))

@@ -150,7 +150,7 @@ It is cut when it is very long, and that is said."
         (step (countersign-get data 'context 'step)))
     (unless (string-empty-p (string-trim excerpt))
       (countersign-card--fact
-       "Context" (concat "“" (truncate-string-to-width (string-trim excerpt) 600 nil nil "…") "”"
+       "Context" (concat "“" (countersign-one-line excerpt 300) "”"
                          (and step (format "  (step %s)" (if (integerp step) (1+ step) step))))))))
 
 (defun countersign-card--params (params)

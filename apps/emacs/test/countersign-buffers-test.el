@@ -436,7 +436,13 @@
       (delete-window (get-buffer-window (countersign-approval--buffer pending)))
       (kill-buffer (countersign-approval--buffer pending))
       (countersign-approval--tick)
-      (should-not (cdr (window-list))))))
+      (should-not (cdr (window-list)))
+      ;; Nor is one forced on them of which they were told.
+      (countersign-test-look project pending)
+      (countersign-test-arrive project (countersign-test-approval '(approval_id . "later")))
+      (countersign-test-press "q")
+      (countersign-approval--tick)
+      (should-not (countersign-approval--displayed-p)))))
 
 (ert-deftest countersign-approval-what-waits-follows-what-was-settled-elsewhere ()
   "[AP-2] A second card that waits takes the window of one that was decided elsewhere."
