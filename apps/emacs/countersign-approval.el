@@ -41,6 +41,9 @@ Otherwise the mode line tells that something waits."
   :type 'sexp
   :group 'countersign)
 
+(defvar countersign-approval-read-time 3
+  "Seconds that a settled card stays before the next one takes its window.")
+
 (defconst countersign-approval-focus 0.5
   "Seconds that a card is in the selected window before a key counts.")
 
@@ -50,6 +53,7 @@ Otherwise the mode line tells that something waits."
 (defvar-local countersign-approval--drawn nil "Identity of what this card displays.")
 (defvar-local countersign-approval--sending nil "Whether a decision is under way.")
 (defvar-local countersign-approval--note nil "Something to tell on this card.")
+(defvar-local countersign-approval--settled-at 0 "When it was settled.")
 
 ;;;; Attention: what a person has looked at
 
@@ -176,17 +180,25 @@ Keys that wait to be read were typed before: then it counts anew."
                   (or (countersign-pending-get countersign-approval--pending 'risk_level) "?") 10))
            (others (1- (length (countersign-waiting)))))
       (list
-       (propertize (format " %s " risk) 'face (countersign-card-risk-face risk))
+       (propertize (countersign-approval--header-text (format " %s " risk))
+                   'face (countersign-card-risk-face risk))
        (countersign-approval--header-text
         (concat
          "  " (countersign-approval-time countersign-approval--pending)
          "  ·  " (countersign-one-line (countersign-project-name countersign-approval--project) 30)
          (and (> others 0) (format "  ·  %d more (l list)" others))
          "  ·  " (cond (countersign-approval--sending "sending …")
+                       ;; While it is drawn, the window of a header is the selected one.
                        ((and countersign-approval--armed
-                             (eq (current-buffer) (window-buffer (selected-window))))
+                             (equal (countersign-approval--attention) countersign-approval--attended))
                         "y n a e ?")
-                       (t "look first …")))))))))
+                       (t "look first …"))
+         (and (countersign-approval--more-below-p) "  ·  ↓ more below (SPC)"))))))))
+
+(defun countersign-approval--more-below-p ()
+  "Tell whether the card goes on below what its window shows."
+  (let ((end (window-end)))
+    (and end (< end (point-max)))))
 
 (defun countersign-approval--header-text (text)
   "Answer TEXT for a header line, where a percent sign means something."
@@ -238,8 +250,7 @@ Keys that wait to be read were typed before: then it counts anew."
           (setq countersign-approval--drawn nil))
       (when countersign-approval--note
         (countersign-insert (concat countersign-approval--note "\n\n") 'countersign-warning))
-      (countersign-card-insert (countersign-pending-data countersign-approval--pending)
-                               (countersign-project-root countersign-approval--project))
+      (countersign-approval--insert-card)
       (countersign-approval--insert-keys)
       (setq countersign-approval--drawn
             (countersign-pending-identity countersign-approval--pending)))
@@ -250,6 +261,19 @@ Keys that wait to be read were typed before: then it counts anew."
   (set-buffer-modified-p nil)
   (countersign-approval--attend)
   (force-mode-line-update))
+
+(defun countersign-approval--insert-card ()
+  "Insert the card; what cannot be drawn is shown as it came."
+  (let ((start (point))
+        (data (countersign-pending-data countersign-approval--pending)))
+    (condition-case problem
+        (countersign-card-insert data (countersign-project-root countersign-approval--project))
+      (error
+       (delete-region start (point-max))
+       (countersign-insert (format "This card could not be drawn (%s).  All that came:\n\n"
+                                   (error-message-string problem))
+                           'countersign-warning)
+       (insert (countersign-card-text (countersign-json-pretty data)) "\n")))))
 
 (defun countersign-approval--insert-keys ()
   "Insert which keys there are."
@@ -301,6 +325,7 @@ HERE is non-nil when that was this Emacs."
     (when buffer
       (with-current-buffer buffer
         (setq countersign-approval--outcome words
+              countersign-approval--settled-at (float-time)
               countersign-approval--sending nil)
         (countersign-approval--draw))
       (cond
@@ -314,31 +339,75 @@ HERE is non-nil when that was this Emacs."
   (let ((next (or (cl-find project (countersign-waiting) :key #'car) (car (countersign-waiting))))
         (settled (window-buffer (selected-window))))
     (if next
-        (progn (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
+        (progn (countersign-approval--offered (cdr next) 'displayed)
+               (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
                (countersign-approval--attend)
                (kill-buffer settled))
       (quit-window t))))
 
+(defvar countersign-approval--offered (make-hash-table :test #'eq :weakness 'key)
+  "How the person learned of what waits: `told' or `displayed'.
+It stays when they kill the buffer of a card.")
+
+(defun countersign-approval--offered (pending how)
+  "Remember HOW the person learned of PENDING."
+  (puthash pending how countersign-approval--offered))
+
+;; A card is shown without taking anything from anybody.  Whether there is room
+;; is asked again every second (`countersign-approval--tick'): who was in the
+;; minibuffer when it came is shown it afterwards.
+
 (defun countersign-approval--announce (project pending)
-  "Display PENDING of PROJECT without taking the focus from anybody."
-  (let* ((buffer (countersign-approval-buffer project pending))
-         (shown (cl-find-if (lambda (window)
-                              (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
-                            (window-list-1 nil 'nomini 'visible)))
-         (settled (cl-find-if (lambda (window)
-                                (and (not (eq window (selected-window)))
-                                     (buffer-local-value 'countersign-approval--outcome
-                                                         (window-buffer window))))
-                              (window-list-1 nil 'nomini 'visible))))
-    (cond
-     ((active-minibuffer-window) nil)
-     ((or (not countersign-approval-show) shown)
+  "Tell that PENDING of PROJECT waits, and display it if that can be."
+  (let ((buffer (countersign-approval-buffer project pending)))
+    (countersign-approval--offer)
+    (unless (or (active-minibuffer-window) (get-buffer-window buffer 'visible))
+      (countersign-approval--offered pending 'told)
       (message "%s  (%s)" (countersign-one-line (or (countersign-pending-get pending 'description) "") 100)
-               (substitute-command-keys "\\[countersign-approvals] lists what waits")))
-     (settled (let ((old (window-buffer settled)))
-                (set-window-buffer settled buffer)
-                (kill-buffer old)))
-     (t (display-buffer buffer countersign-approval-display-action)))))
+               (substitute-command-keys "\\[countersign-approvals] lists what waits")))))
+
+(defun countersign-approval--offer ()
+  "Display the oldest card that was not displayed yet, where there is room.
+Room is the window of a card that was settled, or else another window than
+the selected one for a card that nobody was told of.  Who leaves a card,
+or looks at the list, is left alone."
+  (when (and countersign-approval-show
+             (not (active-minibuffer-window))
+             (not (countersign-approval--displayed-p)))
+    (if-let ((settled (countersign-approval--settled-window)))
+        (when-let ((next (and (not (countersign-approval--fresh-p (window-buffer settled)))
+                              (countersign-approval--first '(nil told)))))
+          (let ((old (window-buffer settled)))
+            (countersign-approval--offered (cdr next) 'displayed)
+            (set-window-buffer settled (countersign-approval-buffer (car next) (cdr next)))
+            (kill-buffer old)))
+      (when-let ((next (countersign-approval--first '(nil))))
+        (when (windowp (display-buffer (countersign-approval-buffer (car next) (cdr next))
+                                       countersign-approval-display-action))
+          (countersign-approval--offered (cdr next) 'displayed))))))
+
+(defun countersign-approval--first (how)
+  "Answer the first (PROJECT . PENDING) that was offered in one of the ways HOW."
+  (cl-find-if (lambda (waiting) (memq (gethash (cdr waiting) countersign-approval--offered) how))
+              (countersign-waiting)))
+
+(defun countersign-approval--displayed-p ()
+  "Tell whether a card that waits can be seen."
+  (cl-some (lambda (window)
+             (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
+           (window-list-1 nil 'nomini 'visible)))
+
+(defun countersign-approval--settled-window ()
+  "Answer a window that shows a settled card and is not selected, or nil."
+  (cl-find-if (lambda (window)
+                (and (not (eq window (selected-window)))
+                     (buffer-local-value 'countersign-approval--outcome (window-buffer window))))
+              (window-list-1 nil 'nomini 'visible)))
+
+(defun countersign-approval--fresh-p (buffer)
+  "Tell whether the card in BUFFER was settled just now."
+  (< (- (float-time) (buffer-local-value 'countersign-approval--settled-at buffer))
+     countersign-approval-read-time))
 
 ;;;; Commands
 
@@ -420,6 +489,8 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
       (countersign-approval--asking
         (countersign-approval--type-yes
          (concat (countersign-one-line (countersign-text-of offer 'label) 80) ".  "
+                 (and (equal scope "always")
+                      (countersign-approval--backtest project pending offer include-high))
                  (and warning (concat (countersign-one-line warning 200) "  "))
                  (and include-high "HIGH calls will run without a second look.  ")))))
     (countersign-approval--second-step pending seen "")
@@ -427,6 +498,23 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
      (lambda (callback)
        (countersign-project-approve project pending callback :scope offer
                                     :include-high (and include-high t))))))
+
+(defun countersign-approval--backtest (project pending offer include-high)
+  "Say what OFFER, a rule, would have decided on earlier calls (RK-5).
+It is for the tool of PENDING in PROJECT, with HIGH calls if INCLUDE-HIGH."
+  (message "Looking at your earlier calls …")
+  (condition-case problem
+      (let* ((found (countersign-project-await
+                     project "POST" (countersign-transport-path "my" "policy" "backtest")
+                     (countersign-body-backtest (countersign-pending-get pending 'tool_name)
+                                                offer include-high)))
+             (decided (or (countersign-get found 'matched) 0)))
+        (if (zerop decided) "This rule would have decided none of your earlier calls.  "
+          (format "This rule would have decided %d earlier %s, %d of which you rejected.  "
+                  decided (if (= decided 1) "call" "calls")
+                  (or (countersign-get found 'rejected_before) 0))))
+    (error (format "Your earlier calls could not be looked at: %s.  "
+                   (string-trim-right (error-message-string problem) "\\.")))))
 
 (defun countersign-approval--choices (offers)
   "Answer (LABEL . OFFER) for each of OFFERS, each label once."
@@ -476,8 +564,11 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
   (interactive)
   (let ((data (and countersign-approval--pending
                    (countersign-pending-data countersign-approval--pending))))
-    (with-help-window (help-buffer)
-      (with-current-buffer standard-output
+    ;; No help window: that makes links of what others wrote.
+    (with-current-buffer (get-buffer-create "*countersign help*")
+      (let ((inhibit-read-only t))
+        (special-mode)
+        (erase-buffer)
         (insert "y  approve this one; a HIGH one asks a second time
 n  reject; you may tell the agent what to do instead
 a  approve more than this one: its tool, its class, the session, always
@@ -503,10 +594,13 @@ second.  Nothing is decided by time or by leaving.\n\n")
             (when-let ((warning (countersign-get offer 'warning)))
               (insert ".  ")
               (countersign-insert (countersign-one-line warning)))
-            (insert "\n")))))))
+            (insert "\n"))))
+      (goto-char (point-min))
+      (display-buffer (current-buffer)))))
 
 (defun countersign-approval-visit (project pending)
   "Select a window with the card of PENDING in PROJECT."
+  (countersign-approval--offered pending 'displayed)
   (pop-to-buffer (countersign-approval-buffer project pending)
                  '((display-buffer-reuse-window display-buffer-same-window)))
   (countersign-approval--attend))
@@ -726,6 +820,7 @@ On the name of a parameter, that is the string behind it."
   (if (countersign-waiting)
       (progn
         (when (get-buffer-window "*countersign approvals*" t) (countersign-approvals--refresh))
+        (countersign-approval--offer)
         (force-mode-line-update t))
     (when countersign-approval--clock (cancel-timer countersign-approval--clock))
     (setq countersign-approval--clock nil)))

@@ -59,17 +59,17 @@
   (insert (if face (propertize (countersign-visible text) 'face face)
             (countersign-visible text))))
 
-(defun countersign-card-shorten (text)
-  "Answer TEXT with long lines broken, and cut when it is very long.
-What was cut is said."
-  (let* ((all (length text))
-         (kept (if (> all countersign-card-max) (substring text 0 countersign-card-max) text)))
+(defun countersign-card-text (text)
+  "Answer TEXT of others, visibly, with long lines broken.
+It is cut when it is very long, and that is said."
+  (let* ((text (if (stringp text) text (format "%s" text)))
+         (more (- (length text) countersign-card-max))
+         (shown (countersign-visible (if (> more 0) (substring text 0 countersign-card-max) text))))
     (concat
-     (if (string-match-p (format "^[^\n]\\{%d\\}" countersign-card--max-line) kept)
-         (mapconcat #'countersign-card--break (split-string kept "\n") "\n")
-       kept)
-     (and (> all countersign-card-max)
-          (format "\n… CUT HERE: %d more characters are not shown" (- all countersign-card-max))))))
+     (if (string-match-p (format "^[^\n]\\{%d\\}" countersign-card--max-line) shown)
+         (mapconcat #'countersign-card--break (split-string shown "\n") "\n")
+       shown)
+     (and (> more 0) (format "\n… CUT HERE: %d more characters are not shown" more)))))
 
 (defun countersign-card--break (line)
   "Break LINE where it is too long to be displayed quickly."
@@ -82,7 +82,7 @@ What was cut is said."
 
 (defun countersign-card--block (text &optional face indent)
   "Insert TEXT as lines of their own in FACE, each behind INDENT."
-  (let ((shown (countersign-card-shorten (countersign-visible text)))
+  (let ((shown (countersign-card-text text))
         (start (point)))
     (insert (string-trim-right shown "\n") "\n")
     (when indent
@@ -98,7 +98,7 @@ What was cut is said."
   (let ((start (point)))
     (insert (replace-regexp-in-string
              "\n" (concat "\n" (make-string 11 ?\s))
-             (string-trim-right (countersign-card-shorten (countersign-visible text))))
+             (string-trim-right (countersign-card-text text)))
             "\n")
     (when face (put-text-property start (point) 'face face))))
 
@@ -150,7 +150,7 @@ What was cut is said."
         (step (countersign-get data 'context 'step)))
     (unless (string-empty-p (string-trim excerpt))
       (countersign-card--fact
-       "Context" (concat "“" (truncate-string-to-width (string-trim excerpt) 600 nil nil "…") "”"
+       "Context" (concat "“" (countersign-one-line excerpt 300) "”"
                          (and step (format "  (step %s)" (if (integerp step) (1+ step) step))))))))
 
 (defun countersign-card--params (params)
@@ -166,7 +166,7 @@ What was cut is said."
             (progn (insert (propertize " =\n" 'face 'countersign-label))
                    (countersign-card--block text nil "    "))
           (insert (propertize " = " 'face 'countersign-label)
-                  (countersign-card-shorten (countersign-visible text)) "\n"))))))
+                  (countersign-card-text text) "\n"))))))
 
 (defun countersign-card--unsaved (data root)
   "Answer the paths that DATA would change and that have unsaved buffers in ROOT."
@@ -177,9 +177,10 @@ What was cut is said."
                               (countersign-text-of data 'tool_params 'dest))))))
     (cl-remove-if-not
      (lambda (path)
-       (and root (not (string-empty-p path))
-            (when-let ((buffer (find-buffer-visiting (expand-file-name path root))))
-              (buffer-modified-p buffer))))
+       (when-let* ((file (and root (countersign-file-below root path)))
+                   (buffer (let ((file-name-handler-alist nil))
+                             (ignore-errors (find-buffer-visiting file)))))
+         (buffer-modified-p buffer)))
      paths)))
 
 ;;;; The preview
@@ -251,7 +252,7 @@ What was cut is said."
 
 (defun countersign-card-diff (diff)
   "Answer DIFF as text with the faces of `diff-mode' and no other property."
-  (let ((text (concat (string-trim-right (countersign-card-shorten (countersign-visible diff)) "\n")
+  (let ((text (concat (string-trim-right (countersign-card-text diff) "\n")
                       "\n")))
     (with-temp-buffer
       (insert text)

@@ -162,7 +162,9 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
          (before (marker-position countersign-chat--end))
          (undo buffer-undo-list))
      (save-excursion
-       (let ((buffer-undo-list t)) ,@body))
+       (save-restriction
+         (widen)
+         (let ((buffer-undo-list t)) ,@body)))
      (setq buffer-undo-list undo)
      (countersign-chat--shift-undo (- (marker-position countersign-chat--end) before))))
 
@@ -220,7 +222,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   "Add TEXT at the end of ITEM, a message that is being written."
   (countersign-chat--drawing
     (goto-char (max (point-min) (1- (countersign-chat--item-end item))))
-    (insert (countersign-chat--sealed (countersign-card-shorten (countersign-visible text)) item))))
+    (insert (countersign-chat--sealed (countersign-card-text text) item))))
 
 (defun countersign-chat--sealed (text item)
   "Answer TEXT so that nobody can type into it; it belongs to ITEM."
@@ -249,7 +251,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
               (_ (propertize (concat (countersign-one-line (or role "?") 20) "\n")
                              'face 'countersign-label))))
     ;; The text may still grow, so it is followed by just one line feed.
-    (let ((text (countersign-card-shorten (countersign-visible (countersign-item-text item)))))
+    (let ((text (countersign-card-text (countersign-item-text item))))
       (insert (if (equal role "system") (propertize text 'face 'countersign-label) text) "\n"))
     (unless (eq (countersign-item-status item) 'writing) (insert "\n"))))
 
@@ -656,13 +658,18 @@ CURSOR and SO-FAR are for the pages after the first."
   (interactive "p")
   (when (< (point) countersign-chat--input) (goto-char (point-max)))
   (self-insert-command count))
+;; So that what is marked is replaced, for those who have it so.
+(put 'countersign-chat-self-insert 'delete-selection 'delete-selection-uses-region-p)
 
 (defun countersign-chat-input ()
   "Answer what was typed and not yet sent."
-  (buffer-substring-no-properties countersign-chat--input (point-max)))
+  (save-restriction
+    (widen)
+    (buffer-substring-no-properties countersign-chat--input (point-max))))
 
 (defun countersign-chat--set-input (text)
   "Let TEXT be what is typed."
+  (widen)
   (delete-region countersign-chat--input (point-max))
   (goto-char (point-max))
   (insert text))
@@ -784,8 +791,8 @@ CURSOR and SO-FAR are for the pages after the first."
   "Choose another session of this project."
   (interactive)
   (let* ((buffer (current-buffer))
-         (answer (countersign-chat--await countersign-chat--project "GET"
-                                          (countersign-project-path countersign-chat--project "sessions")))
+         (answer (countersign-project-await countersign-chat--project "GET"
+                                            (countersign-project-path countersign-chat--project "sessions")))
          (choices (cl-loop for session in (countersign-list-of answer 'sessions)
                            for number from 1
                            collect (cons (format "%d %s  %s" number
@@ -803,19 +810,6 @@ CURSOR and SO-FAR are for the pages after the first."
       (with-current-buffer buffer
         (countersign-chat-show-session (countersign-get chosen 'session_id)
                                        (countersign-text-of chosen 'title))))))
-
-(defun countersign-chat--await (project method path)
-  "Answer what PROJECT gets for METHOD and PATH; \\[keyboard-quit] gives up."
-  (let ((done nil) (answer nil) (problem nil)
-        (until (+ (float-time) 10)))
-    (countersign-project-request
-     project method path
-     :callback (lambda (value failure) (setq done t answer value problem failure)))
-    (while (and (not done) (< (float-time) until))
-      (accept-process-output nil 0.05))
-    (cond (problem (user-error "%s" (plist-get problem :message)))
-          ((not done) (user-error "The server did not answer in time")))
-    answer))
 
 (defun countersign-chat--call-at-point-or-last (what test)
   "Answer the call at point, or the last one that passes TEST; WHAT names it."

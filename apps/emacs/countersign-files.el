@@ -31,16 +31,24 @@
 (defun countersign-files-changed (root path operation)
   "The file PATH below ROOT was changed by OPERATION: let its buffers follow.
 A path that leads out of ROOT is none of ours."
-  (let ((file (expand-file-name path root)))
-    (when (and (not (string-empty-p path)) (not (file-remote-p path))
-               (file-in-directory-p file root))
+  (let* ((file (countersign-file-below root path))
+         (truename (and file (countersign-files--truename-below root file))))
+    (when truename
       (dolist (buffer (buffer-list))
         (with-current-buffer buffer
-          (when (and buffer-file-name (not (file-remote-p buffer-file-name))
+          (when (and buffer-file-name
                      (or (equal buffer-file-name file)
-                         (equal buffer-file-truename
-                                (abbreviate-file-name (file-truename file)))))
+                         (equal buffer-file-truename truename)))
             (countersign-files--follow file path operation)))))))
+
+(defun countersign-files--truename-below (root file)
+  "Answer FILE as `buffer-file-truename' has it, if it is below ROOT.
+A link may lead out of it.  No handler of file names runs: others wrote
+the name."
+  (let ((file-name-handler-alist nil))
+    (ignore-errors
+      (and (file-in-directory-p file root)
+           (abbreviate-file-name (file-truename file))))))
 
 (defun countersign-files--follow (file path operation)
   "Let this buffer follow what OPERATION did to FILE, which is called PATH."

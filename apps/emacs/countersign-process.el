@@ -10,8 +10,9 @@
 
 ;; Emacs decides; the runner executes.  It is `countersign connect
 ;; --no-prompt', or part of `countersign up' where Emacs starts the server
-;; too.  Both are ended with the project and with Emacs.  The token goes to
-;; the runner by its environment, never by its command line.
+;; too.  Both are ended with the project and with Emacs, also when Emacs is
+;; killed: they end with their input.  The token goes to the runner by its
+;; environment, never by its command line.
 
 ;;; Code:
 
@@ -51,10 +52,12 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
     (let ((inhibit-read-only t)
           (at-end (= (point) (point-max))))
       (save-excursion
-        (goto-char (point-max))
-        (insert (countersign-visible text))
-        (when (> (buffer-size) countersign-process--log-max)
-          (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2)))))
+        (save-restriction
+          (widen)
+          (goto-char (point-max))
+          (insert (countersign-visible text))
+          (when (> (buffer-size) countersign-process--log-max)
+            (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2))))))
       (when at-end (goto-char (point-max))))))
 
 (defun countersign-process--last-words (project)
@@ -97,7 +100,7 @@ What it writes to its standard error goes to the log."
       (setf (countersign-project-runner-process project)
             (countersign-process--start
              project (format "countersign runner %s" (countersign-project-name project))
-             (append (list "connect" "--no-prompt"
+             (append (list "connect" "--no-prompt" "--end-with-input"
                            "--server" (countersign-server-address server)
                            "--project" (countersign-project-id project))
                      countersign-runner-arguments
@@ -159,7 +162,7 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
       (setf (countersign-project-up-process project)
             (countersign-process--start
              project (format "countersign up %s" (countersign-project-name project))
-             (append '("up" "--json" "--no-open") countersign-up-arguments
+             (append '("up" "--json" "--no-open" "--end-with-input") countersign-up-arguments
                      (list (countersign-project-root project)))
              '("NO_COLOR=1") #'receive #'change)))))
 

@@ -148,13 +148,17 @@ characters are named, as in ⟨U+202E⟩.  Line feeds and tabs stay."
   (let ((plain (substring-no-properties (if (stringp text) text (format "%s" text)))))
     (if (not (string-match-p "[^\t\n -~]" plain))
         plain
-      (let ((case-fold-search nil))
-        (setq plain (replace-regexp-in-string
-                     countersign-text--hidden #'countersign-text--name
-                     (countersign-text--name-bytes plain) t t))
-        (if (string-match-p countersign-text--foreign plain)
-            (replace-regexp-in-string "[[:alnum:]_-]+" #'countersign-text--mark plain t t)
-          plain)))))
+      ;; In a buffer: in a long string, finding a character takes long.
+      (with-temp-buffer
+        (let ((case-fold-search nil) (inhibit-modification-hooks t))
+          (insert (countersign-text--name-bytes plain))
+          (goto-char (point-min))
+          (while (re-search-forward countersign-text--hidden nil t)
+            (replace-match (countersign-text--name (match-string 0)) t t))
+          (goto-char (point-min))
+          (while (re-search-forward countersign-text--foreign nil t)
+            (countersign-text--mark-word))
+          (buffer-string))))))
 
 (defun countersign-text--name (character)
   "Name CHARACTER, a string of one."
@@ -171,18 +175,24 @@ No regular expression of Emacs matches these reliably."
                    text "")
       text)))
 
-(defun countersign-text--mark (word)
-  "Make WORD show which of its letters only look Latin."
-  (if (save-match-data (string-match-p countersign-text--latin word))
-      (save-match-data
-        (replace-regexp-in-string
-         countersign-text--foreign
-         (lambda (letter) (concat letter (countersign-text--name letter))) word t t))
-    word))
+(defun countersign-text--mark-word ()
+  "Name the letters of the word before point that only look Latin.
+Point is behind the first of them, and behind the word afterwards."
+  (skip-chars-forward "[:alnum:]_\\-")
+  (let ((end (point-marker)))
+    (skip-chars-backward "[:alnum:]_\\-")
+    (when (save-excursion (re-search-forward countersign-text--latin end t))
+      (while (re-search-forward countersign-text--foreign end t)
+        (insert (countersign-text--name (match-string 0)))))
+    (goto-char end)
+    (set-marker end nil)))
 
 (defun countersign-one-line (text &optional limit)
   "Answer TEXT on one line, visibly, cut to LIMIT characters."
-  (let ((line (string-trim (replace-regexp-in-string "[ \t\n]+" " " (countersign-visible text)))))
+  (let* ((text (if (stringp text) text (format "%s" text)))
+         ;; Of a long text only the beginning can be seen.
+         (text (if (and limit (> (length text) (* 20 limit))) (substring text 0 (* 20 limit)) text))
+         (line (string-trim (replace-regexp-in-string "[ \t\n]+" " " (countersign-visible text)))))
     (if limit (truncate-string-to-width line limit nil nil "…") line)))
 
 (defun countersign-json-pretty (value)
@@ -205,6 +215,19 @@ Line breaks between values stay as they are."
           (t (let ((rest (- code #x10000)))
                (format "\\u%04x\\u%04x"
                        (+ #xd800 (ash rest -10)) (+ #xdc00 (logand rest #x3ff))))))))
+
+;;;; Names of files
+
+(defun countersign-file-below (root path)
+  "Answer PATH, which others wrote, as a file below the folder ROOT, or nil.
+Only names are compared: no file is touched, and no handler of file
+names runs, as a name like /sudo:root@localhost:/etc would start a program."
+  (let ((file-name-handler-alist nil))
+    (unless (or (string-empty-p path) (string-match-p "[\0\n]" path) (> (length path) 4096))
+      (let ((file (expand-file-name path root)))
+        (and (string-prefix-p (file-name-as-directory root) file)
+             (not (string-match-p "\\`/[^/]+:" file))
+             file)))))
 
 ;;;; Frames of the event stream
 
@@ -457,6 +480,18 @@ when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    (and include-high '((include_high . t)))
    (and tool-params `((tool_params . ,(car tool-params))))
    `((device . ,device))))
+
+(defun countersign-body-backtest (tool scope &optional include-high)
+  "The body that tries on the history what \"always\" for TOOL would save.
+SCOPE is the offered scope that was chosen; INCLUDE-HIGH widens it."
+  (let ((pattern (countersign-get scope 'pattern)))
+    `((rule . ((id . "to-be-saved") (effect . "allow") (tool . ,tool)
+               (max_risk . ,(if include-high "HIGH" (countersign-get scope 'max_risk)))
+               ,@(and pattern
+                      (list (cons (if (member tool '("execute_command" "shell_exec" "shell_background"))
+                                      'command
+                                    'path)
+                                  pattern))))))))
 
 (defun countersign-body-reject (message device)
   "The body that rejects with MESSAGE, which may be empty, from DEVICE."

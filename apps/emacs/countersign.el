@@ -61,8 +61,12 @@ With a prefix argument ASK, ask for the folder and for the server."
     (when (and known (memq (countersign-project-state known) '(failed signed-out)))
       (countersign-disconnect known)
       (setq known nil))
-    (pop-to-buffer (countersign-chat-buffer (or known (countersign-connect root address)))
-                   '((display-buffer-reuse-window display-buffer-same-window)))))
+    (let* ((project (or known (countersign-connect root address)))
+           (was-killed (not (buffer-live-p (countersign-project-chat project)))))
+      (pop-to-buffer (countersign-chat-buffer project)
+                     '((display-buffer-reuse-window display-buffer-same-window)))
+      (when (and was-killed (countersign-project-id project))
+        (countersign-chat-open-latest project)))))
 
 (defun countersign--root (ask)
   "Answer the folder of the current project; ask for it when ASK."
@@ -72,7 +76,7 @@ With a prefix argument ASK, ask for the folder and for the server."
                   default-directory)))
     (when ask (setq root (read-directory-name "Project: " root nil t)))
     (when (file-remote-p root)
-      (user-error "%s is on another machine: run `countersign connect' there and set `countersign-run-here' to nil"
+      (user-error "%s is on another machine, and the runner of Emacs executes on this one.  Connect from a folder of this machine"
                   root))
     (countersign-project-root-name root)))
 
@@ -172,7 +176,8 @@ When there is none, ask for the sign-in link that the server printed."
   "Answer the project that the current buffer is about, or ask for one."
   (or countersign-chat--project
       countersign-approval--project
-      (countersign-project-at (countersign--root nil))
+      (and (not (file-remote-p default-directory))
+           (countersign-project-at (countersign--root nil)))
       (if (cdr countersign-projects)
           (let ((names (mapcar (lambda (project) (cons (countersign-project-root project) project))
                                countersign-projects)))

@@ -59,7 +59,9 @@
   (let ((pending (countersign-live-asked project)))
     (countersign-test-look project pending)
     (countersign-test-answering '("Always: all calls of write_file" "yes")
-      (countersign-test-press "a")))
+      (countersign-test-press "a"))
+    ;; [RK-5] What it would have decided is said first.
+    (should (string-match-p "This rule would have decided \\([0-9]+ earlier\\|none of\\)" (car countersign-test-prompts))))
   (countersign-live-shows project "write_file one.md  done")
   (countersign-live-idle project))
 
