@@ -13,7 +13,10 @@ export interface FoundPlace {
 export interface SpecialPlaces {
   /** VA-2. */
   readonly sensitive: readonly FoundPlace[];
-  /** VA-3, and the rc files with a login that a package manager obeys; also each link inside such a place. */
+  /**
+   * VA-3, and the rc files with a login that a package manager obeys; also each link inside such a place, and what git
+   * obeys in a folder that it would take for a repository.
+   */
   readonly executing: readonly FoundPlace[];
   /** Sockets, pipes and devices: a way to processes outside. */
   readonly doors: readonly string[];
@@ -179,6 +182,7 @@ function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
   const isGit = /(^|\/)\.git$/i.test(folder);
   // Inside such a place all of it is protected already; only secrets are still looked for, and links that lead out.
   const isInExecuting = isHidden && executingPlaces.find(folder) !== undefined;
+  const isBare = !isGit && looksLikeRepository(entries);
   for (const { name, type } of entries) {
     const path = folder === '' ? name : `${folder}/${name}`;
     if (type === undefined) {
@@ -188,13 +192,25 @@ function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
     // The places that are told by several names in a row all begin with a hidden folder.
     const kind = isHidden ? kindOf(path) : kindOfName(name);
     if (kind.isSensitive) sensitive.push({ path, type });
-    if (kind.isExecuting && (!isInExecuting || type === 'link')) executing.push({ path, type });
+    const isObeyed = isBare && obeyedByGit.has(name);
+    if ((kind.isExecuting && (!isInExecuting || type === 'link')) || isObeyed) executing.push({ path, type });
     else if (type === 'link' && name.startsWith('.')) aliases.push(path);
     const goesOn = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
     if (goesOn) below.push(path);
   }
   return { below, sensitive, executing, doors, aliases };
 }
+
+/**
+ * Git takes any folder for a repository that has these, whatever its name: whoever asks git something in it runs what
+ * its configuration says.
+ */
+function looksLikeRepository(entries: readonly Entry[]): boolean {
+  const has = (wanted: string): boolean => entries.some(({ name }) => name === wanted);
+  return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
+}
+
+const obeyedByGit: ReadonlySet<string> = new Set(['config', 'config.worktree', 'commondir', 'hooks']);
 
 function typeOf(entry: Dirent | Dirent<Buffer>): FoundPlace['type'] | undefined {
   if (entry.isFile()) return 'file';
