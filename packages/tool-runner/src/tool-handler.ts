@@ -471,6 +471,7 @@ export class ToolHandler {
     });
     if (!permission.ok) throw new CountersignError(permission.code, permission.values);
     await this.#claim(event, digest, signal);
+    await this.#lookAgain(event, digest);
     if (signal.aborted) throw new ExecutionCancelled();
     this.#journal.start(tool_id, attempt, tool_name, {
       approvalId: event.approval_id,
@@ -565,6 +566,18 @@ export class ToolHandler {
         await pause(this.#clock, backoffMs(failures), signal);
       }
     }
+  }
+
+  /**
+   * Claiming takes as long as the server likes, and a script can change meanwhile (AP-8). File tools need no second
+   * look: they compare the digest with what they are about to do.
+   */
+  async #lookAgain(event: ExecutionSignal, digest: string): Promise<void> {
+    if (findTool(event.tool_name)?.category === 'filesystem') return;
+    const own = this.decide(event.tool_name, event.tool_params);
+    if (own.verdict.decision === 'REJECT') throw new RefusedHere(own.verdict);
+    if (own.call && (await this.#digestNow(own.call, own, event)) === digest) return;
+    throw new CountersignError('APPROVAL_STALE', { problem: 'something changed while it was being claimed' });
   }
 
   /** So that the ceiling knows it later: by the digest of what this machine drew, and nobody else. */

@@ -40,6 +40,21 @@ describe('a card', () => {
     expect(painted.join('\n')).toContain('\u001b[32m+ \u001b[0m\u001b[32m{"port": 8080}\u001b[0m');
   });
 
+  it('[AP-7] leaves out no changed line, however much it looks like the head of a diff', () => {
+    const cardOf = (diff: string) =>
+      cardWith({
+        kind: 'diff',
+        files: [
+          { path: 'a.js', operation: 'modified', diff, truncated: false, size_before: 1, size_after: 1 },
+        ],
+      });
+    const added = cardOf('--- /dev/null\n+++ b/a.js\n@@ -0,0 +1,2 @@\n+++ i; evil()\n+harmless()\n');
+    expect(added).toContain('│ @@ -0,0 +1,2 @@\n│ + ++ i; evil()\n│ + harmless()\n');
+    expect(added).not.toContain('b/a.js');
+    const removed = cardOf('old mode 100755\n--- a/a.js\n+++ b/a.js\n@@ -1 +0,0 @@\n--- the guard\n');
+    expect(removed).toContain('│   old mode 100755\n│ @@ -1 +0,0 @@\n│ - -- the guard\n');
+  });
+
   it('[AP-7] shows each kind of preview', () => {
     const file = {
       path: 'a.ts',

@@ -61,10 +61,15 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
   }
 }
 
-/** A unified diff with its signs in colour. The names of the files stand above it already. */
+/**
+ * A unified diff with its signs in colour. The names of the files stand above it already: their lines, which stand
+ * before the first hunk, are left out. In a hunk `+++x` is a line that adds `++x`.
+ */
 function diffParagraphs(diff: string): Paragraph[] {
-  return linesOf(diff)
-    .filter((line, i) => !(i < 4 && /^(---|\+\+\+|Index:|=+$)/.test(line)))
+  const lines = linesOf(diff);
+  const firstHunk = lines.findIndex((line) => line.startsWith('@@'));
+  return lines
+    .filter((line, i) => i >= firstHunk || !/^(---|\+\+\+) /.test(line))
     .map((line): Paragraph => {
       const [sign, rest] = [line.charAt(0), line.slice(1)];
       if (line.startsWith('@@')) return { text: line, style: 'cyan' };

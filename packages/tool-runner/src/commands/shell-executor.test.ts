@@ -186,6 +186,30 @@ describe.skipIf(cannotIsolate)('background jobs', () => {
     await expect(output(first)).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 
+  it('of sessions long ago are forgotten: what they printed does not pile up', {
+    timeout: 30_000,
+  }, async () => {
+    const { background, output } = setup();
+    const sessions = Array.from({ length: 66 }, (_, i) => ({ sessionId: `session-${i}` }));
+    const jobs: string[] = [];
+    for (const session of sessions) {
+      const job = await background('true', session);
+      await expect.poll(async () => (await output(job, session)).running, { interval: 5 }).toBe(false);
+      jobs.push(job);
+    }
+    const isKnown = (i: number) =>
+      output(jobs[i] ?? '', sessions[i]).then(
+        () => true,
+        () => false,
+      );
+    expect([await isKnown(0), await isKnown(1), await isKnown(2), await isKnown(65)]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
   it('end when the runner does, and leave nothing', async () => {
     const { background, executor, fixture } = setup();
     const abort = new AbortController();

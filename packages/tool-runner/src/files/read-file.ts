@@ -6,6 +6,7 @@ import type { ToolResult } from '../executor.ts';
 import { openInside } from '../open-inside.ts';
 import type { Workspace } from '../workspace.ts';
 import { failedWith, fileFailure } from './file-failure.ts';
+import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
 import type { ResultCache } from './result-cache.ts';
 import { refuseSensitive } from './sensitive-target.ts';
@@ -66,7 +67,9 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const { limits } = reading.workspace;
   const stats = fstatSync(descriptor, { bigint: true });
   if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
-  refuseSensitive(realPathOf(descriptor, reading.workspace.root, path), path, reading.liftedSensitivePaths);
+  const real = realPathOf(descriptor, reading.workspace.root, path);
+  refuseSensitive(real, path, reading.liftedSensitivePaths);
+  if (isGitConfig(real) && !reading.liftedSensitivePaths.has(real)) await refuseLogin(descriptor, path);
   if (stats.size > limits.fileBytes)
     throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
   const question = `${start_line ?? ''}:${end_line ?? ''}:${encoding ?? ''}`;
@@ -75,6 +78,12 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const result = await readContent(descriptor, stats, params, reading);
   reading.cache.store(stats, question, result);
   return result;
+}
+
+async function refuseLogin(descriptor: number, path: string): Promise<void> {
+  const buffer = Buffer.allocUnsafe(MOST_OF_GIT_CONFIG);
+  if (holdsLogin(buffer.subarray(0, await fill(descriptor, buffer, 0))))
+    throw new CountersignError('PATH_SENSITIVE', { path, kind: gitLoginKind });
 }
 
 /** Where an opened file is below the root. */

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -62,6 +62,42 @@ describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () 
   it('[VA-3] but a place that was only moved is what it was', async () => {
     fixture.write('sub/.envrc', 'mine');
     expect(pathsOf(await plant('mv sub other'))).toEqual([]);
+  });
+});
+
+describe.skipIf(cannotIsolate)('a folder that git would take for a repository', () => {
+  const bare = (folder: string) =>
+    `mkdir -p ${folder}/objects ${folder}/refs; echo ref: refs/heads/x > ${folder}/HEAD
+printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = ..\\n\\tfsmonitor = "touch executed; false"\\n' > ${folder}/config`;
+  const askGit = (folder: string) => {
+    spawnSync('git', ['status'], { cwd: join(fixture.root, folder), stdio: 'ignore' });
+    return fixture.has('executed');
+  };
+
+  it('[VA-3] does not keep the configuration that a command gave it', async () => {
+    // Without us it would execute.
+    execFileSync('bash', ['-c', bare('before')], { cwd: fixture.root });
+    expect(askGit('before')).toBe(true);
+    rmSync(join(fixture.root, 'before'), { recursive: true });
+    rmSync(join(fixture.root, 'executed'));
+
+    const planted = await plant(`${bare('docs')}; mkdir docs/hooks other; echo ../docs > other/commondir
+cp docs/HEAD docs/config other`);
+    expect(pathsOf(planted)).toEqual(['docs/config', 'docs/hooks', 'other/commondir', 'other/config']);
+    expect([askGit('docs'), askGit('other')]).toEqual([false, false]);
+  });
+
+  it('[VA-3] keeps its own configuration and hooks from commands', async () => {
+    execFileSync('git', ['init', '--quiet', '--bare', join(fixture.root, 'remote')]);
+    const config = read('remote/config');
+    await plant(
+      'echo evil >> remote/config; echo evil > remote/hooks/post-receive; echo x > remote/objects/y',
+    );
+    expect([
+      read('remote/config'),
+      fixture.has('remote/hooks/post-receive'),
+      fixture.has('remote/objects/y'),
+    ]).toEqual([config, false, true]);
   });
 });
 

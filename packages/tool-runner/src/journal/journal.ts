@@ -304,11 +304,15 @@ export class Journal {
     );
   }
 
-  /** The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). */
+  /**
+   * The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). A clock that
+   * was put back makes no decision good for longer.
+   */
   decidedHere(approvalId: string, toolId: string): string | undefined {
+    const goodFor = timing.approvalGoodForSeconds * 1000;
     const [row] = this.#rows(
-      'select digest from decisions_here where approval_id = ? and tool_id = ? and decided_at >= ?',
-      [approvalId, toolId, this.#now() - timing.approvalGoodForSeconds * 1000],
+      'select digest from decisions_here where approval_id = ? and tool_id = ? and abs(? - decided_at) <= ?',
+      [approvalId, toolId, this.#now(), goodFor],
     );
     return row?.digest as string | undefined;
   }

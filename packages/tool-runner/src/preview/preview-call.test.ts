@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -373,6 +374,28 @@ describe('[AP-8] digestCall', () => {
     expect(shown.kind === 'command' && shown.scripts.some((one) => one === script || one === folder)).toBe(
       true,
     );
+  });
+
+  it.each([
+    '[core] hooksPath = tools/hooks',
+    '[core]\n\thooksPath = tools/hooks # ours',
+    '[core]\n\tHooksPath = "tools"/hooks ; ours\n[user]\n\tname = x',
+    '[core]\n\thooksPath = tools/\\\nhooks\n',
+    '[core]\r\n\thooksPath = tools/hooks\r\n',
+    '[include]\n\tpath = ../tools/more.config\n',
+    '[includeIf "gitdir:**"]\n\tpath = ../tools/more.config\n',
+  ])('covers the hooks that git finds by %j', async (config) => {
+    mkdirSync(at('tools/hooks'), { recursive: true });
+    put('tools/more.config', '[core] hooksPath = tools/hooks');
+    execFileSync('git', ['init', '--quiet', workspace.root]);
+    put('.git/config', config);
+    put('tools/hooks/pre-commit', 'one');
+    const found = execFileSync('git', ['-C', workspace.root, 'config', '--includes', 'core.hooksPath']);
+    expect(found.toString()).toBe('tools/hooks\n');
+    const call = command('git', 'commit', '-m', 'x');
+    expect(await changes(call, () => put('tools/hooks/pre-commit', 'two'))).toBe(true);
+    if (config.includes('more.config'))
+      expect(await changes(call, () => put('tools/more.config', '[core]\n\tfsmonitor = evil'))).toBe(true);
   });
 
   it.each<[Call, string]>([
