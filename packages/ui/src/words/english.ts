@@ -170,6 +170,8 @@ export const english = {
     edit: 'Edit first',
     confirmTitle: 'This is a high-risk call. Look at it once more.',
     confirm: 'Yes, approve this high-risk call',
+    confirmUnseenTitle: 'There is no preview yet: you would approve this without having seen what it does.',
+    confirmUnseen: 'Yes, approve it unseen',
     back: 'Back',
     tooSoon: 'Too quick: a card answers only after half a second in focus. Look at it, then decide.',
     previewPending: 'Your machine is still working out what exactly would happen…',
