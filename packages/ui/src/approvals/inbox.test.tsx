@@ -62,6 +62,15 @@ describe('the inbox', () => {
     expect(screen.getAllByRole('article')).toHaveLength(3);
   });
 
+  it('puts the focus on the card that was asked for, once it is there, and not again', async () => {
+    const { server } = await openPage(<Inbox approvalId="two" />);
+    await server.emit(...requests);
+    expect(document.activeElement?.getAttribute('data-approval')).toBe('two');
+    screen.getAllByRole('article')[0]?.focus();
+    await server.emit(resolved('three'));
+    expect(document.activeElement?.getAttribute('data-approval')).toBe('one');
+  });
+
   it('j and k move the focus between cards that wait', async () => {
     const { server } = await openPage(
       <>
