@@ -468,12 +468,22 @@ describe('decided elsewhere', () => {
     await page.clock.advance(500);
     await userEvent.keyboard('y');
     await settle();
-    await page.server.emit(requestEvent(anApproval({ approval_id: 'again', preview: summary, digest })));
+    await page.server.emit(
+      requestEvent(anApproval({ approval_id: 'again', preview: summary, digest, asked_before: 1 })),
+    );
     const [before, again] = screen.getAllByRole('article');
     expect(before?.textContent).toContain('You approved this.');
     expect(before?.textContent).toContain('Nothing ran: something changed after you approved.');
     expect(again?.textContent).toContain('what would run has changed since');
     expect(again?.textContent).not.toContain('Nothing ran');
+  });
+
+  it('[AP-8] a page that did not see the first card knows that the call was asked before', async () => {
+    const page = await openCard({ asked_before: 2 });
+    expect(page.card().textContent).toContain('what would run has changed since');
+    const { approval_id } = page.approval;
+    await page.server.emit(event('approval.updated', { approval_id, preview: diffPreview }));
+    expect(page.card().textContent).toContain('what would run has changed since');
   });
 });
 

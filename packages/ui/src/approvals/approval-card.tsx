@@ -146,7 +146,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         <SettledCard entry={entry} resolution={resolution} />
       ) : (
         <>
-          <NoticeLine notice={notice} askedAgain={entry.askedAgain} />
+          <NoticeLine notice={notice} askedAgain={approval.asked_before !== undefined} />
           <PreviewSection entry={entry} />
           <Reasons reasons={approval.reasons} network={approval.network} />
           {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}

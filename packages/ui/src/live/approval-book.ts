@@ -137,8 +137,7 @@ export class ApprovalBook {
     const all = this.entries.get();
     const known = all.get(id);
     const stale = known ? [] : approvedBefore(all, approval);
-    const askedAgain = known?.askedAgain ?? stale.length > 0;
-    const entry = { ...newEntry(approval, this.#clock.monotonic(), known), askedAgain };
+    const entry = newEntry(approval, this.#clock.monotonic(), known);
     const next = new Map(all).set(id, entry);
     for (const old of stale) {
       next.set(old.approval.approval_id, { ...old, notice: { code: 'APPROVAL_STALE', message: '' } });

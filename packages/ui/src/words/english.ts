@@ -186,7 +186,8 @@ export const english = {
     sending: 'Sending your decision…',
     raw: 'All parameters',
     revised: (n: number) => `Revision ${n}`,
-    askedAgain: 'You approved this before, but what would run has changed since. Look at the new preview.',
+    askedAgain:
+      'This was allowed before, but nothing ran: what would run has changed since, or needs you after all. Look at it anew.',
     resolved: {
       approvedHere: 'You approved this.',
       approvedElsewhere: (device: string) => `Approved on ${device}.`,
