@@ -794,7 +794,7 @@ it('[UI-1] speaks Russian', async () => {
   const page = await openPage(<ConnectedCard approvalId={approval.approval_id} />, { language: 'ru' });
   await page.server.emit(requestEvent(approval));
   const text = screen.getByRole('article').textContent ?? '';
-  expect(text).toContain('Агент хочет выполнить npm test');
+  expect(text).toContain('assistant хочет выполнить npm test');
   expect(text).toContain('осталось 5:00');
   screen.getByRole('article').focus();
   await page.clock.advance(500);

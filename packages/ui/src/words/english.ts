@@ -3,6 +3,8 @@ import { englishCount as count } from './plural.ts';
 /** Every word of the page. Other languages have exactly the same: a missing one does not compile. */
 export const english = {
   language: 'English',
+  /** What server and runner say, in this language; as it was where it is not known. */
+  said: (text: string): string => text,
   nav: {
     label: 'Main',
     skip: 'Skip to the content',
@@ -253,7 +255,8 @@ export const english = {
     backtestBusy: 'Looking at your earlier calls…',
     backtestFailed: 'Your earlier calls could not be looked at:',
     /** Titles in words of our own, by tool; without one the server's sentence is shown. */
-    title: {} as Readonly<Record<string, ((what: string) => string) | undefined>>,
+    title: {} as Readonly<Record<string, ((who: string, what: string) => string) | undefined>>,
+    agent: (name: string) => name,
     newOne: (what: string) => `New approval: ${what}`,
     settledOne: (what: string) => `No longer waiting: ${what}`,
   },
