@@ -114,5 +114,5 @@ export const russianErrors: Readonly<Record<ErrorCode, string>> = {
   INTERNAL: 'Ошибка на нашей стороне. В журнале она под идентификатором запроса {request_id}.',
   UNAVAILABLE: 'Сервер не готов: {problem}. Попробуйте чуть позже.',
   USAGE: '{problem}. Как это используется, покажет {help}.',
-  WORKSPACE_NOT_FOUND: 'Папки «{path}» нет. Назовите рабочую папку: --workspace DIR.',
+  WORKSPACE_NOT_FOUND: 'Папки «{path}» нет. Назовите рабочей папкой ту, которая есть.',
 };
