@@ -39,7 +39,7 @@ export function newEntry(approval: Approval, now: number, known: ApprovalEntry |
     deadline: now + approval.remaining_ms,
     // What was settled stays so: an answer that says otherwise was on its way when it happened.
     resolution: known?.resolution ?? (approval.status === 'pending' ? null : settledAs(approval.status)),
-    sending: null,
+    sending: known?.sending ?? null,
     notice: known?.notice ?? null,
     incomplete: (approval.omitted?.length ?? 0) > 0,
   };
