@@ -279,6 +279,7 @@ export const english = {
     unsaved: 'compared with unsaved changes in your editor',
     truncated: 'The diff was too long and is cut here.',
     same: 'The content stays the same.',
+    notInSight: 'Not all of it is in sight.',
     lines: (n: number) => `Show all ${count(n, 'line', 'lines')}`,
     unchanged: (n: number) => count(n, 'unchanged line', 'unchanged lines'),
     deletes: 'This file will be deleted',
