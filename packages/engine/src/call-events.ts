@@ -108,6 +108,7 @@ export function approvalView(
     network: row.network,
     status: row.status,
     revision: row.revision,
+    ...(row.stale_count > 0 && { asked_before: row.stale_count }),
     timeout_seconds: row.timeout_seconds,
     remaining_ms: Math.max(0, Math.round(row.deadline_at - now)),
     expires_at: isoTime(row.deadline_at),
@@ -146,6 +147,7 @@ export function approvalUpdatedEvent(
     agent: _a,
     tool_name: _n,
     context: _x,
+    asked_before: _b,
     ...view
   } = approvalView(row, params, offered, now);
   return fit({

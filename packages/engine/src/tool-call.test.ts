@@ -356,12 +356,14 @@ describe('the claim', () => {
     for (let round = 1; round <= 3; round++) {
       expect(await codeOf(claim(toolId, 'b'))).toBe('APPROVAL_STALE');
       const again = await runner.last('tool.approval_request');
+      expect(again.asked_before).toBe(round);
       await preview(again.approval_id, 'a');
       await approve(again.approval_id, { digest: digest('a') });
     }
     expect(await codeOf(claim(toolId, 'b'))).toBe('APPROVAL_STALE');
     expect(await outcome).toMatchObject({ status: 'failed', error: { code: 'APPROVAL_STALE' } });
     expect(runner.all('tool.approval_request')).toHaveLength(4);
+    expect(runner.all('tool.approval_request')[0]).not.toHaveProperty('asked_before');
   });
 
   it('[EX-6] is refused after 10 minutes, to another runner, twice to different attempts, and after a cancellation', async () => {

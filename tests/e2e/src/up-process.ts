@@ -92,7 +92,7 @@ export class UpProcess {
 
   /** The line of `--json`. */
   async ready(): Promise<ReadyLine> {
-    await this.says(/\n/);
+    await this.says(/^\{.*\}\n/); // of its output; what else is said goes to the other stream
     return JSON.parse(this.out) as ReadyLine;
   }
 

@@ -136,6 +136,7 @@ export class UpSession implements SessionHost {
       } catch (error) {
         if (!(error instanceof ServerNotStarted)) throw error;
         unused = undefined;
+        if (error.code === 'DATABASE_IN_USE') throw error;
         // Somebody was quicker: then the next one.
         if (error.code !== 'EADDRINUSE') throw new Error(upWords.notStarted(error.message), { cause: error });
       }

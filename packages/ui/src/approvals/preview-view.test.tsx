@@ -50,6 +50,7 @@ describe('[AP-7] what will happen', () => {
     expect(container.querySelectorAll('tr')).toHaveLength(300);
     await userEvent.click(screen.getByRole('button', { name: 'Show all 401 lines' }));
     expect(container.querySelectorAll('tr')).toHaveLength(401);
+    expect(container.textContent).not.toContain('Not all of it is in sight.');
   });
 
   it.each<[Preview, readonly string[]]>([

@@ -78,7 +78,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
     case 'unavailable':
       return (
         <p className="preview-lead">
-          {names.unavailable} <Visible text={preview.reason} />
+          {names.unavailable} <Visible text={words.said(preview.reason)} />
         </p>
       );
   }
