@@ -101,6 +101,40 @@ cp docs/HEAD docs/config other`);
   });
 });
 
+describe.skipIf(cannotIsolate)('dotfiles that the home takes from the workspace', () => {
+  it('[VA-3] are read-only for commands, whatever they are called', async () => {
+    fixture.write('zsh/zshrc', 'mine');
+    fixture.write('nvim/init.lua', 'mine');
+    fixture.write('other', 'mine');
+    mkdirSync(join(fixture.home, '.config'));
+    symlinkSync(join(fixture.root, 'zsh/zshrc'), join(fixture.home, '.zshrc'));
+    symlinkSync('../../workspace/nvim', join(fixture.home, '.config/nvim'));
+    symlinkSync(fixture.root, join(fixture.home, '.dotfiles'));
+    symlinkSync('nowhere', join(fixture.home, '.broken'));
+    expect(
+      await plant(
+        'for f in zsh/zshrc nvim/init.lua nvim/more.lua other; do echo evil > $f; done; rm -f zsh/zshrc',
+      ),
+    ).toEqual({
+      setAside: [],
+    });
+    expect([read('zsh/zshrc'), read('nvim/init.lua'), fixture.has('nvim/more.lua'), read('other')]).toEqual([
+      'mine',
+      'mine',
+      false,
+      'evil\n',
+    ]);
+  });
+
+  it('[VA-3] are set aside where a command puts others in their place', async () => {
+    fixture.write('zsh/zshrc', 'mine');
+    symlinkSync(join(fixture.root, 'zsh/zshrc'), join(fixture.home, '.zshrc'));
+    const planted = await plant('mv zsh old; mkdir zsh; echo evil > zsh/zshrc');
+    expect(pathsOf(planted)).toEqual(['zsh/zshrc']);
+    expect([read('old/zshrc'), existsSync(join(fixture.home, '.zshrc'))]).toEqual(['mine', false]);
+  });
+});
+
 describe.skipIf(cannotIsolate)('links to what executes later', () => {
   it('[VA-3] one that leads elsewhere after a command is set aside, whatever was changed on its way', async () => {
     fixture.write('b', 'good');

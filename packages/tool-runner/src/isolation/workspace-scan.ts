@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { executingPlaces, sensitivePlaces } from '@countersign/policy';
 import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from '../files/git-login.ts';
 import { realDisk } from '../real-disk.ts';
+import type { Workspace } from '../workspace.ts';
+import { linkedFromHome } from './home-links.ts';
 import { nameFromDisk, onDisk } from './name-on-disk.ts';
 
 export interface FoundPlace {
@@ -17,7 +19,7 @@ export interface SpecialPlaces {
   readonly sensitive: readonly FoundPlace[];
   /**
    * VA-3, and the rc files with a login that a package manager obeys; also each link inside such a place, and what git
-   * obeys in a folder that it would take for a repository.
+   * obeys in a folder that it would take for a repository, and what the person's home takes from here.
    */
   readonly executing: readonly FoundPlace[];
   /** Sockets, pipes and devices: a way to processes outside. */
@@ -61,11 +63,16 @@ interface Listing {
  */
 export class WorkspaceScan {
   readonly #root: string;
+  readonly #home: string;
   readonly #bounds: Required<ScanBounds>;
   #listings = new Map<string, Listing>();
 
-  constructor(root: string, { directories = 50_000, milliseconds = 2_000 }: ScanBounds = {}) {
+  constructor(
+    { root, home }: Pick<Workspace, 'root' | 'home'>,
+    { directories = 50_000, milliseconds = 2_000 }: ScanBounds = {},
+  ) {
     this.#root = root;
+    this.#home = home;
     this.#bounds = { directories, milliseconds };
   }
 
@@ -73,7 +80,7 @@ export class WorkspaceScan {
     const deadline = performance.now() + this.#bounds.milliseconds;
     const seen = new Map<string, Listing>();
     const sensitive: FoundPlace[] = [];
-    const executing: FoundPlace[] = [];
+    const executing = linkedFromHome(this.#home, this.#root);
     const doors: string[] = [];
     const todo = [''];
     let missed: string | undefined;
