@@ -21,7 +21,7 @@ export function notificationStories(home: () => Household): void {
     await expect.poll(() => page.title()).toBe('(1) Countersign');
     expect(await notified()).toEqual([]); // the person is here, and sees it
 
-    await lookAway(window);
+    const comeBack = await lookAway(window);
     await ask('while-away.md');
     const shown = {
       title: 'An approval waits for you',
@@ -35,6 +35,7 @@ export function notificationStories(home: () => Household): void {
       (globalThis as unknown as Notified).notifications[0]?.notification.dispatchEvent(new Event('click'));
     });
     await expect.poll(notified).toEqual([{ ...shown, state: 'closed' }]);
+    await comeBack();
     const card = window.card('while-away.md');
     await expect.poll(() => card.evaluate((element) => element === document.activeElement)).toBe(true);
     for (const name of ['while-here.md', 'while-away.md']) {
@@ -106,10 +107,17 @@ async function switchOn({ page }: WebWindow): Promise<void> {
   await page.keyboard.press('Escape');
 }
 
-/** Another window is in front: the driver no longer pretends that this one has the focus. */
-async function lookAway({ page }: WebWindow): Promise<void> {
+/** Another window is in front: the driver no longer pretends that this one has the focus, until one comes back. */
+async function lookAway({ page }: WebWindow): Promise<() => Promise<void>> {
   const driver = await page.context().newCDPSession(page);
-  await driver.send('Emulation.setFocusEmulationEnabled', { enabled: false });
+  const pretend = (enabled: boolean) => driver.send('Emulation.setFocusEmulationEnabled', { enabled });
+  const hasFocus = () => page.evaluate(() => document.hasFocus());
+  await pretend(false);
   await (await page.context().newPage()).bringToFront();
-  await expect.poll(() => page.evaluate(() => document.hasFocus())).toBe(false);
+  await expect.poll(hasFocus).toBe(false);
+  return async () => {
+    await page.bringToFront(); // as the system does when its notification is clicked
+    await pretend(true);
+    await expect.poll(hasFocus).toBe(true);
+  };
 }

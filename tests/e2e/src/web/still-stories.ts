@@ -19,10 +19,9 @@ export function stillStories(home: () => Household): void {
     }
     await window.go('approvals');
     const [first, second] = paths.map((path) => window.card(path)) as [Locator, Locator];
-    await window.pointAt(second);
+    await second.locator('.file-diff').waitFor();
     await window.pointAt(first);
-    const approve = first.getByRole('button', { name: 'Approve y' });
-    await approve.click();
+    await first.getByRole('button', { name: 'Approve y' }).click();
     await first.getByText('You approved this.').waitFor();
     // The first one is smaller now; the button under the pointer is gone, and the next card is there instead.
     await expect.poll(() => second.evaluate((card) => card.matches(':hover'))).toBe(true);
