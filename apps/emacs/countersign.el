@@ -61,6 +61,7 @@ With a prefix argument ASK, ask for the folder and for the server."
     (when (and known (memq (countersign-project-state known) '(failed signed-out)))
       (countersign-disconnect known)
       (setq known nil))
+    (unless (or known ask) (countersign--check-root root))
     (let* ((project (or known (countersign-connect root address)))
            (was-killed (not (buffer-live-p (countersign-project-chat project)))))
       (pop-to-buffer (countersign-chat-buffer project)
@@ -79,6 +80,13 @@ With a prefix argument ASK, ask for the folder and for the server."
       (user-error "%s" (countersign-words "%s is on another machine, and the runner of Emacs executes on this one.  Connect from a folder of this machine"
                   root)))
     (countersign-project-root-name root)))
+
+(defun countersign--check-root (root)
+  "Signal an error when nobody can have meant ROOT: it holds the home folder.
+That is the default folder of many a buffer."
+  (when (file-in-directory-p (expand-file-name "~") root)
+    (user-error "%s" (countersign-words "%s has your home folder in it, and the agent would work in all of that.  Begin in a buffer of a project, or choose a folder with C-u M-x countersign"
+                                        (abbreviate-file-name root)))))
 
 (defun countersign-connect (root &optional address)
   "Connect the folder ROOT to the server at ADDRESS, or to one of its own.

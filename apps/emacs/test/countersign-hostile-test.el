@@ -182,6 +182,15 @@
                                                                    (countersign-project-chat project))))))
       (countersign-fake-stop fake))))
 
+(ert-deftest countersign-hostile-home-is-no-project-by-accident ()
+  "M-x countersign in *scratch* does not hand the home folder to an agent; nothing is started."
+  (countersign-test-with-clean-state
+    (dolist (folder '("~/" "/"))
+      (let ((default-directory folder) (countersign-server nil) (countersign-program '("false")))
+        (cl-letf (((symbol-function 'project-current) #'ignore))
+          (should (string-search "home folder" (cadr (should-error (countersign) :type 'user-error)))))
+        (should-not countersign-projects)))))
+
 (ert-deftest countersign-hostile-remote-buffer-does-not-get-in-the-way ()
   "In a buffer of another machine, commands are about the project that is connected."
   (countersign-test-with-desk project fake
