@@ -280,7 +280,9 @@ Keys that wait to be read were typed before: then it counts anew."
                                               (error-message-string problem))
                            'countersign-warning)
        (insert "\n\n")
-       (insert (countersign-card-text (countersign-json-pretty data)) "\n")))))
+       (insert (condition-case nil (countersign-card-text (countersign-json-pretty data))
+                 (error (countersign-words "It cannot be shown, so reject it.")))
+               "\n")))))
 
 (defun countersign-approval--insert-keys ()
   "Insert which keys there are."

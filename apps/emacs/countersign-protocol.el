@@ -62,7 +62,14 @@ and an empty object stay what they were."
 
 (defun countersign-json-write (value)
   "Write VALUE, as `countersign-json-read' answers it, as bytes of UTF-8."
-  (encode-coding-string (countersign-json--text value) 'utf-8 t))
+  (encode-coding-string (countersign-json--deeply (lambda () (countersign-json--text value)))
+                        'utf-8 t))
+
+(defun countersign-json--deeply (function)
+  "Call FUNCTION with room for nested values.
+The protocol has 200 levels, and each takes several of Lisp."
+  ;; By their names: Emacs 29 finds the second one obsolete.
+  (cl-progv '(max-lisp-eval-depth max-specpdl-size) '(4000 8000) (funcall function)))
 
 (defun countersign-json--text (value)
   "Write VALUE as text."
@@ -202,7 +209,7 @@ Characters that hide or reorder are written as escapes."
   (let ((text (with-temp-buffer
                 (insert (decode-coding-string (countersign-json-write value) 'utf-8))
                 (let ((json-null :null) (json-false :false))
-                  (json-pretty-print-buffer))
+                  (countersign-json--deeply #'json-pretty-print-buffer))
                 (buffer-string))))
     (replace-regexp-in-string countersign-text--hidden #'countersign-json--escape text t t)))
 

@@ -39,6 +39,8 @@
                       . "%s на другой машине, а исполнитель Emacs работает на этой.  Подключитесь из папки этой машины")
                      ("%s has your home folder in it, and the agent would work in all of that.  Begin in a buffer of a project, or choose a folder with C-u M-x countersign"
                       . "В %s лежит ваша домашняя папка, и агент работал бы во всей.  Начните в буфере проекта или выберите папку: C-u M-x countersign")
+                     ("It cannot be shown, so reject it."
+                      . "Показать это нельзя, поэтому отклоните.")
                      ("Not signed in to %s"
                       . "Вход на %s не выполнен")
                      ("Sign-in link that %s printed (good once, for 60 s): "
