@@ -69,7 +69,8 @@ It is cut when it is very long, and that is said."
      (if (string-match-p (format "^[^\n]\\{%d\\}" countersign-card--max-line) shown)
          (mapconcat #'countersign-card--break (split-string shown "\n") "\n")
        shown)
-     (and (> more 0) (format "\n… CUT HERE: %d more characters are not shown" more)))))
+     (and (> more 0)
+          (concat "\n" (countersign-words "… CUT HERE: %d more characters are not shown" more))))))
 
 (defun countersign-card--break (line)
   "Break LINE where it is too long to be displayed quickly."
@@ -94,7 +95,7 @@ It is cut when it is very long, and that is said."
 
 (defun countersign-card--fact (label text &optional face)
   "Insert a line with LABEL and TEXT in FACE."
-  (insert (propertize (format "%-11s" label) 'face 'countersign-label))
+  (insert (propertize (format "%-11s" (countersign-words label)) 'face 'countersign-label))
   (let ((start (point)))
     (insert (replace-regexp-in-string
              "\n" (concat "\n" (make-string 11 ?\s))
@@ -104,13 +105,13 @@ It is cut when it is very long, and that is said."
 
 (defun countersign-card--heading (text)
   "Insert TEXT as a heading."
-  (insert "\n" (propertize text 'face 'countersign-heading) "\n"))
+  (insert "\n" (propertize (countersign-words text) 'face 'countersign-heading) "\n"))
 
 ;;;; The card
 
 (defun countersign-card-insert (data root)
   "Insert the approval DATA of a project at ROOT."
-  (countersign-insert (countersign-text-of data 'description) 'countersign-heading)
+  (countersign-insert (countersign-title data) 'countersign-heading)
   (insert "\n\n")
   (countersign-card--fact "Tool" (countersign-text-of data 'tool_name))
   (countersign-card--fact "Risk" (countersign-text-of data 'risk_level)
@@ -118,17 +119,17 @@ It is cut when it is very long, and that is said."
   (dolist (reason (countersign-list-of data 'reasons))
     (countersign-card--fact "Why" (countersign-card--reason reason)))
   (when (countersign-get data 'network)
-    (countersign-card--fact "Network" "It gets network." 'countersign-warning))
+    (countersign-card--fact "Network" (countersign-words "It gets network.") 'countersign-warning))
   (countersign-card--context data)
   (when (> (or (countersign-get data 'revision) 1) 1)
-    (countersign-card--fact "Revision" (format "%s: it was changed since it was first asked"
+    (countersign-card--fact "Revision" (countersign-words "%s: it was changed since it was first asked"
                                                (countersign-get data 'revision))))
   (dolist (path (countersign-card--unsaved data root))
     (countersign-card--fact
-     "Unsaved" (format "%s has changes in Emacs that are not saved; they are not in the preview" path)
+     "Unsaved" (countersign-words "%s has changes in Emacs that are not saved; they are not in the preview" path)
      'countersign-warning))
   (when-let ((left-out (countersign-list-of data 'left_out)))
-    (countersign-card--fact "Left out" (format "%s: too large to be sent here"
+    (countersign-card--fact "Left out" (countersign-words "%s: too large to be sent here"
                                                (string-join left-out ", "))
                             'countersign-warning))
   ;; First what will happen: a window may be low.
@@ -151,12 +152,12 @@ It is cut when it is very long, and that is said."
     (unless (string-empty-p (string-trim excerpt))
       (countersign-card--fact
        "Context" (concat "“" (countersign-one-line excerpt 300) "”"
-                         (and step (format "  (step %s)" (if (integerp step) (1+ step) step))))))))
+                         (and step (countersign-words "  (step %s)" (if (integerp step) (1+ step) step))))))))
 
 (defun countersign-card--params (params)
   "Insert PARAMS, one after the other."
   (if (null params)
-      (insert (propertize "  (none)\n" 'face 'countersign-label))
+      (insert (propertize (concat (countersign-words "  (none)") "\n") 'face 'countersign-label))
     (pcase-dolist (`(,name . ,value) params)
       (insert "  ")
       (countersign-insert (symbol-name name) 'countersign-label)
@@ -191,21 +192,21 @@ It is cut when it is very long, and that is said."
     (if (null preview)
         (countersign-insert
          (if (countersign-get data 'runner_id)
-             "  It is being made where the files are …\n"
-           "  No runner is connected, so nobody can make it.  M-x countersign-start-runner\n")
+             (concat (countersign-words "  It is being made where the files are …") "\n")
+           (concat (countersign-words "  No runner is connected, so nobody can make it.  M-x countersign-start-runner") "\n"))
          'countersign-warning)
       (pcase (countersign-get preview 'kind)
         ("diff" (mapc #'countersign-card--file (countersign-list-of preview 'files)))
         ("delete"
-         (countersign-insert (format "  Deletes %s (%s bytes).  It begins with:\n"
+         (countersign-insert (concat (countersign-words "  Deletes %s (%s bytes).  It begins with:"
                                      (countersign-text-of preview 'path)
-                                     (countersign-get preview 'size))
+                                     (countersign-get preview 'size)) "\n")
                              'countersign-warning)
          (let ((head (countersign-text-of preview 'head)))
-           (if (string-empty-p head) (insert "  (the file is empty)\n")
+           (if (string-empty-p head) (insert (concat (countersign-words "  (the file is empty)") "\n"))
              (countersign-card--block head 'diff-removed "- "))))
         ("directory"
-         (countersign-insert (format "  Makes the folder %s\n" (countersign-text-of preview 'path))))
+         (countersign-insert (concat (countersign-words "  Makes the folder %s" (countersign-text-of preview 'path)) "\n")))
         ("command" (countersign-card--command preview))
         ("commit"
          (countersign-card--fact "  Message" (countersign-text-of preview 'message))
@@ -217,7 +218,7 @@ It is cut when it is very long, and that is said."
          (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
         ("summary" (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
         ("unavailable"
-         (countersign-insert (format "  There is none: %s\n" (countersign-text-of preview 'reason))
+         (countersign-insert (concat (countersign-words "  There is none: %s" (countersign-text-of preview 'reason)) "\n")
                              'countersign-warning))
         ;; A newer server: show what came, so that nobody decides blindly.
         (_ (countersign-card--block (countersign-json-pretty preview) nil "  "))))))
@@ -228,26 +229,28 @@ It is cut when it is very long, and that is said."
   (countersign-insert (countersign-text-of file 'path) 'countersign-heading)
   (countersign-insert
    (concat "  " (pcase (countersign-get file 'operation)
-                  ("created" "new file") ("modified" "changed") ("deleted" "deleted")
+                  ("created" (countersign-words "new file"))
+                  ("modified" (countersign-words "changed"))
+                  ("deleted" (countersign-words "deleted"))
                   (other (format "%s" other)))
            (countersign-card--sizes file)
-           (and (countersign-get file 'unsaved) ", based on an unsaved buffer")
+           (and (countersign-get file 'unsaved) (countersign-words ", based on an unsaved buffer"))
            "\n")
    'countersign-label)
   (let ((diff (countersign-text-of file 'diff)))
     (if (string-empty-p diff)
-        (insert "  (the content stays the same)\n")
+        (insert (concat (countersign-words "  (the content stays the same)") "\n"))
       (insert (countersign-card-diff diff))))
   (when (countersign-get file 'truncated)
-    (countersign-insert "  The diff was cut for its size: there is more than is shown here.\n"
+    (countersign-insert (concat (countersign-words "  The diff was cut for its size: there is more than is shown here.") "\n")
                         'countersign-warning)))
 
 (defun countersign-card--sizes (file)
   "Say how the size of FILE changes."
   (let ((before (countersign-get file 'size_before))
         (after (countersign-get file 'size_after)))
-    (cond ((and before after) (format ", %s → %s bytes" before after))
-          ((or before after) (format ", %s bytes" (or after before)))
+    (cond ((and before after) (countersign-words ", %s → %s bytes" before after))
+          ((or before after) (countersign-words ", %s bytes" (or after before)))
           (t ""))))
 
 (defun countersign-card-diff (diff)
@@ -292,20 +295,20 @@ It is cut when it is very long, and that is said."
                                    (if (string-empty-p cwd) "." cwd)))
   (when-let ((scripts (countersign-list-of preview 'scripts)))
     (countersign-card--fact "  Executes" (string-join scripts "  ")))
-  (countersign-card--fact "  Network" (if (countersign-get preview 'network) "yes" "no")
+  (countersign-card--fact "  Network" (if (countersign-get preview 'network) (countersign-words "yes") (countersign-words "no"))
                           (and (countersign-get preview 'network) 'countersign-warning))
   (unless (countersign-get preview 'reversible)
-    (countersign-card--fact "" "It cannot be undone." 'countersign-warning)))
+    (countersign-card--fact "" (countersign-words "It cannot be undone.") 'countersign-warning)))
 
 (defun countersign-card--word (word)
   "Answer WORD of a command as a shell would take it back."
-  (cond ((not (stringp word)) "⟨known only when it runs⟩")
+  (cond ((not (stringp word)) (countersign-words "⟨known only when it runs⟩"))
         ((string-match-p "\\`[[:alnum:]_@%+=:,./-]+\\'" word) word)
         (t (concat "'" (replace-regexp-in-string "'" "'\\\\''" word t) "'"))))
 
 (defun countersign-card--push (preview)
   "Insert what PREVIEW pushes."
-  (countersign-card--fact "  Pushes" (format "%s to %s" (countersign-text-of preview 'branch)
+  (countersign-card--fact "  Pushes" (countersign-words "%s to %s" (countersign-text-of preview 'branch)
                                              (countersign-text-of preview 'remote))
                           'countersign-heading)
   (countersign-card--fact "  Where" (countersign-text-of preview 'url))

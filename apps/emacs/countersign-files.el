@@ -58,21 +58,21 @@ the name."
       (unless (verify-visited-file-modtime (current-buffer))
         (display-warning
          'countersign
-         (format "%s was %s on disk by a tool, and your buffer `%s' has unsaved changes.
+         (countersign-words "%s was %s on disk by a tool, and your buffer `%s' has unsaved changes.
 Nothing of yours was touched.  M-x diff-buffer-with-file shows the difference, M-x
 revert-buffer takes the file, saving takes yours."
                  name (countersign-one-line (or operation "changed") 20) (buffer-name))
          :warning)))
      ((not (file-exists-p file))
-      (message "%s was deleted on disk by a tool; its buffer is kept" name))
+      (message "%s" (countersign-words "%s was deleted on disk by a tool; its buffer is kept" name)))
      ((not countersign-revert-buffers) nil)
      ((not (verify-visited-file-modtime (current-buffer)))
       (condition-case problem
           ;; The modes stay: no local variable of the new text takes effect.
           (progn (revert-buffer t t t)
-                 (message "%s was changed by a tool and read again" name))
-        (error (message "%s was changed by a tool and could not be read again: %s"
-                        name (error-message-string problem))))))))
+                 (message "%s" (countersign-words "%s was changed by a tool and read again" name)))
+        (error (message "%s" (countersign-words "%s was changed by a tool and could not be read again: %s"
+                        name (error-message-string problem)))))))))
 
 (defun countersign-files-install ()
   "Let buffers follow what tools change."

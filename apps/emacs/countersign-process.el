@@ -85,9 +85,9 @@ What it writes to its standard error goes to the log."
                                     :filter filter :sentinel sentinel :stderr errors)
                     (error
                      (delete-process errors)
-                     (user-error "Cannot start %s: %s.  Customize `countersign-program'"
-                                 (car countersign-program)
-                                 (error-message-string problem))))))
+                     (user-error "%s" (countersign-words "Cannot start %s: %s.  Customize `countersign-program'"
+                                                          (car countersign-program)
+                                                          (error-message-string problem)))))))
     (process-put process 'countersign-errors errors)
     process))
 
@@ -118,8 +118,8 @@ What it writes to its standard error goes to the log."
                 (eq (countersign-project-state project) 'closed))
       ;; Give what it wrote to its standard error time to arrive.
       (accept-process-output (process-get process 'countersign-errors) 0.1)
-      (message "The runner of %s has ended (%d): %s" (countersign-project-name project)
-               (process-exit-status process) (countersign-process--last-words project)))
+      (message "%s" (countersign-words "The runner of %s has ended (%d): %s" (countersign-project-name project)
+               (process-exit-status process) (countersign-process--last-words project))))
     (countersign-project-changed project)))
 
 (defun countersign-process-stop-runner (project)
@@ -145,17 +145,18 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
                              (countersign-json-read (substring gathered 0 end)))))
                  (if (countersign-get line 'address) (tell line nil)
                    (countersign-process-log project gathered)
-                   (tell nil "`countersign up' printed something else than its address"))))))
+                   (tell nil (countersign-words "`countersign up' printed something else than its address")))))))
          (change (process _event)
            (unless (process-live-p process)
              (accept-process-output (process-get process 'countersign-errors) 0.1)
              (if told
                  (unless (or (process-get process 'countersign-asked)
                              (= (process-exit-status process) 0))
-                   (message "`countersign up' for %s has ended (%d): %s"
-                            (countersign-project-name project) (process-exit-status process)
-                            (countersign-process--last-words project)))
-               (tell nil (format "`countersign up' has ended (%d): %s"
+                   (message "%s" (countersign-words "`countersign up' for %s has ended (%d): %s"
+                                                    (countersign-project-name project)
+                                                    (process-exit-status process)
+                                                    (countersign-process--last-words project))))
+               (tell nil (countersign-words "`countersign up' has ended (%d): %s"
                                  (process-exit-status process)
                                  (countersign-process--last-words project))))
              (countersign-project-changed project))))

@@ -114,7 +114,7 @@ No answer in 10 seconds, or an error, is a `user-error'."
     (while (and (not done) (< (float-time) until))
       (accept-process-output nil 0.05))
     (cond (problem (user-error "%s" (plist-get problem :message)))
-          ((not done) (user-error "The server did not answer in time")))
+          ((not done) (user-error "%s" (countersign-words "The server did not answer in time"))))
     answer))
 
 (defun countersign-project-path (project &rest parts)
@@ -278,7 +278,7 @@ CALLBACK is called then, with an error or nil."
            (unless (member (countersign-pending-id pending) ids)
              (countersign-project-settle
               project `((approval_id . ,(countersign-pending-id pending))
-                        (status . "settled while the connection was away")))))
+                        (status . ,(countersign-words "settled while the connection was away"))))))
          (dolist (approval waiting) (countersign-project--keep project approval)))))))
 
 ;;;; Deciding

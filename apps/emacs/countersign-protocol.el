@@ -19,6 +19,7 @@
 (require 'cl-lib)
 (require 'json)
 (require 'subr-x)
+(require 'countersign-words)
 
 ;;;; JSON
 
@@ -61,7 +62,14 @@ and an empty object stay what they were."
 
 (defun countersign-json-write (value)
   "Write VALUE, as `countersign-json-read' answers it, as bytes of UTF-8."
-  (encode-coding-string (countersign-json--text value) 'utf-8 t))
+  (encode-coding-string (countersign-json--deeply (lambda () (countersign-json--text value)))
+                        'utf-8 t))
+
+(defun countersign-json--deeply (function)
+  "Call FUNCTION with room for nested values.
+The protocol has 200 levels, and each takes several of Lisp."
+  ;; By their names: Emacs 29 finds the second one obsolete.
+  (cl-progv '(max-lisp-eval-depth max-specpdl-size) '(4000 8000) (funcall function)))
 
 (defun countersign-json--text (value)
   "Write VALUE as text."
@@ -201,7 +209,7 @@ Characters that hide or reorder are written as escapes."
   (let ((text (with-temp-buffer
                 (insert (decode-coding-string (countersign-json-write value) 'utf-8))
                 (let ((json-null :null) (json-false :false))
-                  (json-pretty-print-buffer))
+                  (countersign-json--deeply #'json-pretty-print-buffer))
                 (buffer-string))))
     (replace-regexp-in-string countersign-text--hidden #'countersign-json--escape text t t)))
 
@@ -395,6 +403,34 @@ What was streamed beyond it stays while it is not complete."
   "Answer what stands in the approval PENDING at PATH."
   (apply #'countersign-get (countersign-pending-data pending) path))
 
+(defun countersign-pending-title (pending)
+  "Say in a sentence what PENDING is about."
+  (countersign-title (countersign-pending-data pending)))
+
+(defun countersign-title (data)
+  "Say in a sentence what the approval DATA is about.
+That of the server is in English; in another language it is made here,
+for the tools that we know."
+  (let ((words (countersign-words-title (countersign-get data 'tool_name)))
+        (operand (countersign-operand (countersign-get data 'tool_params))))
+    (if (and words (not (string-empty-p operand))) (format words operand)
+      (countersign-text-of data 'description))))
+
+(defun countersign-operand (params)
+  "Answer what PARAMS are mostly about, in a few words."
+  (let ((command (countersign-get params 'command)))
+    (countersign-one-line
+     (cond
+      (command (string-join (cons (format "%s" command)
+                                  (mapcar (lambda (word) (format "%s" word))
+                                          (countersign-list-of params 'args)))
+                            " "))
+      ((cl-loop for name in '(path source pattern content message name branch job_id)
+                for value = (countersign-get params name)
+                when (stringp value) return value))
+      (t ""))
+     60)))
+
 (defun countersign-pending-high-p (pending)
   "Tell whether PENDING is HIGH; what we do not know is."
   (not (member (countersign-pending-get pending 'risk_level) '("LOW" "MEDIUM"))))
@@ -454,18 +490,18 @@ their size, or nil when it is settled or older than what is known."
   "Say how RESOLUTION, an `approval.resolved', came about.
 HERE is non-nil when this Emacs decided it."
   (let ((status (countersign-get resolution 'status))
-        (device (countersign-one-line (or (countersign-get resolution 'device) "another device") 100)))
+        (device (countersign-one-line (or (countersign-get resolution 'device) (countersign-words "another device")) 100)))
     (pcase status
       ("approved"
-       (cond (here "approved here")
+       (cond (here (countersign-words "approved here"))
              ((and (null (countersign-get resolution 'device))
                    (countersign-get resolution 'grant_id))
-              "approved by what you granted")
-             (t (concat "approved on " device))))
-      ("rejected" (if here "rejected here" (concat "rejected on " device)))
-      ("timeout" "expired: nobody decided in time")
-      ("cancelled" "withdrawn: the call was cancelled")
-      (_ (concat "settled: " (countersign-one-line (or status "?") 40))))))
+              (countersign-words "approved by what you granted"))
+             (t (countersign-words "approved on %s" device))))
+      ("rejected" (if here (countersign-words "rejected here") (countersign-words "rejected on %s" device)))
+      ("timeout" (countersign-words "expired: nobody decided in time"))
+      ("cancelled" (countersign-words "withdrawn: the call was cancelled"))
+      (_ (countersign-words "settled: %s" (countersign-one-line (or status "?") 40))))))
 
 ;;;; Bodies of requests
 
@@ -507,9 +543,9 @@ SCOPE is the offered scope that was chosen; INCLUDE-HIGH widens it."
 Signals `user-error' when that is no JSON object."
   (let ((params (condition-case problem
                     (countersign-json-read text)
-                  (countersign-bad-json (user-error "Not JSON: %s" (cadr problem))))))
+                  (countersign-bad-json (user-error "%s" (countersign-words "Not JSON: %s" (cadr problem)))))))
     (unless (and (listp params) (or (null params) (consp (car params))))
-      (user-error "The parameters must be one JSON object: { … }"))
+      (user-error "%s" (countersign-words "The parameters must be one JSON object: { … }")))
     params))
 
 (provide 'countersign-protocol)

@@ -58,7 +58,7 @@ TOKEN is a function that answers the token, or nil without one."
       (user-error "A name, a password or a query does not belong into the address of a server"))
     (when (and (equal scheme "http") (not countersign-allow-http)
                (not (countersign-transport--loopback-p host)))
-      (user-error "Your token would go to http://%s unencrypted; use https" host))
+      (user-error "%s" (countersign-words "Your token would go to http://%s unencrypted; use https" host)))
     (make-countersign-server
      :address (format "%s://%s%s" scheme (countersign-transport--authority url host) path)
      :tls (equal scheme "https") :host host :port (url-port url) :path path :token token)))
@@ -192,7 +192,8 @@ The Network Security Manager deletes the process then; nobody else does."
   "The error when the certificate of SERVER was not accepted."
   (countersign-transport-error
    0 "TLS_REFUSED"
-   (format "The certificate of %s was not accepted, and nothing was sent.  If it is yours, add the one that signed it to `gnutls-trustfiles'"
+   (countersign-words
+    "The certificate of %s was not accepted, and nothing was sent.  If it is yours, add the one that signed it to `gnutls-trustfiles'"
            (countersign-server-address server))))
 
 (defun countersign-transport--asked-about-p (process)
@@ -325,7 +326,7 @@ there is no answer, or one that may change, after 0.5, 1, 2 seconds."
            (setq timer (run-at-time countersign-request-timeout nil #'late)))
          (late ()
            (if (countersign-transport--asked-about-p process) (wait)
-             (fail "UNAVAILABLE" "The server did not answer in time")))
+             (fail "UNAVAILABLE" (countersign-words "The server did not answer in time"))))
          (finish ()
            (apply #'end (countersign-transport--judge reader (string-join (nreverse pieces)))))
          (receive (_process bytes)
@@ -352,7 +353,7 @@ there is no answer, or one that may change, after 0.5, 1, 2 seconds."
             ((countersign-transport--refused-p server event)
              (end nil (countersign-transport--refusal server)))
             (t (fail "UNAVAILABLE"
-                     (format "The server does not answer (%s)"
+                     (countersign-words "The server does not answer (%s)"
                              (string-trim (countersign-visible event))))))))
       (condition-case problem
           (progn
@@ -502,7 +503,7 @@ HTTP and REFUSAL are what was read from it."
                                (countersign-transport--refusal (countersign-stream-server stream))))
    (t (countersign-stream--lost
        stream (countersign-transport-error
-               0 "UNAVAILABLE" (format "The connection was lost (%s)"
+               0 "UNAVAILABLE" (countersign-words "The connection was lost (%s)"
                                        (string-trim (countersign-visible event))))))))
 
 (defun countersign-stream--receive (stream http frames bytes refusal)
@@ -536,7 +537,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
             (when (and (eq (countersign-http-phase http) 'done)
                        (eq connection (countersign-stream-process stream)))
               (countersign-stream--lost
-               stream (countersign-transport-error 0 "UNAVAILABLE" "The server ended the stream"))))
+               stream (countersign-transport-error 0 "UNAVAILABLE" (countersign-words "The server ended the stream")))))
           nil)))
     (error
      (countersign-stream--lost
@@ -570,7 +571,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
                            (countersign-stream--watch stream)
                          (countersign-stream--lost
                           stream (countersign-transport-error
-                                  0 "UNAVAILABLE" "Nothing was heard from the server")))))))
+                                  0 "UNAVAILABLE" (countersign-words "Nothing was heard from the server"))))))))
 
 (defun countersign-stream--refused (stream http pieces)
   "The server refused STREAM, as HTTP and PIECES of the body say."

@@ -70,6 +70,20 @@
         (should (string-search (format "\"%s\"" (car odd)) text))
         (should (string-search "Agent wants to change config.json" text))))))
 
+(ert-deftest countersign-hostile-deep-parameters-can-be-read-and-edited ()
+  "Parameters as deep as the protocol has them are drawn and edited; deeper ones do not stop a card."
+  (dolist (depth '(200 1500))
+    (countersign-test-with-desk project fake
+      (let* ((params (countersign-json-read (concat (apply #'concat (make-list depth "{\"a\":")) "\"deep\""
+                                                    (make-string depth ?}))))
+             (pending (countersign-test-arrive project (countersign-test-approval `(tool_params . ,params))))
+             (text (countersign-test-card-text pending)))
+        (if (= depth 1500) (should (string-search "could not be drawn" text))
+          (should (string-search "\"deep\"" (string-replace "↩\n" "" text)))
+          (countersign-test-look project pending)
+          (countersign-test-press "e")
+          (should (string-search "\"deep\"" (buffer-string))))))))
+
 (ert-deftest countersign-hostile-help-has-no-links ()
   "[UI-6] Nothing that others wrote becomes a link, also not in the help of a card."
   (countersign-test-with-desk project fake
@@ -89,12 +103,12 @@
   "[UI-6] A megabyte in two alphabets, or full of marks, is made visible in a moment."
   (dolist (line '("строка of output аb\n" "a\u202eb\u202ec\u202ed\u202e\n"))
     (let* ((text (apply #'concat (make-list (/ 1000000 (length line)) line)))
-           (started (float-time))
+           (started (float-time (get-internal-run-time)))
            (shown (with-temp-buffer (countersign-card--block text) (buffer-string))))
       (should (string-search "CUT HERE: " shown))
       (should-not (string-search "\u202e" shown))
-      ;; It was 30 seconds.
-      (should (< (- (float-time) started) 5)))))
+      ;; It was 30 seconds (of the processor; others may be busy).
+      (should (< (- (float-time (get-internal-run-time)) started) 5)))))
 
 ;;;; What people do to a conversation
 
@@ -181,6 +195,15 @@
             (countersign-test-wait (equal "s7" (buffer-local-value 'countersign-chat--session
                                                                    (countersign-project-chat project))))))
       (countersign-fake-stop fake))))
+
+(ert-deftest countersign-hostile-home-is-no-project-by-accident ()
+  "M-x countersign in *scratch* does not hand the home folder to an agent; nothing is started."
+  (countersign-test-with-clean-state
+    (dolist (folder '("~/" "/"))
+      (let ((default-directory folder) (countersign-server nil) (countersign-program '("false")))
+        (cl-letf (((symbol-function 'project-current) #'ignore))
+          (should (string-search "home folder" (cadr (should-error (countersign) :type 'user-error)))))
+        (should-not countersign-projects)))))
 
 (ert-deftest countersign-hostile-remote-buffer-does-not-get-in-the-way ()
   "In a buffer of another machine, commands are about the project that is connected."

@@ -13,6 +13,8 @@
 (require 'countersign)
 (require 'countersign-fakes)
 
+(setq countersign-language 'en)
+
 (defconst countersign-test-root
   (expand-file-name "../../.." (file-name-directory (or load-file-name buffer-file-name)))
   "The root of the repository.")

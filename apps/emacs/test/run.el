@@ -17,7 +17,7 @@
   (add-to-list 'load-path here)
   (add-to-list 'load-path (expand-file-name ".." here))
   (dolist (name '("countersign-manners-test" "countersign-protocol-test" "countersign-transport-test"
-                  "countersign-buffers-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
+                  "countersign-buffers-test" "countersign-words-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
     (load (expand-file-name name here) nil t)))
 
 (setq ert-batch-backtrace-right-margin 160)
