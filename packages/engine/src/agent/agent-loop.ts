@@ -74,12 +74,7 @@ function* readRun(tx: Reading, { runId, epoch, projectId }: HeldRun): Unit<Stand
 }
 
 /** One model call, stored as a step. Answers whether the run is over. */
-async function think(
-  live: LiveRun,
-  run: RunRow,
-  project: ProjectRow,
-  deps: AgentLoopDeps,
-): Promise<boolean> {
+async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentLoopDeps): Promise<boolean> {
   const { held, signal } = live;
   await giveLateResults(held, deps);
   await held.announceState('thinking');

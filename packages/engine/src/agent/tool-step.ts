@@ -1,4 +1,10 @@
-import { describeError, findTool, isCustomToolName, type ToolOutcome, toModelResult } from '@countersign/protocol';
+import {
+  describeError,
+  findTool,
+  isCustomToolName,
+  type ToolOutcome,
+  toModelResult,
+} from '@countersign/protocol';
 import type { CallRequest } from '../call-request.ts';
 import type { Caller } from '../caller.ts';
 import type { Dispatcher } from '../dispatcher.ts';

@@ -70,5 +70,10 @@ export function assessCustomCall(tool: CustomTool): CallAssessment {
 /** The person's own configuration says LOW: as an allow rule of theirs, which an ask or deny rule still beats. */
 export const leaveToRun = ({ name, risk_level }: CustomTool): PolicyRule | undefined =>
   risk_level === 'LOW'
-    ? { id: 'mcp.json', effect: 'allow', tool: name, why: 'your tool configuration says that it need not ask' }
+    ? {
+        id: 'mcp.json',
+        effect: 'allow',
+        tool: name,
+        why: 'your tool configuration says that it need not ask',
+      }
     : undefined;

@@ -70,7 +70,10 @@ class SchemaCheck {
     if (Array.isArray(choices)) {
       this.#steps += choices.length;
       if (!choices.some((choice) => isSame(choice, value)))
-        return say(at, `is not one of ${shorten(choices.map((choice) => JSON.stringify(choice)).join(', '))}`);
+        return say(
+          at,
+          `is not one of ${shorten(choices.map((choice) => JSON.stringify(choice)).join(', '))}`,
+        );
     }
     const constant = own(schema, 'const');
     return constant !== undefined && !isSame(constant, value)
@@ -151,7 +154,8 @@ class SchemaCheck {
     const any = list('anyOf');
     if (any.length > 0 && !any.some(fits)) return say(at, 'fits none of what is allowed');
     const one = list('oneOf');
-    if (one.length > 0 && one.filter(fits).length !== 1) return say(at, 'does not fit exactly one of what is allowed');
+    if (one.length > 0 && one.filter(fits).length !== 1)
+      return say(at, 'does not fit exactly one of what is allowed');
     const not = own(schema, 'not');
     return not !== undefined && fits(not) ? say(at, 'is what it must not be') : undefined;
   }
