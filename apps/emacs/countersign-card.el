@@ -213,7 +213,10 @@ What was cut is said."
         ("push" (countersign-card--push preview))
         ("custom"
          (countersign-card--fact "  Server" (countersign-text-of preview 'server))
-         (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
+         (countersign-card--block (countersign-text-of preview 'summary) nil "  ")
+         (when-let* ((runs (countersign-text-of preview 'runs)) ((not (string-empty-p runs))))
+           (countersign-card--fact "  Runs" runs)
+           (countersign-insert "  This tool's own program decides what it touches.\n")))
         ("summary" (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
         ("unavailable"
          (countersign-insert (format "  There is none: %s\n" (countersign-text-of preview 'reason))

@@ -66,6 +66,7 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       verbose: values.verbose,
       json: values.json,
       words,
+      lang: values.lang,
       upWords,
     });
   } finally {
