@@ -24,7 +24,7 @@ export interface OwnVerdictOptions {
   /** Whether programs run isolated here; where not, LOW ones ask instead of running (RN-5). Asked when it matters. */
   readonly isIsolated: () => boolean;
   /** Those that this machine has itself: the server's word on them counts for nothing (VA-8). */
-  readonly customTools: CustomTools;
+  readonly customTools?: CustomTools;
 }
 
 /**
@@ -73,7 +73,14 @@ export class OwnVerdict {
       if (!reading.ok) return `the ${owner}'s policy.json: ${reading.problem}`;
       policies.push(reading.policy);
     }
-    const policy = new ToolCallPolicy({ root, home, limits, disk: realDisk, policies, customTools });
+    const policy = new ToolCallPolicy({
+      root,
+      home,
+      limits,
+      disk: realDisk,
+      policies,
+      ...(customTools && { customTools }),
+    });
     this.#made = { texts, policy };
     return policy;
   }

@@ -211,7 +211,8 @@ export class WorkspaceRunner {
     if (this.#areToolsUp) return;
     this.#areToolsUp = true;
     toolServers.onChange(() => this.#tellTools());
-    this.#tellTools();
+    // That there are none is told with the next beat.
+    if (toolServers.tools.length > 0) this.#tellTools();
   }
 
   #tellTools(): void {

@@ -67,13 +67,12 @@ export function assessCustomCall(tool: CustomTool): CallAssessment {
   return { verdict: allow(level, reasons, network), operands: [], commands: [], needsPerson: false };
 }
 
+/** Of the rule that stands for the person's own tool configuration; it is in no policy file. */
+export const LEAVE_RULE = 'mcp.json';
+
 /** The person's own configuration says LOW: as an allow rule of theirs, which an ask or deny rule still beats. */
-export const leaveToRun = ({ name, risk_level }: CustomTool): PolicyRule | undefined =>
-  risk_level === 'LOW'
-    ? {
-        id: 'mcp.json',
-        effect: 'allow',
-        tool: name,
-        why: 'your tool configuration says that it need not ask',
-      }
-    : undefined;
+export function leaveToRun({ name, risk_level }: CustomTool): PolicyRule | undefined {
+  if (risk_level !== 'LOW') return undefined;
+  const why = 'your tool configuration says that it need not ask';
+  return { id: LEAVE_RULE, effect: 'allow', tool: name, why };
+}

@@ -3,7 +3,7 @@ import { checkedPattern } from './checked-pattern.ts';
 import { problemOfParams } from './parameter-schema.ts';
 
 const object = (properties: object, more: object = {}) =>
-  ({ type: 'object', properties, ...more }) as Record<string, never>;
+  ({ type: 'object', properties, ...more }) as unknown as Record<string, never>;
 const check = (schema: Record<string, never>, params: object) =>
   problemOfParams(schema, params as Record<string, never>);
 

@@ -178,7 +178,10 @@ async function connect(
     {
       versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
       inputRequired: { autoFulfill: false },
-      listChanged: { tools: { autoRefresh: false, onChanged: () => listener.onToolsChanged() } },
+      // Whoever changes without end would be waited for without end: the listener decides when to look.
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() },
+      },
     },
   );
   client.onerror = () => {}; // what matters fails a question, or ends the connection

@@ -170,7 +170,7 @@ export class ToolServer {
     try {
       const listener: ConnectionListener = {
         onToolsChanged: () => this.#listSoon(),
-        onLost: (problem) => void this.#lost(problem),
+        onLost: (problem) => this.#lost(problem),
       };
       const { signal } = this.#ending;
       const connection = await ServerConnection.open(this.entry, mayWrite, this.#deps, listener, signal);
@@ -204,18 +204,18 @@ export class ToolServer {
       const current = this.#current;
       if (!current) return;
       this.#list(current.connection).then(this.#deps.onChange, (error: unknown) => {
-        if (this.#current === current) void this.#lost(problemOf(error));
+        if (this.#current === current) this.#lost(problemOf(error));
       });
     });
   }
 
-  async #lost(problem: string): Promise<void> {
+  #lost(problem: string): void {
     const { connection } = this.#current ?? {};
     // While it is being opened, whoever opens it hears of it.
     if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
-    const failure = new ToolServerFailure(problem, connection.lastWords);
-    await this.#drop();
-    this.#failed(failure);
+    this.#current = undefined;
+    this.#turn = this.#turn.then(() => connection.close());
+    this.#failed(new ToolServerFailure(problem, connection.lastWords));
   }
 
   #failed(error: unknown): void {

@@ -12,6 +12,8 @@ import { type ServerStatus, ToolServer, type ToolServerDeps } from './tool-serve
 export interface ToolServersOptions extends ConnectionDeps, Pick<ToolServerDeps, 'idleMs' | 'listPauseMs'> {
   readonly clock: RunnerClock;
   readonly logger: Logger;
+  /** How often the configuration is read. */
+  readonly lookMs?: number;
 }
 
 /** The files are small, and a person who has just allowed a server looks at the screen. */
@@ -106,7 +108,7 @@ export class ToolServers implements CustomTools {
 
   #lookAgain(): void {
     if (this.#isOver) return;
-    this.#cancelLook = this.#options.clock.after(LOOK_MS, () => {
+    this.#cancelLook = this.#options.clock.after(this.#options.lookMs ?? LOOK_MS, () => {
       void this.#look().catch((error: unknown) => {
         this.#options.logger.error('The tool configuration could not be read', { error });
       });
