@@ -28,7 +28,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 /** One command line; what a person types is answered line by line. */
 async function run(
   args: readonly string[],
-  { typed = [] as readonly string[], interactive = typed.length > 0 } = {},
+  {
+    typed: lines = [],
+    interactive = lines.length > 0,
+  }: { typed?: readonly string[]; interactive?: boolean } = {},
 ) {
   let out = '';
   let errors = '';
@@ -44,7 +47,7 @@ async function run(
     interactive,
     async *typed(prompt) {
       out += prompt;
-      yield* typed;
+      yield* lines;
     },
   };
   const status = await main(['tools', ...args, '--workspace', root], terminal, {
