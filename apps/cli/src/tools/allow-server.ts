@@ -57,7 +57,8 @@ async function saysYes(terminal: About['terminal'], words: ToolsWords): Promise<
 }
 
 function questionParagraphs(question: ServerQuestion, words: ToolsWords): Paragraph[] {
-  const { name, owner, runs, cwd, env, headers, network, workspace, files, digest, wasAllowed } = question;
+  const { name, owner, runs, cwd, env, headers, network, workspace, files, digest, isIsolated, wasAllowed } =
+    question;
   const fact = (label: string, text: string, style?: Paragraph['style']): Paragraph => ({
     lead: `  ${label.padEnd(14)}`,
     leadStyle: 'dim',
@@ -74,6 +75,15 @@ function questionParagraphs(question: ServerQuestion, words: ToolsWords): Paragr
     ...env.map((variable) => fact(words.variable, `${variable.name}=${variable.value}`)),
     ...headers.map((header) => fact(words.header, header)),
     fact(words.workspaceLabel, words.workspace[workspace]),
+    ...(cwd === ''
+      ? []
+      : [
+          fact(
+            words.isolationLabel,
+            isIsolated ? words.isolated : words.notIsolated,
+            isIsolated ? undefined : 'yellow',
+          ),
+        ]),
     fact(words.networkLabel, network ? words.networkYes : words.networkNo, network ? 'yellow' : undefined),
     fact(words.digest, digest, 'dim'),
     { text: '' },

@@ -93,6 +93,7 @@ describe('countersign tools', () => {
     expect(declined.out).toContain(`Command       node -e 'console.error("no way"); process.exit(3)'`);
     expect(declined.out).toContain('Variable      A=⟨U+001B⟩[31m');
     expect(declined.out).toContain('Network       no');
+    expect(declined.out).toContain('Isolation     ');
     expect(await run(['allow', 'theirs'], { interactive: true })).toMatchObject({ status: 1 });
     expect(await run(['allow', 'theirs'])).toMatchObject({
       status: 2,

@@ -61,12 +61,13 @@ export class BoundedLines {
 
   #handOver(lines: readonly string[]): void {
     for (const line of lines.slice(0, LINES_AT_ONCE)) if (!this.#isStopped) this.#listener.onLine(line);
-    if (lines.length <= LINES_AT_ONCE || this.#isStopped) return;
-    this.#input.pause();
-    setImmediate(() => {
-      if (!this.#isStopped) this.#input.resume();
-      this.#handOver(lines.slice(LINES_AT_ONCE));
-    });
+    const rest = lines.slice(LINES_AT_ONCE);
+    if (rest.length === 0 || this.#isStopped) {
+      this.#input.resume();
+      return;
+    }
+    this.#input.pause(); // nothing overtakes the rest
+    setImmediate(() => this.#handOver(rest));
   }
 
   #take(last: Buffer): string {

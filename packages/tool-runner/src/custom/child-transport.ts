@@ -7,6 +7,8 @@ import { BoundedLines } from './bounded-lines.ts';
 const KEPT_ERROR_BYTES = 16 * 1024;
 /** Some servers greet on standard output; one that only chats does not speak the protocol. */
 const MAX_OTHER_LINES = 1_000;
+/** Of what we say to it; the parameters of a call are far smaller. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 /**
  * MCP over the pipes of an isolated process: each message is a line. However it ends, the process and all it started
@@ -62,6 +64,7 @@ export class ChildTransport implements Transport {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable || this.#ended) throw new Error(this.#problem ?? 'it is not running');
     stdin.write(`${JSON.stringify(message)}\n`);
+    if (stdin.writableLength > MAX_UNREAD_BYTES) this.#fail('it does not read what it is told');
   }
 
   /** Resolves when nothing of it is left. Harmless twice. */
@@ -73,12 +76,21 @@ export class ChildTransport implements Transport {
   #take(line: string): void {
     const message = line.trim() === '' ? undefined : parseMessage(line);
     if (message) {
-      this.onmessage?.(message);
+      this.#handOver(message);
       return;
     }
     this.#standardError.push(Buffer.from(`${line.slice(0, 1_000)}\n`));
     this.#otherLines += 1;
     if (this.#otherLines > MAX_OTHER_LINES) this.#fail('what it writes is not the Model Context Protocol');
+  }
+
+  /** The protocol believes in some shapes. What it throws must not reach the stream that this came from. */
+  #handOver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#fail(`a message of it makes no sense: ${(error as Error).message}`);
+    }
   }
 
   #fail(problem: string): void {

@@ -72,7 +72,7 @@ export class CustomExecutor implements Executor {
         const isMeant = percent !== undefined && Number.isFinite(percent);
         context.onProgress({
           ...(isMeant && { percent: Math.min(100, Math.max(0, percent)) }),
-          ...(message !== undefined && { message: server.mask(makeVisible(message.slice(0, 500))) }),
+          ...(message !== undefined && { message: makeVisible(server.mask(message)).slice(0, 500) }),
         });
       },
     });

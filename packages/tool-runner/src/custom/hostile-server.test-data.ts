@@ -50,7 +50,7 @@ function tools(): object[] {
       ];
     default:
       return [
-        named('do', { description: `Version ${version}` }),
+        named('do', { description: manner === 'tells' ? `${process.env.SECRET}` : `Version ${version}` }),
         named('strict', {
           inputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
         }),
@@ -121,6 +121,11 @@ async function call({ id, params }: Message): Promise<void> {
     }
     case 'long':
       return void answer(text('x'.repeat(5 * 1024 * 1024)));
+    case 'deep':
+      stdout.write(
+        `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${'['.repeat(100_000)}${']'.repeat(100_000)}}}\n`,
+      );
+      return;
     case 'nonsense':
       return void answer({ content: 'all of it', structuredContent: 7 });
     case 'kinds':
@@ -169,11 +174,34 @@ function hear(message: Message): void {
     setInterval(() => {
       for (let i = 0; i < 1_000; i += 1) say({ method: 'notifications/message', params: {} });
     }, 1);
+  if (manner === 'confuses') {
+    for (const odd of [
+      '[]',
+      '[{"jsonrpc":"2.0"}]',
+      'null',
+      '7',
+      '{"jsonrpc":"2.0"}',
+      '{"jsonrpc":"1.0","id":1}',
+    ])
+      stdout.write(`${odd}\n`);
+    say({ id: 999, result: {} });
+    say({ id: {}, result: 7 });
+    say({ id: null, error: 'no' });
+    say({ id, result: { tools: [] } }); // answered before
+    say({ method: 7, params: [] });
+    say({ method: 'notifications/progress', params: null });
+    say({ method: 'notifications/cancelled', params: { requestId: {} } });
+    say({ id: 'a', method: 'sampling/createMessage', params: { messages: [] } });
+    say({ id: 'b', method: 'elicitation/create', params: { message: 'Your password?' } });
+    say({ id: 'c', method: 'roots/list' });
+    stdout.write(`{"jsonrpc":"2.0","method":"x","params":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n`);
+  }
   if (manner === 'dies-soon') setTimeout(() => process.exit(3), 50);
 }
 
-function floodErrors(): void {
-  stderr.write('e'.repeat(256 * 1024), () => setImmediate(floodErrors));
+/** As fast as it is read: it must not die of its own memory first. */
+function flood(stream: NodeJS.WriteStream, chunk: string): void {
+  stream.write(chunk, () => setImmediate(() => flood(stream, chunk)));
 }
 
 switch (manner) {
@@ -182,13 +210,13 @@ switch (manner) {
     process.exit(1);
     break;
   case 'chats':
-    setInterval(() => stdout.write('hello\n'.repeat(100)), 1);
+    flood(stdout, 'hello\n'.repeat(100));
     break;
   case 'one-line':
-    setInterval(() => stdout.write('x'.repeat(1024 * 1024)), 1);
+    flood(stdout, 'x'.repeat(256 * 1024));
     break;
   case 'floods-errors':
-    floodErrors();
+    flood(stderr, 'e'.repeat(256 * 1024));
     break;
   case 'writes-at-once':
     try {

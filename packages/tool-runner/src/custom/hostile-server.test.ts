@@ -46,6 +46,20 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
     });
   });
 
+  it('may say what makes no sense: it is heard, or ended, and nothing else happens', async () => {
+    await start({ odd: hostile('confuses'), good: hostile('plain') });
+    await fixture.until(() => fixture.status('good').state === 'ready', 'the other one');
+    expect(['ready', 'failed']).toContain(fixture.status('odd').state);
+    expect(await fixture.call('good__do', { what: 'version' })).toMatchObject({ success: true });
+    if (fixture.status('odd').state === 'ready')
+      expect(await fixture.call('odd__do', { what: 'version' })).toMatchObject({ success: true });
+  });
+
+  it('tells no secret of its configuration in a description', async () => {
+    await start({ tells: hostile('tells') });
+    expect(fixture.servers.find('tells__do')?.description).toBe('[masked]');
+  });
+
   it('may greet before it speaks the protocol', async () => {
     await start({ greets: hostile('greets') });
     expect(fixture.status('greets').state).toBe('ready');
@@ -244,7 +258,8 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     const long = String((await does('long')).content);
     expect(long.length).toBeLessThan(1.1 * 1024 * 1024);
     expect(long).toContain('bytes of output were cut here');
-    expect(await fixture.failure('bad__do', { what: 'nonsense' })).toContain('EXECUTION_FAILED');
+    expect(await fixture.failure('bad__do', { what: 'nonsense' })).toContain('_FAILED');
+    expect(await fixture.failure('bad__do', { what: 'deep' })).toContain('_FAILED');
   });
 
   it('tells its progress, and nothing that could do harm', async () => {

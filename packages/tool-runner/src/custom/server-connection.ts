@@ -14,6 +14,7 @@ import { ChildTransport } from './child-transport.ts';
 import { httpTransport } from './http-transport.ts';
 import type { ServerEntry } from './server-entry.ts';
 import { neededFolders } from './server-files.ts';
+import { ToolServerFailure } from './tool-server-failure.ts';
 
 const CONNECT_MS = 30_000;
 /** A server of 2025 that does not know the first question of 2026 says so, or says nothing. */
@@ -37,18 +38,12 @@ export interface ConnectionListener {
   onLost(problem: string): void;
 }
 
-/** Why a server could not be used: its own words or ours, and the end of what it wrote. */
-export class ToolServerFailure extends Error {
-  readonly lastWords: string;
-  constructor(problem: string, lastWords: string, options?: ErrorOptions) {
-    super(problem, options);
-    this.lastWords = lastWords;
-  }
-}
-
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** One server that is up: over the pipes of an isolated process, or over HTTP. */
+/**
+ * One server that is up: over the pipes of an isolated process, or over HTTP. Whoever has no tool servers need not
+ * load this file: the SDK takes a while.
+ */
 export class ServerConnection {
   readonly #client: Client;
   readonly #transport: Transport;
@@ -151,7 +146,11 @@ export class ServerConnection {
       return (await this.#client.request({ method, params }, schema, options)) as z.output<T>;
     } catch (error) {
       if (options.signal.aborted) throw new ExecutionCancelled();
-      throw new ToolServerFailure(this.#problem(problemOf(error, method)), this.lastWords, { cause: error });
+      throw new ToolServerFailure(this.#problem(problemOf(error, method)), {
+        lastWords: this.lastWords,
+        isAnswer: error instanceof ProtocolError,
+        cause: error,
+      });
     }
   }
 
@@ -194,7 +193,7 @@ async function connect(
     if (signal.aborted) throw new ExecutionCancelled();
     const isChild = transport instanceof ChildTransport;
     const problem = (isChild && transport.problem) || problemOf(error, 'the first question');
-    throw new ToolServerFailure(problem, isChild ? transport.lastWords : '', { cause: error });
+    throw new ToolServerFailure(problem, { lastWords: isChild ? transport.lastWords : '', cause: error });
   }
 }
 

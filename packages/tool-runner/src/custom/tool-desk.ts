@@ -18,6 +18,8 @@ export interface ServerQuestion {
   /** Names of headers; their values are secrets. */
   readonly headers: readonly string[];
   readonly network: boolean;
+  /** False: nothing isolates programs on this machine, and it could do all that the person can. */
+  readonly isIsolated: boolean;
   readonly workspace: 'write' | 'read' | 'none';
   /** Program texts of the workspace that it runs. */
   readonly files: readonly string[];
@@ -97,6 +99,7 @@ export class ToolDesk {
         : [],
       headers: isStdio ? [] : Object.keys(reach.headers),
       network,
+      isIsolated: isStdio && createProcessStarter(this.#workspace).isIsolated,
       workspace: isStdio ? workspace : 'none',
       files: namedFiles(entry, this.#workspace.root).map(({ path }) => makeVisible(path)),
       isAllowed: this.#allowances.isAllowed(entry),

@@ -1,17 +1,12 @@
 import { CountersignError, makeVisible } from '@countersign/protocol';
-import { ProtocolError } from '@modelcontextprotocol/client';
 import type { RunnerClock } from '../clock.ts';
 import { orCancelled } from '../lsp/or-cancelled.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
 import { maskerOf } from './masked-secrets.ts';
-import {
-  type ConnectionDeps,
-  type ConnectionListener,
-  ServerConnection,
-  ToolServerFailure,
-} from './server-connection.ts';
+import type { ConnectionDeps, ConnectionListener, ServerConnection } from './server-connection.ts';
 import { runsWords, type ServerEntry, type ServerOwner, secretsOf } from './server-entry.ts';
+import { ToolServerFailure } from './tool-server-failure.ts';
 
 export interface ToolServerDeps extends ConnectionDeps {
   readonly clock: RunnerClock;
@@ -102,7 +97,7 @@ export class ToolServer {
   get status(): ServerStatus {
     const { name, owner, network } = this.entry;
     const words = this.#current?.connection.lastWords ?? this.#lastWords;
-    const lastWords = this.mask(makeVisible(words)).slice(-SHOWN_WORDS);
+    const lastWords = makeVisible(this.mask(words)).slice(-SHOWN_WORDS);
     return {
       name,
       owner,
@@ -173,6 +168,7 @@ export class ToolServer {
         onLost: (problem) => this.#lost(problem),
       };
       const { signal } = this.#ending;
+      const { ServerConnection } = await import('./server-connection.ts');
       const connection = await ServerConnection.open(this.entry, mayWrite, this.#deps, listener, signal);
       this.#current = { connection, mayWrite };
       await this.#list(connection);
@@ -192,7 +188,9 @@ export class ToolServer {
 
   async #list(connection: ServerConnection): Promise<void> {
     const said = await connection.listTools(this.#ending.signal);
-    this.#listing = listTools(said, this.entry, this.definition);
+    // A description reaches the model: not even there may a secret of the configuration stand.
+    const masked = JSON.parse(this.mask(JSON.stringify(said))) as readonly unknown[];
+    this.#listing = listTools(masked, this.entry, this.definition);
   }
 
   /** However often it says so, its list is read once in a while. */
@@ -215,7 +213,7 @@ export class ToolServer {
     if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
     this.#current = undefined;
     this.#turn = this.#turn.then(() => connection.close());
-    this.#failed(new ToolServerFailure(problem, connection.lastWords));
+    this.#failed(new ToolServerFailure(problem, { lastWords: connection.lastWords }));
   }
 
   #failed(error: unknown): void {
@@ -225,7 +223,7 @@ export class ToolServer {
     this.#failures = wasSteady ? 1 : this.#failures + 1;
     this.#state = 'failed';
     this.#lastWords = error instanceof ToolServerFailure ? error.lastWords : '';
-    const problem = this.mask(makeVisible(problemOf(error)));
+    const problem = makeVisible(this.mask(problemOf(error)));
     const isGivenUp = this.#failures >= MAX_FAILURES;
     this.#problem = isGivenUp ? `${problem} (it failed ${MAX_FAILURES} times and is left alone)` : problem;
     this.#cancelRestart();
@@ -240,7 +238,7 @@ export class ToolServer {
   async #afterFailure(used: ServerConnection, error: unknown): Promise<void> {
     if (this.#current?.connection !== used) return;
     if (error instanceof CountersignError && error.code === 'APPROVAL_STALE') return;
-    if (error instanceof ToolServerFailure && error.cause instanceof ProtocolError) return;
+    if (error instanceof ToolServerFailure && error.isAnswer) return;
     const isAlone = this.entry.reach.kind === 'stdio' && this.#users === 1;
     if (!isAlone && (await used.isAlive())) return;
     await this.#drop();
@@ -269,8 +267,8 @@ export class ToolServer {
 
   #failureOf(error: unknown): unknown {
     if (error instanceof CountersignError) return error;
-    const problem = this.mask(makeVisible(problemOf(error)));
-    if (error instanceof ToolServerFailure && error.cause instanceof ProtocolError)
+    const problem = makeVisible(this.mask(problemOf(error)));
+    if (error instanceof ToolServerFailure && error.isAnswer)
       return new CountersignError('EXECUTION_FAILED', { problem }, { cause: error });
     return new CountersignError('TOOL_SERVER_FAILED', { server: this.entry.name, problem }, { cause: error });
   }
