@@ -215,7 +215,10 @@ It is cut when it is very long, and that is said."
         ("push" (countersign-card--push preview))
         ("custom"
          (countersign-card--fact "  Server" (countersign-text-of preview 'server))
-         (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
+         (countersign-card--block (countersign-text-of preview 'summary) nil "  ")
+         (when-let* ((runs (countersign-text-of preview 'runs)) ((not (string-empty-p runs))))
+           (countersign-card--fact "  Runs" runs)
+           (countersign-insert "  This tool's own program decides what it touches.\n")))
         ("summary" (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
         ("unavailable"
          (countersign-insert (concat (countersign-words "  There is none: %s" (countersign-text-of preview 'reason)) "\n")

@@ -15,6 +15,7 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
   countersign approvals               what waits for your decision
   countersign history                 what was called, decided and done
   countersign undo TOOL_ID            restores what a call changed
+  countersign tools                   your own tools: what there is, allow, make one
   countersign doctor                  what this machine has, what is missing, and how to get it
 
   countersign policy explain TOOL …   what would be decided about one call, and why
@@ -60,6 +61,8 @@ export async function main(
         return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':
         return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
+      case 'tools':
+        return await (await import('./tools/tools-command.ts')).toolsCommand(rest, context);
       case 'undo':
         return await (await import('./undo-command.ts')).undoCommand(rest, context);
       case 'up':

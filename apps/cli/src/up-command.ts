@@ -70,6 +70,7 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       verbose: values.verbose,
       json: values.json,
       words,
+      lang: values.lang,
       upWords,
     });
   } finally {

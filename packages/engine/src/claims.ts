@@ -1,7 +1,9 @@
+import { LEAVE_RULE } from '@countersign/policy';
 import { timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
+import { registeredTools } from './custom-catalogue.ts';
 import { failure, transition } from './execution-record.ts';
 import { executionRows } from './execution-rows.ts';
 import { Refusal } from './refusal.ts';
@@ -91,7 +93,7 @@ export class Claims {
       return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
     }
     const rule = execution.allowed_by;
-    if (rule !== null && !(yield* isStillRule(tx, execution.user_id, rule.id)))
+    if (rule !== null && !(yield* isStillRule(tx, execution, rule.id)))
       return { code: 'GRANT_REVOKED', problem: 'the rule was taken out of your policy' };
     if (execution.grant_id === null) return undefined;
     const grant = yield* tx.get('grants', execution.grant_id);
@@ -100,9 +102,14 @@ export class Claims {
   }
 }
 
-function* isStillRule(tx: Transaction, userId: string, ruleId: string): Unit<boolean> {
-  const row = yield* tx.get('policies', userId);
-  return row?.policy.rules.some(({ id }) => id === ruleId) ?? false;
+function* isStillRule(tx: Transaction, execution: ExecutionRow, ruleId: string): Unit<boolean> {
+  const { user_id, project_id, tool_name } = execution;
+  const row = yield* tx.get('policies', user_id);
+  if (row?.policy.rules.some(({ id }) => id === ruleId)) return true;
+  if (ruleId !== LEAVE_RULE) return false;
+  const project = yield* tx.get('projects', project_id);
+  const tools = yield* registeredTools(tx, user_id, project?.workspace ?? '');
+  return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
 
 /** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */

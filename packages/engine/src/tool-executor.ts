@@ -64,7 +64,7 @@ export class ToolExecutor {
   /** Records the call and sets it going; resolves once that is committed. `id` is for a call that is new. */
   async submit(request: CallRequest, id: string = newId(this.#deps.store.now())): Promise<Recorded> {
     const { policies, approvals, dispatcher } = this.#deps;
-    const policy = await policies.policyFor(request.userId, request.project.workspace);
+    const policy = await policies.policyFor(request.userId, request.project.workspace, request.toolName);
     const decision = policy.decide(request.toolName, request.toolParams);
     const recorded = await this.#recordOnce(request, decision, id);
     if (recorded.approval) approvals.watch(recorded.approval);

@@ -178,6 +178,7 @@ export const runnerRow = (row: Partial<RunnerRow> = {}): RunnerRow => ({
   capabilities: ['filesystem', 'git'],
   connected: true,
   last_seen_at: createdAt,
+  custom_tools: [],
   ...row,
 });
 

@@ -1,7 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { type Decision, SecretMasker } from '@countersign/policy';
 import {
-  type BuiltInToolCall,
   CountersignError,
   type ErrorCode,
   type EventPayload,
@@ -11,6 +10,7 @@ import {
   isCustomToolName,
   type JsonValue,
   type RiskLevel,
+  type ToolCall,
 } from '@countersign/protocol';
 import {
   ApprovalDesk,
@@ -21,6 +21,7 @@ import {
 import { permissionFor } from './call-permission.ts';
 import { readCeiling } from './ceiling.ts';
 import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import type { ToolServers } from './custom/tool-servers.ts';
 import { ExecutionQueue } from './execution-queue.ts';
 import type { Executor, ToolResult } from './executor.ts';
 import { failedReport, reportOf } from './failure-report.ts';
@@ -107,6 +108,9 @@ export class ToolHandler {
   readonly #journal: Journal;
   readonly #disposeParts: () => Promise<void>;
   readonly #executorOf: ReadonlyMap<string, Executor>;
+  readonly #custom: Executor;
+  /** The person's own tools (RN-8); whoever holds the stream starts them. */
+  readonly toolServers: ToolServers;
   readonly #masker: SecretMasker;
   /** What this machine finds of the calls that are asked about. */
   readonly views: OwnViews;
@@ -127,7 +131,7 @@ export class ToolHandler {
     logger: Logger,
     config: ToolHandlerConfig = {},
   ) {
-    const parts = openWorkspace(config);
+    const parts = openWorkspace(config, logger);
     this.#api = api;
     this.#logger = logger;
     for (const { path, keptIn } of parts.planted.setAside)
@@ -142,6 +146,8 @@ export class ToolHandler {
     this.#executorOf = new Map(
       parts.executors.flatMap((executor) => executor.tools.map((tool) => [tool, executor])),
     );
+    this.#custom = parts.custom;
+    this.toolServers = parts.toolServers;
     const key = randomBytes(32);
     this.#masker = new SecretMasker({
       known: config.secrets ?? [],
@@ -447,7 +453,8 @@ export class ToolHandler {
   async #execute(event: ExecutionSignal, signal: AbortSignal, elapsed: () => number): Promise<ResultReport> {
     const { tool_id, tool_name, attempt } = event;
     if (signal.aborted) throw new ExecutionCancelled();
-    const executor = this.#executorOf.get(tool_name);
+    const executor =
+      this.#executorOf.get(tool_name) ?? (isCustomToolName(tool_name) ? this.#custom : undefined);
     if (!executor) throw new ToolTypeError(tool_name);
     const own = this.decide(tool_name, event.tool_params);
     const { verdict, call } = own;
@@ -497,7 +504,7 @@ export class ToolHandler {
 
   async #work(
     executor: Executor,
-    call: BuiltInToolCall,
+    call: ToolCall,
     event: ExecutionSignal,
     how: { risk: RiskLevel; network: boolean; signal: AbortSignal; digest?: string },
   ): Promise<ToolResult> {
@@ -537,7 +544,7 @@ export class ToolHandler {
   }
 
   /** What was approved and cannot even be planned any more has changed as well (AP-8). */
-  async #digestNow(call: BuiltInToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
+  async #digestNow(call: ToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
     try {
       return await this.#previews.digest(call, own);
     } catch (error) {

@@ -10,7 +10,7 @@ import type { ApprovalDialogProvider } from './approval-desk.ts';
 import { backoffMs, pause, type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { PreviewDesk } from './preview-desk.ts';
-import type { ApprovalRequest, ResultReport, RunnerApi } from './runner-api.ts';
+import type { ApprovalRequest, Heartbeat, ResultReport, RunnerApi } from './runner-api.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
@@ -54,6 +54,10 @@ export class WorkspaceRunner {
   #cancelHeartbeat = () => {};
   #cancelLooking = () => {};
   #isBeating = false;
+  /** The server may have forgotten our custom tools, or never heard of them as they are now. */
+  #owesTools = true;
+  #areToolsUp = false;
+  #beatsAgain = false;
   #beats = 0;
 
   constructor(options: WorkspaceRunnerOptions) {
@@ -82,6 +86,7 @@ export class WorkspaceRunner {
   /** The stream is open, for the first time or again: results that are owed are sent, and the server hears of us. */
   connected(): void {
     this.handler.resendResults();
+    void this.#startTools();
     void this.#beat();
   }
 
@@ -216,18 +221,47 @@ export class WorkspaceRunner {
     });
   }
 
+  /** Until they are up, the server keeps what it knew of them. */
+  async #startTools(): Promise<void> {
+    const { toolServers } = this.handler;
+    this.#owesTools = true;
+    await toolServers.start();
+    if (this.#areToolsUp) return;
+    this.#areToolsUp = true;
+    toolServers.onChange(() => this.#tellTools());
+    // That there are none is told with the next beat.
+    if (toolServers.tools.length > 0) this.#tellTools();
+  }
+
+  #tellTools(): void {
+    this.#owesTools = true;
+    this.#beatsAgain = this.#isBeating;
+    void this.#beat();
+  }
+
   /** One at a time: a server that answers slowly is not asked twice. */
   async #beat(): Promise<void> {
     const { api } = this.#options;
     if (this.#isBeating || this.#ended.signal.aborted) return;
     this.#isBeating = true;
     try {
-      const answer = await api.sendHeartbeat?.(this.handler.heartbeat());
+      const answer = await api.sendHeartbeat?.(this.#heartbeat());
       if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
     } catch (error) {
+      this.#owesTools = true;
       this.#logger.error('The heartbeat was not answered', { error });
     } finally {
       this.#isBeating = false;
     }
+    if (!this.#beatsAgain) return;
+    this.#beatsAgain = false;
+    void this.#beat();
+  }
+
+  #heartbeat(): Heartbeat {
+    const beat = this.handler.heartbeat();
+    if (!this.#areToolsUp || !this.#owesTools) return beat;
+    this.#owesTools = false;
+    return { ...beat, customTools: this.handler.toolServers.tools };
   }
 }

@@ -100,6 +100,15 @@ describe('a card', () => {
         { kind: 'custom', server: 'jira', summary: 'makes an issue' },
         { tool_params: { count: 3 } },
       ),
+      ownTool: cardWith({
+        kind: 'custom',
+        server: 'db',
+        tool: 'drop',
+        summary: 'Drops a table',
+        runs: 'node /srv/db.ts',
+        network: false,
+        hints: ['destructive', 'read_only'],
+      }),
       summary: cardWith({ kind: 'summary', summary: 'makes a branch' }),
       unavailable: cardWith({ kind: 'unavailable', reason: 'no file' }),
       twoFiles: cardWith({ kind: 'diff', files: [file, file] }),
@@ -118,6 +127,9 @@ describe('a card', () => {
     );
     expect(cards.push).toContain('main to origin\n│ https://x/y\n│ 1 commit\n│ abcdef12  s  (Ada)');
     expect(cards.custom).toMatch(/A tool of jira\n│ makes an issue\n│ Parameters · write_file\n│ count = 3/);
+    expect(cards.ownTool).toContain(
+      'A tool of db: drop\n│ Drops a table\n│ Runs        node /srv/db.ts\n│             It gets no network.\n│             It says that it only reads.\n│             It says that it may destroy something.\n│             This tool',
+    );
     expect(cards.summary).toContain('makes a branch');
     expect(cards.unavailable).toContain('There is no preview: no file');
     expect(cards.twoFiles.match(/a\.ts/g)).toHaveLength(2);

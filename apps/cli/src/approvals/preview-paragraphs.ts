@@ -53,12 +53,32 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
         })),
       ];
     case 'custom':
-      return [{ text: card.customTool(preview.server), style: 'dim' }, { text: preview.summary }];
+      return customParagraphs(preview, card);
     case 'summary':
       return [{ text: preview.summary }];
     case 'unavailable':
       return [{ text: card.unavailable(preview.reason), style: 'yellow' }];
   }
+}
+
+function customParagraphs(
+  { server, tool, summary, runs, network, hints }: Extract<Preview, { kind: 'custom' }>,
+  card: Words['card'],
+): Paragraph[] {
+  return [
+    {
+      text: tool === undefined ? card.customTool(server) : `${card.customTool(server)}: ${tool}`,
+      style: 'dim',
+    },
+    { text: summary },
+    ...(runs === undefined ? [] : [labelled(card.runs, runs)]),
+    ...(network === false ? [labelled('', card.noNetwork)] : []),
+    ...(hints?.includes('read_only') ? [labelled('', card.saysReadOnly)] : []),
+    ...(hints?.includes('destructive')
+      ? [{ ...labelled('', card.saysDestructive), style: 'yellow' as const }]
+      : []),
+    ...(runs === undefined ? [] : [labelled('', card.itsProgram)]),
+  ];
 }
 
 /**

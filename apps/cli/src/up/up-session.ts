@@ -32,6 +32,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly verbose: boolean;
   readonly json: boolean;
   readonly words: Words;
+  readonly lang: string | undefined;
   readonly upWords: UpWords;
 }
 
@@ -169,7 +170,7 @@ export class UpSession implements SessionHost {
   }
 
   #session(access: ServerAccess, project: Project): ConnectSession {
-    const { terminal, env, workspace, configFolder, words, prompt, runUnisolated, verbose, json } =
+    const { terminal, env, workspace, configFolder, words, lang, prompt, runUnisolated, verbose, json } =
       this.#options;
     const { screen, ...withoutScreen } = terminal;
     // A program reads one line and no more.
@@ -180,6 +181,7 @@ export class UpSession implements SessionHost {
       workspace,
       configFolder,
       words,
+      lang,
       terminal: shown,
       env,
       json: false,

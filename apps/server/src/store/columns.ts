@@ -173,6 +173,7 @@ export const columnsOf: {
     capabilities: 'json',
     connected: 'boolean',
     last_seen_at: 'integer',
+    custom_tools: 'json',
   },
   tokens: {
     id: 'text',

@@ -11,7 +11,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
-import { type BuiltInToolName, CountersignError, type Preview, previewSchema } from '@countersign/protocol';
+import {
+  type BuiltInToolName,
+  CountersignError,
+  isCustomCall,
+  type Preview,
+  previewSchema,
+} from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workspaceAt } from '../files/change-calls.test-data.ts';
@@ -31,7 +37,7 @@ const put = (path: string, content: string | Uint8Array): void => writeFileSync(
 /** As the runner asks: policy with the real disk first. */
 function decided(tool: BuiltInToolName, params: Record<string, unknown>, git?: GitPreviewer) {
   const decision = new ToolCallPolicy({ root: workspace.root, disk: realDisk }).decide(tool, params);
-  if (!decision.call) throw new Error('not a call');
+  if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
   return [decision.call, decision, { workspace: workspaceAt(workspace.root), ...(git && { git }) }] as const;
 }
 const look = (tool: BuiltInToolName, params: Record<string, unknown>, git?: GitPreviewer) =>
