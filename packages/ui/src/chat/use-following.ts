@@ -1,6 +1,10 @@
 import { type RefObject, useLayoutEffect } from 'react';
 
-const beingLookedAt = '[data-approval][data-waiting]:is(:hover, :focus-within)';
+/** The card under the pointer, or with the focus in it. */
+const lookedAt = (box: HTMLElement): Element | undefined =>
+  [...box.querySelectorAll('[data-approval][data-waiting]')].find(
+    (card) => card.contains(document.activeElement) || card.matches(':hover'),
+  );
 
 /**
  * Keeps the end in view while the content grows, unless the person has scrolled up. A card that is being looked at
@@ -14,11 +18,11 @@ export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: Re
     if (!element || !content) return;
     let place: { readonly card: Element; readonly top: number } | null = null;
     const note = () => {
-      const card = element.querySelector(beingLookedAt);
-      place = card && { card, top: card.getBoundingClientRect().top };
+      const card = lookedAt(element);
+      place = card ? { card, top: card.getBoundingClientRect().top } : null;
     };
     const follow = () => {
-      const card = element.querySelector(beingLookedAt);
+      const card = lookedAt(element);
       if (!card) {
         if (isFollowing.current) element.scrollTop = element.scrollHeight;
       } else {
