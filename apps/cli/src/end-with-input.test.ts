@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+vi.setConfig({ testTimeout: 60_000 }); // four programs are started
 
 const program = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url));
 let folder: string;
@@ -43,6 +45,23 @@ it('a runner and an up that were started by a program end when it is gone', asyn
   up.child.stdin.destroy();
   expect(await up.ended).toEqual([0, null]);
   await expect(fetch(`${address}/healthz`)).rejects.toThrow();
+});
+
+it('one that has no input at all ends at once, without a word', async () => {
+  const root = join(folder, 'work');
+  mkdirSync(root);
+  const args = [program, 'up', '--json', '--no-open', '--end-with-input', root];
+  const env = { HOME: folder, PATH: process.env.PATH ?? '', LANG: 'en' };
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  child.stdout.on('data', (part) => {
+    said += part;
+  });
+  child.stderr.on('data', (part) => {
+    said += part;
+  });
+  const [code, signal] = await once(child, 'close');
+  expect({ said, isEnded: code === 130 || signal === 'SIGTERM' }).toEqual({ said: '', isEnded: true });
 });
 
 it('one that has its input from nowhere goes on without the option', async () => {

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { stdin } from 'node:process';
 
 /**
@@ -7,5 +8,6 @@ import { stdin } from 'node:process';
 export function endWithInput(): void {
   const end = () => void process.kill(process.pid, 'SIGTERM');
   stdin.once('end', end).once('error', end).resume();
-  stdin.unref(); // listening alone is no reason to live
+  // Listening alone is no reason to live. A file or /dev/null, which ends at once, has nothing to let go of.
+  if (stdin instanceof Socket) stdin.unref();
 }
