@@ -1,0 +1,48 @@
+import { CountersignError } from '@countersign/protocol';
+import { personsFolders, workspaceAt } from '@countersign/tool-runner';
+import { findRunningUp } from '../up/running-up.ts';
+import type { Words } from '../words.ts';
+import { type ServerAccess, serverAccess } from './server-access.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The server that is meant for a workspace, for programs that an editor or an agent starts there: the one that was
+ * named, else that of `countersign up` for this folder, else the last one signed in to.
+ */
+export async function addressForWorkspace(
+  named: string | undefined,
+  root: string,
+  env: Environment,
+): Promise<string | undefined> {
+  if (named !== undefined || env.COUNTERSIGN_URL) return named;
+  const { stateFolder } = workspaceAt(root, { folders: personsFolders(env) });
+  return (await findRunningUp(stateFolder))?.address;
+}
+
+/** The person's access to it. Throws what to do when nobody is there. */
+export async function accessForWorkspace(
+  named: string | undefined,
+  root: string,
+  words: Words,
+  env: Environment,
+): Promise<ServerAccess> {
+  const access = serverAccess(await addressForWorkspace(named, root, env), words, env);
+  await requireServer(access.address, words);
+  return access;
+}
+
+/** Throws when nobody answers there, in words that say what to start. */
+export async function requireServer(address: string, words: Words): Promise<void> {
+  try {
+    await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(5_000) });
+  } catch (cause) {
+    const problem = words.doctor.serverDown(address, reasonOf(cause));
+    throw new CountersignError('USAGE', { problem, help: 'countersign up --help' }, { cause });
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  const { cause, message } = error as Error & { cause?: { code?: string } };
+  return cause?.code ?? message;
+};
