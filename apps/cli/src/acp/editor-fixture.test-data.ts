@@ -3,6 +3,7 @@ import {
   type ClientConnection,
   client,
   methods,
+  type PromptResponse,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
   type SessionUpdate,
@@ -84,7 +85,7 @@ export class TestEditor {
     return (await this.agent.request(methods.agent.session.new, { cwd, mcpServers: [] })).sessionId;
   }
 
-  prompt(sessionId: string, text: string) {
+  prompt(sessionId: string, text: string): Promise<PromptResponse> {
     const prompt = [{ type: 'text' as const, text }];
     return this.agent.request(methods.agent.session.prompt, { sessionId, prompt });
   }

@@ -1,6 +1,8 @@
 import { Client, isInputRequiredResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   type InputRequiredResult,
   inputRequired,
   type McpRequestContext,
@@ -38,14 +40,19 @@ export class McpBridge {
       { name: 'countersign', title: 'Countersign', version: manifest.version },
       { capabilities: { tools: {} } },
     );
-    const client = () => this.#connected(server.getClientCapabilities()?.elicitation?.url !== undefined);
-    server.setRequestHandler('tools/list', async (_request, { mcpReq: { signal } }) => {
-      const { tools } = await (await client()).listTools(undefined, { signal });
+    server.setRequestHandler('tools/list', async (_request, context) => {
+      const client = await this.#connected(showsLinks(server, context));
+      const { tools } = await client.listTools(undefined, { signal: context.mcpReq.signal });
       return { tools };
     });
-    server.setRequestHandler('tools/call', async ({ params }, context) =>
-      callThrough(await client(), era, params, context),
-    );
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
+      try {
+        return await callThrough(await this.#connected(showsLinks(server, context)), era, params, context);
+      } catch (error) {
+        if (!isNoAnswer(error)) throw error;
+        return { isError: true, content: [{ type: 'text', text: this.#noAnswer }] };
+      }
+    });
     return server;
   }
 
@@ -54,20 +61,24 @@ export class McpBridge {
     await client?.close();
   }
 
+  get #noAnswer(): string {
+    return `The Countersign server at ${this.#options.address} does not answer. Ask the person to start it (countersign up), then try again.`;
+  }
+
   /** As capable as the program behind us: the server offers it a link only if that can be shown. */
-  #connected(showsLinks: boolean): Promise<Client> {
-    this.#client ??= this.#connect(showsLinks).catch((error: unknown) => {
+  #connected(withLinks: boolean): Promise<Client> {
+    this.#client ??= this.#connect(withLinks).catch((error: unknown) => {
       this.#client = undefined; // the next request tries again
       throw error;
     });
     return this.#client;
   }
 
-  async #connect(showsLinks: boolean): Promise<Client> {
+  async #connect(withLinks: boolean): Promise<Client> {
     const client = new Client(
       { name: 'countersign mcp', version: manifest.version },
       {
-        capabilities: showsLinks ? { elicitation: { url: {} } } : {},
+        capabilities: withLinks ? { elicitation: { url: {} } } : {},
         versionNegotiation: { mode: 'auto' },
         inputRequired: { autoFulfill: false },
       },
@@ -95,6 +106,13 @@ export class McpBridge {
     await response.body?.cancel();
     return send(newer);
   }
+}
+
+/** Programs of 2026 say with each request what they can do, those of 2025 once. */
+function showsLinks(server: Server, { mcpReq }: ServerContext): boolean {
+  const envelope = mcpReq.envelope as Record<string, ClientCapabilities> | undefined;
+  const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
+  return capabilities?.elicitation?.url !== undefined;
 }
 
 async function callThrough(
@@ -133,9 +151,19 @@ async function callThrough(
       });
     }
     // A program of 2025 shows the link while we go on waiting. Whatever it answers decides nothing (AP-9).
-    for (const request of Object.values(inputRequests ?? {}))
+    for (const { method, params: shown } of Object.values(inputRequests ?? {})) {
+      const request = { method, params: { ...shown, elicitationId: requestState } };
       mcpReq.send(request as never, { signal: mcpReq.signal }).catch(() => {});
+    }
     state = requestState;
   }
   throw new Error('The server asked for the same input again and again');
+}
+
+/** What `fetch` throws when nobody is there, however the SDK has wrapped it. */
+function isNoAnswer(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof TypeError && cause.message === 'fetch failed') return true;
+  }
+  return false;
 }

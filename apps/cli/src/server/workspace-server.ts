@@ -1,14 +1,16 @@
+import { dirname } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { findRunningUp } from '../up/running-up.ts';
 import type { Words } from '../words.ts';
 import { type ServerAccess, serverAccess } from './server-access.ts';
 
+type PersonsFolders = ReturnType<typeof personsFolders>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The server that is meant for a workspace, for programs that an editor or an agent starts there: the one that was
- * named, else that of `countersign up` for this folder, else the last one signed in to.
+ * named, else that of `countersign up` for this folder or one around it, else the last one signed in to.
  */
 export async function addressForWorkspace(
   named: string | undefined,
@@ -16,8 +18,21 @@ export async function addressForWorkspace(
   env: Environment,
 ): Promise<string | undefined> {
   if (named !== undefined || env.COUNTERSIGN_URL) return named;
-  const { stateFolder } = workspaceAt(root, { folders: personsFolders(env) });
-  return (await findRunningUp(stateFolder))?.address;
+  const folders = personsFolders(env);
+  for (let folder = root; ; folder = dirname(folder)) {
+    const stateFolder = stateFolderOf(folder, folders);
+    const running = stateFolder === undefined ? undefined : await findRunningUp(stateFolder);
+    if (running || folder === dirname(folder)) return running?.address;
+  }
+}
+
+/** Of a folder that may be none that can be a workspace: then nothing runs for it. */
+function stateFolderOf(folder: string, folders: PersonsFolders): string | undefined {
+  try {
+    return workspaceAt(folder, { folders }).stateFolder;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The person's access to it. Throws what to do when nobody is there. */
