@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
-import { ndJsonStream } from '@agentclientprotocol/sdk';
+import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { AcpAgent } from './acp-agent.ts';
 import { acpWordsFor } from './acp-words.ts';
@@ -25,7 +25,11 @@ Options
 const usage = usageOf('acp');
 
 /** `countersign acp` (UI-5). Standard output is the protocol's. */
-export async function acpCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+export async function acpCommand(
+  argv: readonly string[],
+  context: CommandContext,
+  wire: () => Stream = standardStreams,
+): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],
     allowPositionals: true,
@@ -48,12 +52,17 @@ export async function acpCommand(argv: readonly string[], context: CommandContex
   if (values.unpair) return unpair({ terminal, env, server, name, yes, words, acpWords });
 
   const acp = new AcpAgent({ terminal, env, server, words, acpWords });
-  const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;
-  const input = Readable.toWeb(process.stdin) as unknown as ReadableStream<Uint8Array>;
-  const connection = acp.connect(ndJsonStream(output, input));
+  const connection = acp.connect(wire());
   const end = () => connection.close();
   process.once('SIGINT', end).once('SIGTERM', end);
   await connection.closed;
+  process.off('SIGINT', end).off('SIGTERM', end);
   await acp.close();
   return 0;
 }
+
+const standardStreams = (): Stream =>
+  ndJsonStream(
+    Writable.toWeb(process.stdout) as WritableStream<Uint8Array>,
+    Readable.toWeb(process.stdin) as unknown as ReadableStream<Uint8Array>,
+  );

@@ -1,10 +1,14 @@
 /** The official SDK's client drives whole sessions against the real server, with the real runner. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { methods } from '@agentclientprotocol/sdk';
+import { type AnyMessage, methods } from '@agentclientprotocol/sdk';
 import type { Client } from '@countersign/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { main } from '../main.ts';
+import { fakeTerminal } from '../screen/screen-fixture.test-data.ts';
 import { ServerFixture } from '../server-fixture.test-data.ts';
+import { wordsFor } from '../words.ts';
+import { acpCommand } from './acp-command.ts';
 import { TestEditor } from './editor-fixture.test-data.ts';
 
 const patience = { timeout: 15_000, interval: 20 };
@@ -50,6 +54,19 @@ describe('an editor that is not paired', () => {
       status: 2,
       error: expect.stringContaining('confirmed by you in a terminal'),
     });
+    for (const [typed, status] of [
+      ['n', 1],
+      ['y', 0],
+    ] as const) {
+      const terminal = {
+        ...fakeTerminal(),
+        interactive: true,
+        typed: async function* () {
+          yield typed;
+        },
+      };
+      expect(await main(['acp', '--pair', '--lang', 'ru'], terminal, server.env)).toBe(status);
+    }
     expect(await server.run('acp', '--pair', '--yes', '--name', 'Zed')).toMatchObject({ status: 0 });
     const path = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'paired-editors.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -101,6 +118,35 @@ describe('a paired editor', () => {
     expect(readFileSync(at('a.ts'), 'utf8')).toBe('one\n2\nthree\n');
     expect(editor.terminal.error()).toContain('is the runner of');
     expect(editor.terminal.out()).toBe(''); // the protocol's alone
+  });
+
+  it('[EV-2] asks about a change that is too large for an event, and shows it', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, `/write_file path=large.txt content=${'large_'.repeat(20_000)}`);
+    const { request, choose } = await editor.question(0);
+    const shown = JSON.stringify(request.toolCall.content);
+    expect(shown).toContain('large_large');
+    choose('once');
+    await prompt;
+    expect(readFileSync(at('large.txt'), 'utf8').length).toBeGreaterThan(100_000);
+  });
+
+  it('shows what a command prints while it runs', async () => {
+    writeFileSync(at('slow.js'), 'console.log("first line"); setTimeout(() => console.log("done"), 300);');
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/run node slow.js');
+    const question = await editor.question(0);
+    expect(JSON.stringify(question.request.toolCall.content)).toContain('node slow.js');
+    question.choose('once');
+    await prompt;
+    const progress = editor.updates.filter(
+      (update) => update.sessionUpdate === 'tool_call_update' && update.status === 'in_progress',
+    );
+    expect(JSON.stringify(progress)).toContain('first line');
   });
 
   it('[AP-4] grants what the option says, for the session, and is not asked again', async () => {
@@ -270,6 +316,17 @@ describe('a paired editor', () => {
     await expect(editor.newSession(server.workspace)).rejects.toMatchObject({ code: -32_000 });
     const { tokens } = await person.listTokens();
     expect(tokens.find(({ name }) => name.startsWith('Zed on'))?.revoked_at).not.toBe(null);
+  });
+
+  it('is a program that ends with its editor', async () => {
+    const there = new TransformStream<AnyMessage>();
+    const back = new TransformStream<AnyMessage>();
+    const context = { terminal: fakeTerminal(), env: server.env, words: () => wordsFor({}) };
+    const status = acpCommand([], context, () => ({ readable: there.readable, writable: back.writable }));
+    await there.writable.close();
+    expect(await status).toBe(0);
+    expect((await server.run('acp', '--help')).out).toContain('--pair');
+    expect(await server.run('acp', 'more')).toMatchObject({ status: 2 });
   });
 
   it('says what to start when no server runs', async () => {

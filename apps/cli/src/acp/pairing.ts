@@ -16,7 +16,7 @@ const usage = usageOf('acp');
 const goodForSeconds = 366 * 24 * 3600;
 
 /** The tokens of paired editors, by server, beside the person's own: they decide, and can do nothing else (AP-9). */
-export const pairings = (words: Words, env: Environment): Credentials =>
+const pairings = (words: Words, env: Environment): Credentials =>
   new Credentials(personsFolders(env).config, words, 'paired-editors.json');
 
 /** A client that speaks for the paired editor; undefined when none was paired with this server. */

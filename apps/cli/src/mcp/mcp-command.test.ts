@@ -1,18 +1,19 @@
-/** The official client starts `countersign mcp` as an agent's program does, beside the real server and runner. */
+/** The official client at `countersign mcp`, beside the real server and runner. tests/e2e starts the program itself. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Client as Person } from '@countersign/client';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { main } from '../main.ts';
+import { fakeTerminal } from '../screen/screen-fixture.test-data.ts';
 import { ServerFixture } from '../server-fixture.test-data.ts';
+import { wordsFor } from '../words.ts';
+import { mcpCommand } from './mcp-command.ts';
 
-const launcher = fileURLToPath(new URL('../../bin/countersign.mjs', import.meta.url));
 const patience = { timeout: 15_000, interval: 20 };
 let server: ServerFixture;
 let person: Person;
-const agents: Client[] = [];
+const running: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   server = await ServerFixture.start();
   person = await server.client();
@@ -24,7 +25,7 @@ beforeAll(async () => {
   writeFileSync(join(server.workspace, 'a.txt'), 'hello\n');
 });
 afterEach(async () => {
-  await Promise.all(agents.splice(0).map((agent) => agent.close()));
+  await Promise.all(running.splice(0).map((end) => end()));
 });
 afterAll(async () => {
   await server?.endSessions();
@@ -37,10 +38,7 @@ interface Started {
   readonly asked: unknown[];
 }
 
-async function start(
-  mode: Mode,
-  { elicits = false, env = {}, args = [] as string[] } = {},
-): Promise<Started> {
+async function start(mode: Mode, { elicits = false, env = {} } = {}): Promise<Started> {
   const asked: unknown[] = [];
   const agent = new Client(
     { name: 'test', version: '1' },
@@ -52,14 +50,20 @@ async function start(
       return { action: 'accept' };
     });
   }
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [launcher, 'mcp', server.workspace, '--name', 'Robot', ...args],
-    env: { PATH: process.env.PATH ?? '', ...server.env, ...env },
-    stderr: 'pipe',
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const argv = [server.workspace, '--name', 'Robot'];
+  const context = { terminal: fakeTerminal(), env: { ...server.env, ...env }, words: () => wordsFor({}) };
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
+  const status = mcpCommand(argv, context, () => ({ transport: theirs, ended }));
+  running.push(async () => {
+    end();
+    expect(await status).toBe(0);
+  });
+  const transport = ours;
   await agent.connect(transport);
-  agents.push(agent);
   return { agent, asked };
 }
 
@@ -135,8 +139,6 @@ describe('countersign mcp', () => {
       error: expect.stringContaining('not signed in'),
     });
     const env = { ...server.env, COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_TOKEN: 'x' };
-    const { main } = await import('../main.ts');
-    const { fakeTerminal } = await import('../screen/screen-fixture.test-data.ts');
     const terminal = fakeTerminal();
     expect(await main(['mcp', server.workspace], terminal, env)).toBe(2);
     expect(terminal.error()).toContain('does not answer');

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { MadeToken } from '../server/made-token.ts';
@@ -24,8 +25,19 @@ Programs may set COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead, with a token of 
 
 const usage = usageOf('mcp');
 
+/** Where the program on the other side is. */
+export interface Wire {
+  readonly transport: Transport;
+  /** Resolves when it has gone, or when we are to go. */
+  readonly ended: Promise<void>;
+}
+
 /** `countersign mcp [DIR]` (UI-5). Standard output is the protocol's. */
-export async function mcpCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+export async function mcpCommand(
+  argv: readonly string[],
+  context: CommandContext,
+  wire: () => Wire = standardStreams,
+): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],
     allowPositionals: true,
@@ -51,11 +63,7 @@ export async function mcpCommand(argv: readonly string[], context: CommandContex
   const { name } = values;
   const token = new MadeToken(access, { name, scope: 'agent', project_id: project.project_id });
   const bridge = new McpBridge({ address: access.address, token: token.client.connection.token });
-  const transport = new StdioServerTransport();
-  const ended = new Promise<void>((resolve) => {
-    process.stdin.once('close', resolve).once('end', resolve);
-    process.once('SIGINT', resolve).once('SIGTERM', resolve);
-  });
+  const { transport, ended } = wire();
   const handle = serveStdio((about) => bridge.newServer(about), {
     transport,
     onerror: (error) => terminal.writeError(`countersign mcp: ${error.message}\n`),
@@ -66,3 +74,11 @@ export async function mcpCommand(argv: readonly string[], context: CommandContex
   await token.revoke();
   return 0;
 }
+
+const standardStreams = (): Wire => ({
+  transport: new StdioServerTransport(),
+  ended: new Promise((resolve) => {
+    process.stdin.once('close', resolve).once('end', resolve);
+    process.once('SIGINT', resolve).once('SIGTERM', resolve);
+  }),
+});

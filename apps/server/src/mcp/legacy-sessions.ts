@@ -19,7 +19,7 @@ interface Session {
 }
 
 /** One program needs one, and a few more while it is being restarted. */
-const MAX_PER_TOKEN = 100;
+const MAX_PER_TOKEN = 50;
 
 /**
  * The sessions of MCP clients of 2025. They are bounded: a token that opens one after the other loses its own oldest
