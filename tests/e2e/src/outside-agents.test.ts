@@ -10,6 +10,7 @@ import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotoc
 import { Agent, MCPServerStreamableHttp, Runner, setTracingDisabled } from '@openai/agents';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from './patience.ts';
+import { PseudoTerminal } from './pseudo-terminal.ts';
 import type { RemotePerson } from './remote-person.ts';
 import { ScriptedAgentModel } from './scripted-agent-model.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
@@ -225,8 +226,10 @@ it(
 it(
   '[UI-5] an ACP editor is paired, changes a file with approval, and attaches to the runner that is there',
   async () => {
-    const paired = machine.run('acp', '--pair', '--yes', '--name', 'Zed');
-    expect(await paired.ended).toBe('0');
+    const terminal = new PseudoTerminal(['acp', '--pair', '--name', 'Zed'], machine.env);
+    await terminal.shows('[y/N]');
+    terminal.press('y\r');
+    expect(await terminal.ended).toBe(0);
     const updates: SessionUpdate[] = [];
     const started = machine.piped('acp');
     const connection = acpClient({ name: 'editor' })

@@ -17,7 +17,6 @@ another place, has decided. Where no runner is connected for the folder, this pr
 
 Options
   --name NAME      how the editor is called where decisions are listed (default: editor); with --pair
-  --yes            with --pair: do not ask
   --server URL     which server (default: that of "countersign up" for the folder, or the last one you signed in to)
   --lang LANG      en or ru
 `;
@@ -39,7 +38,6 @@ export async function acpCommand(
       name: { type: 'string', default: 'editor' },
       pair: { type: 'boolean', default: false },
       unpair: { type: 'boolean', default: false },
-      yes: { type: 'boolean', default: false },
     },
   });
   const { terminal, env } = context;
@@ -47,9 +45,9 @@ export async function acpCommand(
   const words = context.words(values.lang);
   const acpWords = acpWordsFor(env, values.lang);
   if (positionals[0] !== undefined) throw usage(words.unexpected(positionals[0]));
-  const { server, name, yes } = values;
-  if (values.pair) return pair({ terminal, env, server, name, yes, words, acpWords });
-  if (values.unpair) return unpair({ terminal, env, server, name, yes, words, acpWords });
+  const { server, name } = values;
+  if (values.pair) return pair({ terminal, env, server, name, words, acpWords });
+  if (values.unpair) return unpair({ terminal, env, server, name, words, acpWords });
 
   const acp = new AcpAgent({ terminal, env, server, words, acpWords });
   const connection = acp.connect(wire());

@@ -8,7 +8,7 @@ const english = {
     'The pairing of this editor was ended. Run "countersign acp --pair" in a terminal to pair it again.',
   askPair: (server: string) =>
     `Pair an editor on this machine with ${server}? It may then read your conversations, show approvals and send the decisions you make in it. [y/N] `,
-  needsTerminal: 'Pairing is confirmed by you in a terminal. With --yes you confirm it beforehand',
+  needsTerminal: 'Pairing is confirmed by you in a terminal, and this is none',
   paired: (server: string, name: string) => `Paired with ${server} as "${name}". Open it in your editor.`,
   notPaired: 'Nothing was paired.',
   unpaired: (server: string) => `Ended: editors are no longer paired with ${server}.`,
@@ -44,7 +44,7 @@ const russian: AcpWords = {
     'Подключение этого редактора закончилось. Запустите в терминале «countersign acp --pair», чтобы подключить его снова.',
   askPair: (server) =>
     `Подключить редактор на этой машине к ${server}? Он сможет читать ваши беседы, показывать запросы и передавать решения, которые вы в нём примете. [y/N] `,
-  needsTerminal: 'Подключение подтверждаете вы сами в терминале. С --yes вы подтверждаете его заранее',
+  needsTerminal: 'Подключение подтверждаете вы сами в терминале, а это не терминал',
   paired: (server, name) => `Подключён к ${server} как «${name}». Откройте его в редакторе.`,
   notPaired: 'Ничего не подключено.',
   unpaired: (server) => `Редакторы больше не подключены к ${server}.`,

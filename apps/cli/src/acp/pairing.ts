@@ -35,29 +35,19 @@ export function pairedClient(
 export interface PairOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly server: string | undefined;
   readonly name: string;
-  /** Confirmed beforehand. */
-  readonly yes: boolean;
   readonly words: Words;
   readonly acpWords: AcpWords;
 }
 
 /** Pairs an editor, once the person at the terminal has said yes. Answers with the exit code. */
-export async function pair({
-  terminal,
-  env,
-  server,
-  name,
-  yes,
-  words,
-  acpWords,
-}: PairOptions): Promise<number> {
+export async function pair({ terminal, env, server, name, words, acpWords }: PairOptions): Promise<number> {
   const access = serverAccess(server, words, env);
   const { address, client } = access;
   await requireServer(address, words);
-  if (!yes && !terminal.interactive) {
+  if (!terminal.interactive) {
     throw new CountersignError('USAGE', { problem: acpWords.needsTerminal, help: 'countersign acp --help' });
   }
-  if (!yes && !(await isConfirmed(terminal, acpWords.askPair(address)))) {
+  if (!(await isConfirmed(terminal, acpWords.askPair(address)))) {
     await terminal.write(`${acpWords.notPaired}\n`);
     return 1;
   }
