@@ -50,7 +50,8 @@ export async function accessForWorkspace(
 /** Throws when nobody answers there, in words that say what to start. */
 export async function requireServer(address: string, words: Words): Promise<void> {
   try {
-    await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(5_000) });
+    const answered = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(5_000) });
+    await answered.text(); // what is not read keeps the connection, and with it the process
   } catch (cause) {
     const problem = words.doctor.serverDown(address, reasonOf(cause));
     throw new CountersignError('USAGE', { problem, help: 'countersign up --help' }, { cause });
