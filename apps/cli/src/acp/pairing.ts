@@ -55,7 +55,10 @@ export async function pair({ terminal, env, server, name, words, acpWords }: Pai
   const { token, details } = await client.createToken({
     body: { name: shown, scope: 'front_end', expires_in_seconds: goodForSeconds },
   });
-  pairings(words, env).keep(address, { token, expires_at: details.expires_at ?? '' });
+  const kept = pairings(words, env);
+  const before = kept.find(address);
+  kept.keep(address, { token, expires_at: details.expires_at ?? '' });
+  if (before) await endToken(client, before.token).catch(() => {}); // it may have ended already
   await terminal.write(`${acpWords.paired(address, shown)}\n`);
   return 0;
 }
@@ -65,9 +68,7 @@ export async function unpair({ terminal, env, server, words, acpWords }: PairOpt
   const address = chosenAddress(server, words, env);
   const forgotten = pairings(words, env).forget(address);
   if (!forgotten) throw usage(acpWords.wasNotPaired(address));
-  const id = tokenId(forgotten.token);
-  const { client } = serverAccess(server, words, env);
-  if (id !== undefined) await client.revokeToken({ params: { token_id: id } });
+  await endToken(serverAccess(server, words, env).client, forgotten.token);
   await terminal.write(`${acpWords.unpaired(address)}\n`);
   return 0;
 }
@@ -77,10 +78,10 @@ async function isConfirmed(terminal: CommandContext['terminal'], question: strin
   return false;
 }
 
-/** The id in our own token. */
-function tokenId(token: string): string | undefined {
+/** By the id that our own tokens carry. */
+async function endToken(client: Client, token: string): Promise<void> {
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
-    jti?: string;
+    jti: string;
   };
-  return claims.jti;
+  await client.revokeToken({ params: { token_id: claims.jti } });
 }
