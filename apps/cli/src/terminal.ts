@@ -75,9 +75,13 @@ export function processTerminal({ stdin, stdout, stderr, env }: TerminalStreams 
         isOpen = false;
       });
       lines.prompt();
-      for await (const line of lines) {
-        yield line;
-        if (isOpen) lines.prompt(); // the input may have ended while the line was being used
+      try {
+        for await (const line of lines) {
+          yield line;
+          if (isOpen) lines.prompt(); // the input may have ended while the line was being used
+        }
+      } finally {
+        lines.close(); // who needs one line only would otherwise wait for the end of the input
       }
     },
     ...(interactive && movesCursor(env) && { screen: screenOf(stdin, stdout) }),

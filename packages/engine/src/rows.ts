@@ -209,6 +209,8 @@ export interface TokenRow {
   readonly user_id: string;
   readonly name: string;
   readonly scope: TokenScope;
+  /** The only project that it reaches; null: all of the person's. */
+  readonly project_id: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly last_used_at: number | null;

@@ -56,7 +56,7 @@ export const errorCodes = {
   PROJECT_REQUIRED: define(
     400,
     'change',
-    'Without a session_id the call needs exactly one project, and you have {count}. Give a session_id.',
+    'Without a session_id the call needs exactly one project, and you have {count}. Give a session_id, or use a token that is bound to a project (countersign tokens new --workspace DIR).',
   ),
 
   // Paths and files (VA-1 to VA-3, TL-3, TL-4)

@@ -187,6 +187,7 @@ export const tokenRow = (row: Partial<TokenRow> = {}): TokenRow => ({
   user_id: 'ada',
   name: 'laptop',
   scope: 'person',
+  project_id: null,
   created_at: createdAt,
   expires_at: null,
   last_used_at: null,

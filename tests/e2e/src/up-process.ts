@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { until } from './patience.ts';
 
-const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
+export const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
 
 /** The command of this checkout. */
 const ownCommand: readonly string[] = [process.execPath, launcher];
@@ -21,11 +22,19 @@ export interface ReadyLine {
   readonly already_running?: boolean;
 }
 
+export interface PipedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** The signal, or the code, that ended it. */
+  readonly ended: Promise<string>;
+}
+
 /** A person's machine: a home of their own, a page that is built, and what they start. */
 export class Machine {
   readonly home = mkdtempSync(join(tmpdir(), 'countersign-up-'));
   readonly #started: UpProcess[] = [];
-  readonly #env: Record<string, string>;
+  readonly #piped: ChildProcess[] = [];
+  readonly env: Record<string, string>;
   readonly #command: readonly string[];
 
   constructor(env: Record<string, string> = {}, command: readonly string[] = ownCommand) {
@@ -33,7 +42,7 @@ export class Machine {
     const page = join(this.home, 'page');
     mkdirSync(page);
     writeFileSync(join(page, 'index.html'), '<!doctype html><title>Countersign</title>');
-    this.#env = {
+    this.env = {
       HOME: this.home,
       PATH: process.env.PATH ?? '',
       LANG: 'en',
@@ -54,12 +63,26 @@ export class Machine {
   }
 
   run(...args: string[]): UpProcess {
-    const started = new UpProcess([...this.#command, ...args], this.#env);
+    const started = new UpProcess([...this.#command, ...args], this.env);
     this.#started.push(started);
     return started;
   }
 
+  /** One that speaks over its standard input and output. */
+  piped(...args: string[]): PipedProcess {
+    const child = spawn(process.execPath, [launcher, ...args], {
+      env: this.env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const ended = new Promise<string>((resolve) => {
+      child.once('close', (code, signal) => resolve(signal ?? String(code)));
+    });
+    this.#piped.push(child);
+    return { stdin: child.stdin, stdout: child.stdout, ended };
+  }
+
   async close(): Promise<void> {
+    for (const child of this.#piped) child.kill('SIGKILL');
     await Promise.all(this.#started.map((started) => started.kill('SIGKILL')));
     rmSync(this.home, { recursive: true, force: true });
   }

@@ -7,6 +7,7 @@ import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
 import { fit } from '../screen/text-width.ts';
+import { MadeToken } from '../server/made-token.ts';
 import type { ServerAccess } from '../server/server-access.ts';
 import { streamWords } from '../server/stream-words.ts';
 import type { Project } from '../server/workspace-project.ts';
@@ -18,7 +19,6 @@ import { deskHears } from './desk-hears.ts';
 import { runnerApiOverClient } from './runner-api-over-client.ts';
 import { RunnerDialogs } from './runner-dialogs.ts';
 import { runnerIdOf } from './runner-id.ts';
-import { RunnerToken } from './runner-token.ts';
 
 export interface ConnectOptions {
   readonly access: ServerAccess;
@@ -57,7 +57,7 @@ export class ConnectSession {
   readonly #options: ConnectOptions;
   readonly #activity: ActivityLines;
   readonly #dialogs: RunnerDialogs;
-  readonly #token: RunnerToken;
+  readonly #token: MadeToken;
   readonly #runnerId: string;
   #runner: WorkspaceRunner | undefined;
   #stage: Stage | undefined;
@@ -78,7 +78,10 @@ export class ConnectSession {
       show: (request) => this.#desk?.show({ ...request, omitted: undefined }),
       withdraw: (approvalId) => this.#desk?.withdraw(approvalId),
     });
-    this.#token = new RunnerToken(access, `runner of ${workspace.root} (${access.device})`);
+    this.#token = new MadeToken(access, {
+      name: `runner of ${workspace.root} (${access.device})`,
+      scope: 'runner',
+    });
     this.#runnerId = runnerIdOf(workspace.stateFolder);
     this.#ended = new Promise((resolve) => {
       this.#end = resolve;

@@ -3,10 +3,10 @@ import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
+import { MadeToken } from '../server/made-token.ts';
 import type { ServerAccess } from '../server/server-access.ts';
 import { runnerApiOverClient } from './runner-api-over-client.ts';
 import { RunnerDialogs } from './runner-dialogs.ts';
-import { RunnerToken } from './runner-token.ts';
 
 /** A server that answers as it is told, over real HTTP, and remembers what it was sent. */
 let server: Server;
@@ -185,7 +185,7 @@ describe('the runner’s token', () => {
     });
 
   it('[AP-9] is made from the person’s, made anew when it is refused, and revoked', async () => {
-    const token = new RunnerToken(access(), 'runner');
+    const token = new MadeToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = made('first', 'id-1');
     answers.heartbeat = { status: 401, body: refusal('UNAUTHENTICATED') };
     const input = {
@@ -204,7 +204,7 @@ describe('the runner’s token', () => {
   });
 
   it('is the given one where that may not make others, and is tried again after a failure', async () => {
-    const token = new RunnerToken(access(), 'runner');
+    const token = new MadeToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = { status: 500, body: refusal('INTERNAL') };
     answers.runners = ok({ runners: [] });
     await expect(token.client.listRunners()).rejects.toThrow('INTERNAL');

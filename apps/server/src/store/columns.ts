@@ -180,6 +180,7 @@ export const columnsOf: {
     user_id: 'text',
     name: 'text',
     scope: 'text',
+    project_id: 'text?',
     created_at: 'integer',
     expires_at: 'integer?',
     last_used_at: 'integer?',
