@@ -1,6 +1,7 @@
 import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
-import { JournalHeld, type Logger, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
+import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
+import { JournalHeld, type Logger, runnerIdOf, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { ApprovalDesk } from '../approvals/approval-desk.ts';
 import type { Key } from '../screen/keys.ts';
@@ -13,10 +14,6 @@ import type { Project } from '../server/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { deskHears } from './desk-hears.ts';
-import { runnerApiOverClient } from './runner-api-over-client.ts';
-import { RunnerDialogs } from './runner-dialogs.ts';
-import { runnerIdOf } from './runner-id.ts';
-import { RunnerToken } from './runner-token.ts';
 
 export interface ConnectOptions {
   readonly access: ServerAccess;

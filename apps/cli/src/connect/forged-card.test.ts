@@ -10,7 +10,7 @@ import { approval, digestOf } from '../approvals/approval-fixture.test-data.ts';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
 import { deskHears } from './desk-hears.ts';
-import { RunnerDialogs } from './runner-dialogs.ts';
+import { RunnerDialogs } from '@countersign/runner-client';
 
 /** Runner, dialogs and cards as `connect` puts them together, and a server that has fallen to somebody else. */
 let files: TemporaryWorkspace;

@@ -4,9 +4,7 @@ import { CountersignError } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
 import type { ServerAccess } from '../server/server-access.ts';
-import { runnerApiOverClient } from './runner-api-over-client.ts';
-import { RunnerDialogs } from './runner-dialogs.ts';
-import { RunnerToken } from './runner-token.ts';
+import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
 
 /** A server that answers as it is told, over real HTTP, and remembers what it was sent. */
 let server: Server;

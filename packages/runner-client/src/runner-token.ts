@@ -1,5 +1,4 @@
 import { ApiError, type Client, createClient } from '@countersign/client';
-import type { ServerAccess } from '../server/server-access.ts';
 
 /** It ends by itself should nobody be left to revoke it. */
 const goodForSeconds = 24 * 3600;
@@ -10,12 +9,12 @@ const goodForSeconds = 24 * 3600;
  */
 export class RunnerToken {
   readonly client: Client;
-  readonly #access: ServerAccess;
+  readonly #access: { readonly client: Client };
   readonly #name: string;
   #token: Promise<string> | undefined;
   readonly #made: string[] = [];
 
-  constructor(access: ServerAccess, name: string) {
+  constructor(access: { readonly client: Client }, name: string) {
     this.#access = access;
     this.#name = name.slice(0, 100);
     const { baseUrl, fetch, device } = access.client.connection;
