@@ -1,4 +1,4 @@
-/** Runs a program of the tool chain, in the repository's root unless told. */
+/** Runs a program of the tool chain in the repository's root. */
 import { spawn } from 'node:child_process';
 import { repositoryRoot } from '../set-up.mjs';
 
@@ -9,12 +9,8 @@ export interface RunResult {
   readonly output: string;
 }
 
-export function run(
-  program: string,
-  args: readonly string[],
-  { capture = false, cwd = repositoryRoot } = {},
-): Promise<RunResult> {
-  const child = spawn(program, args, { cwd, stdio: capture ? 'pipe' : 'inherit' });
+export function run(program: string, args: readonly string[], { capture = false } = {}): Promise<RunResult> {
+  const child = spawn(program, args, { cwd: repositoryRoot, stdio: capture ? 'pipe' : 'inherit' });
   const chunks: Buffer[] = [];
   child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));

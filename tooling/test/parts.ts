@@ -1,8 +1,8 @@
 /** The parts of the suite. A new part is a new row here. */
+import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
 import { reportChecks } from '../check.ts';
 import { runErt } from './ert-run.ts';
 import type { Need } from './needs.ts';
-import { installVsCode, isVsCodeInstalled } from './real-vs-code.ts';
 import { runVitest } from './vitest-run.ts';
 
 export interface Counts {

@@ -11,6 +11,7 @@ const dist = join(root, 'dist');
 /** Replaces what was built before. */
 export async function buildExtension(): Promise<void> {
   rmSync(dist, { recursive: true, force: true });
+  process.env.NODE_ENV = 'production'; // also where tests build it: React has two faces
   await bundle({
     input: { extension: join(root, 'src', 'extension.ts') },
     platform: 'node',

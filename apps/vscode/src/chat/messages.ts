@@ -33,8 +33,15 @@ export type PagePlace =
   | {
       readonly state: 'open';
       readonly server: string;
-      readonly projects: readonly { readonly project_id: string; readonly name: string }[];
+      readonly projects: readonly PageProject[];
     };
+
+export interface PageProject {
+  readonly project_id: string;
+  readonly name: string;
+  /** The folder. */
+  readonly workspace: string | null;
+}
 
 export type ToPage =
   | { readonly type: 'place'; readonly place: PagePlace }

@@ -21,12 +21,15 @@ const coldMs = 15_000;
 const warmMs = 1_500;
 const betweenMs = 200;
 /** Diagnostics come in pieces: syntax first, meaning later. */
-const quietMs = 700;
+const quietMs = 500;
+const firstQuietMs = 1_500;
 
 /** The language features of this editor, in the shapes of the language server protocol (RN-7). */
 export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
   /** Languages that have answered something. */
   readonly #warm = new Set<string>();
+  /** Languages of which no diagnostics ever came. */
+  readonly #silent = new Set<string>();
   /** When diagnostics of a file came last, and when it changed last. */
   readonly #diagnosed = new Map<string, number>();
   readonly #changed = new Map<string, number>();
@@ -74,13 +77,7 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
     const document = await open(file);
     const key = String(document.uri);
     await this.#symbolsOf(document, signal); // by then its server knows the file
-    const since = Math.max(this.#changed.get(key) ?? 0, performance.now() - warmMs);
-    const isSettled = () => {
-      const last = this.#diagnosed.get(key) ?? 0;
-      const now = performance.now();
-      return last >= (this.#changed.get(key) ?? 0) && last > 0 ? now - last > quietMs : now - since > 2 * warmMs;
-    };
-    while (!isSettled() && !signal.aborted) await pause(betweenMs);
+    await this.#settled(document, key, signal);
     return languages.getDiagnostics(document.uri).map(({ range, severity, message, source, code }) => ({
       range: rangeOf(range),
       severity: severity + 1,
@@ -88,6 +85,25 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
       ...(source !== undefined && { source }),
       ...(code !== undefined && { code: typeof code === 'object' ? code.value : code }),
     }));
+  }
+
+  /** Nothing says that diagnostics are complete: they are when nothing more comes. */
+  async #settled({ languageId }: TextDocument, key: string, signal: AbortSignal): Promise<void> {
+    const asked = performance.now();
+    const isFirst = !this.#diagnosed.has(key);
+    const patienceMs = !isFirst ? warmMs : this.#silent.has(languageId) ? warmMs : coldMs;
+    while (!signal.aborted) {
+      const now = performance.now();
+      const last = this.#diagnosed.get(key);
+      const isNews = last !== undefined && last >= (this.#changed.get(key) ?? 0);
+      if (isNews) this.#silent.delete(languageId);
+      if (isNews && now - last > (isFirst ? firstQuietMs : quietMs)) return;
+      if (!isNews && now - asked > patienceMs) {
+        if (isFirst) this.#silent.add(languageId);
+        return;
+      }
+      await pause(betweenMs);
+    }
   }
 
   async #symbolsOf(document: TextDocument, signal: AbortSignal): Promise<unknown> {

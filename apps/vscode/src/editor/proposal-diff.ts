@@ -97,18 +97,11 @@ export class ProposalDiffs implements Disposable {
     const isEdited = this.#editedText(known) !== undefined;
     const proposal = this.#proposals.get(entry.request.approval_id);
     if (proposal !== known) return;
-    const bytes = isEdited ? known.bytes : encode(text.after);
     const seenSince = known.seenSince === undefined ? undefined : performance.now();
-    this.#proposals.set(entry.request.approval_id, {
-      ...known,
-      entry,
-      text,
-      bytes,
-      modified: Date.now(),
-      seenSince,
-    });
+    const renewed = isEdited ? {} : { bytes: encode(text.after), modified: Date.now() };
+    this.#proposals.set(entry.request.approval_id, { ...known, entry, text, seenSince, ...renewed });
     this.#baseChanged.fire(known.uri.with({ scheme: baseScheme }));
-    this.#proposalChanged.fire([{ type: FileChangeType.Changed, uri: known.uri }]);
+    if (!isEdited) this.#proposalChanged.fire([{ type: FileChangeType.Changed, uri: known.uri }]);
   }
 
   reviewed(approvalId: string): ReviewedProposal | undefined {

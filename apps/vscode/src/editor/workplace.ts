@@ -12,7 +12,7 @@ import {
   workspace,
 } from 'vscode';
 import { PendingApprovals } from '../approvals/pending-approvals.ts';
-import type { PagePlace } from '../chat/messages.ts';
+import type { PagePlace, PageProject } from '../chat/messages.ts';
 import { Accounts } from '../connection/account.ts';
 import { CommandLog } from '../history/command-log.ts';
 import { FolderRunner } from '../runner/folder-runner.ts';
@@ -221,7 +221,6 @@ export class Workplace {
   #receive(event: CountersignEvent): void {
     this.#commandLog.receive(event);
     this.#history.receive(event);
-    if (event.event === 'file.changed') void commands.executeCommand('workbench.files.action.refreshFilesExplorer');
     if (event.event === 'approval.resolved') this.#tellResolution(event.data);
   }
 
@@ -249,7 +248,7 @@ export class Workplace {
     });
   }
 
-  #projects(): readonly { project_id: string; name: string }[] {
+  #projects(): readonly PageProject[] {
     return [...this.#folders.values()].flatMap(({ project }) => project ?? []);
   }
 
@@ -257,7 +256,7 @@ export class Workplace {
     const account = this.#accounts.current;
     if (!account) return { state: 'signed-out' };
     const folders = [...this.#folders.values()];
-    const projects = this.#projects().map(({ project_id, name }) => ({ project_id, name }));
+    const projects = this.#projects().map(({ project_id, name, workspace: root }) => ({ project_id, name, workspace: root }));
     if (projects.length > 0) return { state: 'open', server: account.server, projects };
     if (foldersOnDisk().length === 0) return { state: 'no-folder' };
     const failed = folders.map(({ state }) => state).find((state) => state.status === 'failed');

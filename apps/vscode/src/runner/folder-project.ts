@@ -4,6 +4,7 @@ import type { Client } from '@countersign/client';
 export interface FolderProject {
   readonly project_id: string;
   readonly name: string;
+  readonly workspace: string | null;
 }
 
 /** The project of a folder, by its path; made where there is none. */

@@ -12,18 +12,16 @@ export class PageLocation {
     this.hash.set(hash);
   }
 
-  /** Takes clicks on our own links before the editor does: it would look for them in the document. */
-  takeLinks(document: Document): void {
-    document.addEventListener(
-      'click',
-      (event) => {
-        const link = (event.target as Element | null)?.closest?.('a[href^="#/"]');
-        if (!link) return;
-        event.preventDefault();
-        event.stopImmediatePropagation();
-        this.go(link.getAttribute('href') ?? '#/chat');
-      },
-      { capture: true },
-    );
+  /** Takes clicks on our own links before the editor does, which would look for them in the document. Answers an end. */
+  takeLinks(document: Document): () => void {
+    const take = (event: Event) => {
+      const link = (event.target as Element | null)?.closest?.('a[href^="#/"]');
+      if (!link) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      this.go(link.getAttribute('href') ?? '#/chat');
+    };
+    document.addEventListener('click', take, { capture: true });
+    return () => document.removeEventListener('click', take, { capture: true });
   }
 }

@@ -2,11 +2,11 @@
  * A real VS Code for the tests, without a download from anywhere but npm: the package code-server is VS Code 1.139 with
  * its workbench in the browser. 820 MB, about a minute; kept in the person's cache folder, outside every checkout.
  */
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { arch, env, platform } from 'node:process';
-import { run } from './child-process.ts';
 
 const version = '4.139.1';
 const nodeVersion = '24.21.0';
@@ -61,9 +61,21 @@ export async function installVsCode(): Promise<boolean> {
 async function npm(folder: string, ...args: string[]): Promise<boolean> {
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline'];
   const command = ['--prefix', folder, 'install', ...options, ...args];
-  const { exitCode, output } = await run('npm', command, { capture: true, cwd: folder });
-  if (exitCode !== 0) console.error(output.trim().split('\n').slice(-20).join('\n'));
-  return exitCode === 0;
+  const child = spawn('npm', command, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false));
+    child.on('close', (code) => {
+      if (code !== 0) console.error(said.trim().split('\n').slice(-20).join('\n'));
+      resolve(code === 0);
+    });
+  });
 }
 
 function link(target: string, path: string): void {
