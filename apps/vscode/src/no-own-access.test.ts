@@ -11,11 +11,17 @@ const forbidden =
 
 describe('the extension', () => {
   it('touches no file and starts no process by itself', () => {
-    const offenders = sources.filter((path) => forbidden.test(readFileSync(join(import.meta.dirname, path), 'utf8')));
+    const offenders = sources.filter((path) =>
+      forbidden.test(readFileSync(join(import.meta.dirname, path), 'utf8')),
+    );
     expect([sources.length > 30, offenders]).toEqual([true, []]);
   });
 
   it('would notice', () => {
-    expect(["from 'node:fs'", "require('child_process')", 'vscode.workspace.fs.readFile'].every((text) => forbidden.test(text))).toBe(true);
+    expect(
+      ["from 'node:fs'", "require('child_process')", 'vscode.workspace.fs.readFile'].every((text) =>
+        forbidden.test(text),
+      ),
+    ).toBe(true);
   });
 });

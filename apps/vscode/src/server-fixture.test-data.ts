@@ -30,15 +30,19 @@ export class ServerFixture {
 
   static async start(): Promise<ServerFixture> {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-vscode-')));
-    const server = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, '--port', '0'], {
-      env: {
-        PATH: process.env.PATH,
-        HOME: folder,
-        XDG_DATA_HOME: join(folder, 'data'),
-        COUNTERSIGN_LOG_LEVEL: 'error',
+    const server = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', program, '--port', '0'],
+      {
+        env: {
+          PATH: process.env.PATH,
+          HOME: folder,
+          XDG_DATA_HOME: join(folder, 'data'),
+          COUNTERSIGN_LOG_LEVEL: 'error',
+        },
+        stdio: ['ignore', 'pipe', 'inherit'],
       },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    );
     let said = '';
     for await (const text of server.stdout.setEncoding('utf8')) {
       said += text;

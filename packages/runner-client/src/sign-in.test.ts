@@ -14,12 +14,15 @@ describe('[RE-5] what a person pastes', () => {
     });
   });
 
-  it.each(['', 'short', 'http://127.0.0.1:4180/', `http://127.0.0.1:4180/?sign-in=${code}`, 'http://x/#sign-in='])(
-    'is not %j',
-    (text) => {
-      expect(readSignInLink(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    'short',
+    'http://127.0.0.1:4180/',
+    `http://127.0.0.1:4180/?sign-in=${code}`,
+    'http://x/#sign-in=',
+  ])('is not %j', (text) => {
+    expect(readSignInLink(text)).toBeUndefined();
+  });
 });
 
 describe('[RE-5] an address', () => {
@@ -38,7 +41,9 @@ describe('[RE-5] an address', () => {
   });
 
   it('may be in the clear where the person says so', () => {
-    expect(readServerAddress('http://example.org', { allowHttp: true })).toEqual({ address: 'http://example.org' });
+    expect(readServerAddress('http://example.org', { allowHttp: true })).toEqual({
+      address: 'http://example.org',
+    });
   });
 });
 

@@ -1,9 +1,9 @@
 export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
+export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
-export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export type { Logger } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';

@@ -51,7 +51,10 @@ const propose = (tool: BuiltInToolName, params: Record<string, unknown>) => {
 async function run(tool: BuiltInToolName, params: Record<string, unknown>, digest?: string) {
   const shown = digest ?? (await look(tool, params)).digest;
   const context = recordingContext({ digest: shown });
-  return { result: await codeOf(() => executor.execute(callOf(tool, params), context)), begun: context.begun };
+  return {
+    result: await codeOf(() => executor.execute(callOf(tool, params), context)),
+    begun: context.begun,
+  };
 }
 
 const edit = { path: 'a.md', old: 'typed', new: 'edited' };
@@ -107,7 +110,11 @@ describe('[RN-9] an unsaved buffer', () => {
     editor.open(at('a.md'), 'typed\n');
     const { result, begun } = await run('edit_file', edit);
     expect(result).toMatchObject({ success: true, path: 'a.md', size: 7 });
-    expect([onDisk('a.md'), editor.textOf(at('a.md')), editor.replacements]).toEqual(['edited\n', 'edited\n', 1]);
+    expect([onDisk('a.md'), editor.textOf(at('a.md')), editor.replacements]).toEqual([
+      'edited\n',
+      'edited\n',
+      1,
+    ]);
     expect(begun).toEqual([
       [
         expect.objectContaining({
@@ -176,7 +183,11 @@ describe('[RN-9] a file that is open and saved', () => {
     put('a.md', 'typed\n');
     editor.open(at('a.md'));
     await run('edit_file', edit);
-    expect([onDisk('a.md'), editor.textOf(at('a.md')), editor.replacements]).toEqual(['edited\n', 'edited\n', 1]);
+    expect([onDisk('a.md'), editor.textOf(at('a.md')), editor.replacements]).toEqual([
+      'edited\n',
+      'edited\n',
+      1,
+    ]);
   });
 
   it('ends as the approved bytes, whatever a formatter does on the way', async () => {

@@ -1,7 +1,13 @@
 import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
 import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
-import { JournalHeld, type Logger, runnerIdOf, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
+import {
+  JournalHeld,
+  type Logger,
+  runnerIdOf,
+  type Workspace,
+  WorkspaceRunner,
+} from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { ApprovalDesk } from '../approvals/approval-desk.ts';
 import type { Key } from '../screen/keys.ts';

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
+import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
 import type { ServerAccess } from '../server/server-access.ts';
-import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
 
 /** A server that answers as it is told, over real HTTP, and remembers what it was sent. */
 let server: Server;

@@ -1,5 +1,5 @@
-import { type AddressProblem, readServerAddress } from '@countersign/runner-client';
 import { CountersignError } from '@countersign/protocol';
+import { type AddressProblem, readServerAddress } from '@countersign/runner-client';
 import type { Words } from '../words.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,5 +13,8 @@ export function serverAddress(text: string, { server }: Words, env: Environment)
     secret: server.noSecrets,
     plain: server.plainHttp(read.origin),
   };
-  throw new CountersignError('USAGE', { problem: problems[read.problem], help: 'countersign sign-in --help' });
+  throw new CountersignError('USAGE', {
+    problem: problems[read.problem],
+    help: 'countersign sign-in --help',
+  });
 }

@@ -1,10 +1,10 @@
+import { readSignInLink } from '@countersign/runner-client';
 import type { Workspace } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession, type SessionHost } from '../connect/connect-session.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { type ServerAccess, serverAccess } from '../server/server-access.ts';
-import { readSignInLink } from '@countersign/runner-client';
 import { signIn, signOut } from '../server/sign-in-command.ts';
 import { findOrMakeProject, type Project } from '../server/workspace-project.ts';
 import { paints } from '../terminal.ts';

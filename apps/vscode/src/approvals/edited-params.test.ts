@@ -20,7 +20,11 @@ describe('[AP-6] the parameters that make what the person wants', () => {
     const same = { path: 'a', replace_all: false };
     expect(edit('one\ntwo\n3\ntwo\n')).toEqual({ ...same, old: 'three\n', new: '3\n' });
     // "two" alone stands there twice.
-    expect(edit('one\n2\nthree\ntwo\n')).toEqual({ ...same, old: 'one\ntwo\nthree\n', new: 'one\n2\nthree\n' });
+    expect(edit('one\n2\nthree\ntwo\n')).toEqual({
+      ...same,
+      old: 'one\ntwo\nthree\n',
+      new: 'one\n2\nthree\n',
+    });
   });
 
   it('do not exist where nothing would change, or the tool cannot do it', () => {

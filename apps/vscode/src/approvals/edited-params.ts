@@ -12,7 +12,11 @@ export interface EditedText {
  * The parameters with which the same tool makes exactly the text that the person wants (AP-6); undefined where it
  * cannot: a copy is a copy, and an edit cannot leave everything as it is.
  */
-export function editedParams(tool: string, params: Params, { before, edited }: EditedText): Params | undefined {
+export function editedParams(
+  tool: string,
+  params: Params,
+  { before, edited }: EditedText,
+): Params | undefined {
   if (tool === 'write_file') return { ...params, content: edited, mode: 'write' };
   if (tool !== 'edit_file' || before === null) return undefined;
   const change = smallestEdit(before, edited);

@@ -21,17 +21,37 @@ const previews: readonly (readonly [Preview, string])[] = [
     'a.md (based on unsaved text in an editor, which is saved with it)\n\n(the diff was cut)',
   ],
   [{ kind: 'delete', path: 'a.md', size: 4, head: 'old' }, 'Deletes a.md (4 bytes). It begins with:\nold'],
-  [{ kind: 'delete', path: 'a.md', size: 0, head: '' }, 'Deletes a.md (0 bytes). It begins with:\n(an empty file)'],
+  [
+    { kind: 'delete', path: 'a.md', size: 0, head: '' },
+    'Deletes a.md (0 bytes). It begins with:\n(an empty file)',
+  ],
   [{ kind: 'directory', path: 'src' }, 'Makes the folder src'],
   [
-    { kind: 'command', commands: [['npm', 'run', "it's"]], cwd: '', network: true, reversible: false, scripts: ['a.js'] },
+    {
+      kind: 'command',
+      commands: [['npm', 'run', "it's"]],
+      cwd: '',
+      network: true,
+      reversible: false,
+      scripts: ['a.js'],
+    },
     `Runs: npm run 'it'\\''s'\nin . · with network · cannot be undone\nexecutes files of the workspace: a.js`,
   ],
   [
-    { kind: 'command', commands: [['echo', null]], cwd: 'src', network: false, reversible: true, scripts: [] },
+    {
+      kind: 'command',
+      commands: [['echo', null]],
+      cwd: 'src',
+      network: false,
+      reversible: true,
+      scripts: [],
+    },
     'Runs: echo (only known when it runs)\nin src · without network',
   ],
-  [{ kind: 'commit', message: 'why', files: [], hooks: ['pre-commit'] }, 'Commits: why\ngit runs hooks: pre-commit'],
+  [
+    { kind: 'commit', message: 'why', files: [], hooks: ['pre-commit'] },
+    'Commits: why\ngit runs hooks: pre-commit',
+  ],
   [
     {
       kind: 'push',

@@ -16,7 +16,10 @@ export function previewText(preview: Preview, { preview: words }: Words): string
     case 'diff':
       return preview.files.map((file) => fileText(file, words)).join('\n');
     case 'delete':
-      return lines(words.deletes(preview.path, preview.size), preview.head === '' ? words.emptyFile : preview.head);
+      return lines(
+        words.deletes(preview.path, preview.size),
+        preview.head === '' ? words.emptyFile : preview.head,
+      );
     case 'directory':
       return words.makesFolder(preview.path);
     case 'command':

@@ -40,7 +40,9 @@ function setUp(signedIn = () => true) {
 describe('[UI-2] the chat page', () => {
   it('asks the server through the extension, without ever having the token', async () => {
     const { client, toPage, fromPage } = setUp();
-    const { project } = await account.client.createProject({ body: { name: 'one', workspace: fixture.workspace } });
+    const { project } = await account.client.createProject({
+      body: { name: 'one', workspace: fixture.workspace },
+    });
     expect(await client.listProjects()).toMatchObject({ projects: [{ name: 'one' }] });
     const params = { project_id: project.project_id };
     await client.createSession({ params, body: { title: 'ё — ✓' } });
@@ -94,7 +96,9 @@ describe('[UI-2] the chat page', () => {
     const bridge = new FetchBridge({ client: () => nowhere, post: (message) => toPage.push(message) });
     await bridge.send({ type: 'fetch', id: 1, method: 'GET', path: '/my/projects', headers: {}, body: null });
     expect(toPage).toEqual([{ type: 'failed', id: 1, problem: expect.any(String) }]);
-    const page = new BridgedFetch(() => queueMicrotask(() => page.receive({ type: 'failed', id: 1, problem: 'gone' })));
+    const page = new BridgedFetch(() =>
+      queueMicrotask(() => page.receive({ type: 'failed', id: 1, problem: 'gone' })),
+    );
     await expect(page.fetch('/my/projects')).rejects.toThrow('gone');
   });
 
@@ -122,7 +126,11 @@ describe('[UI-2] EXECUTE_TOOL by postMessage', () => {
     fromPageSchema.parse(message) as Extract<FromPage, { type: 'EXECUTE_TOOL' }>;
 
   it('becomes a call on the server, which decides what follows', async () => {
-    const message = parse({ type: 'EXECUTE_TOOL', tool: 'write_file', params: { path: 'a.md', content: 'x' } });
+    const message = parse({
+      type: 'EXECUTE_TOOL',
+      tool: 'write_file',
+      params: { path: 'a.md', content: 'x' },
+    });
     expect(await executeTool(account.client, message)).toMatchObject({
       success: true,
       status: 'awaiting_approval',
@@ -131,18 +139,29 @@ describe('[UI-2] EXECUTE_TOOL by postMessage', () => {
   });
 
   it('answers with what the server refused', async () => {
-    const message = parse({ type: 'EXECUTE_TOOL', tool: 'execute_command', params: { command: 'rm', args: [] } });
+    const message = parse({
+      type: 'EXECUTE_TOOL',
+      tool: 'execute_command',
+      params: { command: 'rm', args: [] },
+    });
     expect(await executeTool(account.client, message)).toMatchObject({
       success: false,
       error: expect.stringContaining('Command not allowed: rm'),
     });
-    const other = parse({ type: 'EXECUTE_TOOL', tool: 'read_file', session_id: 'none', params: { path: 'a' } });
+    const other = parse({
+      type: 'EXECUTE_TOOL',
+      tool: 'read_file',
+      session_id: 'none',
+      params: { path: 'a' },
+    });
     expect(await executeTool(account.client, other)).toMatchObject({ success: false, code: 'NOT_FOUND' });
   });
 
   it('has a shape; other messages are not understood', () => {
     expect(fromPageSchema.safeParse({ type: 'EXECUTE_TOOL' }).success).toBe(false);
-    expect(fromPageSchema.safeParse({ type: 'command', command: 'workbench.action.quit' }).success).toBe(false);
+    expect(fromPageSchema.safeParse({ type: 'command', command: 'workbench.action.quit' }).success).toBe(
+      false,
+    );
     expect(fromPageSchema.safeParse('EXECUTE_TOOL').success).toBe(false);
   });
 });

@@ -82,7 +82,8 @@ export class FetchBridge {
 /** The routes that a front end's token may use: the server would allow more to ours. */
 function mayAsk(method: string, path: string): boolean {
   const url = URL.parse(path, 'http://server.invalid');
-  if (!url || url.host !== 'server.invalid' || !path.startsWith('/my/') || url.searchParams.has('runner')) return false;
+  if (url?.host !== 'server.invalid' || !path.startsWith('/my/') || url.searchParams.has('runner'))
+    return false;
   if (url.pathname !== path.split('?')[0]) return false; // no way around by dots
   // The more a path spells out, the sooner it is meant: `/my/tools/metrics` is no tool.
   const [route] = (Object.values(routes) as Route[])

@@ -22,7 +22,10 @@ export const fromPageSchema = z.discriminatedUnion('type', [
     params: z.record(z.string(), z.json()).default({}),
     session_id: z.string().optional(),
   }),
-  z.object({ type: z.literal('command'), command: z.enum(['signIn', 'startLocalServer', 'openFolder', 'showHistory']) }),
+  z.object({
+    type: z.literal('command'),
+    command: z.enum(['signIn', 'startLocalServer', 'openFolder', 'showHistory']),
+  }),
 ]);
 export type FromPage = z.infer<typeof fromPageSchema>;
 

@@ -1,5 +1,10 @@
 import { type Client, createClient } from '@countersign/client';
-import { type AddressProblem, readServerAddress, readSignInLink, tokenIdOf } from '@countersign/runner-client';
+import {
+  type AddressProblem,
+  readServerAddress,
+  readSignInLink,
+  tokenIdOf,
+} from '@countersign/runner-client';
 
 /** Where secrets are kept: the editor's own secret storage. */
 export interface SecretStore {
@@ -94,7 +99,9 @@ export class Accounts {
     const token_id = tokenIdOf(token);
     if (token_id === undefined) return;
     const params = { token_id };
-    await this.#client(server, token).revokeToken({ params }, { timeoutMs: 5_000 }).catch(() => {}); // it ends by itself
+    await this.#client(server, token)
+      .revokeToken({ params }, { timeoutMs: 5_000 })
+      .catch(() => {}); // it ends by itself
   }
 
   #client(baseUrl: string, token: string): Client {

@@ -58,7 +58,8 @@ export class ApprovalDesk implements Disposable {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const reviewed = this.diffs.reviewed(entry.request.approval_id);
-    if (!reviewed || this.diffs.shown !== entry.request.approval_id) return this.review(entry.request.approval_id);
+    if (!reviewed || this.diffs.shown !== entry.request.approval_id)
+      return this.review(entry.request.approval_id);
     await this.#approveReviewed(entry, reviewed, {});
   }
 
@@ -97,7 +98,9 @@ export class ApprovalDesk implements Disposable {
     const { request, before, edited, seenMs } = reviewed;
     if (seenMs < attentionMs) return this.#say(approval.tooSoon);
     const tool_params =
-      edited === undefined ? undefined : editedParams(request.tool_name, request.tool_params, { before, edited });
+      edited === undefined
+        ? undefined
+        : editedParams(request.tool_name, request.tool_params, { before, edited });
     if (edited !== undefined && !tool_params) return this.#say(approval.notEditable);
     await this.#confirmAndApprove(entry, request, { ...more, ...(tool_params && { tool_params }) });
   }
@@ -116,12 +119,18 @@ export class ApprovalDesk implements Disposable {
   }
 
   /** HIGH takes a deliberate second step (RK-1); so does what was not shown yet. */
-  async #confirmAndApprove(entry: Entry, shown: ApprovalRequest, body: Approved, what?: string): Promise<void> {
+  async #confirmAndApprove(
+    entry: Entry,
+    shown: ApprovalRequest,
+    body: Approved,
+    what?: string,
+  ): Promise<void> {
     const { approval } = this.#options.words;
     if (shown.risk_level === 'HIGH' && shown.preview === null) return this.#say(approval.previewPending);
     if (shown.risk_level === 'HIGH' || what !== undefined) {
       const yes = shown.risk_level === 'HIGH' ? approval.confirmApprove : (what ?? approval.approve);
-      const title = shown.risk_level === 'HIGH' ? approval.highQuestion(shown.description) : shown.description;
+      const title =
+        shown.risk_level === 'HIGH' ? approval.highQuestion(shown.description) : shown.description;
       if ((await this.#dialog(title, shown, [yes])) !== yes) return;
     }
     const { project_id, approval_id, digest } = shown;
@@ -133,7 +142,11 @@ export class ApprovalDesk implements Disposable {
   }
 
   /** Again, when it was answered sooner than anybody can read. */
-  async #dialog(title: string, request: ApprovalRequest, choices: readonly string[]): Promise<string | undefined> {
+  async #dialog(
+    title: string,
+    request: ApprovalRequest,
+    choices: readonly string[],
+  ): Promise<string | undefined> {
     const { words } = this.#options;
     const risk = words.approval.risk[request.risk_level];
     const detail = `${risk}\n\n${cut(requestText(request, words))}`;

@@ -1,4 +1,12 @@
-import { Disposable, EventEmitter, ThemeColor, ThemeIcon, TreeItem, type TreeDataProvider, window } from 'vscode';
+import {
+  Disposable,
+  EventEmitter,
+  ThemeColor,
+  ThemeIcon,
+  type TreeDataProvider,
+  TreeItem,
+  window,
+} from 'vscode';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';

@@ -43,7 +43,10 @@ export class ChatView implements Disposable {
     this.#view = view;
     const { webview } = view;
     const { extensionUri } = this.#options;
-    webview.options = { enableScripts: true, localResourceRoots: [Uri.joinPath(extensionUri, 'dist', 'webview')] };
+    webview.options = {
+      enableScripts: true,
+      localResourceRoots: [Uri.joinPath(extensionUri, 'dist', 'webview')],
+    };
     webview.onDidReceiveMessage((message: unknown) => {
       const parsed = fromPageSchema.safeParse(message);
       if (parsed.success) void this.#receive(parsed.data);
@@ -120,4 +123,5 @@ export class ChatView implements Disposable {
   }
 }
 
-const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+const attribute = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');

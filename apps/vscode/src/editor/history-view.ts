@@ -1,12 +1,12 @@
 import type { Client } from '@countersign/client';
 import type { CountersignEvent, Execution } from '@countersign/protocol';
 import {
-  Disposable,
+  type Disposable,
   EventEmitter,
   ThemeColor,
   ThemeIcon,
-  TreeItem,
   type TreeDataProvider,
+  TreeItem,
   type TreeView,
   window,
 } from 'vscode';
@@ -111,7 +111,10 @@ export class HistoryView implements Disposable {
   }
 
   /** The runner's report on an undo that was asked for here. */
-  async #undone(undoId: string, error: { readonly code: string; readonly message: string } | null): Promise<void> {
+  async #undone(
+    undoId: string,
+    error: { readonly code: string; readonly message: string } | null,
+  ): Promise<void> {
     const { history } = this.#options.words;
     const row = this.#undoing.get(undoId);
     if (!row) return;
@@ -124,16 +127,28 @@ export class HistoryView implements Disposable {
       void window.showErrorMessage(history.undoFailed(error.message));
       return;
     }
-    const choice = await window.showWarningMessage(labelOf(row), { modal: true, detail: history.conflict }, history.undoForce);
+    const choice = await window.showWarningMessage(
+      labelOf(row),
+      { modal: true, detail: history.conflict },
+      history.undoForce,
+    );
     if (choice === history.undoForce) await this.#askToUndo(row, true);
   }
 
-  async #pick(fits: (row: Execution) => boolean, title: string, none: string): Promise<Execution | undefined> {
+  async #pick(
+    fits: (row: Execution) => boolean,
+    title: string,
+    none: string,
+  ): Promise<Execution | undefined> {
     const { words } = this.#options;
     const rows = (await this.#read()).filter(fits);
     if (rows.length === 0) void window.showInformationMessage(none);
     if (rows.length < 2) return rows[0];
-    const items = rows.map((row) => ({ label: labelOf(row), description: words.history.status[row.status], row }));
+    const items = rows.map((row) => ({
+      label: labelOf(row),
+      description: words.history.status[row.status],
+      row,
+    }));
     return (await window.showQuickPick(items, { title }))?.row;
   }
 
@@ -171,7 +186,8 @@ export class HistoryView implements Disposable {
     const [icon, colour] = icons[row.status];
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
     item.tooltip = [labelOf(row), state, row.error?.message].filter(Boolean).join('\n');
-    item.contextValue = [isUndoable(row) && 'undoable', isRunning(row) && 'running'].filter(Boolean).join(' ') || 'call';
+    item.contextValue =
+      [isUndoable(row) && 'undoable', isRunning(row) && 'running'].filter(Boolean).join(' ') || 'call';
     item.command = { command: 'countersign.showCall', title: '', arguments: [row] };
     return item;
   }

@@ -4,15 +4,17 @@ import {
   type Disposable,
   type DocumentSymbol,
   type Hover,
-  languages,
   Location,
   type LocationLink,
-  type MarkedString,
+  languages,
   type MarkdownString,
+  type MarkedString,
   Position,
   type SymbolInformation,
+  TabInputText,
   type TextDocument,
   Uri,
+  window,
   workspace,
 } from 'vscode';
 
@@ -52,7 +54,8 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
 
   async hover(file: string, at: LspPosition, signal: AbortSignal): Promise<unknown> {
     const document = await open(file);
-    const isLoading = (found: string[]) => found.length === 0 || found.some((text) => /\(loading(\.\.\.|…)\)/.test(text));
+    const isLoading = (found: string[]) =>
+      found.length === 0 || found.some((text) => /\(loading(\.\.\.|…)\)/.test(text));
     const texts = await this.#patiently(document, signal, isLoading, async () => {
       const found = await ask<Hover[]>('vscode.executeHoverProvider', document.uri, positionOf(at));
       return (found ?? []).flatMap(({ contents }) => contents.map(textOf));
@@ -77,6 +80,8 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
     const document = await open(file);
     const key = String(document.uri);
     await this.#symbolsOf(document, signal); // by then its server knows the file
+    const pulled = isInTab(document.uri) ? undefined : await pullFromTypeScript(document);
+    if (pulled) return pulled;
     await this.#settled(document, key, signal);
     return languages.getDiagnostics(document.uri).map(({ range, severity, message, source, code }) => ({
       range: rangeOf(range),
@@ -107,25 +112,35 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
   }
 
   async #symbolsOf(document: TextDocument, signal: AbortSignal): Promise<unknown> {
-    return this.#patiently(document, signal, (found) => found.length === 0, async () => {
-      const found = await ask<(DocumentSymbol | SymbolInformation)[]>(
-        'vscode.executeDocumentSymbolProvider',
-        document.uri,
-      );
-      return (found ?? []).map(symbolOf);
-    });
+    return this.#patiently(
+      document,
+      signal,
+      (found) => found.length === 0,
+      async () => {
+        const found = await ask<(DocumentSymbol | SymbolInformation)[]>(
+          'vscode.executeDocumentSymbolProvider',
+          document.uri,
+        );
+        return (found ?? []).map(symbolOf);
+      },
+    );
   }
 
   async #locations(command: string, file: string, at: LspPosition, signal: AbortSignal): Promise<unknown> {
     const document = await open(file);
-    return this.#patiently(document, signal, (found) => found.length === 0, async () => {
-      const found = await ask<(Location | LocationLink)[]>(command, document.uri, positionOf(at));
-      return (found ?? []).map((one) =>
-        one instanceof Location
-          ? { uri: String(one.uri), range: rangeOf(one.range) }
-          : { uri: String(one.targetUri), range: rangeOf(one.targetSelectionRange ?? one.targetRange) },
-      );
-    });
+    return this.#patiently(
+      document,
+      signal,
+      (found) => found.length === 0,
+      async () => {
+        const found = await ask<(Location | LocationLink)[]>(command, document.uri, positionOf(at));
+        return (found ?? []).map((one) =>
+          one instanceof Location
+            ? { uri: String(one.uri), range: rangeOf(one.range) }
+            : { uri: String(one.targetUri), range: rangeOf(one.targetSelectionRange ?? one.targetRange) },
+        );
+      },
+    );
   }
 
   /** Asks again while the answer says nothing: for long only where the language has never answered. */
@@ -170,12 +185,65 @@ const textOf = (content: MarkdownString | MarkedString): string => {
   return 'language' in content ? `\`\`\`${content.language}\n${content.value}\n\`\`\`` : content.value;
 };
 
+const isInTab = (uri: Uri): boolean =>
+  window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .some(({ input }) => input instanceof TabInputText && String(input.uri) === String(uri));
+
+const typeScriptLanguages = ['typescript', 'typescriptreact', 'javascript', 'javascriptreact'];
+const categories = { error: 1, warning: 2, message: 3, suggestion: 4 } as const;
+
+/**
+ * The editor's TypeScript checks only what stands in a tab; about anything else it is asked through a command of its
+ * own. Undefined for other languages, and where it does not answer.
+ */
+async function pullFromTypeScript({ uri, languageId }: TextDocument): Promise<unknown[] | undefined> {
+  if (!typeScriptLanguages.includes(languageId)) return undefined;
+  interface Found {
+    readonly start: { readonly line: number; readonly offset: number };
+    readonly end: { readonly line: number; readonly offset: number };
+    readonly text: string;
+    readonly code?: number;
+    readonly category: string;
+  }
+  const pull = async (request: string): Promise<readonly Found[]> => {
+    const answer = await ask<{ readonly body?: readonly Found[] }>(
+      'typescript.tsserverRequest',
+      request,
+      { file: uri },
+      {},
+    );
+    if (!answer?.body) throw new Error(`TypeScript does not answer ${request}`);
+    return answer.body;
+  };
+  try {
+    const found = [...(await pull('syntacticDiagnosticsSync')), ...(await pull('semanticDiagnosticsSync'))];
+    return found.map(({ start, end, text, code, category }) => ({
+      range: {
+        start: { line: start.line - 1, character: start.offset - 1 },
+        end: { line: end.line - 1, character: end.offset - 1 },
+      },
+      severity: categories[category as keyof typeof categories] ?? 1,
+      message: text,
+      source: 'ts',
+      ...(code !== undefined && { code }),
+    }));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The editor counts kinds from 0, the protocol from 1. */
 function symbolOf(symbol: DocumentSymbol | SymbolInformation): object {
   const { name, kind } = symbol;
   if (!('children' in symbol)) {
     const { location, containerName } = symbol;
-    return { name, kind: kind + 1, containerName, location: { uri: String(location.uri), range: rangeOf(location.range) } };
+    return {
+      name,
+      kind: kind + 1,
+      containerName,
+      location: { uri: String(location.uri), range: rangeOf(location.range) },
+    };
   }
   const { detail, range, selectionRange, children } = symbol;
   return {

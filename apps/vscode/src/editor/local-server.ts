@@ -1,5 +1,5 @@
 import { readSignInLink } from '@countersign/runner-client';
-import { Disposable, ProgressLocation, type Terminal, TerminalLink, window, workspace } from 'vscode';
+import { type Disposable, ProgressLocation, type Terminal, TerminalLink, window, workspace } from 'vscode';
 import type { Words } from '../words/words.ts';
 
 export interface LocalServerOptions {
@@ -9,6 +9,8 @@ export interface LocalServerOptions {
 
 const shellIntegrationMs = 4_000;
 const linkMs = 60_000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours and titles, as terminals have them
+const terminalCodes = /\u001b(\[[0-9;?]*[A-Za-z]|\][^\u0007\u001b]*(\u0007|\u001b\\))/g;
 const linkPattern = /https?:\/\/[^\s#]+\/?#sign-in=[A-Za-z0-9_-]{16,200}/;
 
 /**
@@ -26,7 +28,11 @@ export class LocalServer implements Disposable {
     this.#links = window.registerTerminalLinkProvider({
       provideTerminalLinks: ({ line }) => {
         const found = linkPattern.exec(line);
-        return found ? [new TerminalLink(found.index, found[0].length, words.localServer.linkInTerminal)].map((link) => Object.assign(link, { text: found[0] })) : [];
+        return found
+          ? [new TerminalLink(found.index, found[0].length, words.localServer.linkInTerminal)].map((link) =>
+              Object.assign(link, { text: found[0] }),
+            )
+          : [];
       },
       handleTerminalLink: (link) => void signIn((link as TerminalLink & { text: string }).text),
     });
@@ -72,8 +78,7 @@ async function runAndRead(terminal: Terminal, command: string): Promise<string |
   let text = '';
   const reading = (async () => {
     for await (const piece of printed) {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: colours and titles of the terminal
-      text = (text + piece).replaceAll(/\u001b(\[[0-9;?]*[A-Za-z]|\][^\u0007\u001b]*(\u0007|\u001b\\))/g, '').slice(-20_000);
+      text = (text + piece).replaceAll(terminalCodes, '').slice(-20_000);
       const found = linkPattern.exec(text);
       // Only when something follows is the link whole.
       if (found && text.length > found.index + found[0].length) return found[0];
@@ -87,9 +92,11 @@ function shellOf(terminal: Terminal): Promise<Terminal['shellIntegration']> {
   if (terminal.shellIntegration) return Promise.resolve(terminal.shellIntegration);
   return new Promise((resolve) => {
     const timer = setTimeout(() => end(undefined), shellIntegrationMs);
-    const listening = window.onDidChangeTerminalShellIntegration(({ terminal: changed, shellIntegration }) => {
-      if (changed === terminal) end(shellIntegration);
-    });
+    const listening = window.onDidChangeTerminalShellIntegration(
+      ({ terminal: changed, shellIntegration }) => {
+        if (changed === terminal) end(shellIntegration);
+      },
+    );
     const end = (found: Terminal['shellIntegration']) => {
       clearTimeout(timer);
       listening.dispose();

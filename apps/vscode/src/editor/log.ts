@@ -10,7 +10,8 @@ export function channelLogger(channel: LogOutputChannel): Logger {
   };
 }
 
-const shown = (details: unknown): unknown[] => (details === undefined ? [] : [JSON.stringify(details, asText)]);
+const shown = (details: unknown): unknown[] =>
+  details === undefined ? [] : [JSON.stringify(details, asText)];
 
 /** An error has nothing that JSON would show by itself. */
 const asText = (_key: string, value: unknown): unknown => (value instanceof Error ? String(value) : value);

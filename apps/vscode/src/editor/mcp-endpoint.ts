@@ -1,5 +1,5 @@
 import { ApiError } from '@countersign/client';
-import { Disposable, EventEmitter, lm, McpHttpServerDefinition, type SecretStorage, Uri } from 'vscode';
+import { type Disposable, EventEmitter, lm, McpHttpServerDefinition, type SecretStorage, Uri } from 'vscode';
 import type { Account } from '../connection/account.ts';
 import type { Words } from '../words/words.ts';
 
@@ -71,8 +71,13 @@ export class McpEndpoint implements Disposable {
 
   async #token({ client, server }: Account): Promise<string> {
     const kept = await this.#kept();
-    if (kept?.server === server && kept.endsAt - Date.now() > dayMs && (await isGood(client, kept))) return kept.token;
-    const body = { name: this.#options.words.mcp.token, scope: 'agent', expires_in_seconds: goodForSeconds } as const;
+    if (kept?.server === server && kept.endsAt - Date.now() > dayMs && (await isGood(client, kept)))
+      return kept.token;
+    const body = {
+      name: this.#options.words.mcp.token,
+      scope: 'agent',
+      expires_in_seconds: goodForSeconds,
+    } as const;
     const { token, details } = await client.createToken({ body });
     const fresh: KeptToken = {
       server,

@@ -6,10 +6,10 @@ import {
   type FileChangeEvent,
   FileChangeType,
   FilePermission,
-  FileSystemError,
   type FileStat,
-  FileType,
+  FileSystemError,
   type FileSystemProvider,
+  FileType,
   TabInputTextDiff,
   type TextDocumentContentProvider,
   Uri,
@@ -82,8 +82,11 @@ export class ProposalDiffs implements Disposable {
     if (!text) return false;
     const uri = this.#keep(entry, text);
     const { approval } = this.#words;
-    const title = request.tool_name === 'copy_file' ? approval.copied(text.path) : approval.proposed(text.path);
-    await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, { preview: false });
+    const title =
+      request.tool_name === 'copy_file' ? approval.copied(text.path) : approval.proposed(text.path);
+    await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, {
+      preview: false,
+    });
     this.#look();
     return true;
   }
@@ -184,7 +187,9 @@ export class ProposalDiffs implements Disposable {
       stat: (uri): FileStat => {
         const { bytes, modified, entry } = this.#find(uri);
         const stat = { type: FileType.File, ctime: 0, mtime: modified, size: bytes.length };
-        return entry.request.tool_name === 'copy_file' ? { ...stat, permissions: FilePermission.Readonly } : stat;
+        return entry.request.tool_name === 'copy_file'
+          ? { ...stat, permissions: FilePermission.Readonly }
+          : stat;
       },
       readFile: (uri) => this.#find(uri).bytes,
       writeFile: (uri, bytes) => {
@@ -202,7 +207,8 @@ export class ProposalDiffs implements Disposable {
 
 const approvalOf = ({ path }: Uri): string => path.split('/')[1] ?? '';
 
-const documentOf = (uri: Uri) => workspace.textDocuments.find((document) => String(document.uri) === String(uri));
+const documentOf = (uri: Uri) =>
+  workspace.textDocuments.find((document) => String(document.uri) === String(uri));
 
 async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
   const tabs = window.tabGroups.all

@@ -15,7 +15,8 @@ export function statusBar(words: Words): Disposable & { update(facts: StatusFact
   const update = ({ server, folders, pending }: StatusFacts) => {
     const isOpen = folders.length > 0 && folders.every(({ state }) => state.status === 'open');
     const hasFailed = folders.some(({ state }) => state.status === 'failed');
-    const icon = server === undefined ? 'circle-slash' : hasFailed ? 'error' : isOpen ? 'shield' : 'sync~spin';
+    const icon =
+      server === undefined ? 'circle-slash' : hasFailed ? 'error' : isOpen ? 'shield' : 'sync~spin';
     item.text = pending > 0 ? `$(bell-dot) Countersign: ${pending}` : `$(${icon}) Countersign`;
     item.backgroundColor =
       pending > 0

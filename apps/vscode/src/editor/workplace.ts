@@ -1,16 +1,8 @@
 import { hostname } from 'node:os';
 import { ApiError, systemClock } from '@countersign/client';
-import { type CountersignEvent, type Execution } from '@countersign/protocol';
+import type { CountersignEvent, Execution } from '@countersign/protocol';
 import { ripgrepOfEditor } from '@countersign/tool-runner';
-import {
-  commands,
-  type ExtensionContext,
-  env,
-  Uri,
-  type WebviewView,
-  window,
-  workspace,
-} from 'vscode';
+import { commands, type ExtensionContext, env, Uri, type WebviewView, window, workspace } from 'vscode';
 import { PendingApprovals } from '../approvals/pending-approvals.ts';
 import type { PagePlace, PageProject } from '../chat/messages.ts';
 import { Accounts } from '../connection/account.ts';
@@ -61,7 +53,11 @@ export class Workplace {
     const client = () => this.#accounts.current?.client;
     this.#status = statusBar(words);
     this.#desk = new ApprovalDesk({ pending: this.#pending, client, words });
-    this.#history = new HistoryView({ client, words, projects: () => this.#projects().map(({ project_id }) => project_id) });
+    this.#history = new HistoryView({
+      client,
+      words,
+      projects: () => this.#projects().map(({ project_id }) => project_id),
+    });
     this.#chat = new ChatView({
       extensionUri: context.extensionUri,
       client,
@@ -256,7 +252,11 @@ export class Workplace {
     const account = this.#accounts.current;
     if (!account) return { state: 'signed-out' };
     const folders = [...this.#folders.values()];
-    const projects = this.#projects().map(({ project_id, name, workspace: root }) => ({ project_id, name, workspace: root }));
+    const projects = this.#projects().map(({ project_id, name, workspace: root }) => ({
+      project_id,
+      name,
+      workspace: root,
+    }));
     if (projects.length > 0) return { state: 'open', server: account.server, projects };
     if (foldersOnDisk().length === 0) return { state: 'no-folder' };
     const failed = folders.map(({ state }) => state).find((state) => state.status === 'failed');
@@ -268,7 +268,11 @@ export class Workplace {
     const pasted =
       typeof argument === 'string'
         ? argument
-        : await window.showInputBox({ prompt: signIn.prompt, placeHolder: signIn.placeholder, ignoreFocusOut: true });
+        : await window.showInputBox({
+            prompt: signIn.prompt,
+            placeHolder: signIn.placeholder,
+            ignoreFocusOut: true,
+          });
     if (pasted !== undefined) await this.#signInWith(pasted);
   }
 
@@ -277,7 +281,10 @@ export class Workplace {
     const settings = workspace.getConfiguration('countersign');
     const server = settings.get('serverUrl', 'http://127.0.0.1:4180');
     try {
-      const account = await this.#accounts.signIn(pasted, { server, allowHttp: settings.get('allowHttp', false) });
+      const account = await this.#accounts.signIn(pasted, {
+        server,
+        allowHttp: settings.get('allowHttp', false),
+      });
       if ('problem' in account) {
         const { problem } = account;
         const text =
@@ -314,7 +321,8 @@ export class Workplace {
     if (!this.#accounts.current) return;
     await this.#accounts.signOut();
     this.#accountIsAnother();
-    if ((await window.showWarningMessage(signIn.ended, signIn.again)) === signIn.again) await this.#signIn(undefined);
+    if ((await window.showWarningMessage(signIn.ended, signIn.again)) === signIn.again)
+      await this.#signIn(undefined);
   }
 
   async #showCall(row: Execution | undefined): Promise<void> {
@@ -335,4 +343,6 @@ function approvalIdOf(argument: unknown): string | undefined {
 }
 
 const executionOf = (argument: unknown): Execution | undefined =>
-  typeof argument === 'object' && argument !== null && 'tool_id' in argument ? (argument as Execution) : undefined;
+  typeof argument === 'object' && argument !== null && 'tool_id' in argument
+    ? (argument as Execution)
+    : undefined;

@@ -57,7 +57,12 @@ export class CommandLog {
     this.#write(`\n> ${makeVisible(call.label)}\n`);
   }
 
-  #end({ tool_id, status, result, execution_time_ms }: Extract<CountersignEvent, { event: 'tool.result' }>['data']): void {
+  #end({
+    tool_id,
+    status,
+    result,
+    execution_time_ms,
+  }: Extract<CountersignEvent, { event: 'tool.result' }>['data']): void {
     const call = this.#known.get(tool_id);
     this.#known.delete(tool_id);
     if (!call || (status !== 'completed' && !call.isBegun)) return;

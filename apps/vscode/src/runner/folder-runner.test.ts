@@ -4,7 +4,7 @@ import { systemClock } from '@countersign/client';
 import type { CountersignEvent, JsonValue } from '@countersign/protocol';
 import type { LanguageFeatures, Logger } from '@countersign/tool-runner';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type PendingEntry, PendingApprovals } from '../approvals/pending-approvals.ts';
+import { PendingApprovals, type PendingEntry } from '../approvals/pending-approvals.ts';
 import type { Account } from '../connection/account.ts';
 import { ServerFixture } from '../server-fixture.test-data.ts';
 import { FolderRunner, type FolderRunnerOptions } from './folder-runner.ts';
@@ -106,19 +106,26 @@ describe('[RN-10] a folder of the window', () => {
     expect(events.map(({ event }) => event)).toContain('approval.resolved');
   });
 
-  it.each(['untrusted', 'disabled'] as const)('%s runs nothing, but shows what waits and decides', async (mayRun) => {
-    const { folder, pending, isOpen } = open({ mayRun });
-    await isOpen(mayRun);
-    const toolId = await call(folder, 'write_file', { path: 'no.md', content: 'x'.repeat(70_000) });
-    const entry = await vi.waitFor(() => pending.all[0] ?? Promise.reject(new Error('nothing')), within);
-    expect(await folder.proposedText(entry.request)).toBeUndefined();
-    // Too large for an event: it was read by its id.
-    expect(String(entry.request.tool_params.content)).toHaveLength(70_000);
-    const { project_id, approval_id } = entry.request;
-    await folder.decide({ decision: 'rejected', params: { project_id, approval_id }, body: { message: 'no' } });
-    expect((await ended(toolId)).status).toBe('rejected');
-    await vi.waitFor(() => expect(pending.all).toEqual([]), within);
-  });
+  it.each(['untrusted', 'disabled'] as const)(
+    '%s runs nothing, but shows what waits and decides',
+    async (mayRun) => {
+      const { folder, pending, isOpen } = open({ mayRun });
+      await isOpen(mayRun);
+      const toolId = await call(folder, 'write_file', { path: 'no.md', content: 'x'.repeat(70_000) });
+      const entry = await vi.waitFor(() => pending.all[0] ?? Promise.reject(new Error('nothing')), within);
+      expect(await folder.proposedText(entry.request)).toBeUndefined();
+      // Too large for an event: it was read by its id.
+      expect(String(entry.request.tool_params.content)).toHaveLength(70_000);
+      const { project_id, approval_id } = entry.request;
+      await folder.decide({
+        decision: 'rejected',
+        params: { project_id, approval_id },
+        body: { message: 'no' },
+      });
+      expect((await ended(toolId)).status).toBe('rejected');
+      await vi.waitFor(() => expect(pending.all).toEqual([]), within);
+    },
+  );
 
   it('that another window runs is watched, and taken over when that ends', async () => {
     const first = open();
@@ -139,7 +146,9 @@ describe('[RN-10] a folder of the window', () => {
   });
 
   it('says why it cannot be one', async () => {
-    expect(open({ folder: join(fixture.folder, 'missing') }).folder.state).toMatchObject({ status: 'failed' });
+    expect(open({ folder: join(fixture.folder, 'missing') }).folder.state).toMatchObject({
+      status: 'failed',
+    });
     // The home has the tokens and the journals in it.
     expect(open({ folder: fixture.folder }).folder.state).toMatchObject({
       status: 'failed',
@@ -162,7 +171,12 @@ describe('[RN-10] a folder of the window', () => {
     Object.assign(nowhere.client, { listProjects: async () => answer() });
     const { folder, unauthenticated } = open({ account: nowhere });
     await vi.waitFor(
-      () => expect(folder.state).toEqual({ status: 'waiting', problem: 'The server did not answer.', retryInMs: 1_000 }),
+      () =>
+        expect(folder.state).toEqual({
+          status: 'waiting',
+          problem: 'The server did not answer.',
+          retryInMs: 1_000,
+        }),
       within,
     );
     answer = () => {

@@ -118,7 +118,8 @@ export class FolderRunner {
         ...(ripgrep !== undefined && { ripgrep }),
       });
     } catch (error) {
-      return this.#enter({ status: 'failed', problem: messageOf(error) });
+      this.#enter({ status: 'failed', problem: messageOf(error) });
+      return;
     }
     this.#working = this.#connect(this.#workspace);
   }
@@ -173,7 +174,8 @@ export class FolderRunner {
     try {
       this.#runs = mayRun === true ? this.#startRunner(workspace, project) : mayRun;
     } catch (error) {
-      return this.#enter({ status: 'failed', problem: messageOf(error) });
+      this.#enter({ status: 'failed', problem: messageOf(error) });
+      return;
     }
     if (typeof this.#runs === 'object') this.#tryLater(workspace, project);
     this.#listen(workspace, project);
@@ -296,23 +298,16 @@ export class FolderRunner {
   }
 
   #streamIs(state: StreamState): void {
-    switch (state.status) {
-      case 'connecting':
-        return this.#state.status === 'waiting' ? undefined : this.#enter({ status: 'connecting' });
-      case 'open':
-        this.#runner?.connected();
-        return this.#enter({ status: 'open', runs: this.#runs });
-      case 'waiting':
-        return this.#enter({
-          status: 'waiting',
-          problem: messageOf(state.error),
-          retryInMs: state.retryInMs,
-        });
-      case 'closed':
-        if (state.why === 'stopped') return;
-        if (state.why === 'unauthenticated') return this.#unauthenticated(state.error);
-        return this.#enter({ status: 'failed', problem: messageOf(state.error) });
-    }
+    if (state.status === 'open') {
+      this.#runner?.connected();
+      this.#enter({ status: 'open', runs: this.#runs });
+    } else if (state.status === 'waiting') {
+      const { error, retryInMs } = state;
+      this.#enter({ status: 'waiting', problem: messageOf(error), retryInMs });
+    } else if (state.status === 'connecting') {
+      if (this.#state.status !== 'waiting') this.#enter({ status: 'connecting' });
+    } else if (state.why === 'unauthenticated') this.#unauthenticated(state.error);
+    else if (state.why === 'refused') this.#enter({ status: 'failed', problem: messageOf(state.error) });
   }
 
   #unauthenticated(error: ApiError): void {

@@ -40,21 +40,16 @@ export class BridgedFetch {
     if (!('id' in message) || message.id === undefined) return;
     const waiting = this.#waiting.get(message.id);
     if (!waiting) return;
-    switch (message.type) {
-      case 'response':
-        return waiting.resolve(this.#responseOf(message, waiting));
-      case 'chunk':
-        return waiting.body?.enqueue(this.#encoder.encode(message.text));
-      case 'end':
-        this.#waiting.delete(message.id);
-        return waiting.body?.close();
-      case 'failed': {
-        this.#waiting.delete(message.id);
+    if (message.type === 'response') waiting.resolve(this.#responseOf(message, waiting));
+    else if (message.type === 'chunk') waiting.body?.enqueue(this.#encoder.encode(message.text));
+    else {
+      this.#waiting.delete(message.id);
+      if (message.type === 'end') waiting.body?.close();
+      else if (message.type === 'failed') {
         const problem = new TypeError(message.problem);
         waiting.body?.error(problem);
-        return waiting.reject(problem);
+        waiting.reject(problem);
       }
-      default:
     }
   }
 

@@ -42,7 +42,11 @@ export function ChatPage(props: ChatPageProps) {
     case 'signed-out':
       return (
         <Welcome text={chat.signedOut}>
-          <button type="button" className="button primary" onClick={() => post({ type: 'command', command: 'signIn' })}>
+          <button
+            type="button"
+            className="button primary"
+            onClick={() => post({ type: 'command', command: 'signIn' })}
+          >
             {chat.signIn}
           </button>
           <button

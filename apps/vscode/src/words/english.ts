@@ -3,7 +3,8 @@ export const english = {
   signIn: {
     prompt: 'Paste the sign-in link that the server printed',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
-    badLink: 'That is no sign-in link. "countersign serve" prints one; it looks like http://127.0.0.1:4180/#sign-in=…',
+    badLink:
+      'That is no sign-in link. "countersign serve" prints one; it looks like http://127.0.0.1:4180/#sign-in=…',
     malformed: (text: string) => `"${text}" is no address of a server.`,
     secret: 'An address with a password or a query in it is not used: others may see it.',
     plain: (origin: string) =>
@@ -31,7 +32,8 @@ export const english = {
     waiting: (problem: string, seconds: number) => `${problem} Trying again in ${seconds} s.`,
     failed: (problem: string) => problem,
     noFolder: 'Open a folder: each folder of the workspace has its own runner.',
-    pending: (count: number) => (count === 1 ? '1 approval waits for you' : `${count} approvals wait for you`),
+    pending: (count: number) =>
+      count === 1 ? '1 approval waits for you' : `${count} approvals wait for you`,
     nothingPending: 'nothing waits for you',
   },
   approval: {

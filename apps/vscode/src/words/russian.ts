@@ -2,7 +2,12 @@ import type { Words } from './english.ts';
 
 const count = (n: number, one: string, few: string, many: string): string => {
   const [last, lastTwo] = [n % 10, n % 100];
-  const form = last === 1 && lastTwo !== 11 ? one : last >= 2 && last <= 4 && (lastTwo < 12 || lastTwo > 14) ? few : many;
+  const form =
+    last === 1 && lastTwo !== 11
+      ? one
+      : last >= 2 && last <= 4 && (lastTwo < 12 || lastTwo > 14)
+        ? few
+        : many;
   return `${n} ${form}`;
 };
 
@@ -10,7 +15,8 @@ export const russian: Words = {
   signIn: {
     prompt: 'Вставьте ссылку для входа, которую напечатал сервер',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
-    badLink: 'Это не ссылка для входа. Её печатает «countersign serve»; она выглядит как http://127.0.0.1:4180/#sign-in=…',
+    badLink:
+      'Это не ссылка для входа. Её печатает «countersign serve»; она выглядит как http://127.0.0.1:4180/#sign-in=…',
     malformed: (text) => `«${text}» — не адрес сервера.`,
     secret: 'Адрес с паролем или запросом не используется: его могут увидеть другие.',
     plain: (origin) =>
@@ -77,7 +83,9 @@ export const russian: Words = {
     copied: (path) => `${path}: копия`,
     notEditable: 'Копию нельзя править до того, как она сделана: её одобряют или отклоняют как есть.',
     remaining: (seconds) =>
-      seconds >= 90 ? `осталось ${Math.round(seconds / 60)} мин` : `осталось ${Math.max(0, Math.round(seconds))} с`,
+      seconds >= 90
+        ? `осталось ${Math.round(seconds / 60)} мин`
+        : `осталось ${Math.max(0, Math.round(seconds))} с`,
     risk: { LOW: 'низкий риск', MEDIUM: 'средний риск', HIGH: 'ВЫСОКИЙ РИСК' },
   },
   preview: {

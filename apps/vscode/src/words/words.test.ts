@@ -17,7 +17,14 @@ function texts(words: object, path = ''): [string, string][] {
   return Object.entries(words).flatMap(([key, value]): [string, string][] => {
     const at = `${path}.${key}`;
     if (typeof value === 'object') return texts(value as object, at);
-    return [[at, typeof value === 'function' ? String((value as (...all: unknown[]) => string)(5, 7, 9)) : String(value)]];
+    return [
+      [
+        at,
+        typeof value === 'function'
+          ? String((value as (...all: unknown[]) => string)(5, 7, 9))
+          : String(value),
+      ],
+    ];
   });
 }
 
@@ -32,10 +39,19 @@ describe('words', () => {
   });
 
   it('say everything in Russian too', () => {
-    const same = ['.signIn.placeholder', '.output.log', '.output.status', '.mcp.label', '.status.failed', '.scope.pattern'];
+    const same = [
+      '.signIn.placeholder',
+      '.output.log',
+      '.output.status',
+      '.mcp.label',
+      '.status.failed',
+      '.scope.pattern',
+    ];
     const inEnglish = new Map(texts(english));
     expect(texts(russian).map(([path]) => path)).toEqual([...inEnglish.keys()]);
-    const untranslated = texts(russian).filter(([path, text]) => inEnglish.get(path) === text && !same.includes(path));
+    const untranslated = texts(russian).filter(
+      ([path, text]) => inEnglish.get(path) === text && !same.includes(path),
+    );
     expect(untranslated).toEqual([]);
     expect(russian.status.pending(1)).toBe('1 одобрение ждёт вас');
     expect([2, 5, 11, 21].map((n) => russian.status.pending(n))).toEqual([
@@ -44,9 +60,15 @@ describe('words', () => {
       '11 одобрений ждут вас',
       '21 одобрение ждёт вас',
     ]);
-    expect([english.approval.remaining(30), english.approval.remaining(300)]).toEqual(['30 s left', '5 min left']);
+    expect([english.approval.remaining(30), english.approval.remaining(300)]).toEqual([
+      '30 s left',
+      '5 min left',
+    ]);
     expect(russian.approval.remaining(30)).toBe('осталось 30 с');
-    expect([english.status.pending(1), english.status.pending(2)]).toEqual(['1 approval waits for you', '2 approvals wait for you']);
+    expect([english.status.pending(1), english.status.pending(2)]).toEqual([
+      '1 approval waits for you',
+      '2 approvals wait for you',
+    ]);
   });
 });
 

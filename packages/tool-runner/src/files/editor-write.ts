@@ -45,7 +45,10 @@ export async function writeInEditor(write: EditorWrite, workspace: Workspace): P
 }
 
 /** The saved bytes must be the approved ones; formatters that run when an editor saves do not know that. */
-async function settleBytes({ plan, directory, name, toolId }: EditorWrite, { limits }: Workspace): Promise<void> {
+async function settleBytes(
+  { plan, directory, name, toolId }: EditorWrite,
+  { limits }: Workspace,
+): Promise<void> {
   const { path, mode, before } = plan;
   const bytes = plan.after ?? new Uint8Array();
   const saved = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes });

@@ -41,7 +41,9 @@ describe('[RN-7] an editor with language features', () => {
       diagnostics: [{ ...place, severity: 'error', message: 'wrong', source: 'ts', code: '2322' }],
       truncated: false,
     });
-    expect(await ask('symbols', { path: 'a.ts' })).toMatchObject({ symbols: [{ name: 'one', kind: 'variable', ...place }] });
+    expect(await ask('symbols', { path: 'a.ts' })).toMatchObject({
+      symbols: [{ name: 'one', kind: 'variable', ...place }],
+    });
     expect(await ask('hover', at)).toMatchObject({ contents: 'const one: 1', text: 'const one = 1;' });
     expect(await ask('definition', at)).toMatchObject({ locations: [{ path: 'a.ts', ...place }] });
     expect(await ask('references', at)).toMatchObject({

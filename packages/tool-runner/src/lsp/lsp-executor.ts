@@ -158,7 +158,11 @@ export class LspExecutor implements Executor {
     return { success: true, diagnostics, truncated: found.length > limit };
   }
 
-  async #symbols(path: string, server: LanguageAnswers, signal: AbortSignal): Promise<ToolSuccess<'symbols'>> {
+  async #symbols(
+    path: string,
+    server: LanguageAnswers,
+    signal: AbortSignal,
+  ): Promise<ToolSuccess<'symbols'>> {
     const { document, value } = await server.ask('textDocument/documentSymbol', path, () => ({}), signal);
     const limit = this.#options.workspace.limits.entries;
     const found = readSymbols(value, limit + 1);

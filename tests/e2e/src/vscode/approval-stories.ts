@@ -12,7 +12,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.chat.locator('.waiting-cards [data-approval]').waitFor();
     await window.review('config.json');
     await window.picture('approval');
-    expect(await window.status.innerText()).toContain('1');
+    expect(await window.state()).toContain('1 approval waits for you');
     await window.titleButton('Approve').click();
 
     await expect.poll(() => home().read('config.json')).toBe('{\n  "api": "http://new.example"\n}\n');
@@ -79,7 +79,11 @@ export function approvalStories(home: () => EditorHome): void {
     await window.titleButton('Approve More Than This…').click();
     await window.input.waitFor();
     await window.picture('scopes');
-    await window.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'in this conversation' }).first().click();
+    await window.page
+      .locator('.quick-input-list .monaco-list-row')
+      .filter({ hasText: 'in this conversation' })
+      .first()
+      .click();
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     const { grants } = await home().person.client.listGrants();
     expect(grants).toHaveLength(1);

@@ -14,10 +14,11 @@ import { packageExtension, VsCode } from './vs-code.ts';
 const files = {
   'config.json': '{\n  "api": "http://old.example"\n}\n',
   'notes.md': '# Notes\n\none\ntwo\nthree\n',
+  'draft.md': 'saved\n',
+  'spaces.md': 'one\n',
   'wait.js': "console.log('waiting for ever');\nsetInterval(() => {}, 1000);\n",
   'tsconfig.json': '{ "compilerOptions": { "strict": true, "types": [] }, "include": ["src"] }\n',
-  'src/greet.ts':
-    'export function greet(name: string): string {\n  return `Hello, ${name}`;\n}\n',
+  'src/greet.ts': "export function greet(name: string): string {\n  return 'Hello, ' + name;\n}\n",
   'src/main.ts':
     "import { greet } from './greet';\n\nconst wrong: number = greet('you');\nexport const shown = [greet('me'), wrong];\n",
 };

@@ -18,17 +18,20 @@ export class EditorWindow {
   }
 
   async open(folder: string): Promise<void> {
-    await this.page.goto(`${this.#address}/?folder=${folder}`);
+    await this.page.goto(`${this.#address}/?folder=${folder}`, { timeout: 60_000 });
     await this.status.waitFor({ timeout: 60_000 });
   }
 
   async reload(): Promise<void> {
-    await this.page.reload();
+    await this.page.reload({ timeout: 60_000 });
     await this.status.waitFor({ timeout: 60_000 });
   }
 
   get status(): Locator {
-    return this.page.locator('.statusbar-item').filter({ hasText: /Countersign/ }).first();
+    return this.page
+      .locator('.statusbar-item')
+      .filter({ hasText: /Countersign/ })
+      .first();
   }
 
   /** What the status bar tells in full. */
@@ -96,8 +99,19 @@ export class EditorWindow {
   async openFile(name: string): Promise<void> {
     await this.page.keyboard.press('F1');
     await this.input.waitFor();
-    await this.input.fill(name);
-    await this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: name }).waitFor();
+    const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: name });
+    // Files are looked for once for what was typed; a search that began before the editor was ready finds none.
+    for (let tries = 0; tries < 5; tries += 1) {
+      await this.input.fill(name);
+      if (
+        await found.waitFor({ timeout: 3_000 }).then(
+          () => true,
+          () => false,
+        )
+      )
+        break;
+      await this.input.fill('');
+    }
     await this.page.keyboard.press('Enter');
     await this.tab(name).waitFor();
   }
@@ -131,8 +145,8 @@ export class EditorWindow {
 
   /** The text of the editor that is before the person. */
   async text(): Promise<string> {
-    const lines = await this.page.locator('.editor-instance .view-lines').last().innerText();
-    return lines.replaceAll('\u00a0', ' ');
+    const lines = await this.page.locator('.editor-instance .view-lines').last().textContent();
+    return (lines ?? '').replaceAll('\u00a0', ' ');
   }
 
   async closeEditors(): Promise<void> {

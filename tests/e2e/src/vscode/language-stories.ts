@@ -14,7 +14,9 @@ export function languageStories(home: () => EditorHome): void {
 
   it('[RN-7] diagnostics', async () => {
     expect(await home().result('diagnostics', { path: 'src/main.ts' })).toMatchObject({
-      diagnostics: [{ line: 3, severity: 'error', message: expect.stringContaining("'string'"), code: '2322' }],
+      diagnostics: [
+        { line: 3, severity: 'error', message: expect.stringContaining("'string'"), code: '2322' },
+      ],
     });
     expect(await home().result('diagnostics', { path: 'src/greet.ts' })).toMatchObject({ diagnostics: [] });
   });
@@ -30,7 +32,9 @@ export function languageStories(home: () => EditorHome): void {
     expect(await home().result('definition', greetIn)).toMatchObject({
       locations: [{ path: 'src/greet.ts', line: 1, col: 17 }],
     });
-    const { locations } = (await home().result('references', greetIn)) as { locations: { path: string; line: number }[] };
+    const { locations } = (await home().result('references', greetIn)) as {
+      locations: { path: string; line: number }[];
+    };
     expect(locations.map(({ path, line }) => `${path}:${line}`).sort()).toEqual([
       'src/greet.ts:1',
       'src/main.ts:1',

@@ -39,7 +39,12 @@ export async function installVsCode(): Promise<boolean> {
       'packages',
       () => {
         writeFileSync(join(vsCodeFolder, 'package.json'), '{"private": true}\n');
-        return npm(vsCodeFolder, '--no-save', `code-server@${version}`, `node-${platform}-${arch}@${nodeVersion}`);
+        return npm(
+          vsCodeFolder,
+          '--no-save',
+          `code-server@${version}`,
+          `node-${platform}-${arch}@${nodeVersion}`,
+        );
       },
     ],
     ['editor', () => npm(editor, '--omit=dev')],

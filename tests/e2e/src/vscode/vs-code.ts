@@ -100,6 +100,7 @@ const quiet = {
   'git.openRepositoryInParentFolders': 'never',
   'telemetry.telemetryLevel': 'off',
   'remote.autoForwardPorts': false,
+  'files.autoSave': 'off', // as on the desktop
   'window.confirmBeforeClose': 'never',
   'typescript.disableAutomaticTypeAcquisition': true,
 };
