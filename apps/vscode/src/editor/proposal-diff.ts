@@ -21,7 +21,7 @@ import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 
 /** The editable side of a diff, and the file as it is beside it. Neither is on a disk. */
-export const proposalScheme = 'countersign-proposal';
+const proposalScheme = 'countersign-proposal';
 const baseScheme = 'countersign-base';
 
 interface Proposal {

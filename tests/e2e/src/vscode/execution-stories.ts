@@ -9,9 +9,10 @@ export function executionStories(home: () => EditorHome): void {
     await window.page.locator('.editor-instance .view-lines').getByText('saved').click();
     await window.page.keyboard.press('Control+a');
     await window.page.keyboard.type('typed and not saved');
-    expect(await home().result('read_file', { path: 'draft.md' })).toMatchObject({
-      content: 'typed and not saved',
-    });
+    // What was typed takes a moment to get from the window to the runner.
+    await expect
+      .poll(() => home().result('read_file', { path: 'draft.md' }), { timeout: 20_000 })
+      .toMatchObject({ content: 'typed and not saved' });
     expect(home().read('draft.md')).toBe('saved\n');
 
     const toolId = await home().call('edit_file', { path: 'draft.md', old: 'not saved', new: 'edited' });

@@ -12,7 +12,7 @@ const version = '4.139.1';
 const nodeVersion = '24.21.0';
 
 /** Where it is, or will be. The last number changes when the way of installing does. */
-export const vsCodeFolder = join(
+const vsCodeFolder = join(
   env.XDG_CACHE_HOME || join(homedir(), '.cache'),
   'countersign',
   `code-server-${version}-1`,
