@@ -3,7 +3,7 @@
  * The last line is `N passed, N failed`.
  */
 import { argv, env } from 'node:process';
-import { type Need, obtain } from './test/needs.ts';
+import { howToGet, type Need, nameOf, obtain } from './test/needs.ts';
 import { type Part, type PartResult, parts } from './test/parts.ts';
 
 const inCi = env.CI !== undefined && env.CI !== '' && env.CI !== 'false';
@@ -42,7 +42,6 @@ async function runAll(chosen: readonly Part[]): Promise<PartResult> {
 }
 
 function explainLeftOut(part: Part, missing: readonly Need[]): string {
-  const programs = missing.map((need) => need.program).join(', ');
-  const packages = missing.map((need) => need.debianPackage).join(' ');
-  return `Left out: ${part.name}, which needs ${programs}. To get it on Debian: apt-get install ${packages}`;
+  const names = missing.map(nameOf).join(', ');
+  return `Left out: ${part.name}, which needs ${names}. To get it: ${missing.map(howToGet).join('; ')}`;
 }

@@ -1,4 +1,5 @@
 /** The parts of the suite. A new part is a new row here. */
+import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
 import { reportChecks } from '../check.ts';
 import { runErt } from './ert-run.ts';
 import type { Need } from './needs.ts';
@@ -30,6 +31,8 @@ const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
 /** Without it commands are not isolated, and what proves the isolation is left out. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
+const realVsCode: Need = { name: 'VS Code', isThere: isVsCodeInstalled, fetch: installVsCode };
+
 /** How the files end whose tests start a database server. */
 const postgresTests = 'postgres.test.ts';
 
@@ -41,6 +44,8 @@ const stories = 'tests/**';
 
 /** The page in a browser. */
 const webTests = 'tests/e2e/src/web';
+/** The extension in a real editor. */
+const vsCodeTests = 'tests/e2e/src/vscode';
 
 /** What the quick part leaves to the parts behind it. */
 const slowTests = [`**/*.${postgresTests}`, 'apps/server/**'];
@@ -90,7 +95,7 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        args: ['tests', ...excluding([`**/*.${faultTests}`, `${webTests}*`]), ...args],
+        args: ['tests', ...excluding([`**/*.${faultTests}`, `${webTests}*`, `${vsCodeTests}*`]), ...args],
         coverage: false,
       }),
   },
@@ -107,6 +112,11 @@ export const parts: readonly Part[] = [
     name: 'web', // the page in a real browser, by keyboard and by mouse
     needs: [chromium],
     run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
+  },
+  {
+    name: 'vscode', // the packaged extension in a real VS Code, with the real server
+    needs: [git, bubblewrap, chromium, realVsCode],
+    run: ({ args }) => runVitest({ name: 'vscode', args: [vsCodeTests, ...args], coverage: false }),
   },
   {
     name: 'faults', // kill -9 at every labelled point, over and over

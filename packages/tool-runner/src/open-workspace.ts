@@ -139,7 +139,13 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     new CommandExecutor(workspace, starter),
     new ShellExecutor(workspace, starter),
     new GitExecutor(workspace, starter),
-    new LspExecutor({ workspace, starter, clock, servers: settings.languageServers }),
+    new LspExecutor({
+      workspace,
+      starter,
+      clock,
+      servers: settings.languageServers,
+      ...(config.languageFeatures && { features: config.languageFeatures }),
+    }),
   ];
   const looked = { workspace, git: new RepositoryPreviewer(workspace, starter) };
   return {

@@ -3,6 +3,7 @@ import type { Preview, ToolCall } from '@countersign/protocol';
 import type { RunnerClock } from './clock.ts';
 import type { Executor } from './executor.ts';
 import type { Journal } from './journal/journal.ts';
+import type { LanguageFeatures } from './lsp/editor-language.ts';
 import type { ApprovalRequest } from './runner-api.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -49,6 +50,8 @@ export interface ToolHandlerConfig {
   readonly clock?: RunnerClock;
   /** Secrets that must not be logged, such as the runner's own token. */
   readonly secrets?: readonly string[];
+  /** Of the editor that this runner is part of: they answer the language tools (RN-7). */
+  readonly languageFeatures?: LanguageFeatures;
   /** Who holds the journal, for the next one who wants it (RN-10). */
   readonly program?: string;
   /** An editor's runner: another one is asked to let go of the workspace when it is idle (RN-10). */

@@ -31,6 +31,7 @@ import type { Logger } from './logger.ts';
 import { openWorkspace } from './open-workspace.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { OwnViews } from './own-views.ts';
+import { type ProposedText, proposedText } from './preview/proposed-text.ts';
 import { ProgressSender } from './progress-sender.ts';
 import { ResultOutbox } from './result-outbox.ts';
 import type {
@@ -229,6 +230,13 @@ export class ToolHandler {
 
   get previews(): CallPreviews {
     return this.#previews;
+  }
+
+  /** The whole text of a file before and after a call, for an editor's own diff; undefined where there is none. */
+  async proposedText(tool: string, params: Record<string, JsonValue>): Promise<ProposedText | undefined> {
+    const own = this.decide(tool, params);
+    if (!own.call || own.verdict.decision === 'REJECT') return undefined;
+    return proposedText(own.call, own, this.#workspace);
   }
 
   /** Asks the person here, and sends what they decide. Throws ToolTypeError for a tool that nobody knows. */

@@ -1,13 +1,19 @@
 import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
-import { JournalHeld, type Logger, type Workspace, WorkspaceRunner } from '@countersign/tool-runner';
+import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
+import {
+  JournalHeld,
+  type Logger,
+  runnerIdOf,
+  type Workspace,
+  WorkspaceRunner,
+} from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { ApprovalDesk } from '../approvals/approval-desk.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
 import { fit } from '../screen/text-width.ts';
-import { MadeToken } from '../server/made-token.ts';
 import type { ServerAccess } from '../server/server-access.ts';
 import { streamWords } from '../server/stream-words.ts';
 import type { Project } from '../server/workspace-project.ts';
@@ -16,9 +22,6 @@ import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
 import { toolsWordsFor } from '../tools/tools-words.ts';
 import type { Words } from '../words.ts';
 import { deskHears } from './desk-hears.ts';
-import { runnerApiOverClient } from './runner-api-over-client.ts';
-import { RunnerDialogs } from './runner-dialogs.ts';
-import { runnerIdOf } from './runner-id.ts';
 
 export interface ConnectOptions {
   readonly access: ServerAccess;

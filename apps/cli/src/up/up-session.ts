@@ -1,10 +1,11 @@
+import { readSignInLink } from '@countersign/runner-client';
 import type { Workspace } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession, type SessionHost } from '../connect/connect-session.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { type ServerAccess, serverAccess } from '../server/server-access.ts';
-import { readLink, signIn, signOut } from '../server/sign-in-command.ts';
+import { signIn, signOut } from '../server/sign-in-command.ts';
 import { findOrMakeProject, type Project } from '../server/workspace-project.ts';
 import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
@@ -164,7 +165,7 @@ export class UpSession implements SessionHost {
   async #access(server: ServerProcess): Promise<ServerAccess> {
     const { words, env } = this.#options;
     const { address } = server;
-    const code = readLink(await server.signInLink())?.code ?? '';
+    const code = readSignInLink(await server.signInLink())?.code ?? '';
     await signIn(address, code, words, env);
     return serverAccess(address, words, { ...env, COUNTERSIGN_TOKEN: undefined });
   }

@@ -3,7 +3,7 @@ import { useId } from 'react';
 import { visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
-type Project = CallResponse<'listProjects'>['projects'][number];
+type Project = Pick<CallResponse<'listProjects'>['projects'][number], 'project_id' | 'name' | 'workspace'>;
 
 interface ProjectPickerProps {
   readonly projects: readonly Project[];
