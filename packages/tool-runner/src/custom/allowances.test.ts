@@ -1,10 +1,13 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { readServerList, runsWords, type ServerEntry } from './server-entry.ts';
 import { neededFolders, readServers } from './server-files.ts';
 import { hostile, hostileServer, ToolServersFixture } from './tool-servers-fixture.test-data.ts';
+
+// Real processes in real isolation, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let fixture: ToolServersFixture;
 beforeEach(() => {
@@ -245,7 +248,7 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
     expect(fixture.isolation.has('planted.txt')).toBe(false);
   });
 
-  it('is writable around calls only, and goes back to looking', { timeout: 30_000 }, async () => {
+  it('is writable around calls only, and goes back to looking', async () => {
     await fixture.remove();
     fixture = new ToolServersFixture({ idleMs: 300 });
     fixture.isolation.write('a.txt', 'a');
