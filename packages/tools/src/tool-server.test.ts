@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterEach, describe, expect, expectTypeOf, it } from 'vitest';
+import { afterEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { z } from 'zod';
 import { callResult, defineTool } from './define-tool.ts';
 import { createToolServer } from './tool-server.ts';
@@ -92,6 +92,54 @@ describe('defineTool', () => {
     expect(callResult([1])).toEqual({ content: [{ type: 'text', text: '[\n  1\n]' }] });
     const picture = { content: [{ type: 'image' as const, data: 'aGk=', mimeType: 'image/png' }] };
     expect(callResult(picture)).toBe(picture);
+  });
+
+  it('serves over any pair of pipes, and tells a handler that its call was cancelled', async () => {
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    let isCancelled = false;
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      readOnly: true,
+      parameters: z.object({ how: z.enum(['long', 'short']) }),
+      async handler({ how }, { signal, progress }) {
+        progress(10); // nobody asked for it
+        if (how === 'short') return { waited: true };
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        isCancelled = true;
+        return '';
+      },
+    });
+    const any = defineTool({
+      name: 'any',
+      description: 'Takes anything.',
+      parameters: { type: 'object', properties: { n: { type: 'number' } } },
+      handler: ({ n }) => Number(n) + 1,
+    });
+    createToolServer({ name: 'here', version: '2.0.0' })
+      .registerTool(wait)
+      .registerTool(any)
+      .start({ transport: theirs });
+    const client = new Client({ name: 'test', version: '1' });
+    clients.push(client);
+    await client.connect(ours);
+    expect(client.getServerVersion()).toMatchObject({ name: 'here', version: '2.0.0' });
+    expect(await client.callTool({ name: 'any', arguments: { n: 1 } })).toMatchObject({
+      content: [{ text: '2' }],
+    });
+    expect(await client.callTool({ name: 'wait', arguments: { how: 'short' } })).toMatchObject({
+      structuredContent: { waited: true },
+    });
+    const cancel = new AbortController();
+    const called = client.callTool(
+      { name: 'wait', arguments: { how: 'long' } },
+      { signal: cancel.signal, onprogress() {} },
+    );
+    called.catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    cancel.abort();
+    await expect(called).rejects.toThrow();
+    await vi.waitFor(() => expect(isCancelled).toBe(true));
   });
 
   it('has each name once', () => {

@@ -1,5 +1,5 @@
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { type ServeStdioOptions, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 import { callResult, type ParametersOf, type ToolContext, type ToolDefinition } from './define-tool.ts';
 
@@ -13,8 +13,8 @@ export interface ToolServer {
   /** Answers the server, so that several can be registered in a row. Throws when there is a tool of that name. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever a tool's parameters are, its own definition has checked them
   registerTool(tool: ToolDefinition<any>): ToolServer;
-  /** Serves until standard input ends. Clients of 2025 and of 2026 are served alike. */
-  start(): void;
+  /** Serves until its input ends: standard input unless said. Clients of 2025 and of 2026 are served alike. */
+  start(options?: Pick<ServeStdioOptions, 'transport'>): void;
 }
 
 export function createToolServer({ name, version = '1.0.0' }: ToolServerOptions): ToolServer {
@@ -25,12 +25,12 @@ export function createToolServer({ name, version = '1.0.0' }: ToolServerOptions)
       tools.set(tool.name, tool);
       return server;
     },
-    start() {
+    start(options = {}) {
       serveStdio(() => {
         const mcp = new McpServer({ name, version });
         for (const tool of tools.values()) register(mcp, tool);
         return mcp;
-      });
+      }, options);
     },
   };
   return server;

@@ -2,9 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { until } from './patience.ts';
 import { Desk, RunnerServer } from './runner/runner-story.ts';
+
+// Real processes in real isolation, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** The person's own tools (RN-8), with the real server, `countersign connect`, and servers as they come from npm. */
 
@@ -211,7 +214,7 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
     expect(await desk.call('everything__echo', { message: 'back' })).toMatchObject({ status: 'completed' });
   });
 
-  it('a tool that the person has just made works', { timeout: 60_000 }, async () => {
+  it('a tool that the person has just made works', async () => {
     desk.run(process.execPath, cli, 'tools', 'new', 'ship', '--in', join(desk.parent, 'ship'), '--add');
     await untilListed('ship__ship');
     expect(await desk.call('ship__ship', { environment: 'staging' })).toMatchObject({

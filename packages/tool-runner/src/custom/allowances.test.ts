@@ -1,10 +1,15 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '@countersign/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { readServerList, runsWords, type ServerEntry } from './server-entry.ts';
 import { neededFolders, readServers } from './server-files.ts';
+import { ToolServer } from './tool-server.ts';
 import { hostile, hostileServer, ToolServersFixture } from './tool-servers-fixture.test-data.ts';
+
+// Real processes in real isolation, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let fixture: ToolServersFixture;
 beforeEach(() => {
@@ -245,7 +250,7 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
     expect(fixture.isolation.has('planted.txt')).toBe(false);
   });
 
-  it('is writable around calls only, and goes back to looking', { timeout: 30_000 }, async () => {
+  it('is writable around calls only, and goes back to looking', async () => {
     await fixture.remove();
     fixture = new ToolServersFixture({ idleMs: 300 });
     fixture.isolation.write('a.txt', 'a');
@@ -279,5 +284,35 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
     fixture.configure({ reads: { ...reads, disabled: true } });
     await fixture.until(() => fixture.status('reads').state === 'disabled', 'the switch');
     expect(fixture.servers.names).toEqual([]);
+  });
+
+  it('is tried again after 1, 2, 4 … seconds, and left alone after ten failures', async () => {
+    const clock = new ManualClock();
+    const [entry] = readServerList(
+      JSON.stringify({ mcpServers: { a: { command: 'no-such-program' } } }),
+      'person',
+      fixture.root,
+    ).entries;
+    const { workspace, starter } = fixture.isolation;
+    const states: string[] = [];
+    const server: ToolServer = new ToolServer(entry as ServerEntry, 'sha256:0', {
+      workspace,
+      starter,
+      configFolder: fixture.configFolder,
+      clock,
+      onChange: () => states.push(server.status.problem ?? ''),
+    });
+    await server.start();
+    for (const [failures, seconds] of [1, 2, 4, 8, 16, 32, 60, 60, 60].entries()) {
+      expect(states).toHaveLength(failures + 1);
+      await clock.advance(seconds * 1_000 - 1);
+      expect(states).toHaveLength(failures + 1);
+      await clock.advance(1);
+      await fixture.until(() => states.length === failures + 2, 'the next try');
+    }
+    expect(states.at(-1)).toMatch(/failed 10 times and is left alone/);
+    await clock.advance(600_000);
+    expect(states).toHaveLength(10);
+    await server.stop();
   });
 });

@@ -196,7 +196,6 @@ function hear(message: Message): void {
     say({ id: 'c', method: 'roots/list' });
     stdout.write(`{"jsonrpc":"2.0","method":"x","params":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n`);
   }
-  if (manner === 'dies-soon') setTimeout(() => process.exit(3), 50);
 }
 
 /** As fast as it is read: it must not die of its own memory first. */

@@ -2,9 +2,12 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { hostile, ToolServersFixture } from './tool-servers-fixture.test-data.ts';
+
+// Real processes in real isolation, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** A hostile MCP server harms nothing but itself (RN-8). */
 
@@ -20,7 +23,7 @@ const start = async (servers: object) => {
 };
 
 describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts', () => {
-  it('fails with a clear reason, and the others work', { timeout: 60_000 }, async () => {
+  it('fails with a clear reason, and the others work', async () => {
     await start({
       exits: hostile('exits', { args: [...hostile('').args.slice(0, 2), 'exits', 'the \u001b[31mmodule'] }),
       liar: hostile('liar'),
@@ -65,7 +68,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
     expect(fixture.status('greets').state).toBe('ready');
   });
 
-  it('is given up on when it floods, and starts again later', { timeout: 30_000 }, async () => {
+  it('is given up on when it floods, and starts again later', async () => {
     await start({
       flood: hostile('floods-output'),
       errors: hostile('floods-errors'),
@@ -196,7 +199,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     expect(await does('version')).toMatchObject({ content: 'version 1' });
   });
 
-  it('[EX-8] that never answers is cancelled, and nothing of it goes on', { timeout: 30_000 }, async () => {
+  it('[EX-8] that never answers is cancelled, and nothing of it goes on', async () => {
     for (const what of ['never', 'spin']) {
       const cancel = new AbortController();
       const ended = fixture.failure('bad__do', { what }, { signal: cancel.signal });
@@ -208,7 +211,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     expect(await does('version')).toMatchObject({ success: true });
   });
 
-  it('that never answers is stopped when its time is over', { timeout: 30_000 }, async () => {
+  it('that never answers is stopped when its time is over', async () => {
     await fixture.remove();
     fixture = new ToolServersFixture();
     await start({ bad: hostile('plain', { countersign: { timeout_seconds: 1 } }) });

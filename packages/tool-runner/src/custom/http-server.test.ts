@@ -2,9 +2,12 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net';
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { ToolServersFixture } from './tool-servers-fixture.test-data.ts';
+
+// Real processes in real isolation, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** MCP servers over HTTP, with the official server package and real sockets. */
 
@@ -83,7 +86,7 @@ it('[RN-8] is not followed to another address: no header of the person goes ther
   expect(stolen).toEqual([]);
 });
 
-it('[RN-8] that answers without end, or is not there, fails alone', { timeout: 60_000 }, async () => {
+it('[RN-8] that answers without end, or is not there, fails alone', async () => {
   const endless = await listen((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const write = () => {
@@ -101,7 +104,7 @@ it('[RN-8] that answers without end, or is not there, fails alone', { timeout: 6
   expect(fixture.status('gone').problem).toBeTruthy();
 });
 
-it('[RN-8] that goes away fails the call, and is tried again', { timeout: 30_000 }, async () => {
+it('[RN-8] that goes away fails the call, and is tried again', async () => {
   const handler = toNodeHandler(createMcpHandler(mcpServer));
   let isUp = true;
   const address = await listen((request, response) => {

@@ -38,6 +38,8 @@ export class ToolServers implements CustomTools {
   /** Those that do not run, and why. */
   #idle: readonly ServerStatus[] = [];
   readonly #listeners = new Set<() => void>();
+  /** How each server was, as the log says it. */
+  readonly #logged = new Map<string, string>();
   #cancelLook = () => {};
   #isOver = false;
   #started: Promise<void> | undefined;
@@ -173,8 +175,11 @@ export class ToolServers implements CustomTools {
 
   #changed(): void {
     if (this.#isOver) return;
-    for (const { name, state, problem } of this.status)
-      if (problem !== undefined) this.#options.logger.info(`Tool server ${name} is ${state}: ${problem}`);
+    for (const { name, state, problem } of this.status) {
+      const how = problem === undefined ? state : `${state}: ${problem}`;
+      if (this.#logged.get(name) !== how) this.#options.logger.info(`Tool server ${name} is ${how}`);
+      this.#logged.set(name, how);
+    }
     for (const listener of this.#listeners) listener();
   }
 }
