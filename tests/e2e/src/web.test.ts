@@ -4,6 +4,7 @@ import { decisionStories } from './web/decision-stories.ts';
 import { looksStories } from './web/looks-stories.ts';
 import { loopStories } from './web/loop-stories.ts';
 import { togetherStories } from './web/together-stories.ts';
+import { tokenStories } from './web/token-stories.ts';
 import { useBrowser } from './web/use-browser.ts';
 import { useHousehold } from './web/use-household.ts';
 
@@ -11,6 +12,7 @@ describe('the web page', () => {
   const home = useHousehold(useBrowser());
   describe('the whole loop', () => loopStories(home));
   describe('deciding', () => decisionStories(home));
+  describe('tokens', () => tokenStories(home));
   describe('several places', () => togetherStories(home));
   describe('looks', () => looksStories(home));
 });
