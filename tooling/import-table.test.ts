@@ -10,7 +10,7 @@ import {
   workspaceBehind,
 } from './workspaces.ts';
 
-const packages = ['protocol', 'policy', 'engine', 'client', 'tool-runner', 'ui'];
+const packages = ['protocol', 'policy', 'engine', 'client', 'tool-runner', 'runner-client', 'ui'];
 
 /** What the product code of a workspace may import of ours. */
 const importTable: Readonly<Record<string, readonly string[]>> = {
@@ -19,12 +19,16 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   engine: ['protocol', 'policy'],
   client: ['protocol'],
   'tool-runner': ['protocol', 'policy'],
+  'runner-client': ['protocol', 'client', 'tool-runner'],
   ui: ['protocol', 'client'],
+  /** What a person builds tools with: it runs in their server's process, and knows nothing of ours. */
+  tools: [],
   testing: packages, // imported by tests only
   'apps/server': packages,
   'apps/web': packages,
   'apps/vscode': packages,
-  'apps/cli': packages,
+  /** `tools new` names the helper's folder on this machine. */
+  'apps/cli': [...packages, 'tools'],
   'apps/emacs': packages,
   /** It measures a server, so it starts one, as tests/e2e does. */
   bench: [...packages, 'testing', 'apps/server'],

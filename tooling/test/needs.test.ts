@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env, getuid } from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { obtain } from './needs.ts';
+import { howToGet, nameOf, obtain } from './needs.ts';
 
 const editor = { program: 'the-editor', debianPackage: 'editor-nox' };
 const path = env.PATH;
@@ -47,6 +47,29 @@ describe('programs that a part of the suite needs', () => {
   it('are named when apt-get fails', async () => {
     putProgram('apt-get', 'exit 100');
     expect(await obtain([editor])).toEqual([editor]);
+  });
+});
+
+describe('things that are fetched', () => {
+  const fetched = (isThere: boolean, comes: boolean) => {
+    const need = { name: 'the other editor', isThere: () => isThere, fetch: async () => comes, fetches: 0 };
+    need.fetch = async () => {
+      need.fetches += 1;
+      return comes;
+    };
+    return need;
+  };
+
+  it('are fetched only when they are missing', async () => {
+    const [there, missing] = [fetched(true, false), fetched(false, true)];
+    expect(await obtain([there, missing])).toEqual([]);
+    expect([there.fetches, missing.fetches]).toEqual([0, 1]);
+  });
+
+  it('are named when they do not come', async () => {
+    const need = fetched(false, false);
+    expect(await obtain([need])).toEqual([need]);
+    expect([nameOf(need), howToGet(need)]).toEqual(['the other editor', 'run it again with network']);
   });
 });
 

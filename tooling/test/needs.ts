@@ -4,14 +4,38 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { env, getuid } from 'node:process';
 
-export interface Need {
+/** A program of the system. */
+export interface ProgramNeed {
   /** Looked for on the PATH. */
   readonly program: string;
   readonly debianPackage: string;
 }
 
+/** Something that we fetch and keep by ourselves. */
+export interface FetchedNeed {
+  readonly name: string;
+  isThere(): boolean;
+  /** Answers whether it is there now. */
+  fetch(): Promise<boolean>;
+}
+
+export type Need = ProgramNeed | FetchedNeed;
+
 /** Installs what is missing where we may (root on Debian), and returns what is missing still. */
 export async function obtain(needs: readonly Need[]): Promise<readonly Need[]> {
+  const missing: Need[] = [...(await obtainPrograms(needs.filter((need) => 'program' in need)))];
+  for (const need of needs)
+    if ('fetch' in need && !need.isThere() && !(await need.fetch())) missing.push(need);
+  return missing;
+}
+
+/** What a person does to get it. */
+export const howToGet = (need: Need): string =>
+  'program' in need ? `apt-get install ${need.debianPackage} (on Debian)` : 'run it again with network';
+
+export const nameOf = (need: Need): string => ('program' in need ? need.program : need.name);
+
+async function obtainPrograms(needs: readonly ProgramNeed[]): Promise<readonly ProgramNeed[]> {
   const missing = needs.filter((need) => !isOnPath(need.program));
   if (missing.length === 0 || !mayInstall()) return missing;
 

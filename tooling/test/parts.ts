@@ -1,12 +1,14 @@
 /** The parts of the suite. A new part is a new row here. */
+import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
 import { reportChecks } from '../check.ts';
 import { runErt } from './ert-run.ts';
 import type { Need } from './needs.ts';
 import { runVitest } from './vitest-run.ts';
 
-export interface Counts {
+export interface PartResult {
   readonly passed: number;
-  readonly failed: number;
+  /** What failed, one entry each: its name, and why in a line or some. */
+  readonly failures: readonly string[];
 }
 
 export interface RunOptions {
@@ -21,13 +23,15 @@ export interface Part {
   readonly needs: readonly Need[];
   /** Takes too long for everyday: runs when it is named, `npm test -- faults`. */
   readonly onlyWhenNamed?: boolean;
-  run(options: RunOptions): Promise<Counts>;
+  run(options: RunOptions): Promise<PartResult>;
 }
 
 const git: Need = { program: 'git', debianPackage: 'git' };
 const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
 /** Without it commands are not isolated, and what proves the isolation is left out. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
+
+const realVsCode: Need = { name: 'VS Code', isThere: isVsCodeInstalled, fetch: installVsCode };
 
 /** How the files end whose tests start a database server. */
 const postgresTests = 'postgres.test.ts';
@@ -40,6 +44,8 @@ const stories = 'tests/**';
 
 /** The page in a browser. */
 const webTests = 'tests/e2e/src/web';
+/** The extension in a real editor. */
+const vsCodeTests = 'tests/e2e/src/vscode';
 
 /** What the quick part leaves to the parts behind it. */
 const slowTests = [`**/*.${postgresTests}`, 'apps/server/**'];
@@ -64,7 +70,7 @@ export const parts: readonly Part[] = [
     needs: [],
     run: async ({ args, whole }) =>
       whole
-        ? { passed: 0, failed: 0 } // counted in `unit`
+        ? { passed: 0, failures: [] } // counted in `unit`
         : runVitest({
             name: 'server',
             args: ['apps/server', ...excluding([`**/*.${postgresTests}`]), ...args],
@@ -76,7 +82,7 @@ export const parts: readonly Part[] = [
     needs: [],
     run: async ({ args, whole }) =>
       whole
-        ? { passed: 0, failed: 0 } // counted in `unit`
+        ? { passed: 0, failures: [] } // counted in `unit`
         : runVitest({
             name: 'postgres',
             args: [postgresTests, ...excluding([stories]), ...args],
@@ -89,7 +95,7 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        args: ['tests', ...excluding([`**/*.${faultTests}`, `${webTests}*`]), ...args],
+        args: ['tests', ...excluding([`**/*.${faultTests}`, `${webTests}*`, `${vsCodeTests}*`]), ...args],
         coverage: false,
       }),
   },
@@ -106,6 +112,11 @@ export const parts: readonly Part[] = [
     name: 'web', // the page in a real browser, by keyboard and by mouse
     needs: [chromium],
     run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
+  },
+  {
+    name: 'vscode', // the packaged extension in a real VS Code, with the real server
+    needs: [git, bubblewrap, chromium, realVsCode],
+    run: ({ args }) => runVitest({ name: 'vscode', args: [vsCodeTests, ...args], coverage: false }),
   },
   {
     name: 'faults', // kill -9 at every labelled point, over and over

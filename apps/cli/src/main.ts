@@ -15,6 +15,7 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
   countersign approvals               what waits for your decision
   countersign history                 what was called, decided and done
   countersign undo TOOL_ID            restores what a call changed
+  countersign tools                   your own tools: what there is, allow, make one
   countersign doctor                  what this machine has, what is missing, and how to get it
 
   countersign mcp [DIR]               your tools for an MCP agent, over standard input and output
@@ -70,6 +71,8 @@ export async function main(
         return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
       case 'tokens':
         return await (await import('./tokens/tokens-command.ts')).tokensCommand(rest, context);
+      case 'tools':
+        return await (await import('./tools/tools-command.ts')).toolsCommand(rest, context);
       case 'undo':
         return await (await import('./undo-command.ts')).undoCommand(rest, context);
       case 'up':

@@ -357,7 +357,7 @@ export const errorCodes = {
   WORKSPACE_NOT_FOUND: define(
     404,
     'change',
-    'There is no directory "{path}". Name the workspace with --workspace DIR.',
+    'There is no directory "{path}". Name one that exists as the workspace.',
   ),
 } as const satisfies Readonly<Record<string, ErrorDefinition>>;
 

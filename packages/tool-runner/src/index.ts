@@ -1,12 +1,18 @@
 export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
+export { type ServerQuestion, ToolDesk } from './custom/tool-desk.ts';
+export type { ServerStatus } from './custom/tool-server.ts';
+export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger } from './logger.ts';
+export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
+export type { OpenDocument, OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
+export type { ProposedText } from './preview/proposed-text.ts';
 export { realDisk } from './real-disk.ts';
 export type {
   ApprovalRequest,
@@ -29,6 +35,7 @@ export {
   ToolApprovalTimeout,
   ToolTypeError,
 } from './runner-errors.ts';
+export { runnerIdOf } from './runner-id.ts';
 export {
   type ActiveExecution,
   type ExecutionHistoryEntry,

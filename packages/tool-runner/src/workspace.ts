@@ -1,4 +1,5 @@
 import type { Limits } from '@countersign/protocol';
+import type { OpenDocuments } from './open-documents.ts';
 
 /** The one folder that a runner works in, and where the runner keeps what is its own. */
 export interface Workspace {
@@ -11,4 +12,8 @@ export interface Workspace {
   readonly home: string;
   /** Names of environment variables that the person lets commands see, besides those of VA-7. */
   readonly addedEnvironment: readonly string[];
+  /** The ripgrep to search with; our own unless said. */
+  readonly ripgrep?: string;
+  /** Of the editor that this runner is part of; none elsewhere. */
+  readonly documents?: OpenDocuments;
 }

@@ -1,6 +1,7 @@
 export type { ApprovalActions, Backtest } from './approvals/approval-actions.ts';
 export { ApprovalCard } from './approvals/approval-card.tsx';
 export { Inbox } from './approvals/inbox.tsx';
+export { CardsAboveInput } from './approvals/waiting-cards.tsx';
 export { ChatBar } from './chat/chat-bar.tsx';
 export { ChatScreen } from './chat/chat-screen.tsx';
 export { ProjectPicker } from './chat/project-picker.tsx';

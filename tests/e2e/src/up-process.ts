@@ -8,6 +8,9 @@ import { until } from './patience.ts';
 
 export const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
 
+/** The command of this checkout. */
+const ownCommand: readonly string[] = [process.execPath, launcher];
+
 export interface ReadyLine {
   readonly address: string;
   readonly sign_in_link: string;
@@ -32,8 +35,10 @@ export class Machine {
   readonly #started: UpProcess[] = [];
   readonly #piped: ChildProcess[] = [];
   readonly env: Record<string, string>;
+  readonly #command: readonly string[];
 
-  constructor(env: Record<string, string> = {}) {
+  constructor(env: Record<string, string> = {}, command: readonly string[] = ownCommand) {
+    this.#command = command;
     const page = join(this.home, 'page');
     mkdirSync(page);
     writeFileSync(join(page, 'index.html'), '<!doctype html><title>Countersign</title>');
@@ -58,7 +63,7 @@ export class Machine {
   }
 
   run(...args: string[]): UpProcess {
-    const started = new UpProcess(args, this.env);
+    const started = new UpProcess([...this.#command, ...args], this.env);
     this.#started.push(started);
     return started;
   }
@@ -91,8 +96,8 @@ export class UpProcess {
   out = '';
   errors = '';
 
-  constructor(args: readonly string[], env: Record<string, string>) {
-    this.#child = spawn(process.execPath, [launcher, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor([program = '', ...args]: readonly string[], env: Record<string, string>) {
+    this.#child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.out += text;
     });
@@ -110,7 +115,7 @@ export class UpProcess {
 
   /** The line of `--json`. */
   async ready(): Promise<ReadyLine> {
-    await this.says(/\n/);
+    await this.says(/^\{.*\}\n/); // of its output; what else is said goes to the other stream
     return JSON.parse(this.out) as ReadyLine;
   }
 

@@ -3,6 +3,8 @@ import { describe } from 'vitest';
 import { decisionStories } from './web/decision-stories.ts';
 import { looksStories } from './web/looks-stories.ts';
 import { loopStories } from './web/loop-stories.ts';
+import { notificationStories } from './web/notification-stories.ts';
+import { stillStories } from './web/still-stories.ts';
 import { togetherStories } from './web/together-stories.ts';
 import { tokenStories } from './web/token-stories.ts';
 import { useBrowser } from './web/use-browser.ts';
@@ -13,6 +15,8 @@ describe('the web page', () => {
   describe('the whole loop', () => loopStories(home));
   describe('deciding', () => decisionStories(home));
   describe('tokens', () => tokenStories(home));
+  describe('what is looked at', () => stillStories(home));
+  describe('notifications', () => notificationStories(home));
   describe('several places', () => togetherStories(home));
   describe('looks', () => looksStories(home));
 });

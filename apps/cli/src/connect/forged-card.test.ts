@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DecisionOutcome } from '@countersign/client';
 import { type CountersignEvent, defaultLimits, type EventPayload } from '@countersign/protocol';
+import { RunnerDialogs } from '@countersign/runner-client';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { type ApprovedDecision, type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -10,7 +11,6 @@ import { approval, digestOf } from '../approvals/approval-fixture.test-data.ts';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
 import { deskHears } from './desk-hears.ts';
-import { RunnerDialogs } from './runner-dialogs.ts';
 
 /** Runner, dialogs and cards as `connect` puts them together, and a server that has fallen to somebody else. */
 let files: TemporaryWorkspace;

@@ -1,12 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
+import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
-import { MadeToken } from '../server/made-token.ts';
 import type { ServerAccess } from '../server/server-access.ts';
-import { runnerApiOverClient } from './runner-api-over-client.ts';
-import { RunnerDialogs } from './runner-dialogs.ts';
 
 /** A server that answers as it is told, over real HTTP, and remembers what it was sent. */
 let server: Server;

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
+import { MadeToken } from '@countersign/runner-client';
 import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
-import { MadeToken } from '../server/made-token.ts';
 import { findProject, workspaceRoot } from '../server/workspace-project.ts';
 import { accessForWorkspace } from '../server/workspace-server.ts';
 import { McpBridge } from './mcp-bridge.ts';

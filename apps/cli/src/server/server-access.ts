@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
+import { defaultServer } from '@countersign/runner-client';
 import { personsFolders } from '@countersign/tool-runner';
 import type { Words } from '../words.ts';
 import { Credentials } from './credentials.ts';
-import { defaultServer, serverAddress } from './server-address.ts';
+import { serverAddress } from './server-address.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

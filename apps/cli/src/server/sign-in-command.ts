@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
+import { readSignInLink, tokenIdOf } from '@countersign/runner-client';
 import { type CommandContext, commandOptions } from '../command-context.ts';
 import type { Words } from '../words.ts';
 import type { Credential } from './credentials.ts';
@@ -36,7 +37,7 @@ export async function signInCommand(
   const words = language(values.lang);
   const pasted = (positionals[0] ?? (await firstTypedLine(terminal, words.server.pasteLink))).trim();
   if (pasted === '') throw usage(words.server.noLink);
-  const link = readLink(pasted);
+  const link = readSignInLink(pasted);
   if (!link) throw usage(words.server.badLink);
   const address = serverAddress(link.server ?? chosenAddress(values.server, words, env), words, env);
   const { expires_at } = await signIn(address, link.code, words, env);
@@ -87,24 +88,13 @@ export async function signIn(
 /** Answers whether there was a token to forget. */
 export async function signOut(address: string, words: Words, env: CommandContext['env']): Promise<boolean> {
   const forgotten = credentialsOf(words, env).forget(address);
-  const tokenId = forgotten && idOf(forgotten.token);
+  const tokenId = forgotten && tokenIdOf(forgotten.token);
   if (forgotten && tokenId !== undefined) {
     const client = createClient({ baseUrl: address, token: () => forgotten.token, timeoutMs: 5_000 });
     // A server that is gone has nobody to tell; the token is forgotten here and ends by itself.
     await client.revokeToken({ params: { token_id: tokenId } }).catch(() => {});
   }
   return forgotten !== undefined;
-}
-
-/** `http://127.0.0.1:4180/#sign-in=CODE`, or the code alone. */
-export function readLink(text: string): { server?: string; code: string } | undefined {
-  const bare = /^[A-Za-z0-9_-]{16,200}$/;
-  if (bare.test(text)) return { code: text };
-  const url = URL.parse(text);
-  const code = url?.hash.match(/^#sign-in=(.*)$/)?.[1];
-  return url && code !== undefined && bare.test(code)
-    ? { server: `${url.origin}${url.pathname}`, code }
-    : undefined;
 }
 
 async function firstTypedLine(terminal: CommandContext['terminal'], prompt: string): Promise<string> {
@@ -118,18 +108,6 @@ async function firstTypedLine(terminal: CommandContext['terminal'], prompt: stri
     if (text.length > 10_000 || text.includes('\n')) break;
   }
   return text.split('\n')[0] ?? '';
-}
-
-/** The id in our own token, so that it can be revoked; tokens of other issuers are theirs to end. */
-function idOf(token: string): string | undefined {
-  try {
-    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
-      jti?: unknown;
-    };
-    return typeof claims.jti === 'string' ? claims.jti : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const usage = (problem: string): CountersignError =>

@@ -1,10 +1,11 @@
+import { readSignInLink } from '@countersign/runner-client';
 import type { Workspace } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession, type SessionHost } from '../connect/connect-session.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { type ServerAccess, serverAccess } from '../server/server-access.ts';
-import { readLink, signIn, signOut } from '../server/sign-in-command.ts';
+import { signIn, signOut } from '../server/sign-in-command.ts';
 import { findOrMakeProject, type Project } from '../server/workspace-project.ts';
 import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
@@ -32,6 +33,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly verbose: boolean;
   readonly json: boolean;
   readonly words: Words;
+  readonly lang: string | undefined;
   readonly upWords: UpWords;
 }
 
@@ -136,6 +138,7 @@ export class UpSession implements SessionHost {
       } catch (error) {
         if (!(error instanceof ServerNotStarted)) throw error;
         unused = undefined;
+        if (error.code === 'DATABASE_IN_USE') throw error;
         // Somebody was quicker: then the next one.
         if (error.code !== 'EADDRINUSE') throw new Error(upWords.notStarted(error.message), { cause: error });
       }
@@ -162,13 +165,13 @@ export class UpSession implements SessionHost {
   async #access(server: ServerProcess): Promise<ServerAccess> {
     const { words, env } = this.#options;
     const { address } = server;
-    const code = readLink(await server.signInLink())?.code ?? '';
+    const code = readSignInLink(await server.signInLink())?.code ?? '';
     await signIn(address, code, words, env);
     return serverAccess(address, words, { ...env, COUNTERSIGN_TOKEN: undefined });
   }
 
   #session(access: ServerAccess, project: Project): ConnectSession {
-    const { terminal, env, workspace, configFolder, words, prompt, runUnisolated, verbose, json } =
+    const { terminal, env, workspace, configFolder, words, lang, prompt, runUnisolated, verbose, json } =
       this.#options;
     const { screen, ...withoutScreen } = terminal;
     // A program reads one line and no more.
@@ -179,6 +182,7 @@ export class UpSession implements SessionHost {
       workspace,
       configFolder,
       words,
+      lang,
       terminal: shown,
       env,
       json: false,

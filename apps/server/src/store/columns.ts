@@ -60,7 +60,6 @@ const approvals = {
   tool_call_id: 'text',
   tool_name: 'text',
   agent: 'text',
-  description: 'text',
   risk_level: 'text',
   reasons: 'json',
   network: 'boolean',
@@ -174,6 +173,7 @@ export const columnsOf: {
     capabilities: 'json',
     connected: 'boolean',
     last_seen_at: 'integer',
+    custom_tools: 'json',
   },
   tokens: {
     id: 'text',

@@ -7,6 +7,7 @@ import { digestOfChange, digestOfDirectory } from '../preview/call-digest.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { removeFile, replaceFile } from './atomic-write.ts';
+import { writeInEditor } from './editor-write.ts';
 import { failedWith, fileFailure } from './file-failure.ts';
 import { identityNow, takeSnapshot } from './file-snapshot.ts';
 import { versionOf } from './file-version.ts';
@@ -60,15 +61,16 @@ async function carryOut(plan: PlannedChange, context: CallContext, workspace: Wo
   const { directory, created } = openPlannedDirectory(plan, workspace);
   const confirm = () => confirmBase(plan, directory, name, context, workspace);
   try {
+    const { toolId } = context;
     if (plan.after === null) await removeFile(directory, name, confirm);
-    else
+    else if (!(await writeInEditor({ plan, directory, name, toolId, confirm }, workspace)))
       await replaceFile({
         directory,
         name,
         bytes: plan.after,
         mode: plan.mode,
         owner: plan.before?.owner,
-        toolId: context.toolId,
+        toolId,
         confirm,
       });
   } catch (error) {
@@ -105,7 +107,7 @@ function openExisting(root: string, directory: string, path: string): WorkspaceD
 
 /** The last look: the same file with the same bytes, or still none. */
 async function confirmBase(
-  { path, before }: PlannedChange,
+  { path, before, saved }: PlannedChange,
   directory: WorkspaceDirectory,
   name: string,
   context: CallContext,
@@ -114,7 +116,7 @@ async function confirmBase(
   if (before && identityNow(directory, name) === before.identity) {
     // A clock that ticks in milliseconds can hide a change from the identity; the bytes cannot.
     const now = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes });
-    if (now?.version !== before.version) throw stale(`"${path}" has another content now`);
+    if (now?.version !== (saved ?? before).version) throw stale(`"${path}" has another content now`);
   }
   stopIfCancelled(context);
   if (identityNow(directory, name) !== before?.identity)

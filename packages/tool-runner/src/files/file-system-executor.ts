@@ -107,10 +107,10 @@ export class FileSystemExecutor implements Executor {
 
   /** Sorted by path; which files they are, when not all fit, is chance. */
   async #search({ path = '.', pattern = '*', content }: ToolParams<'search_files'>, signal: AbortSignal) {
-    const { root, limits } = this.#workspace;
+    const { root, limits, ripgrep } = this.#workspace;
     const visible = new VisibleEntries(pattern);
     return this.#in(path, async (directory) =>
-      asResult(await findFiles({ directory, root, visible, content, limits, signal })),
+      asResult(await findFiles({ directory, root, visible, content, limits, signal, ripgrep })),
     );
   }
 

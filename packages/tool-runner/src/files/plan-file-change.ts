@@ -1,10 +1,12 @@
 import { accessSync, constants } from 'node:fs';
 import { type BuiltInToolCall, CountersignError, type ToolParams } from '@countersign/protocol';
 import type { FileChange } from '../file-change.ts';
+import { unsavedText } from '../open-documents.ts';
 import type { Workspace } from '../workspace.ts';
 import { applyEdit } from './exact-edit.ts';
 import { fileFailure } from './file-failure.ts';
 import { type FileSnapshot, takeSnapshot } from './file-snapshot.ts';
+import { versionOf } from './file-version.ts';
 import { inLineEndingOf } from './line-endings.ts';
 import { findPlace } from './place.ts';
 import {
@@ -30,6 +32,8 @@ export interface PlannedChange {
   readonly path: string;
   readonly operation: FileChange['operation'];
   readonly before: FileSnapshot | null;
+  /** What the disk has, where `before` is an editor's unsaved buffer (RN-9). */
+  readonly saved?: FileSnapshot;
   readonly after: Uint8Array | null;
   /** The permission bits afterwards; undefined: what the system gives to a new file. */
   readonly mode: number | undefined;
@@ -115,7 +119,8 @@ async function planCopy(workspace: Workspace, params: ToolParams<'copy_file'>): 
 }
 
 async function planDeletion(workspace: Workspace, params: ToolParams<'delete_file'>): Promise<PlannedChange> {
-  const target = await look(workspace, params.path);
+  // What is only in an editor's buffer stays there.
+  const target = await look(workspace, params.path, { ofDisk: true });
   const { path, snapshot } = target;
   // Through a link, is the link meant or the file? Nobody could tell from the card.
   if (target.throughLink)
@@ -131,10 +136,17 @@ const PERMISSIONS = 0o777;
 interface Target {
   readonly path: string;
   readonly snapshot: FileSnapshot | undefined;
+  /** What the disk has, where the snapshot is of a buffer. */
+  readonly saved?: FileSnapshot;
   readonly throughLink: boolean;
 }
 
-async function look({ root, limits }: Workspace, asked: string, { toWrite = false } = {}): Promise<Target> {
+async function look(
+  workspace: Workspace,
+  asked: string,
+  { toWrite = false, ofDisk = false } = {},
+): Promise<Target> {
+  const { root, limits } = workspace;
   try {
     const { directory, path, name, throughLink } = findPlace(root, asked);
     if (!directory) return { path, snapshot: undefined, throughLink };
@@ -142,7 +154,10 @@ async function look({ root, limits }: Workspace, asked: string, { toWrite = fals
       const snapshot = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes });
       // Replacing a file asks only the directory; a file that is write-protected is to stay as it is all the same.
       if (toWrite && snapshot) accessSync(directory.at(name), constants.W_OK);
-      return { path, snapshot, throughLink };
+      const buffer = ofDisk ? undefined : snapshot && bufferOf(workspace, path, snapshot);
+      return buffer
+        ? { path, snapshot: buffer, saved: snapshot as FileSnapshot, throughLink }
+        : { path, snapshot, throughLink };
     } finally {
       directory.close();
     }
@@ -151,9 +166,18 @@ async function look({ root, limits }: Workspace, asked: string, { toWrite = fals
   }
 }
 
+/** The file as the person's editor has it, where that is not saved; undefined where it is. */
+function bufferOf(workspace: Workspace, path: string, saved: FileSnapshot): FileSnapshot | undefined {
+  const text = unsavedText(workspace, path);
+  const form = decodeText(saved.bytes);
+  if (text === undefined || !form) return undefined;
+  const bytes = encodeText(text, form) ?? Buffer.from(text.toWellFormed());
+  return { ...saved, bytes, version: versionOf(bytes) };
+}
+
 function written(
   { limits }: Workspace,
-  { path, snapshot }: Target,
+  { path, snapshot, saved }: Target,
   after: Uint8Array,
   encoding: PlannedChange['encoding'],
 ): PlannedChange {
@@ -163,6 +187,7 @@ function written(
     path,
     operation: snapshot ? 'modified' : 'created',
     before: snapshot ?? null,
+    ...(saved && { saved }),
     after,
     mode: snapshot && snapshot.mode & PERMISSIONS,
     encoding,

@@ -3,9 +3,11 @@ import { relative, resolve } from 'node:path';
 import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
 import type { ToolResult } from '../executor.ts';
+import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
 import type { Workspace } from '../workspace.ts';
 import { failedWith, fileFailure } from './file-failure.ts';
+import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
 import type { ResultCache } from './result-cache.ts';
 import { refuseSensitive } from './sensitive-target.ts';
@@ -66,7 +68,12 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const { limits } = reading.workspace;
   const stats = fstatSync(descriptor, { bigint: true });
   if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
-  refuseSensitive(realPathOf(descriptor, reading.workspace.root, path), path, reading.liftedSensitivePaths);
+  const real = realPathOf(descriptor, reading.workspace.root, path);
+  refuseSensitive(real, path, reading.liftedSensitivePaths);
+  const unsaved = unsavedText(reading.workspace, real);
+  if (isGitConfig(real) && !reading.liftedSensitivePaths.has(real))
+    await refuseLogin(descriptor, unsaved, path);
+  if (unsaved !== undefined) return readBuffer(unsaved, params, limits.readChunkBytes);
   if (stats.size > limits.fileBytes)
     throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
   const question = `${start_line ?? ''}:${end_line ?? ''}:${encoding ?? ''}`;
@@ -75,6 +82,33 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const result = await readContent(descriptor, stats, params, reading);
   reading.cache.store(stats, question, result);
   return result;
+}
+
+async function refuseLogin(descriptor: number, unsaved: string | undefined, path: string): Promise<void> {
+  const buffer = Buffer.allocUnsafe(MOST_OF_GIT_CONFIG);
+  const saved = buffer.subarray(0, await fill(descriptor, buffer, 0));
+  if (holdsLogin(saved) || (unsaved !== undefined && holdsLogin(Buffer.from(unsaved))))
+    throw new CountersignError('PATH_SENSITIVE', { path, kind: gitLoginKind });
+}
+
+/** What stands in an editor and is not saved yet (RN-9): in UTF-8, whatever the file is in. */
+function readBuffer(text: string, params: Params, maxBytes: number): FileRead {
+  const { start_line = 1, end_line = Number.POSITIVE_INFINITY } = params;
+  const lines = text.split(/(?<=\n)/);
+  const wanted = lines.slice(start_line - 1, end_line).join('');
+  const fitting = beginningOf(wanted, maxBytes);
+  const truncated = fitting.length < wanted.length;
+  const content = truncated ? wholeLines(fitting) : fitting;
+  const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
+  const linesBefore = Math.min(start_line - 1, countLines(text));
+  return {
+    success: true,
+    content,
+    encoding: 'utf-8',
+    size: Buffer.byteLength(text),
+    truncated,
+    ...(isRange && { start_line, end_line: linesBefore + countLines(content) }),
+  };
 }
 
 /** Where an opened file is below the root. */

@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { CountersignError } from '@countersign/protocol';
-import { rgPath } from '@vscode/ripgrep';
 import { ExecutionCancelled } from '../runner-errors.ts';
+import { ownRipgrep } from './ripgrep-program.ts';
 
 /** What a search wants of ripgrep. What is not here cannot be asked for. */
 export interface RipgrepQuestion {
@@ -27,7 +27,7 @@ export interface RipgrepQuestion {
  *
  * It is not started through `ProcessStarter`: isolating a process costs about 10 ms and more the larger the
  * workspace is, and a search promises at most 1.3 times what plain `rg` takes. Instead it can do nothing but search: it
- * is our own binary, not one of the machine's; its options are fixed here, and the only words from outside stand behind `--` or in an option's value; no shell, no environment (so
+ * is our own binary (in an editor that editor's own), not one of the machine's; its options are fixed here, and the only words from outside stand behind `--` or in an option's value; no shell, no environment (so
  * no configuration file and no preprocessor), nothing on its standard input; and its working directory is a
  * descriptor, so it starts in the directory that was checked. It writes nothing. It walks by names, though, and can
  * be led outside by a link that is swapped while it runs: believe nothing it says without a second look.
@@ -37,9 +37,11 @@ export async function runRipgrep(
   question: RipgrepQuestion,
   signal: AbortSignal,
   take: (piece: Buffer) => boolean,
+  program?: string,
 ): Promise<void> {
+  const ripgrep = program ?? (await ownRipgrep().catch(refuseStart));
   if (signal.aborted) throw new ExecutionCancelled();
-  const child = start(directory, question);
+  const child = start(ripgrep, directory, question);
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill);
   let complaint = '';
@@ -71,9 +73,13 @@ export async function runRipgrep(
   }
 }
 
-function start(directory: string, question: RipgrepQuestion): ChildProcessByStdio<null, Readable, Readable> {
+function start(
+  program: string,
+  directory: string,
+  question: RipgrepQuestion,
+): ChildProcessByStdio<null, Readable, Readable> {
   try {
-    return spawn(rgPath, argumentsFor(question), {
+    return spawn(program, argumentsFor(question), {
       cwd: directory,
       env: {},
       stdio: ['ignore', 'pipe', 'pipe'],

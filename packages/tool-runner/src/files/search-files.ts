@@ -4,6 +4,7 @@ import type { Limits } from '@countersign/protocol';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry } from './file-entry.ts';
+import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
 import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
 import type { VisibleEntries } from './visible-entries.ts';
@@ -17,6 +18,8 @@ export interface Search {
   readonly content: string | undefined;
   readonly limits: Limits;
   readonly signal: AbortSignal;
+  /** Our own unless said. */
+  readonly ripgrep?: string | undefined;
 }
 
 /** Types, not interfaces: results are plain JSON. */
@@ -41,11 +44,11 @@ export async function findFiles(search: Search): Promise<Found> {
 }
 
 async function findByName(search: Search): Promise<Found> {
-  const { directory, limits, signal } = search;
+  const { directory, limits, signal, ripgrep } = search;
   const names = new FoundNames();
   const files: FoundFile[] = [];
   let truncated = false;
-  await runRipgrep(directory.reach, questionOf(search), signal, (piece) => {
+  const take = (piece: Buffer): boolean => {
     for (const below of names.push(piece)) {
       const place = placeOf(search, below);
       const stats = place && lookExactly(place.root, place.raw);
@@ -55,7 +58,8 @@ async function findByName(search: Search): Promise<Found> {
       files.push(describeEntry(place.path, stats));
     }
     return true;
-  });
+  };
+  await runRipgrep(directory.reach, questionOf(search), signal, take, ripgrep);
   return { files, truncated };
 }
 
@@ -63,10 +67,11 @@ async function findByContent(search: Search): Promise<Found> {
   const lines = new MatchedLines();
   const found = new ConfirmedMatches(search);
   try {
-    await runRipgrep(search.directory.reach, questionOf(search), search.signal, (piece) => {
+    const take = (piece: Buffer): boolean => {
       for (const line of lines.push(piece)) if (!found.add(line)) return false;
       return true;
-    });
+    };
+    await runRipgrep(search.directory.reach, questionOf(search), search.signal, take, search.ripgrep);
   } finally {
     found.close();
   }
@@ -123,6 +128,8 @@ class ConfirmedMatches {
     if (!place) return;
     this.#shown = place.path;
     this.#file = ConfirmedFile.open(place.root, place.raw);
+    if (this.#file && isGitConfig(place.path) && holdsLogin(this.#file.head(MOST_OF_GIT_CONFIG)))
+      this.close();
   }
 }
 

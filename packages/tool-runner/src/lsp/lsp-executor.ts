@@ -10,7 +10,8 @@ import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import type { ProcessStarter } from '../isolation/isolated-process.ts';
 import type { Workspace } from '../workspace.ts';
 import type { CharacterRange, PositionEncoding, TextLines } from './character-position.ts';
-import type { LanguageServer } from './language-server.ts';
+import { EditorLanguage, type LanguageFeatures } from './editor-language.ts';
+import type { Answer } from './language-server.ts';
 import { LanguageServerFailure } from './language-server-failure.ts';
 import { LanguageServerPool } from './language-server-pool.ts';
 import { LocatedFiles } from './located-files.ts';
@@ -34,10 +35,28 @@ export interface LspExecutorOptions {
   readonly servers?: readonly ConfiguredServer[];
   readonly clock?: RunnerClock;
   readonly patience?: Partial<Patience>;
+  /** Of the editor that this runner is part of: they answer in place of language servers. */
+  readonly features?: LanguageFeatures;
+}
+
+/** Who is asked: a language server, or an editor. */
+export interface LanguageAnswers {
+  readonly encoding: PositionEncoding;
+  ask(
+    method: string,
+    path: string,
+    paramsFor: (document: Lines) => object,
+    signal: AbortSignal,
+  ): Promise<Pick<Answer, 'value'> & { readonly document: Lines }>;
+  diagnostics(
+    path: string,
+    signal: AbortSignal,
+  ): Promise<Pick<Answer, 'value'> & { readonly document: Lines }>;
 }
 
 const tools = ['diagnostics', 'symbols', 'hover', 'definition', 'references'] as const;
 type LspCall = Extract<BuiltInToolCall, { tool: (typeof tools)[number] }>;
+type Lines = Pick<OpenedDocument, 'lines'>;
 type PositionCall = Extract<LspCall, { params: ToolParams<'hover'> }>;
 
 /** Enough to recognise a line; that of a minified file has no end. */
@@ -54,12 +73,14 @@ export class LspExecutor implements Executor {
   readonly #texts: WorkspaceTexts;
   readonly #files: LocatedFiles;
   readonly #pool: LanguageServerPool;
+  readonly #editor: EditorLanguage | undefined;
 
   constructor(options: LspExecutorOptions) {
-    const { workspace, starter, clock = systemClock, patience } = options;
+    const { workspace, starter, clock = systemClock, patience, features } = options;
     this.#options = options;
     this.#texts = new WorkspaceTexts(workspace);
     this.#files = new LocatedFiles(this.#texts);
+    this.#editor = features && new EditorLanguage(features, workspace.root, this.#texts);
     this.#pool = new LanguageServerPool({
       workspace,
       texts: this.#texts,
@@ -73,10 +94,12 @@ export class LspExecutor implements Executor {
     if (!isLspCall(call))
       throw new CountersignError('UNKNOWN_TOOL', { tool: call.tool, known: tools.join(', ') });
     const path = this.#texts.resolve(call.params.path);
+    const editor = this.#editor;
+    if (editor) return (await this.#answer(call, path, editor, signal)) as ToolResult;
     const definition = findServer(path, this.#options.servers ?? []);
     this.#texts.read(path); // a file that cannot be read starts no server
     try {
-      const answer = (server: LanguageServer) => this.#answer(call, path, server, signal);
+      const answer = (server: LanguageAnswers) => this.#answer(call, path, server, signal);
       return (await this.#pool.use(definition, signal, answer)) as ToolResult;
     } catch (cause) {
       // RangeError: nested so deeply that comparing or reading it has no stack left.
@@ -97,7 +120,7 @@ export class LspExecutor implements Executor {
   #answer(
     call: LspCall,
     path: string,
-    server: LanguageServer,
+    server: LanguageAnswers,
     signal: AbortSignal,
   ): Promise<ToolSuccess<LspCall['tool']>> {
     switch (call.tool) {
@@ -115,7 +138,7 @@ export class LspExecutor implements Executor {
 
   async #diagnostics(
     path: string,
-    server: LanguageServer,
+    server: LanguageAnswers,
     signal: AbortSignal,
   ): Promise<ToolSuccess<'diagnostics'>> {
     const { document, value } = await server.diagnostics(path, signal);
@@ -135,7 +158,11 @@ export class LspExecutor implements Executor {
     return { success: true, diagnostics, truncated: found.length > limit };
   }
 
-  async #symbols(path: string, server: LanguageServer, signal: AbortSignal): Promise<ToolSuccess<'symbols'>> {
+  async #symbols(
+    path: string,
+    server: LanguageAnswers,
+    signal: AbortSignal,
+  ): Promise<ToolSuccess<'symbols'>> {
     const { document, value } = await server.ask('textDocument/documentSymbol', path, () => ({}), signal);
     const limit = this.#options.workspace.limits.entries;
     const found = readSymbols(value, limit + 1);
@@ -155,10 +182,10 @@ export class LspExecutor implements Executor {
   async #hover(
     call: PositionCall,
     path: string,
-    server: LanguageServer,
+    server: LanguageAnswers,
     signal: AbortSignal,
   ): Promise<ToolSuccess<'hover'>> {
-    const position = (document: OpenedDocument) => positionIn(document, call, server.encoding);
+    const position = (document: Lines) => positionIn(document, call, server.encoding);
     const { document, value } = await server.ask('textDocument/hover', path, position, signal);
     const contents = readHover(value);
     return {
@@ -171,10 +198,10 @@ export class LspExecutor implements Executor {
   async #locations(
     call: PositionCall,
     path: string,
-    server: LanguageServer,
+    server: LanguageAnswers,
     signal: AbortSignal,
   ): Promise<ToolSuccess<'definition'>> {
-    const params = (document: OpenedDocument) => ({
+    const params = (document: Lines) => ({
       ...positionIn(document, call, server.encoding),
       ...(call.tool === 'references' ? { context: { includeDeclaration: true } } : {}),
     });
@@ -210,7 +237,7 @@ const isLspCall = (call: BuiltInToolCall): call is LspCall =>
   (tools as readonly string[]).includes(call.tool);
 
 function positionIn(
-  { lines }: OpenedDocument,
+  { lines }: Lines,
   { tool, params: { line, col } }: PositionCall,
   encoding: PositionEncoding,
 ) {

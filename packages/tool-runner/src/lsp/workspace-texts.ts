@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, readFileSync } from 'node:fs';
 import { PathValidator } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { decodeText } from '../files/text-encoding.ts';
+import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
 import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
@@ -39,7 +40,7 @@ export class WorkspaceTexts {
     return check.refused.code === 'PATH_OUTSIDE_WORKSPACE' ? 'outside' : 'refused';
   }
 
-  /** The whole text of a workspace-relative path, as it is on the disk now. */
+  /** The whole text of a workspace-relative path, as it is on the disk now, or unsaved in an editor (RN-9). */
   read(path: string): string {
     let descriptor: number | undefined;
     try {
@@ -50,7 +51,7 @@ export class WorkspaceTexts {
       if (stats.size > limit) throw new CountersignError('FILE_TOO_LARGE', { path, size: stats.size, limit });
       const decoded = decodeText(readFileSync(descriptor));
       if (!decoded) throw new CountersignError('BINARY_FILE', { path });
-      return decoded.text;
+      return unsavedText(this.#workspace, path) ?? decoded.text;
     } catch (cause) {
       throw cause instanceof CountersignError ? cause : readFailure(path, cause as NodeJS.ErrnoException);
     } finally {

@@ -129,7 +129,7 @@ async function lookAtChange(call: FileChangeCall, decision: Decision, workspace:
  * The files that the plan is about must be those that policy has judged: a link swapped in between could lead to a
  * sensitive file (VA-2), and nothing of that may be shown.
  */
-function confirmJudged({ details }: Decision, paths: readonly string[]): void {
+export function confirmJudged({ details }: Decision, paths: readonly string[]): void {
   const judged = new Set(details?.operands.map(({ path }) => path));
   const other = paths.find((path) => !judged.has(path));
   if (other === undefined) return;
@@ -153,7 +153,7 @@ function drawChange(plan: PlannedChange): Preview {
     modeBefore: before?.mode,
     modeAfter: source || before ? mode : undefined,
   });
-  return { kind: 'diff', files: [file] };
+  return { kind: 'diff', files: [plan.saved ? { ...file, unsaved: true } : file] };
 }
 
 async function lookAtCommand(

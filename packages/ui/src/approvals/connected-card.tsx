@@ -7,15 +7,18 @@ import { useApprovalActions } from './use-approval-actions.ts';
 interface ConnectedCardProps {
   readonly approvalId: string;
   readonly chatHref?: string | undefined;
+  /** Shown only when it has been decided: while it waits, it stands elsewhere. */
+  readonly whenSettled?: boolean;
 }
 
 /** The card of one approval, if this page knows it: those settled before it was opened are in the history. */
-export const ConnectedCard = memo(function ConnectedCard({ approvalId, chatHref }: ConnectedCardProps) {
+export const ConnectedCard = memo(function ConnectedCard(props: ConnectedCardProps) {
+  const { approvalId, chatHref, whenSettled = false } = props;
   const live = useLive();
   const actions = useApprovalActions();
   const entry = useStore(live.approvals.entries, (all) => all.get(approvalId));
   const isOffline = useStore(live.connection, ({ status }) => status !== 'open');
-  if (!entry) return null;
+  if (!entry || (whenSettled && entry.resolution === null)) return null;
   return (
     <ApprovalCard
       entry={entry}

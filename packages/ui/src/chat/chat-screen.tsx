@@ -1,4 +1,5 @@
 import { useEffect } from 'react';
+import { useCardsAboveInput, WaitingCards } from '../approvals/waiting-cards.tsx';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
 import { useModel, useTools } from '../queries/workspace.ts';
@@ -32,6 +33,7 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
   const tools = useTools(projectId);
   const model = useModel();
   const isManual = model.data?.model === 'manual' || (model.data?.problem ?? null) !== null;
+  const areCardsAbove = useCardsAboveInput();
   const composer = useComposerKey(sessionId);
   const sending = useSending({
     projectId,
@@ -72,6 +74,7 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
           toolId={toolId}
         />
       )}
+      {areCardsAbove && sessionId !== null && <WaitingCards sessionId={sessionId} />}
       <Composer
         key={composer.key}
         tools={tools.data ?? []}

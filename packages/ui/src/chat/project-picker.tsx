@@ -3,7 +3,7 @@ import { useId } from 'react';
 import { visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
-type Project = CallResponse<'listProjects'>['projects'][number];
+type Project = Pick<CallResponse<'listProjects'>['projects'][number], 'project_id' | 'name' | 'workspace'>;
 
 interface ProjectPickerProps {
   readonly projects: readonly Project[];
@@ -36,7 +36,7 @@ export function ProjectPicker({ projects, current, onPick }: ProjectPickerProps)
       )}
       {chosen?.workspace != null && (
         <p className="project-path" title={chosen.workspace}>
-          {visibleText(chosen.workspace)}
+          <bdi dir="ltr">{visibleText(chosen.workspace)}</bdi>
         </p>
       )}
     </div>

@@ -1,6 +1,7 @@
 import { isFinal } from '@countersign/protocol';
 import { memo, useState } from 'react';
 import { ConnectedCard } from '../approvals/connected-card.tsx';
+import { useCardsAboveInput } from '../approvals/waiting-cards.tsx';
 import { type ChatCall, type ChatMessage, callOf } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
@@ -46,6 +47,7 @@ export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }:
 export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall }) {
   const words = useWords();
   const live = useLive();
+  const isCardAbove = useCardsAboveInput();
   const [isOpen, setOpen] = useState(false);
   const { status, progress, progressMessage, output, error, executionMs, approvalId, toolId } = call;
   const isRunning = status === 'executing' || status === 'approved';
@@ -102,10 +104,10 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
       )}
       {error && status !== 'rejected' && (
         <p className="call-error">
-          <Visible text={error.message} />
+          <Visible text={words.said(error.message)} />
         </p>
       )}
-      {approvalId !== null && <ConnectedCard approvalId={approvalId} />}
+      {approvalId !== null && <ConnectedCard approvalId={approvalId} whenSettled={isCardAbove} />}
       {isOpen && (
         <>
           <CallDetails call={call} />

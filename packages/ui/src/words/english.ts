@@ -3,6 +3,8 @@ import { englishCount as count } from './plural.ts';
 /** Every word of the page. Other languages have exactly the same: a missing one does not compile. */
 export const english = {
   language: 'English',
+  /** What server and runner say, in this language; as it was where it is not known. */
+  said: (text: string): string => text,
   nav: {
     label: 'Main',
     skip: 'Skip to the content',
@@ -170,6 +172,8 @@ export const english = {
     edit: 'Edit first',
     confirmTitle: 'This is a high-risk call. Look at it once more.',
     confirm: 'Yes, approve this high-risk call',
+    confirmUnseenTitle: 'There is no preview yet: you would approve this without having seen what it does.',
+    confirmUnseen: 'Yes, approve it unseen',
     back: 'Back',
     tooSoon: 'Too quick: a card answers only after half a second in focus. Look at it, then decide.',
     previewPending: 'Your machine is still working out what exactly would happen…',
@@ -184,7 +188,8 @@ export const english = {
     sending: 'Sending your decision…',
     raw: 'All parameters',
     revised: (n: number) => `Revision ${n}`,
-    askedAgain: 'You approved this before, but what would run has changed since. Look at the new preview.',
+    askedAgain:
+      'This was allowed before, but nothing ran: what would run has changed since, or needs you after all. Look at it anew.',
     resolved: {
       approvedHere: 'You approved this.',
       approvedElsewhere: (device: string) => `Approved on ${device}.`,
@@ -250,7 +255,8 @@ export const english = {
     backtestBusy: 'Looking at your earlier calls…',
     backtestFailed: 'Your earlier calls could not be looked at:',
     /** Titles in words of our own, by tool; without one the server's sentence is shown. */
-    title: {} as Readonly<Record<string, ((what: string) => string) | undefined>>,
+    title: {} as Readonly<Record<string, ((who: string, what: string) => string) | undefined>>,
+    agent: (name: string) => name,
     newOne: (what: string) => `New approval: ${what}`,
     settledOne: (what: string) => `No longer waiting: ${what}`,
   },
@@ -273,6 +279,7 @@ export const english = {
     unsaved: 'compared with unsaved changes in your editor',
     truncated: 'The diff was too long and is cut here.',
     same: 'The content stays the same.',
+    notInSight: 'Not all of it is in sight.',
     lines: (n: number) => `Show all ${count(n, 'line', 'lines')}`,
     unchanged: (n: number) => count(n, 'unchanged line', 'unchanged lines'),
     deletes: 'This file will be deleted',
@@ -297,6 +304,11 @@ export const english = {
     noCommits: 'No new commits.',
     by: 'by',
     custom: 'Tool server',
+    customRuns: 'Its program',
+    customSays: 'It says of itself',
+    customReadOnly: 'only reads',
+    customDestructive: 'may destroy something',
+    customTouches: "This tool's own program decides what it touches.",
     unavailable: 'No preview:',
     addedLine: 'added',
     removedLine: 'removed',

@@ -38,8 +38,10 @@ export function executionHandlers(
 
   return {
     async availableTools({ caller, params }) {
-      await ownProject(store, caller, params.project_id);
-      const tools = availableTools(await engine.policies.policyFile(caller.userId));
+      const { workspace } = await ownProject(store, caller, params.project_id);
+      const { policies } = engine;
+      const custom = await policies.customTools(caller.userId, workspace);
+      const tools = availableTools(await policies.policyFile(caller.userId), custom);
       return { success: true, tools: [...tools], total_count: tools.length };
     },
 

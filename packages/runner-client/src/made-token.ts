@@ -1,5 +1,4 @@
 import { ApiError, type CallInput, type Client, createClient } from '@countersign/client';
-import type { ServerAccess } from './server-access.ts';
 
 /** It ends by itself should nobody be left to revoke it. */
 const goodForSeconds = 24 * 3600;
@@ -13,12 +12,12 @@ type Wanted = Pick<CallInput<'createToken'>['body'], 'name' | 'scope' | 'project
  */
 export class MadeToken {
   readonly client: Client;
-  readonly #access: ServerAccess;
+  readonly #access: { readonly client: Client };
   readonly #wanted: Wanted;
   #token: Promise<string> | undefined;
   readonly #made: string[] = [];
 
-  constructor(access: ServerAccess, { name, ...wanted }: Wanted) {
+  constructor(access: { readonly client: Client }, { name, ...wanted }: Wanted) {
     this.#access = access;
     this.#wanted = { ...wanted, name: name.slice(0, 100) };
     const { baseUrl, fetch, device } = access.client.connection;

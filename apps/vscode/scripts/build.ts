@@ -1,0 +1,42 @@
+/** Builds the extension: what runs in the extension host, and the chat's page. `dist/` has all that is packaged. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import react from '@vitejs/plugin-react';
+import { build as bundle } from 'rolldown';
+import { build as buildPage } from 'vite';
+
+const root = join(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+
+/** Replaces what was built before. */
+export async function buildExtension(): Promise<void> {
+  rmSync(dist, { recursive: true, force: true });
+  process.env.NODE_ENV = 'production'; // also where tests build it: React has two faces
+  await bundle({
+    input: { extension: join(root, 'src', 'extension.ts') },
+    platform: 'node',
+    // The editor gives itself; its own ripgrep and its language features take the place of what we bring elsewhere.
+    external: ['vscode', '@vscode/ripgrep', 'typescript', 'pyright'],
+    output: { dir: dist, format: 'esm', minify: true, chunkFileNames: '[name]-[hash].js' },
+    logLevel: 'warn',
+  });
+  await buildPage({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    plugins: [react()],
+    define: { 'process.env.NODE_ENV': '"production"' },
+    build: {
+      outDir: join(dist, 'webview'),
+      target: 'es2022',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      // One file: the page's policy allows one script, by its nonce.
+      rolldownOptions: {
+        input: join(root, 'src', 'webview', 'main.tsx'),
+        output: { codeSplitting: false, entryFileNames: 'chat.js', assetFileNames: 'chat[extname]' },
+      },
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import type { JsonValue } from '@countersign/protocol';
+
+type Params = Readonly<Record<string, JsonValue>>;
+
+/** A file before the call, and what the person made of the proposal. */
+export interface EditedText {
+  readonly before: string | null;
+  readonly edited: string;
+}
+
+/**
+ * The parameters with which the same tool makes exactly the text that the person wants (AP-6); undefined where it
+ * cannot: a copy is a copy, and an edit cannot leave everything as it is.
+ */
+export function editedParams(
+  tool: string,
+  params: Params,
+  { before, edited }: EditedText,
+): Params | undefined {
+  if (tool === 'write_file') return { ...params, content: edited, mode: 'write' };
+  if (tool !== 'edit_file' || before === null) return undefined;
+  const change = smallestEdit(before, edited);
+  return change && { ...params, ...change, replace_all: false };
+}
+
+/** The least text that occurs once in `before` and, replaced, makes `after` of it. */
+function smallestEdit(before: string, after: string): { old: string; new: string } | undefined {
+  if (before === after || before === '') return undefined;
+  const from = linesOf(before);
+  const to = linesOf(after);
+  let head = 0;
+  while (head < from.length && head < to.length && from[head] === to[head]) head += 1;
+  let tail = 0;
+  const rest = Math.min(from.length, to.length) - head;
+  while (tail < rest && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail += 1;
+  // Wider by one line on each side until it says which place is meant; the whole text always does.
+  for (;;) {
+    const old = from.slice(head, from.length - tail).join('');
+    if (old !== '' && before.indexOf(old) === before.lastIndexOf(old))
+      return { old, new: to.slice(head, to.length - tail).join('') };
+    head = Math.max(0, head - 1);
+    tail = Math.max(0, tail - 1);
+  }
+}
+
+const linesOf = (text: string): string[] => text.split(/(?<=\n)/);

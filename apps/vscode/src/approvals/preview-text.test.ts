@@ -1,0 +1,109 @@
+import type { Preview } from '@countersign/protocol';
+import { describe, expect, it } from 'vitest';
+import { wordsFor } from '../words/words.ts';
+import { previewText, requestText } from './preview-text.ts';
+import { ruleOfScope, scopeLabel } from './wider-scope.ts';
+
+const words = wordsFor('en');
+const file = {
+  path: 'a.md',
+  operation: 'modified' as const,
+  diff: '--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-old\n+new\n',
+  truncated: false,
+  size_before: 4,
+  size_after: 4,
+};
+
+const previews: readonly (readonly [Preview, string])[] = [
+  [{ kind: 'diff', files: [file] }, 'a.md\n--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-old\n+new'],
+  [
+    { kind: 'diff', files: [{ ...file, diff: '', truncated: true, unsaved: true }] },
+    'a.md (based on unsaved text in an editor, which is saved with it)\n\n(the diff was cut)',
+  ],
+  [{ kind: 'delete', path: 'a.md', size: 4, head: 'old' }, 'Deletes a.md (4 bytes). It begins with:\nold'],
+  [
+    { kind: 'delete', path: 'a.md', size: 0, head: '' },
+    'Deletes a.md (0 bytes). It begins with:\n(an empty file)',
+  ],
+  [{ kind: 'directory', path: 'src' }, 'Makes the folder src'],
+  [
+    {
+      kind: 'command',
+      commands: [['npm', 'run', "it's"]],
+      cwd: '',
+      network: true,
+      reversible: false,
+      scripts: ['a.js'],
+    },
+    `Runs: npm run 'it'\\''s'\nin . · with network · cannot be undone\nexecutes files of the workspace: a.js`,
+  ],
+  [
+    {
+      kind: 'command',
+      commands: [['echo', null]],
+      cwd: 'src',
+      network: false,
+      reversible: true,
+      scripts: [],
+    },
+    'Runs: echo (only known when it runs)\nin src · without network',
+  ],
+  [
+    { kind: 'commit', message: 'why', files: [], hooks: ['pre-commit'] },
+    'Commits: why\ngit runs hooks: pre-commit',
+  ],
+  [
+    {
+      kind: 'push',
+      remote: 'origin',
+      url: 'https://x/y',
+      branch: 'main',
+      commits: [{ id: '0123456789', subject: 's', author: 'me' }],
+      hooks: [],
+    },
+    'Pushes main to origin (https://x/y)\n01234567  s  (me)',
+  ],
+  [{ kind: 'custom', server: 'db', summary: 'query' }, 'Tool of the MCP server db\nquery'],
+  [{ kind: 'summary', summary: 'Reads' }, 'Reads'],
+  [{ kind: 'unavailable', reason: 'no permission' }, 'no permission'],
+];
+
+describe('[AP-7] what will happen, in words', () => {
+  it.each(previews)('%o', (preview, expected) => {
+    expect(previewText(preview, words)).toBe(expected);
+  });
+
+  it('comes with the reasons', () => {
+    const reasons = [{ rule: 'X', why: 'because' }];
+    expect(requestText({ preview: null, reasons } as never, words)).toBe(
+      'What would happen is being computed …\n\nWhy you are asked:\n• because',
+    );
+    const preview = { kind: 'summary', summary: 'Reads' } as const;
+    expect(requestText({ preview, reasons: [] } as never, words)).toBe('Reads');
+  });
+});
+
+describe('[AP-4] wider approvals, in words and as rules', () => {
+  it.each([
+    ['session', null, 'write_file', 'Everything in this conversation'],
+    ['class', 'src/**', 'write_file', 'write_file src/** in this conversation'],
+    ['class', null, 'git_commit', 'all calls of git_commit in this conversation'],
+    ['always', 'npm *', 'execute_command', 'Always: execute_command npm *'],
+  ] as const)('%s %s', (scope, pattern, tool, label) => {
+    expect(scopeLabel({ scope, pattern, max_risk: 'MEDIUM' } as never, tool, words)).toBe(label);
+  });
+
+  it('names commands or paths', () => {
+    const rule = { id: 'to-be-saved', effect: 'allow', max_risk: 'MEDIUM' };
+    const offer = (pattern: string | null) => ({ scope: 'always', pattern, max_risk: 'MEDIUM' }) as never;
+    expect([
+      ruleOfScope('execute_command', offer('npm *')),
+      ruleOfScope('write_file', offer('src/**')),
+      ruleOfScope('git_commit', offer(null)),
+    ]).toEqual([
+      { ...rule, tool: 'execute_command', command: 'npm *' },
+      { ...rule, tool: 'write_file', path: 'src/**' },
+      { ...rule, tool: 'git_commit' },
+    ]);
+  });
+});

@@ -1,0 +1,24 @@
+import { ApiError, type Client } from '@countersign/client';
+import type { JsonValue } from '@countersign/protocol';
+import type { FromPage } from './messages.ts';
+
+/**
+ * `EXECUTE_TOOL {tool, params}` of a page (UI-2): a call like any other, validated, assessed and asked about by the
+ * server, executed by the runner. The answer is the server's, also when that refused.
+ */
+export async function executeTool(
+  client: Client,
+  { tool, params, session_id }: Extract<FromPage, { type: 'EXECUTE_TOOL' }>,
+): Promise<JsonValue> {
+  const body = {
+    tool_name: tool,
+    tool_params: params as Record<string, JsonValue>,
+    ...(session_id !== undefined && { session_id }),
+  };
+  try {
+    return (await client.executeTool({ body })) as JsonValue;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { success: false, error: error.message, code: error.code };
+  }
+}

@@ -1,0 +1,103 @@
+import type { Client } from '@countersign/client';
+import { type Route, routes } from '@countersign/protocol';
+import type { FromPage, ToPage } from './messages.ts';
+
+type FetchRequest = Extract<FromPage, { type: 'fetch' }>;
+
+export interface FetchBridgeOptions {
+  /** Of the account that is signed in now. */
+  readonly client: () => Client | undefined;
+  readonly post: (message: ToPage) => void;
+}
+
+/** Headers that the page's client makes, and those of an answer that it reads. */
+const passedOn = ['accept', 'content-type', 'last-event-id'];
+const passedBack = ['content-type', 'retry-after', 'x-request-id'];
+
+/**
+ * Sends the requests of the chat's page to the server and streams the answers back: the page itself may connect to
+ * nothing. The token is added here and never gets there. What a front end has no business with (tokens, a runner's
+ * reports) is refused.
+ */
+export class FetchBridge {
+  readonly #options: FetchBridgeOptions;
+  readonly #open = new Map<number, AbortController>();
+
+  constructor(options: FetchBridgeOptions) {
+    this.#options = options;
+  }
+
+  async send(request: FetchRequest): Promise<void> {
+    const { post, client } = this.#options;
+    const { id, method, path, headers, body } = request;
+    const connection = client()?.connection;
+    if (!connection || !mayAsk(method, path)) {
+      const [status, code, error] = connection
+        ? [403, 'FORBIDDEN', 'The chat may not ask for this.']
+        : [401, 'UNAUTHENTICATED', 'Nobody is signed in.'];
+      return this.#answer(id, status as number, { success: false, error, code });
+    }
+    const abort = new AbortController();
+    this.#open.set(id, abort);
+    try {
+      const token = await connection.token();
+      const response = await (connection.fetch ?? fetch)(connection.baseUrl + path, {
+        method,
+        headers: { ...pick(headers, passedOn), authorization: `Bearer ${token}` },
+        signal: abort.signal,
+        cache: 'no-store',
+        redirect: 'error',
+        ...(body !== null && { body }),
+      });
+      const answered = pick(Object.fromEntries(response.headers), passedBack);
+      post({ type: 'response', id, status: response.status, headers: answered });
+      const text = new TextDecoder();
+      for await (const bytes of response.body ?? [])
+        post({ type: 'chunk', id, text: text.decode(bytes, { stream: true }) });
+      post({ type: 'end', id });
+    } catch (error) {
+      if (!abort.signal.aborted) post({ type: 'failed', id, problem: problemOf(error) });
+    } finally {
+      this.#open.delete(id);
+    }
+  }
+
+  abort(id: number): void {
+    this.#open.get(id)?.abort();
+  }
+
+  /** The page is gone, or somebody else is signed in. */
+  abortAll(): void {
+    for (const abort of this.#open.values()) abort.abort();
+  }
+
+  #answer(id: number, status: number, body: object): void {
+    const { post } = this.#options;
+    post({ type: 'response', id, status, headers: { 'content-type': 'application/json' } });
+    post({ type: 'chunk', id, text: JSON.stringify(body) });
+    post({ type: 'end', id });
+  }
+}
+
+/** The routes that a front end's token may use: the server would allow more to ours. */
+function mayAsk(method: string, path: string): boolean {
+  const url = URL.parse(path, 'http://server.invalid');
+  if (url?.host !== 'server.invalid' || !path.startsWith('/my/') || url.searchParams.has('runner'))
+    return false;
+  if (url.pathname !== path.split('?')[0]) return false; // no way around by dots
+  // The more a path spells out, the sooner it is meant: `/my/tools/metrics` is no tool.
+  const [route] = (Object.values(routes) as Route[])
+    .filter((one) => one.method === method && patternOf(one).test(url.pathname))
+    .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
+  return route !== undefined && route.scopes !== 'public' && route.scopes.includes('front_end');
+}
+
+const patternOf = ({ path }: Route): RegExp => new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`);
+
+const pick = (headers: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => names.includes(name.toLowerCase())));
+
+const problemOf = (error: unknown): string => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+};

@@ -1,0 +1,62 @@
+import type { JsonValue } from '@countersign/protocol';
+import { z } from 'zod';
+
+/** What the chat's page says to the extension. It holds no token, opens no connection and executes nothing. */
+export const fromPageSchema = z.discriminatedUnion('type', [
+  /** It listens: tell where it is. */
+  z.object({ type: z.literal('ready') }),
+  z.object({
+    type: z.literal('fetch'),
+    id: z.int(),
+    method: z.string(),
+    path: z.string(),
+    headers: z.record(z.string(), z.string()),
+    body: z.string().nullable(),
+  }),
+  z.object({ type: z.literal('abort'), id: z.int() }),
+  /** The seeds' tool request: it becomes `POST /my/tools/execute`, with everything that follows from that. */
+  z.object({
+    type: z.literal('EXECUTE_TOOL'),
+    id: z.int().optional(),
+    tool: z.string(),
+    params: z.record(z.string(), z.json()).default({}),
+    session_id: z.string().optional(),
+  }),
+  z.object({
+    type: z.literal('command'),
+    command: z.enum(['signIn', 'startLocalServer', 'openFolder', 'showHistory']),
+  }),
+]);
+export type FromPage = z.infer<typeof fromPageSchema>;
+
+/** Where the page is: what it can talk about, or why it cannot. */
+export type PagePlace =
+  | { readonly state: 'signed-out' | 'no-folder' | 'connecting' }
+  | { readonly state: 'failed'; readonly problem: string }
+  | {
+      readonly state: 'open';
+      readonly server: string;
+      readonly projects: readonly PageProject[];
+    };
+
+export interface PageProject {
+  readonly project_id: string;
+  readonly name: string;
+  /** The folder. */
+  readonly workspace: string | null;
+}
+
+export type ToPage =
+  | { readonly type: 'place'; readonly place: PagePlace }
+  | { readonly type: 'new-conversation' }
+  | { readonly type: 'show-call'; readonly toolId: string }
+  | {
+      readonly type: 'response';
+      readonly id: number;
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+    }
+  | { readonly type: 'chunk'; readonly id: number; readonly text: string }
+  | { readonly type: 'end'; readonly id: number }
+  | { readonly type: 'failed'; readonly id: number; readonly problem: string }
+  | { readonly type: 'TOOL_RESULT'; readonly id?: number; readonly answer: JsonValue };

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MemorySecrets, ServerFixture } from '../server-fixture.test-data.ts';
+import { Accounts } from './account.ts';
+
+let fixture: ServerFixture;
+beforeAll(async () => {
+  fixture = await ServerFixture.start();
+});
+afterAll(() => fixture.close());
+
+const where = { server: 'http://127.0.0.1:1', allowHttp: false };
+
+describe('[RE-5] an account', () => {
+  it.each([
+    ['nothing of use', { problem: 'not a link' }],
+    ['http://example.org/#sign-in=abcdefghijklmnop', { problem: 'plain', origin: 'http://example.org' }],
+  ])('is not made of %s', async (pasted, problem) => {
+    const accounts = new Accounts({ secrets: new MemorySecrets(), device: 'd' });
+    expect(await accounts.signIn(pasted, where)).toEqual(problem);
+    expect(accounts.current).toBeUndefined();
+  });
+
+  it('is not made of a code that the server does not know', async () => {
+    const accounts = new Accounts({ secrets: new MemorySecrets(), device: 'd' });
+    const { origin } = new URL(fixture.link);
+    await expect(accounts.signIn('abcdefghijklmnop', { ...where, server: origin })).rejects.toMatchObject({
+      status: 401,
+    });
+  });
+
+  it('is kept in the secret storage, read by another window, and ended on the server when signing out', async () => {
+    const secrets = new MemorySecrets();
+    const { account, accounts } = await fixture.signIn(secrets);
+    expect(account.server).toBe(new URL(fixture.link).origin);
+    expect(await account.client.listProjects()).toMatchObject({ success: true });
+
+    const otherWindow = new Accounts({ secrets, device: 'd' });
+    expect([await otherWindow.load(), await otherWindow.load()]).toEqual([true, false]);
+    expect(otherWindow.current?.server).toBe(account.server);
+    await accounts.signOut();
+    expect([accounts.current, secrets.kept.size, await otherWindow.load()]).toEqual([undefined, 0, true]);
+    expect(otherWindow.current).toBeUndefined();
+    await expect(account.client.listProjects()).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('that cannot be read counts as signed out', async () => {
+    const secrets = new MemorySecrets();
+    await secrets.store('countersign.account', '{"server": 5}');
+    const accounts = new Accounts({ secrets, device: 'd' });
+    expect([await accounts.load(), accounts.current]).toEqual([false, undefined]);
+    await secrets.store('countersign.account', 'no JSON');
+    expect(await accounts.load()).toBe(false);
+    await accounts.signOut(); // harmless
+  });
+});

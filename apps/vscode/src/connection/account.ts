@@ -1,0 +1,121 @@
+import { type Client, createClient } from '@countersign/client';
+import {
+  type AddressProblem,
+  readServerAddress,
+  readSignInLink,
+  tokenIdOf,
+} from '@countersign/runner-client';
+
+/** Where secrets are kept: the editor's own secret storage. */
+export interface SecretStore {
+  get(key: string): PromiseLike<string | undefined>;
+  store(key: string, value: string): PromiseLike<void>;
+  delete(key: string): PromiseLike<void>;
+}
+
+export interface Account {
+  readonly server: string;
+  readonly client: Client;
+}
+
+export type SignInProblem =
+  | { readonly problem: 'not a link' }
+  | { readonly problem: AddressProblem; readonly origin: string };
+
+interface Kept {
+  readonly server: string;
+  readonly token: string;
+}
+
+export interface AccountsOptions {
+  readonly secrets: SecretStore;
+  /** How decisions made here are listed on other devices. */
+  readonly device: string;
+  readonly fetch?: typeof fetch;
+}
+
+const key = 'countersign.account';
+
+/**
+ * Who the person is, on which server. Address and token are kept in the editor's secret storage together, so that a
+ * token is never sent to another server than the one that gave it (RE-5).
+ */
+export class Accounts {
+  readonly #options: AccountsOptions;
+  #kept: Kept | undefined;
+  #current: Account | undefined;
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+  }
+
+  get current(): Account | undefined {
+    return this.#current;
+  }
+
+  /** Reads what is kept; also when another window of the editor has signed in or out. Answers whether it is another. */
+  async load(): Promise<boolean> {
+    const kept = readKept(await this.#options.secrets.get(key));
+    if (kept?.token === this.#kept?.token && kept?.server === this.#kept?.server) return false;
+    this.#use(kept);
+    return true;
+  }
+
+  /** With what the person pasted. Throws an ApiError when the server does not take the code. */
+  async signIn(
+    pasted: string,
+    { server, allowHttp }: { readonly server: string; readonly allowHttp: boolean },
+  ): Promise<Account | SignInProblem> {
+    const link = readSignInLink(pasted.trim());
+    if (!link) return { problem: 'not a link' };
+    const read = readServerAddress(link.server ?? server, { allowHttp });
+    if ('problem' in read) return read;
+    const { token } = await this.#client(read.address, '').signIn({ body: { code: link.code } });
+    const before = this.#kept;
+    const kept = { server: read.address, token };
+    await this.#options.secrets.store(key, JSON.stringify(kept));
+    const account = this.#use(kept);
+    if (before) void this.#revoke(before);
+    return account;
+  }
+
+  /** Forgets the token in any case, and ends it on the server where that answers. */
+  async signOut(): Promise<void> {
+    const kept = this.#kept;
+    this.#use(undefined);
+    await this.#options.secrets.delete(key);
+    if (kept) await this.#revoke(kept);
+  }
+
+  #use(kept: Kept): Account;
+  #use(kept: Kept | undefined): Account | undefined;
+  #use(kept: Kept | undefined): Account | undefined {
+    this.#kept = kept;
+    this.#current = kept && { server: kept.server, client: this.#client(kept.server, kept.token) };
+    return this.#current;
+  }
+
+  async #revoke({ server, token }: Kept): Promise<void> {
+    const token_id = tokenIdOf(token);
+    if (token_id === undefined) return;
+    const params = { token_id };
+    await this.#client(server, token)
+      .revokeToken({ params }, { timeoutMs: 5_000 })
+      .catch(() => {}); // it ends by itself
+  }
+
+  #client(baseUrl: string, token: string): Client {
+    const { device, fetch } = this.#options;
+    return createClient({ baseUrl, device, token: () => token, fetch });
+  }
+}
+
+/** What cannot be read counts as signed out. */
+function readKept(text: string | undefined): Kept | undefined {
+  try {
+    const { server, token } = JSON.parse(text ?? 'null') as Record<string, unknown>;
+    return typeof server === 'string' && typeof token === 'string' ? { server, token } : undefined;
+  } catch {
+    return undefined;
+  }
+}

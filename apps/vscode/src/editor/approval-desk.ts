@@ -1,0 +1,237 @@
+import { ApiError, type Client, type Decision } from '@countersign/client';
+import type { ApprovalRequest } from '@countersign/tool-runner';
+import { commands, type Disposable, type MessageItem, type QuickPickItem, window } from 'vscode';
+import { editedParams } from '../approvals/edited-params.ts';
+import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
+import { requestText } from '../approvals/preview-text.ts';
+import { type OfferedScope, ruleOfScope, scopeLabel } from '../approvals/wider-scope.ts';
+import type { FolderRunner } from '../runner/folder-runner.ts';
+import type { Words } from '../words/words.ts';
+import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
+
+type Entry = PendingEntry<FolderRunner>;
+type Approved = Extract<Decision, { decision: 'approved' }>['body'];
+
+export interface ApprovalDeskOptions {
+  readonly pending: PendingApprovals<FolderRunner>;
+  readonly client: () => Client | undefined;
+  readonly words: Words;
+}
+
+/** UI-6: what comes sooner was meant for something else. */
+const attentionMs = 500;
+/** A dialog is no place to read a long text; the whole stands in the chat's card. */
+const dialogLines = 30;
+
+/** Where the person decides in the editor's own ways: diff, dialog, input box and list. */
+export class ApprovalDesk implements Disposable {
+  readonly diffs: ProposalDiffs;
+  readonly #options: ApprovalDeskOptions;
+
+  constructor(options: ApprovalDeskOptions) {
+    const { pending, words } = options;
+    this.#options = options;
+    this.diffs = new ProposalDiffs(words);
+    pending.listen({
+      onChange: () => {
+        void commands.executeCommand('setContext', 'countersign.pending', pending.all.length > 0);
+        for (const entry of pending.all) void this.diffs.refresh(entry);
+      },
+      onNew: () => {},
+      onGone: ({ request }) => void this.diffs.close(request.approval_id),
+    });
+  }
+
+  dispose(): void {
+    this.diffs.dispose();
+  }
+
+  /** A file change in a diff; everything else, and what another runner would do, in a dialog. */
+  async review(approvalId?: string): Promise<void> {
+    const entry = await this.#choose(approvalId);
+    if (!entry) return;
+    if (!(await this.diffs.open(entry))) await this.#ask(entry);
+  }
+
+  /** What is shown in the diff before the person; what is not, is shown first. */
+  async approve(approvalId?: string): Promise<void> {
+    const entry = await this.#choose(approvalId);
+    if (!entry) return;
+    const reviewed = this.diffs.reviewed(entry.request.approval_id);
+    if (!reviewed || this.diffs.shown !== entry.request.approval_id)
+      return this.review(entry.request.approval_id);
+    await this.#approveReviewed(entry, reviewed, {});
+  }
+
+  /** A class, the session, always (AP-4). */
+  async approveMore(approvalId?: string): Promise<void> {
+    const { words } = this.#options;
+    const entry = await this.#choose(approvalId);
+    if (!entry) return;
+    const { request } = entry;
+    const reviewed = this.diffs.reviewed(request.approval_id);
+    if (!reviewed && request.preview?.kind === 'diff' && (await this.diffs.open(entry))) return;
+    const scope = await this.#pickScope(request);
+    if (!scope) return;
+    if (reviewed) return this.#approveReviewed(entry, reviewed, scope);
+    await this.#confirmAndApprove(entry, request, scope, words.approval.approveMore);
+  }
+
+  async reject(approvalId?: string): Promise<void> {
+    const { approval } = this.#options.words;
+    const entry = await this.#choose(approvalId);
+    if (!entry) return;
+    const message = await window.showInputBox({
+      title: entry.request.description,
+      prompt: approval.rejectPrompt,
+      placeHolder: approval.rejectPlaceholder,
+      ignoreFocusOut: true,
+    });
+    if (message === undefined) return; // escaped: nothing is decided
+    const { project_id, approval_id } = entry.request;
+    const body = { reason: 'User declined', ...(message.trim() !== '' && { message: message.trim() }) };
+    await this.#send(entry, { decision: 'rejected', params: { project_id, approval_id }, body });
+  }
+
+  async #approveReviewed(entry: Entry, reviewed: ReviewedProposal, more: Approved): Promise<void> {
+    const { approval } = this.#options.words;
+    const { request, before, edited, seenMs } = reviewed;
+    if (seenMs < attentionMs) return this.#say(approval.tooSoon);
+    const tool_params =
+      edited === undefined
+        ? undefined
+        : editedParams(request.tool_name, request.tool_params, { before, edited });
+    if (edited !== undefined && !tool_params) return this.#say(approval.notEditable);
+    await this.#confirmAndApprove(entry, request, { ...more, ...(tool_params && { tool_params }) });
+  }
+
+  /** Everything that is no file change, shown and decided in one dialog. */
+  async #ask(entry: Entry): Promise<void> {
+    const { approval } = this.#options.words;
+    const { request } = entry;
+    const items = [approval.approve, approval.approveMore, approval.reject];
+    const choice = await this.#dialog(request.description, request, items);
+    if (choice === approval.approve) await this.#confirmAndApprove(entry, request, {});
+    else if (choice === approval.approveMore) {
+      const scope = await this.#pickScope(request);
+      if (scope) await this.#confirmAndApprove(entry, request, scope);
+    } else if (choice === approval.reject) await this.reject(request.approval_id);
+  }
+
+  /** HIGH takes a deliberate second step (RK-1); so does what was not shown yet. */
+  async #confirmAndApprove(
+    entry: Entry,
+    shown: ApprovalRequest,
+    body: Approved,
+    what?: string,
+  ): Promise<void> {
+    const { approval } = this.#options.words;
+    if (shown.risk_level === 'HIGH' && shown.preview === null) return this.#say(approval.previewPending);
+    if (shown.risk_level === 'HIGH' || what !== undefined) {
+      const yes = shown.risk_level === 'HIGH' ? approval.confirmApprove : (what ?? approval.approve);
+      const title =
+        shown.risk_level === 'HIGH' ? approval.highQuestion(shown.description) : shown.description;
+      if ((await this.#dialog(title, shown, [yes])) !== yes) return;
+    }
+    const { project_id, approval_id, digest } = shown;
+    await this.#send(entry, {
+      decision: 'approved',
+      params: { project_id, approval_id },
+      body: { ...(digest !== null && { digest }), ...body },
+    });
+  }
+
+  /** Again, when it was answered sooner than anybody can read. */
+  async #dialog(
+    title: string,
+    request: ApprovalRequest,
+    choices: readonly string[],
+  ): Promise<string | undefined> {
+    const { words } = this.#options;
+    const risk = words.approval.risk[request.risk_level];
+    const detail = `${risk}\n\n${cut(requestText(request, words))}`;
+    for (;;) {
+      const shownAt = performance.now();
+      const items: MessageItem[] = choices.map((item) => ({ title: item }));
+      const choice = await window.showWarningMessage(title, { modal: true, detail }, ...items);
+      if (choice === undefined || performance.now() - shownAt >= attentionMs) return choice?.title;
+    }
+  }
+
+  async #pickScope({ offered_scopes, tool_name }: ApprovalRequest): Promise<Approved | undefined> {
+    const { words, client } = this.#options;
+    const { approval } = words;
+    if (offered_scopes.length === 0) {
+      this.#say(approval.scopeNone);
+      return undefined;
+    }
+    type Item = QuickPickItem & { readonly offer: OfferedScope; readonly high?: boolean };
+    const items = offered_scopes.flatMap((offer): Item[] => {
+      const label = scopeLabel(offer, tool_name, words);
+      if (offer.scope === 'always') return [{ label, detail: approval.alwaysWarning, offer }];
+      if (offer.scope === 'class') return [{ label, offer }];
+      return [
+        { label, description: approval.onlyMedium, detail: approval.sessionWarning, offer },
+        { label, description: approval.includeHigh, detail: approval.sessionWarning, offer, high: true },
+      ];
+    });
+    const picked = await window.showQuickPick(items, { title: approval.scopePick, ignoreFocusOut: true });
+    if (!picked) return undefined;
+    const { scope, pattern } = picked.offer;
+    if (scope === 'always') {
+      const rule = ruleOfScope(tool_name, picked.offer);
+      const tried = await client()
+        ?.backtestPolicy({ body: { rule } })
+        .catch(() => undefined);
+      if (tried && tried.matched > 0) this.#say(approval.backtest(tried.matched, tried.rejected_before));
+    }
+    return { scope, ...(pattern !== null && { pattern }), ...(picked.high && { include_high: true }) };
+  }
+
+  async #send(entry: Entry, decision: Decision): Promise<void> {
+    const { words, pending } = this.#options;
+    const { approval } = words;
+    try {
+      const outcome = await entry.folder.decide(decision);
+      if (outcome.outcome === 'recorded' && outcome.response.status === 'pending') {
+        return this.#say(approval.changedMeanwhile); // the edit is a new revision that is to be looked at
+      }
+      pending.withdraw(entry.request.approval_id);
+      if (outcome.outcome === 'overruled') {
+        const { status, device } = outcome.standing;
+        this.#say(approval.overruled(status, device ?? approval.elsewhere));
+      }
+    } catch (error) {
+      const isChanged =
+        error instanceof ApiError && ['PREVIEW_CHANGED', 'RISK_ROSE', 'PREVIEW_PENDING'].includes(error.code);
+      this.#say(isChanged ? approval.changedMeanwhile : approval.failed((error as Error).message));
+    }
+  }
+
+  async #choose(approvalId: string | undefined): Promise<Entry | undefined> {
+    const { pending, words } = this.#options;
+    const named = approvalId ?? this.diffs.shown;
+    if (named !== undefined) {
+      const entry = pending.find(named);
+      if (!entry) this.#say(words.approval.gone);
+      return entry;
+    }
+    if (pending.all.length === 0) this.#say(words.approval.nothing);
+    if (pending.all.length < 2) return pending.all[0];
+    const items = pending.all.map((entry) => ({
+      label: entry.request.description,
+      description: words.approval.risk[entry.request.risk_level],
+      entry,
+    }));
+    return (await window.showQuickPick(items, { title: words.approval.pick }))?.entry;
+  }
+
+  #say(text: string): void {
+    void window.showInformationMessage(text);
+  }
+}
+
+function cut(text: string): string {
+  const lines = text.split('\n');
+  return lines.length > dialogLines ? `${lines.slice(0, dialogLines).join('\n')}\n…` : text;
+}

@@ -1,0 +1,196 @@
+import type { Client } from '@countersign/client';
+import type { CountersignEvent, Execution } from '@countersign/protocol';
+import {
+  type Disposable,
+  EventEmitter,
+  ThemeColor,
+  ThemeIcon,
+  type TreeDataProvider,
+  TreeItem,
+  type TreeView,
+  window,
+} from 'vscode';
+import { callLabel, isRunning, isUndoable } from '../history/call-label.ts';
+import type { Words } from '../words/words.ts';
+
+export interface HistoryViewOptions {
+  readonly client: () => Client | undefined;
+  /** The projects of this window. */
+  readonly projects: () => readonly string[];
+  readonly words: Words;
+}
+
+type Row = Execution | 'more';
+
+const pageSize = 50;
+/** Events come in bursts. */
+const gatherMs = 400;
+
+const icons: Readonly<Record<Execution['status'], readonly [icon: string, colour?: string]>> = {
+  pending: ['circle-outline'],
+  awaiting_approval: ['bell-dot', 'charts.yellow'],
+  approved: ['circle-outline'],
+  executing: ['sync~spin'],
+  completed: ['check', 'charts.green'],
+  failed: ['error', 'charts.red'],
+  rejected: ['circle-slash', 'charts.red'],
+  timeout: ['watch'],
+  cancelled: ['debug-stop'],
+};
+
+/** The calls of this window's projects, newest first, with undo where something can be put back. */
+export class HistoryView implements Disposable {
+  readonly #options: HistoryViewOptions;
+  readonly #changed = new EventEmitter<void>();
+  readonly #view: TreeView<Row>;
+  readonly #undoing = new Map<string, Execution>();
+  #shown = pageSize;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: HistoryViewOptions) {
+    this.#options = options;
+    const provider: TreeDataProvider<Row> = {
+      onDidChangeTreeData: this.#changed.event,
+      getChildren: (parent) => (parent ? [] : this.#rows()),
+      getTreeItem: (row) => this.#itemOf(row),
+    };
+    this.#view = window.createTreeView('countersign.history', { treeDataProvider: provider });
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#view.dispose();
+    this.#changed.dispose();
+  }
+
+  refresh(): void {
+    this.#changed.fire();
+  }
+
+  async showMore(): Promise<void> {
+    this.#shown += pageSize;
+    this.refresh();
+  }
+
+  receive({ event, data }: CountersignEvent): void {
+    if (event === 'tool.result' && data.undo_id !== undefined) this.#undone(data.undo_id, data.error);
+    if (event !== 'tool.call' && event !== 'tool.result' && event !== 'approval.resolved') return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.refresh();
+    }, gatherMs);
+  }
+
+  async undo(row?: Execution): Promise<void> {
+    const { words } = this.#options;
+    const chosen = row ?? (await this.#pick(isUndoable, words.history.undoPick, words.history.nothingToUndo));
+    if (chosen) await this.#askToUndo(chosen, false);
+  }
+
+  async cancel(row?: Execution): Promise<void> {
+    const { client, words } = this.#options;
+    const chosen = row ?? (await this.#pick(isRunning, words.history.cancelPick, words.history.nothingRuns));
+    if (!chosen) return;
+    try {
+      await client()?.cancelExecution({ params: { tool_id: chosen.tool_id }, body: {} });
+    } catch (error) {
+      void window.showErrorMessage(words.history.cancelFailed((error as Error).message));
+    }
+  }
+
+  async #askToUndo(row: Execution, force: boolean): Promise<void> {
+    const { client, words } = this.#options;
+    try {
+      const asked = await client()?.undoExecution({ params: { tool_id: row.tool_id }, body: { force } });
+      if (!asked) return;
+      this.#undoing.set(asked.undo_id, row);
+      window.setStatusBarMessage(words.history.undoAsked(labelOf(row)), 3_000);
+    } catch (error) {
+      void window.showErrorMessage(words.history.undoFailed((error as Error).message));
+    }
+  }
+
+  /** The runner's report on an undo that was asked for here. */
+  async #undone(
+    undoId: string,
+    error: { readonly code: string; readonly message: string } | null,
+  ): Promise<void> {
+    const { history } = this.#options.words;
+    const row = this.#undoing.get(undoId);
+    if (!row) return;
+    this.#undoing.delete(undoId);
+    if (!error) {
+      window.setStatusBarMessage(history.undoDone(labelOf(row)), 5_000);
+      return;
+    }
+    if (error.code !== 'UNDO_CONFLICT') {
+      void window.showErrorMessage(history.undoFailed(error.message));
+      return;
+    }
+    const choice = await window.showWarningMessage(
+      labelOf(row),
+      { modal: true, detail: history.conflict },
+      history.undoForce,
+    );
+    if (choice === history.undoForce) await this.#askToUndo(row, true);
+  }
+
+  async #pick(
+    fits: (row: Execution) => boolean,
+    title: string,
+    none: string,
+  ): Promise<Execution | undefined> {
+    const { words } = this.#options;
+    const rows = (await this.#read()).filter(fits);
+    if (rows.length === 0) void window.showInformationMessage(none);
+    if (rows.length < 2) return rows[0];
+    const items = rows.map((row) => ({
+      label: labelOf(row),
+      description: words.history.status[row.status],
+      row,
+    }));
+    return (await window.showQuickPick(items, { title }))?.row;
+  }
+
+  async #rows(): Promise<Row[]> {
+    const rows = await this.#read();
+    return rows.length > this.#shown ? [...rows.slice(0, this.#shown), 'more'] : rows;
+  }
+
+  async #read(): Promise<Execution[]> {
+    const { client, projects } = this.#options;
+    const limit = Math.min(200, this.#shown + 1);
+    const answers = await Promise.all(
+      projects().map((project_id) =>
+        client()
+          ?.history({ query: { project_id, limit } }, { retry: { times: 1 } })
+          .catch(() => undefined),
+      ),
+    );
+    const rows = answers.flatMap((answer) => answer?.executions ?? []);
+    return rows.sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  }
+
+  #itemOf(row: Row): TreeItem {
+    const { history } = this.#options.words;
+    if (row === 'more') {
+      const item = new TreeItem(history.more);
+      item.command = { command: 'countersign.refreshHistory', title: history.more, arguments: ['more'] };
+      return item;
+    }
+    const item = new TreeItem(labelOf(row));
+    item.id = row.tool_id;
+    const time = new Date(row.created_at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+    const state = row.undone_at === null ? history.status[row.status] : history.undone;
+    item.description = `${state} · ${time}`;
+    const [icon, colour] = icons[row.status];
+    item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
+    item.tooltip = [labelOf(row), state, row.error?.message].filter(Boolean).join('\n');
+    item.contextValue =
+      [isUndoable(row) && 'undoable', isRunning(row) && 'running'].filter(Boolean).join(' ') || 'call';
+    item.command = { command: 'countersign.showCall', title: '', arguments: [row] };
+    return item;
+  }
+}
+
+const labelOf = ({ tool_name, tool_params }: Execution): string => callLabel(tool_name, tool_params);

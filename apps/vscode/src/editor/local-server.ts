@@ -1,0 +1,106 @@
+import { readSignInLink } from '@countersign/runner-client';
+import { type Disposable, ProgressLocation, type Terminal, TerminalLink, window, workspace } from 'vscode';
+import type { Words } from '../words/words.ts';
+
+export interface LocalServerOptions {
+  readonly words: Words;
+  readonly signIn: (link: string) => Promise<void>;
+}
+
+const shellIntegrationMs = 4_000;
+const linkMs = 60_000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours and titles, as terminals have them
+const terminalCodes = /\u001b(\[[0-9;?]*[A-Za-z]|\][^\u0007\u001b]*(\u0007|\u001b\\))/g;
+const linkPattern = /https?:\/\/[^\s#]+\/?#sign-in=[A-Za-z0-9_-]{16,200}/;
+
+/**
+ * Starts a server of one's own in a terminal of the editor, where the person sees it and can stop it, and signs in with
+ * the link that it prints. Where the editor cannot read its terminal, the link there is clickable, or pasted.
+ */
+export class LocalServer implements Disposable {
+  readonly #options: LocalServerOptions;
+  readonly #links: Disposable;
+  #terminal: Terminal | undefined;
+
+  constructor(options: LocalServerOptions) {
+    this.#options = options;
+    const { words, signIn } = options;
+    this.#links = window.registerTerminalLinkProvider({
+      provideTerminalLinks: ({ line }) => {
+        const found = linkPattern.exec(line);
+        return found
+          ? [new TerminalLink(found.index, found[0].length, words.localServer.linkInTerminal)].map((link) =>
+              Object.assign(link, { text: found[0] }),
+            )
+          : [];
+      },
+      handleTerminalLink: (link) => void signIn((link as TerminalLink & { text: string }).text),
+    });
+  }
+
+  dispose(): void {
+    this.#links.dispose();
+  }
+
+  async start(): Promise<void> {
+    const { words, signIn } = this.#options;
+    const command = workspace.getConfiguration('countersign').get('localServer.command', 'countersign serve');
+    this.#terminal?.dispose();
+    const terminal = window.createTerminal({ name: words.localServer.terminal });
+    this.#terminal = terminal;
+    terminal.show(true);
+    const link = await window.withProgress(
+      { location: ProgressLocation.Notification, title: words.localServer.waiting, cancellable: true },
+      (_progress, cancelled) =>
+        Promise.race([
+          runAndRead(terminal, command),
+          new Promise<undefined>((resolve) => cancelled.onCancellationRequested(() => resolve(undefined))),
+        ]),
+    );
+    if (link !== undefined) return signIn(link);
+    const pasted = await window.showInputBox({
+      prompt: words.localServer.pasteIt,
+      placeHolder: words.signIn.placeholder,
+      ignoreFocusOut: true,
+    });
+    if (pasted !== undefined && readSignInLink(pasted.trim())) await signIn(pasted);
+  }
+}
+
+/** The sign-in link that a command prints; undefined where the terminal cannot be read, or none came in time. */
+async function runAndRead(terminal: Terminal, command: string): Promise<string | undefined> {
+  const shell = await shellOf(terminal);
+  if (!shell) {
+    terminal.sendText(command);
+    return undefined;
+  }
+  const printed = shell.executeCommand(command).read();
+  let text = '';
+  const reading = (async () => {
+    for await (const piece of printed) {
+      text = (text + piece).replaceAll(terminalCodes, '').slice(-20_000);
+      const found = linkPattern.exec(text);
+      // Only when something follows is the link whole.
+      if (found && text.length > found.index + found[0].length) return found[0];
+    }
+    return undefined;
+  })();
+  return Promise.race([reading, new Promise<undefined>((resolve) => setTimeout(resolve, linkMs, undefined))]);
+}
+
+function shellOf(terminal: Terminal): Promise<Terminal['shellIntegration']> {
+  if (terminal.shellIntegration) return Promise.resolve(terminal.shellIntegration);
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => end(undefined), shellIntegrationMs);
+    const listening = window.onDidChangeTerminalShellIntegration(
+      ({ terminal: changed, shellIntegration }) => {
+        if (changed === terminal) end(shellIntegration);
+      },
+    );
+    const end = (found: Terminal['shellIntegration']) => {
+      clearTimeout(timer);
+      listening.dispose();
+      resolve(found);
+    };
+  });
+}

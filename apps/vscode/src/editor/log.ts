@@ -1,0 +1,17 @@
+import type { Logger } from '@countersign/tool-runner';
+import type { LogOutputChannel } from 'vscode';
+
+/** The runner's log as a channel of the editor, which shows as much of it as the person chose. */
+export function channelLogger(channel: LogOutputChannel): Logger {
+  return {
+    debug: (message, details) => channel.debug(message, ...shown(details)),
+    info: (message, details) => channel.info(message, ...shown(details)),
+    error: (message, details) => channel.error(message, ...shown(details)),
+  };
+}
+
+const shown = (details: unknown): unknown[] =>
+  details === undefined ? [] : [JSON.stringify(details, asText)];
+
+/** An error has nothing that JSON would show by itself. */
+const asText = (_key: string, value: unknown): unknown => (value instanceof Error ? String(value) : value);

@@ -1,0 +1,38 @@
+import { window, workspace } from 'vscode';
+import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
+import { previewText } from '../approvals/preview-text.ts';
+import type { FolderRunner } from '../runner/folder-runner.ts';
+import type { Words } from '../words/words.ts';
+import type { ApprovalDesk } from './approval-desk.ts';
+
+type Entry = PendingEntry<FolderRunner>;
+
+/** A new request is told once, without taking the focus, when nobody sees the chat (UI-6). */
+export function notifyOfNew(
+  pending: PendingApprovals<FolderRunner>,
+  desk: ApprovalDesk,
+  { words, isChatVisible }: { readonly words: Words; readonly isChatVisible: () => boolean },
+): void {
+  pending.listen({
+    onChange: () => {},
+    onGone: () => {},
+    onNew: (entry) => {
+      const when = workspace.getConfiguration('countersign').get<string>('approvals.notify', 'whenHidden');
+      if (when === 'never' || (when === 'whenHidden' && isChatVisible())) return;
+      void notify(entry, desk, words);
+    },
+  });
+}
+
+async function notify({ request }: Entry, desk: ApprovalDesk, words: Words): Promise<void> {
+  const { description, risk_level, preview, approval_id } = request;
+  const { approval } = words;
+  const isHigh = risk_level === 'HIGH';
+  const what = preview?.kind === 'command' ? ` · ${previewText(preview, words).split('\n')[0]}` : '';
+  const text = isHigh ? approval.highQuestion(description) : description;
+  const show = isHigh ? window.showWarningMessage : window.showInformationMessage;
+  // Whatever is approved has been displayed: the button for that is behind "Review".
+  const choice = await show(`${text}${what}`, approval.review, approval.reject);
+  if (choice === approval.review) await desk.review(approval_id);
+  else if (choice === approval.reject) await desk.reject(approval_id);
+}

@@ -1,0 +1,221 @@
+import type { ApprovalRequest, ProposedText } from '@countersign/tool-runner';
+import {
+  commands,
+  Disposable,
+  EventEmitter,
+  type FileChangeEvent,
+  FileChangeType,
+  FilePermission,
+  type FileStat,
+  FileSystemError,
+  type FileSystemProvider,
+  FileType,
+  TabInputTextDiff,
+  type TextDocumentContentProvider,
+  Uri,
+  window,
+  workspace,
+} from 'vscode';
+import type { PendingEntry } from '../approvals/pending-approvals.ts';
+import type { FolderRunner } from '../runner/folder-runner.ts';
+import type { Words } from '../words/words.ts';
+
+/** The editable side of a diff, and the file as it is beside it. Neither is on a disk. */
+const proposalScheme = 'countersign-proposal';
+const baseScheme = 'countersign-base';
+
+interface Proposal {
+  readonly entry: PendingEntry<FolderRunner>;
+  readonly text: ProposedText;
+  readonly uri: Uri;
+  bytes: Uint8Array;
+  modified: number;
+  /** Since when the person has it before them, by the monotonic clock; undefined while they look elsewhere. */
+  seenSince: number | undefined;
+}
+
+/** What the person approves in a diff: the request as it was shown, and their own text where they edited it. */
+export interface ReviewedProposal {
+  readonly request: ApprovalRequest;
+  readonly before: string | null;
+  readonly edited: string | undefined;
+  readonly seenMs: number;
+}
+
+/**
+ * Shows file changes in the editor's own diff: the file as the runner found it on the left, the proposal on the right,
+ * where it can be edited before it is approved (AP-6). A request that waits no more closes its diff.
+ */
+export class ProposalDiffs implements Disposable {
+  readonly #words: Words;
+  readonly #proposals = new Map<string, Proposal>();
+  readonly #baseChanged = new EventEmitter<Uri>();
+  readonly #proposalChanged = new EventEmitter<FileChangeEvent[]>();
+  readonly #registered: Disposable;
+
+  constructor(words: Words) {
+    this.#words = words;
+    this.#registered = Disposable.from(
+      workspace.registerFileSystemProvider(proposalScheme, this.#files(), { isCaseSensitive: true }),
+      workspace.registerTextDocumentContentProvider(baseScheme, this.#bases()),
+      window.onDidChangeActiveTextEditor(() => this.#look()),
+      window.onDidChangeWindowState(() => this.#look()),
+    );
+    void this.#closeLeftOvers();
+  }
+
+  dispose(): void {
+    this.#registered.dispose();
+  }
+
+  /** The request whose diff the person has before them. */
+  get shown(): string | undefined {
+    const uri = window.activeTextEditor?.document.uri;
+    return uri?.scheme === proposalScheme ? approvalOf(uri) : undefined;
+  }
+
+  /** Answers false where there is no diff to show: the call changes no text, or another runner would make it. */
+  async open(entry: PendingEntry<FolderRunner>): Promise<boolean> {
+    const { request, folder } = entry;
+    if (request.preview?.kind !== 'diff') return false;
+    const text = await folder.proposedText(request).catch(() => undefined);
+    if (!text) return false;
+    const uri = this.#keep(entry, text);
+    const { approval } = this.#words;
+    const title =
+      request.tool_name === 'copy_file' ? approval.copied(text.path) : approval.proposed(text.path);
+    await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, {
+      preview: false,
+    });
+    this.#look();
+    return true;
+  }
+
+  /** A newer version of a request whose diff is open. What the person has typed is kept. */
+  async refresh(entry: PendingEntry<FolderRunner>): Promise<void> {
+    const known = this.#proposals.get(entry.request.approval_id);
+    if (!known || known.entry.request.digest === entry.request.digest) return;
+    const text = await entry.folder.proposedText(entry.request).catch(() => undefined);
+    if (!text) return this.close(entry.request.approval_id);
+    const isEdited = this.#editedText(known) !== undefined;
+    const proposal = this.#proposals.get(entry.request.approval_id);
+    if (proposal !== known) return;
+    const seenSince = known.seenSince === undefined ? undefined : performance.now();
+    const renewed = isEdited ? {} : { bytes: encode(text.after), modified: Date.now() };
+    this.#proposals.set(entry.request.approval_id, { ...known, entry, text, seenSince, ...renewed });
+    this.#baseChanged.fire(known.uri.with({ scheme: baseScheme }));
+    if (!isEdited) this.#proposalChanged.fire([{ type: FileChangeType.Changed, uri: known.uri }]);
+  }
+
+  reviewed(approvalId: string): ReviewedProposal | undefined {
+    const proposal = this.#proposals.get(approvalId);
+    if (!proposal) return undefined;
+    const { entry, text, seenSince } = proposal;
+    return {
+      request: entry.request,
+      before: text.before,
+      edited: this.#editedText(proposal),
+      seenMs: seenSince === undefined ? 0 : performance.now() - seenSince,
+    };
+  }
+
+  /** Withdraws the diff: nobody asks any more. */
+  async close(approvalId: string): Promise<void> {
+    const proposal = this.#proposals.get(approvalId);
+    if (!proposal) return;
+    const document = documentOf(proposal.uri);
+    if (document?.isDirty) await document.save(); // into our memory: else the editor would ask whether to
+    await closeTabs((uri) => String(uri) === String(proposal.uri));
+    this.#proposals.delete(approvalId);
+  }
+
+  #keep(entry: PendingEntry<FolderRunner>, text: ProposedText): Uri {
+    const { approval_id, digest } = entry.request;
+    const known = this.#proposals.get(approval_id);
+    if (known && known.entry.request.digest === digest) return known.uri;
+    const uri = known?.uri ?? Uri.from({ scheme: proposalScheme, path: `/${approval_id}/${text.path}` });
+    this.#proposals.set(approval_id, {
+      entry,
+      text,
+      uri,
+      bytes: encode(text.after),
+      modified: Date.now(),
+      seenSince: undefined,
+    });
+    return uri;
+  }
+
+  #editedText({ uri, text, bytes }: Proposal): string | undefined {
+    const now = documentOf(uri)?.getText() ?? new TextDecoder().decode(bytes);
+    return withLineFeeds(now) === withLineFeeds(text.after) ? undefined : now;
+  }
+
+  #look(): void {
+    const shown = window.state.focused ? this.shown : undefined;
+    for (const [id, proposal] of this.#proposals) {
+      if (id !== shown) proposal.seenSince = undefined;
+      else proposal.seenSince ??= performance.now();
+    }
+    void commands.executeCommand('setContext', 'countersign.reviewing', this.shown !== undefined);
+  }
+
+  /** After a reload the editor brings tabs back whose content is gone; the list of what waits opens them again. */
+  async #closeLeftOvers(): Promise<void> {
+    await closeTabs((uri) => uri.scheme === proposalScheme && !this.#proposals.has(approvalOf(uri)));
+  }
+
+  #find(uri: Uri): Proposal {
+    const proposal = this.#proposals.get(approvalOf(uri));
+    if (!proposal) throw FileSystemError.FileNotFound(uri);
+    return proposal;
+  }
+
+  #bases(): TextDocumentContentProvider {
+    return {
+      onDidChange: this.#baseChanged.event,
+      provideTextDocumentContent: (uri) => this.#proposals.get(approvalOf(uri))?.text.before ?? '',
+    };
+  }
+
+  #files(): FileSystemProvider {
+    const refuse = (): never => {
+      throw FileSystemError.NoPermissions();
+    };
+    return {
+      onDidChangeFile: this.#proposalChanged.event,
+      watch: () => new Disposable(() => {}),
+      stat: (uri): FileStat => {
+        const { bytes, modified, entry } = this.#find(uri);
+        const stat = { type: FileType.File, ctime: 0, mtime: modified, size: bytes.length };
+        return entry.request.tool_name === 'copy_file'
+          ? { ...stat, permissions: FilePermission.Readonly }
+          : stat;
+      },
+      readFile: (uri) => this.#find(uri).bytes,
+      writeFile: (uri, bytes) => {
+        const proposal = this.#find(uri);
+        proposal.bytes = bytes;
+        proposal.modified = Date.now();
+      },
+      readDirectory: () => [],
+      createDirectory: refuse,
+      delete: refuse,
+      rename: refuse,
+    };
+  }
+}
+
+const approvalOf = ({ path }: Uri): string => path.split('/')[1] ?? '';
+
+const documentOf = (uri: Uri) =>
+  workspace.textDocuments.find((document) => String(document.uri) === String(uri));
+
+async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
+  const tabs = window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
+  if (tabs.length > 0) await window.tabGroups.close(tabs, true);
+}
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const withLineFeeds = (text: string): string => text.replaceAll('\r\n', '\n');

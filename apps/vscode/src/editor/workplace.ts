@@ -1,0 +1,348 @@
+import { hostname } from 'node:os';
+import { ApiError, systemClock } from '@countersign/client';
+import type { CountersignEvent, Execution } from '@countersign/protocol';
+import { ripgrepOfEditor } from '@countersign/tool-runner';
+import { commands, type ExtensionContext, env, Uri, type WebviewView, window, workspace } from 'vscode';
+import { PendingApprovals } from '../approvals/pending-approvals.ts';
+import type { PagePlace, PageProject } from '../chat/messages.ts';
+import { Accounts } from '../connection/account.ts';
+import { CommandLog } from '../history/command-log.ts';
+import { FolderRunner } from '../runner/folder-runner.ts';
+import { type Words, wordsFor } from '../words/words.ts';
+import { ApprovalDesk } from './approval-desk.ts';
+import { showPendingTree } from './approval-tree.ts';
+import { ChatView } from './chat-view.ts';
+import type { CommandName } from './command-names.ts';
+import { HistoryView } from './history-view.ts';
+import { EditorLanguageFeatures } from './language-features.ts';
+import { LocalServer } from './local-server.ts';
+import { channelLogger } from './log.ts';
+import { McpEndpoint } from './mcp-endpoint.ts';
+import { notifyOfNew } from './notifications.ts';
+import { openDocuments } from './open-documents.ts';
+import { stateText, statusBar } from './status-bar.ts';
+
+/** Everything of this window: the account, a runner for each folder, and the places where the person decides. */
+export class Workplace {
+  readonly #context: ExtensionContext;
+  readonly #words: Words;
+  readonly #device: string;
+  readonly #accounts: Accounts;
+  readonly #pending = new PendingApprovals<FolderRunner>(systemClock);
+  readonly #folders = new Map<string, FolderRunner>();
+  readonly #features = new EditorLanguageFeatures();
+  readonly #log = window.createOutputChannel('Countersign', { log: true });
+  readonly #output;
+  readonly #status;
+  readonly #desk: ApprovalDesk;
+  readonly #history: HistoryView;
+  readonly #chat: ChatView;
+  readonly #mcp: McpEndpoint;
+  readonly #localServer: LocalServer;
+  readonly #commandLog: CommandLog;
+  #opening: Promise<void> = Promise.resolve();
+
+  private constructor(context: ExtensionContext) {
+    this.#context = context;
+    const words = wordsFor(env.language);
+    this.#words = words;
+    this.#device = `${env.appName} on ${hostname()}`.slice(0, 100);
+    this.#output = window.createOutputChannel(words.output.channel);
+    this.#commandLog = new CommandLog(words, (text) => this.#output.append(text));
+    this.#accounts = new Accounts({ secrets: context.secrets, device: this.#device });
+    const client = () => this.#accounts.current?.client;
+    this.#status = statusBar(words);
+    this.#desk = new ApprovalDesk({ pending: this.#pending, client, words });
+    this.#history = new HistoryView({
+      client,
+      words,
+      projects: () => this.#projects().map(({ project_id }) => project_id),
+    });
+    this.#chat = new ChatView({
+      extensionUri: context.extensionUri,
+      client,
+      place: () => this.#place(),
+      device: this.#device,
+      language: env.language,
+    });
+    const { secrets, extension } = context;
+    const version = String(extension.packageJSON.version);
+    this.#mcp = new McpEndpoint({ account: () => this.#accounts.current, secrets, words, version });
+    this.#localServer = new LocalServer({ words, signIn: (link) => this.#signInWith(link) });
+  }
+
+  static async open(context: ExtensionContext): Promise<Workplace> {
+    const workplace = new Workplace(context);
+    await workplace.#open();
+    return workplace;
+  }
+
+  run(command: CommandName, argument: unknown): unknown {
+    switch (command) {
+      case 'countersign.signIn':
+        return this.#signIn(argument);
+      case 'countersign.signOut':
+        return this.#signOut();
+      case 'countersign.startLocalServer':
+        return this.#localServer.start();
+      case 'countersign.openChat':
+        return commands.executeCommand('countersign.chat.focus');
+      case 'countersign.newConversation':
+        this.#chat.newConversation();
+        return commands.executeCommand('countersign.chat.focus');
+      case 'countersign.showPending':
+        return commands.executeCommand('countersign.pending.focus');
+      case 'countersign.review':
+        return this.#desk.review(approvalIdOf(argument));
+      case 'countersign.approve':
+        return this.#desk.approve(approvalIdOf(argument));
+      case 'countersign.approveMore':
+        return this.#desk.approveMore(approvalIdOf(argument));
+      case 'countersign.reject':
+        return this.#desk.reject(approvalIdOf(argument));
+      case 'countersign.cancelCall':
+        return this.#history.cancel(executionOf(argument));
+      case 'countersign.undoCall':
+        return this.#history.undo(executionOf(argument));
+      case 'countersign.showCall':
+        return this.#showCall(executionOf(argument));
+      case 'countersign.refreshHistory':
+        return argument === 'more' ? this.#history.showMore() : this.#history.refresh();
+      case 'countersign.showCommandOutput':
+        return this.#output.show(true);
+      case 'countersign.showLog':
+        return this.#log.show(true);
+    }
+  }
+
+  showChat(view: WebviewView): void {
+    this.#chat.resolve(view);
+  }
+
+  async dispose(): Promise<void> {
+    this.#chat.dispose();
+    await this.#closeFolders();
+  }
+
+  async #open(): Promise<void> {
+    const { subscriptions, secrets } = this.#context;
+    subscriptions.push(
+      this.#log,
+      this.#output,
+      this.#features,
+      this.#status,
+      this.#desk,
+      this.#history,
+      this.#mcp,
+      this.#localServer,
+      showPendingTree(this.#pending, this.#words),
+      workspace.onDidChangeWorkspaceFolders(() => this.#reopen()),
+      workspace.onDidGrantWorkspaceTrust(() => this.#reopen({ anew: true })),
+      workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration('countersign.runner')) this.#reopen({ anew: true });
+      }),
+      // Another window has signed in or out.
+      secrets.onDidChange(() => void this.#reload()),
+    );
+    this.#pending.listen({ onChange: () => this.#show(), onNew: () => {}, onGone: () => {} });
+    notifyOfNew(this.#pending, this.#desk, { words: this.#words, isChatVisible: () => this.#chat.isVisible });
+    this.#show();
+    await this.#reload();
+  }
+
+  async #reload(): Promise<void> {
+    if (await this.#accounts.load()) this.#accountIsAnother();
+  }
+
+  #accountIsAnother(): void {
+    const isSignedIn = this.#accounts.current !== undefined;
+    void commands.executeCommand('setContext', 'countersign.signedIn', isSignedIn);
+    this.#chat.update({ isOtherAccount: true });
+    this.#mcp.update();
+    this.#reopen({ anew: true });
+  }
+
+  /** One after the other: a runner is closed before the next one of its folder is opened. */
+  #reopen({ anew = false } = {}): void {
+    this.#opening = this.#opening
+      .then(async () => {
+        if (anew) await this.#closeFolders();
+        await this.#openFolders();
+        this.#show();
+        this.#history.refresh();
+      })
+      .catch((error: unknown) => this.#log.error(String(error)));
+  }
+
+  async #openFolders(): Promise<void> {
+    const account = this.#accounts.current;
+    const wanted = account ? foldersOnDisk() : [];
+    for (const [path, folder] of this.#folders) {
+      if (wanted.includes(path)) continue;
+      this.#folders.delete(path);
+      await folder.dispose();
+    }
+    for (const path of wanted) {
+      if (!account || this.#folders.has(path)) continue;
+      const settings = workspace.getConfiguration('countersign', Uri.file(path));
+      const isEnabled = settings.get('runner.enabled', true);
+      const folder = new FolderRunner({
+        account,
+        folder: path,
+        mayRun: !workspace.isTrusted ? 'untrusted' : isEnabled ? true : 'disabled',
+        device: this.#device,
+        environment: process.env,
+        documents: openDocuments,
+        languageFeatures: this.#features,
+        ripgrep: ripgrepOfEditor(env.appRoot),
+        commandTimeoutMs: settings.get('runner.commandTimeoutSeconds', 300) * 1000,
+        runUnisolated: settings.get('runner.runUnisolated', false),
+        logger: channelLogger(this.#log),
+        pending: this.#pending,
+        onState: () => this.#folderChanged(),
+        onEvent: (event) => this.#receive(event),
+        onUnauthenticated: () => void this.#signInHasEnded(),
+      });
+      this.#folders.set(path, folder);
+      folder.start();
+    }
+  }
+
+  async #closeFolders(): Promise<void> {
+    const folders = [...this.#folders.values()];
+    this.#folders.clear();
+    await Promise.all(folders.map((folder) => folder.dispose()));
+  }
+
+  #receive(event: CountersignEvent): void {
+    this.#commandLog.receive(event);
+    this.#history.receive(event);
+    if (event.event === 'approval.resolved') this.#tellResolution(event.data);
+  }
+
+  /** What was decided elsewhere goes away here; a word says why. */
+  #tellResolution(data: Extract<CountersignEvent, { event: 'approval.resolved' }>['data']): void {
+    const entry = this.#pending.find(data.approval_id);
+    if (!entry || data.device === this.#device || data.status === 'cancelled') return;
+    const { resolved, elsewhere } = this.#words.approval;
+    const text = resolved[data.status](entry.request.description, data.device ?? elsewhere);
+    window.setStatusBarMessage(`$(shield) ${text}`, 6_000);
+  }
+
+  #folderChanged(): void {
+    for (const { folder, state } of this.#folders.values())
+      this.#log.info(`${folder}: ${stateText(state, this.#words)}`);
+    this.#show();
+    this.#chat.update();
+  }
+
+  #show(): void {
+    this.#status.update({
+      server: this.#accounts.current?.server,
+      folders: [...this.#folders.values()],
+      pending: this.#pending.all.length,
+    });
+  }
+
+  #projects(): readonly PageProject[] {
+    return [...this.#folders.values()].flatMap(({ project }) => project ?? []);
+  }
+
+  #place(): PagePlace {
+    const account = this.#accounts.current;
+    if (!account) return { state: 'signed-out' };
+    const folders = [...this.#folders.values()];
+    const projects = this.#projects().map(({ project_id, name, workspace: root }) => ({
+      project_id,
+      name,
+      workspace: root,
+    }));
+    if (projects.length > 0) return { state: 'open', server: account.server, projects };
+    if (foldersOnDisk().length === 0) return { state: 'no-folder' };
+    const failed = folders.map(({ state }) => state).find((state) => state.status === 'failed');
+    return failed ? { state: 'failed', problem: stateText(failed, this.#words) } : { state: 'connecting' };
+  }
+
+  async #signIn(argument: unknown): Promise<void> {
+    const { signIn } = this.#words;
+    const pasted =
+      typeof argument === 'string'
+        ? argument
+        : await window.showInputBox({
+            prompt: signIn.prompt,
+            placeHolder: signIn.placeholder,
+            ignoreFocusOut: true,
+          });
+    if (pasted !== undefined) await this.#signInWith(pasted);
+  }
+
+  async #signInWith(pasted: string): Promise<void> {
+    const { signIn } = this.#words;
+    const settings = workspace.getConfiguration('countersign');
+    const server = settings.get('serverUrl', 'http://127.0.0.1:4180');
+    try {
+      const account = await this.#accounts.signIn(pasted, {
+        server,
+        allowHttp: settings.get('allowHttp', false),
+      });
+      if ('problem' in account) {
+        const { problem } = account;
+        const text =
+          problem === 'not a link'
+            ? signIn.badLink
+            : problem === 'malformed'
+              ? signIn.malformed(account.origin)
+              : problem === 'plain'
+                ? signIn.plain(account.origin)
+                : signIn.secret;
+        void window.showErrorMessage(text);
+        return;
+      }
+      this.#accountIsAnother();
+      window.setStatusBarMessage(signIn.done(account.server), 5_000);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      void window.showErrorMessage(signIn.failed(error.message));
+    }
+  }
+
+  async #signOut(): Promise<void> {
+    const account = this.#accounts.current;
+    if (!account) return;
+    await this.#closeFolders(); // their tokens are revoked with the person's, while that still counts
+    await this.#mcp.revoke(account);
+    await this.#accounts.signOut();
+    this.#accountIsAnother();
+    window.setStatusBarMessage(this.#words.signIn.out, 5_000);
+  }
+
+  async #signInHasEnded(): Promise<void> {
+    const { signIn } = this.#words;
+    if (!this.#accounts.current) return;
+    await this.#accounts.signOut();
+    this.#accountIsAnother();
+    if ((await window.showWarningMessage(signIn.ended, signIn.again)) === signIn.again)
+      await this.#signIn(undefined);
+  }
+
+  async #showCall(row: Execution | undefined): Promise<void> {
+    if (!row) return void (await commands.executeCommand('countersign.history.focus'));
+    await commands.executeCommand('countersign.chat.focus');
+    this.#chat.showCall(row.tool_id);
+  }
+}
+
+const foldersOnDisk = (): string[] =>
+  (workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath);
+
+/** From a list's row, a tab's title or the palette. */
+function approvalIdOf(argument: unknown): string | undefined {
+  if (typeof argument === 'string') return argument;
+  const { request } = (argument ?? {}) as { request?: { approval_id?: unknown } };
+  return typeof request?.approval_id === 'string' ? request.approval_id : undefined;
+}
+
+const executionOf = (argument: unknown): Execution | undefined =>
+  typeof argument === 'object' && argument !== null && 'tool_id' in argument
+    ? (argument as Execution)
+    : undefined;

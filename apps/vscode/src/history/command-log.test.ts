@@ -1,0 +1,91 @@
+import type { CountersignEvent } from '@countersign/protocol';
+import { describe, expect, it } from 'vitest';
+import { wordsFor } from '../words/words.ts';
+import { callLabel, isRunning, isUndoable } from './call-label.ts';
+import { CommandLog } from './command-log.ts';
+
+function setUp() {
+  let text = '';
+  const log = new CommandLog(wordsFor('en'), (more) => {
+    text += more;
+  });
+  const receive = (event: string, data: object) => log.receive({ event, data } as CountersignEvent);
+  return {
+    call: (tool_id: string, tool_name: string, tool_params: object) =>
+      receive('tool.call', { tool_id, tool_name, tool_params }),
+    output: (tool_id: string, chunk: string) =>
+      receive('tool.progress', { tool_id, output: { stream: 'stdout', chunk } }),
+    receive,
+    text: () => text,
+  };
+}
+
+describe('the output of commands', () => {
+  it('stands between a line before and a line after', () => {
+    const { call, output, receive, text } = setUp();
+    call('t1', 'execute_command', { command: 'npm', args: ['test'] });
+    output('t1', 'one\ntw');
+    output('t1', 'o');
+    receive('tool.result', {
+      tool_id: 't1',
+      status: 'completed',
+      result: { exit_code: 1 },
+      execution_time_ms: 1_234,
+    });
+    expect(text()).toBe('\n> execute_command npm test\none\ntwo\n[exit code 1 · 1.2 s]\n');
+  });
+
+  it('cannot forge a line of ours, nor colour one', () => {
+    const { call, output, text } = setUp();
+    call('t1', 'shell_exec', { command: 'x' });
+    output('t1', '\u001b[31mred\r\n');
+    expect([text().includes('\u001b'), text().includes('\r'), text()]).toEqual([
+      false,
+      false,
+      expect.stringContaining('red'),
+    ]);
+  });
+
+  it('leaves out what is no command, what never began, undos and progress without output', () => {
+    const { call, output, receive, text } = setUp();
+    call('t1', 'read_file', { path: 'a' });
+    output('t1', 'x');
+    call('t2', 'execute_command', { command: 'ls' });
+    receive('tool.progress', { tool_id: 't2', output: null });
+    receive('tool.result', { tool_id: 't2', status: 'completed', undo_id: 'u', result: null });
+    receive('tool.result', { tool_id: 't2', status: 'rejected', result: null });
+    receive('agent.state', {});
+    expect(text()).toBe('');
+  });
+
+  it('ends a silent one, and one that was cancelled', () => {
+    const { call, output, receive, text } = setUp();
+    call('t1', 'git_commit', { message: 'why' });
+    receive('tool.result', { tool_id: 't1', status: 'completed', result: {}, execution_time_ms: null });
+    call('t2', 'execute_command', { command: 'node', args: ['wait.js'] });
+    output('t2', 'waiting\n');
+    receive('tool.result', { tool_id: 't2', status: 'cancelled', result: null, execution_time_ms: 5 });
+    expect(text()).toBe(
+      '\n> git_commit why\n[completed]\n\n> execute_command node wait.js\nwaiting\n[cancelled]\n',
+    );
+  });
+});
+
+describe('a call on one line', () => {
+  it.each([
+    ['copy_file', { source: 'a', dest: 'b' }, 'copy_file a → b'],
+    ['search_files', { content: 'x\n  y' }, 'search_files x y'],
+    ['git_status', {}, 'git_status'],
+  ])('%s', (tool, params, label) => {
+    expect(callLabel(tool, params)).toBe(label);
+  });
+
+  it('runs or can be undone', () => {
+    expect([isRunning({ status: 'executing' }), isRunning({ status: 'failed' })]).toEqual([true, false]);
+    expect([
+      isUndoable({ undoable: true, undone_at: null }),
+      isUndoable({ undoable: true, undone_at: '2026-11-16T00:00:00Z' }),
+      isUndoable({ undoable: false, undone_at: null }),
+    ]).toEqual([true, false, false]);
+  });
+});

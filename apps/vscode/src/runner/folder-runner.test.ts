@@ -1,0 +1,188 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '@countersign/client';
+import type { CountersignEvent, JsonValue } from '@countersign/protocol';
+import type { LanguageFeatures, Logger } from '@countersign/tool-runner';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PendingApprovals, type PendingEntry } from '../approvals/pending-approvals.ts';
+import type { Account } from '../connection/account.ts';
+import { ServerFixture } from '../server-fixture.test-data.ts';
+import { FolderRunner, type FolderRunnerOptions } from './folder-runner.ts';
+
+let fixture: ServerFixture;
+let account: Account;
+const opened: FolderRunner[] = [];
+beforeAll(async () => {
+  fixture = await ServerFixture.start();
+  account = (await fixture.signIn()).account;
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((folder) => folder.dispose()));
+});
+afterAll(() => fixture.close());
+
+const silent: Logger = { debug() {}, info() {}, error() {} };
+const nobody = (): never => {
+  throw new Error('nobody asks');
+};
+const features: LanguageFeatures = {
+  diagnostics: nobody,
+  symbols: nobody,
+  hover: nobody,
+  definition: nobody,
+  references: nobody,
+};
+const within = { timeout: 15_000, interval: 20 };
+
+function open(options: Partial<FolderRunnerOptions> = {}) {
+  const pending = new PendingApprovals<FolderRunner>(systemClock);
+  const events: CountersignEvent[] = [];
+  const unauthenticated = vi.fn();
+  const folder = new FolderRunner({
+    account,
+    folder: fixture.workspace,
+    mayRun: true,
+    device: 'the editor',
+    environment: fixture.environment,
+    documents: { list: () => [], replace: async () => false },
+    languageFeatures: features,
+    ripgrep: undefined,
+    commandTimeoutMs: 300_000,
+    runUnisolated: false,
+    logger: silent,
+    pending,
+    onState: () => {},
+    onEvent: (event) => events.push(event),
+    onUnauthenticated: unauthenticated,
+    takeOverMs: 100,
+    ...options,
+  });
+  opened.push(folder);
+  folder.start();
+  folder.start(); // harmless
+  const isOpen = (runs: unknown) =>
+    vi.waitFor(() => expect(folder.state).toEqual({ status: 'open', runs }), within);
+  const waiting = (): Promise<PendingEntry<FolderRunner>> =>
+    vi.waitFor(() => {
+      const [entry] = pending.all;
+      if (!entry?.request.preview) throw new Error('nothing waits');
+      return entry;
+    }, within);
+  return { folder, pending, events, unauthenticated, isOpen, waiting };
+}
+
+async function call(folder: FolderRunner, tool_name: string, tool_params: Record<string, JsonValue>) {
+  const params = { project_id: folder.project?.project_id ?? '' };
+  const { session } = await account.client.createSession({ params, body: {} });
+  const { session_id } = session;
+  return (await account.client.executeTool({ body: { tool_name, tool_params, session_id } })).tool_id;
+}
+
+const ended = (tool_id: string) =>
+  vi.waitFor(async () => {
+    const { execution } = await account.client.getExecution({ params: { tool_id } });
+    if (!['completed', 'failed', 'rejected'].includes(execution.status)) throw new Error(execution.status);
+    return execution;
+  }, within);
+
+describe('[RN-10] a folder of the window', () => {
+  it('is its runner: what is approved here runs here', async () => {
+    const { folder, pending, events, isOpen, waiting } = open();
+    await isOpen('here');
+    expect([folder.root, folder.project?.workspace]).toEqual([fixture.workspace, fixture.workspace]);
+    const toolId = await call(folder, 'write_file', { path: 'a.md', content: 'approved\n' });
+    const { request } = await waiting();
+    expect(await folder.proposedText(request)).toEqual({ path: 'a.md', before: null, after: 'approved\n' });
+    const { project_id, approval_id, digest } = request;
+    const outcome = await folder.decide({
+      decision: 'approved',
+      params: { project_id, approval_id },
+      body: { digest: String(digest) },
+    });
+    expect(outcome.outcome).toBe('recorded');
+    expect((await ended(toolId)).status).toBe('completed');
+    expect(readFileSync(join(fixture.workspace, 'a.md'), 'utf8')).toBe('approved\n');
+    await vi.waitFor(() => expect(pending.all).toEqual([]), within);
+    expect(events.map(({ event }) => event)).toContain('approval.resolved');
+  });
+
+  it.each(['untrusted', 'disabled'] as const)(
+    '%s runs nothing, but shows what waits and decides',
+    async (mayRun) => {
+      const { folder, pending, isOpen } = open({ mayRun });
+      await isOpen(mayRun);
+      const toolId = await call(folder, 'write_file', { path: 'no.md', content: 'x'.repeat(70_000) });
+      const entry = await vi.waitFor(() => pending.all[0] ?? Promise.reject(new Error('nothing')), within);
+      expect(await folder.proposedText(entry.request)).toBeUndefined();
+      // Too large for an event: it was read by its id.
+      expect(String(entry.request.tool_params.content)).toHaveLength(70_000);
+      const { project_id, approval_id } = entry.request;
+      await folder.decide({
+        decision: 'rejected',
+        params: { project_id, approval_id },
+        body: { message: 'no' },
+      });
+      expect((await ended(toolId)).status).toBe('rejected');
+      await vi.waitFor(() => expect(pending.all).toEqual([]), within);
+    },
+  );
+
+  it('that another window runs is watched, and taken over when that ends', async () => {
+    const first = open();
+    await first.isOpen('here');
+    const second = open();
+    await second.isOpen({ holder: expect.stringContaining('the editor') });
+    await call(second.folder, 'write_file', { path: 'b.md', content: 'x' });
+    // Both windows show it; the preview is the runner's.
+    await Promise.all([first.waiting(), second.waiting()]);
+    await first.folder.dispose();
+    expect(first.pending.all).toEqual([]);
+    await second.isOpen('here');
+    const { request } = await second.waiting();
+    expect(await second.folder.proposedText(request)).toMatchObject({ path: 'b.md' });
+    const { project_id, approval_id } = request;
+    await account.client.reject({ params: { project_id, approval_id }, body: {} });
+    await vi.waitFor(() => expect(second.pending.all).toEqual([]), within);
+  });
+
+  it('says why it cannot be one', async () => {
+    expect(open({ folder: join(fixture.folder, 'missing') }).folder.state).toMatchObject({
+      status: 'failed',
+    });
+    // The home has the tokens and the journals in it.
+    expect(open({ folder: fixture.folder }).folder.state).toMatchObject({
+      status: 'failed',
+      problem: expect.stringContaining('Countersign itself keeps'),
+    });
+    mkdirSync(join(fixture.folder, 'config/countersign'), { recursive: true });
+    const settings = join(fixture.folder, 'config/countersign/runner.json');
+    writeFileSync(settings, 'no JSON');
+    const { folder } = open();
+    await vi.waitFor(() => expect(folder.state.status).toBe('failed'), within);
+    writeFileSync(settings, '{"version": 1}');
+  });
+
+  it('tries again while the server is away, and tells when the sign-in has ended', async () => {
+    const nowhere = { ...account, client: { ...account.client } };
+    const { ApiError } = await import('@countersign/client');
+    let answer: () => never = () => {
+      throw new ApiError(0, 'UNAVAILABLE', 'The server did not answer.');
+    };
+    Object.assign(nowhere.client, { listProjects: async () => answer() });
+    const { folder, unauthenticated } = open({ account: nowhere });
+    await vi.waitFor(
+      () =>
+        expect(folder.state).toEqual({
+          status: 'waiting',
+          problem: 'The server did not answer.',
+          retryInMs: 1_000,
+        }),
+      within,
+    );
+    answer = () => {
+      throw new ApiError(401, 'UNAUTHENTICATED', 'Sign in again.');
+    };
+    await vi.waitFor(() => expect(unauthenticated).toHaveBeenCalledOnce(), within);
+    expect(folder.state).toEqual({ status: 'failed', problem: 'Sign in again.' });
+  });
+});

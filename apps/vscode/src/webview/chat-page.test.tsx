@@ -1,0 +1,113 @@
+// @vitest-environment happy-dom
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type RouteName, routes } from '@countersign/protocol';
+import { act, cleanup, render, screen } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { FromPage, PagePlace } from '../chat/messages.ts';
+import { wordsFor } from '../words/words.ts';
+import { ChatPage } from './chat-page.tsx';
+import { PageLocation } from './page-location.ts';
+
+const fixtures = join(import.meta.dirname, '../../../../packages/protocol/fixtures/bodies');
+const example = (route: string) =>
+  JSON.parse(readFileSync(join(fixtures, `${route}.response.json`), 'utf8'))[0];
+
+let letGo = () => {};
+afterEach(() => {
+  cleanup();
+  letGo();
+});
+
+/** Every route answers with its example. */
+const answers: typeof fetch = async (input, init = {}) => {
+  const path = new URL(String(input), 'http://page.test').pathname;
+  const [name] = (Object.keys(routes) as RouteName[])
+    .filter(
+      (one) =>
+        routes[one].method === (init.method ?? 'GET') &&
+        new RegExp(`^${routes[one].path.replace(/\{[^}]+\}/g, '[^/]+')}$`).test(path),
+    )
+    .sort((a, b) => routes[a].path.split('{').length - routes[b].path.split('{').length);
+  if (name === undefined) return Response.json({}, { status: 404 });
+  if (routes[name].response !== 'stream') return Response.json(example(name));
+  const body = new ReadableStream({
+    start: (controller) =>
+      init.signal?.addEventListener('abort', () => controller.error(new Error('closed'))),
+  });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+};
+
+async function open(place: PagePlace, hash = '#/chat') {
+  const posted: FromPage[] = [];
+  const picked: string[] = [];
+  const location = new PageLocation(hash);
+  letGo = location.takeLinks(document);
+  render(
+    <ChatPage
+      place={place}
+      location={location}
+      words={wordsFor('en')}
+      device="the editor"
+      fetch={answers}
+      firstProject={null}
+      onProject={(projectId) => picked.push(projectId)}
+      post={(message) => posted.push(message)}
+    />,
+  );
+  for (let i = 0; i < 10; i += 1) await act(() => new Promise((resolve) => setTimeout(resolve, 0)));
+  return { posted, picked, location };
+}
+
+const here = { project_id: 'p1', name: 'One', workspace: '/one' };
+const there = { project_id: 'p2', name: 'Two', workspace: '/two' };
+
+describe('the chat in the side bar', () => {
+  it.each([
+    ['signed-out', 'Sign In', 'signIn'],
+    ['signed-out', 'Start Local Server', 'startLocalServer'],
+    ['no-folder', 'Open Folder', 'openFolder'],
+  ] as const)('%s offers "%s"', async (state, button, command) => {
+    const { posted } = await open({ state });
+    await userEvent.click(screen.getByRole('button', { name: button }));
+    expect(posted).toEqual([{ type: 'command', command }]);
+  });
+
+  it('says why it cannot connect', async () => {
+    await open({ state: 'failed', problem: 'The home is no workspace.' });
+    expect(screen.getByRole('alert').textContent).toBe('The home is no workspace.');
+  });
+
+  it('connects', async () => {
+    await open({ state: 'connecting' });
+    expect(document.body.textContent).toContain('Loading');
+  });
+
+  it('is a conversation, with the folders of the window to choose from', async () => {
+    const { picked, location } = await open({ state: 'open', server: 's', projects: [here, there] });
+    expect(document.body.textContent).toContain('What should be done?');
+    await userEvent.click(screen.getByRole('button', { name: /Conversations/ }));
+    await userEvent.selectOptions(screen.getByLabelText('Project'), 'Two');
+    expect([picked, location.hash.get()]).toEqual([['p2'], '#/chat']);
+  });
+
+  it('follows its own links by itself', async () => {
+    const { location } = await open({ state: 'open', server: 's', projects: [here] });
+    await act(async () => location.go('#/chat/s1'));
+    await act(async () => document.querySelector<HTMLElement>('a[href="#/chat"]')?.click());
+    expect(location.hash.get()).toBe('#/chat');
+  });
+
+  it('shows one call in full, and leaves the history to the editor', async () => {
+    const { posted, location } = await open({ state: 'open', server: 's', projects: [here] }, '#/history/t1');
+    await vi.waitFor(() => expect(document.body.textContent).toContain('Back to the history'));
+    await act(async () => location.go('#/history'));
+    expect([posted, location.hash.get()]).toEqual([[{ type: 'command', command: 'showHistory' }], '#/chat']);
+  });
+
+  it('waits for the first folder', async () => {
+    await open({ state: 'open', server: 's', projects: [] });
+    expect(document.body.textContent).toContain('Loading');
+  });
+});

@@ -1,0 +1,167 @@
+import { type Client, createClient } from '@countersign/client';
+import {
+  CallDetail,
+  CardsAboveInput,
+  ChatBar,
+  ChatScreen,
+  ErrorBoundary,
+  EventSync,
+  Live,
+  LiveProvider,
+  LoadingState,
+  links,
+  ProjectPicker,
+  readLocation,
+  SessionList,
+  useStore,
+} from '@countersign/ui';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { Suspense, useEffect, useMemo, useState } from 'react';
+import type { FromPage, PagePlace } from '../chat/messages.ts';
+import type { Words } from '../words/words.ts';
+import type { PageLocation } from './page-location.ts';
+
+export interface ChatPageProps {
+  readonly place: PagePlace;
+  readonly location: PageLocation;
+  readonly words: Words;
+  readonly device: string;
+  readonly fetch: typeof fetch;
+  readonly firstProject: string | null;
+  onProject(projectId: string): void;
+  post(message: FromPage): void;
+}
+
+/** The chat beside the code: signed out, without a folder, or talking. */
+export function ChatPage(props: ChatPageProps) {
+  const { place, words, post } = props;
+  const { chat } = words;
+  switch (place.state) {
+    case 'connecting':
+      return <LoadingState />;
+    case 'signed-out':
+      return (
+        <Welcome text={chat.signedOut}>
+          <button
+            type="button"
+            className="button primary"
+            onClick={() => post({ type: 'command', command: 'signIn' })}
+          >
+            {chat.signIn}
+          </button>
+          <button
+            type="button"
+            className="button"
+            onClick={() => post({ type: 'command', command: 'startLocalServer' })}
+          >
+            {chat.startServer}
+          </button>
+        </Welcome>
+      );
+    case 'no-folder':
+      return (
+        <Welcome text={chat.noFolder}>
+          <button
+            type="button"
+            className="button primary"
+            onClick={() => post({ type: 'command', command: 'openFolder' })}
+          >
+            {chat.openFolder}
+          </button>
+        </Welcome>
+      );
+    case 'failed':
+      return (
+        <Welcome text={chat.failed}>
+          <p className="notice" role="alert">
+            {place.problem}
+          </p>
+        </Welcome>
+      );
+    case 'open':
+      return <Talking key={place.server} {...props} place={place} />;
+  }
+}
+
+function Welcome({ text, children }: { readonly text: string; readonly children: React.ReactNode }) {
+  return (
+    <main className="editor-welcome">
+      <p>{text}</p>
+      {children}
+    </main>
+  );
+}
+
+type TalkingProps = ChatPageProps & { readonly place: Extract<PagePlace, { state: 'open' }> };
+
+function Talking({ place, location, device, fetch, firstProject, onProject, post }: TalkingProps) {
+  const client: Client = useMemo(
+    () => createClient({ baseUrl: '', token: () => 'kept by the extension', device, fetch }),
+    [device, fetch],
+  );
+  const live = useMemo(() => new Live(client), [client]);
+  const queries = useMemo(
+    () =>
+      new QueryClient({
+        defaultOptions: { queries: { staleTime: 30_000, retry: 2, refetchOnWindowFocus: false } },
+      }),
+    [],
+  );
+  useEffect(() => live.start(), [live]);
+
+  const [wanted, setWanted] = useState(firstProject);
+  const { projects } = place;
+  const project = projects.find(({ project_id }) => project_id === wanted) ?? projects[0];
+  const hash = useStore(location.hash, (all) => all);
+  const at = readLocation(hash);
+  const isHistory = at.screen === 'history' && at.toolId === null;
+  useEffect(() => {
+    if (!isHistory) return;
+    post({ type: 'command', command: 'showHistory' });
+    location.go(links.chat());
+  }, [isHistory, location, post]);
+  if (!project) return <LoadingState />;
+
+  const sessionId = at.screen === 'chat' ? at.sessionId : null;
+  const pick = (projectId: string) => {
+    setWanted(projectId);
+    onProject(projectId);
+    location.go(links.chat());
+  };
+  return (
+    <QueryClientProvider client={queries}>
+      <LiveProvider value={live}>
+        <CardsAboveInput value={true}>
+          <EventSync />
+          <main className="editor-chat">
+            <ErrorBoundary key={at.screen}>
+              {at.screen === 'history' && at.toolId !== null ? (
+                <div className="editor-detail">
+                  <CallDetail key={at.toolId} toolId={at.toolId} />
+                </div>
+              ) : (
+                <>
+                  <ChatBar key={sessionId}>
+                    {projects.length > 1 && (
+                      <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
+                    )}
+                    <SessionList projectId={project.project_id} current={sessionId} />
+                  </ChatBar>
+                  <Suspense fallback={<LoadingState />}>
+                    <ChatScreen
+                      projectId={project.project_id}
+                      sessionId={sessionId}
+                      toolId={at.screen === 'chat' ? at.toolId : null}
+                      firstMessage={null}
+                      onSession={(begun) => location.go(links.chat(begun))}
+                    />
+                  </Suspense>
+                </>
+              )}
+            </ErrorBoundary>
+          </main>
+        </CardsAboveInput>
+      </LiveProvider>
+    </QueryClientProvider>
+  );
+}

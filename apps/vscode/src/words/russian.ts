@@ -1,0 +1,159 @@
+import type { Words } from './english.ts';
+
+const count = (n: number, one: string, few: string, many: string): string => {
+  const [last, lastTwo] = [n % 10, n % 100];
+  const form =
+    last === 1 && lastTwo !== 11
+      ? one
+      : last >= 2 && last <= 4 && (lastTwo < 12 || lastTwo > 14)
+        ? few
+        : many;
+  return `${n} ${form}`;
+};
+
+export const russian: Words = {
+  signIn: {
+    prompt: 'Вставьте ссылку для входа, которую напечатал сервер',
+    placeholder: 'http://127.0.0.1:4180/#sign-in=…',
+    badLink:
+      'Это не ссылка для входа. Её печатает «countersign serve»; она выглядит как http://127.0.0.1:4180/#sign-in=…',
+    malformed: (text) => `«${text}» — не адрес сервера.`,
+    secret: 'Адрес с паролем или запросом не используется: его могут увидеть другие.',
+    plain: (origin) =>
+      `${origin} получил бы ваш токен открыто. Используйте https или разрешите это настройкой countersign.allowHttp.`,
+    failed: (problem) => `Войти не удалось: ${problem}`,
+    done: (server) => `Вход выполнен: ${server}.`,
+    out: 'Вы вышли.',
+    ended: 'Ваш вход в Countersign закончился.',
+    again: 'Войти',
+    needed: 'Сначала войдите в Countersign.',
+  },
+  localServer: {
+    terminal: 'Сервер Countersign',
+    waiting: 'Ждём, пока сервер напечатает ссылку для входа …',
+    linkInTerminal: 'Войти в Countersign по этой ссылке',
+    pasteIt: 'Когда сервер напечатает в терминале ссылку для входа, вставьте её сюда',
+  },
+  status: {
+    signedOut: 'Countersign: вход не выполнен',
+    connecting: 'подключение',
+    running: 'подключено; одобренные вызовы выполняются здесь',
+    watching: (holder) => `подключено; инструменты выполняет ${holder}`,
+    untrusted: 'подключено; здесь ничего не выполняется, пока вы не доверяете рабочей области',
+    disabled: 'подключено; здесь ничего не выполняется (countersign.runner.enabled выключено)',
+    waiting: (problem, seconds) => `${problem} Следующая попытка через ${seconds} с.`,
+    failed: (problem) => problem,
+    noFolder: 'Откройте папку: у каждой папки рабочей области свой исполнитель.',
+    pending: (n) => `${count(n, 'одобрение ждёт', 'одобрения ждут', 'одобрений ждут')} вас`,
+    nothingPending: 'вас ничто не ждёт',
+  },
+  approval: {
+    review: 'Рассмотреть',
+    approve: 'Одобрить',
+    approveMore: 'Одобрить больше…',
+    reject: 'Отклонить…',
+    confirmApprove: 'Одобрить, это обдумано',
+    highQuestion: (description) => `ВЫСОКИЙ РИСК · ${description}`,
+    rejectPrompt: 'Что следует знать агенту? (необязательно)',
+    rejectPlaceholder: 'Не трогай этот файл, измени шаблон',
+    tooSoon: 'Это было быстрее половины секунды. Посмотрите, затем решите.',
+    previewPending: 'Что произойдёт, ещё вычисляется. Повторите через мгновение.',
+    gone: 'Этот запрос больше не ждёт.',
+    pick: 'Какой запрос?',
+    nothing: 'Ничто не ждёт вашего решения.',
+    scopePick: 'Сколько вы одобряете?',
+    scopeNone: 'Такой вызов одобряется только по одному.',
+    includeHigh: 'И вызовы с высоким риском, без вопросов',
+    onlyMedium: 'До среднего риска; высокий всё равно спросит',
+    sessionWarning: 'Агент будет менять файлы и запускать команды в этой беседе, больше не спрашивая.',
+    alwaysWarning: 'Правило сохраняется в вашей политике и действует во всех беседах.',
+    backtest: (matched, rejected) =>
+      `На вашей истории это правило решило бы ${count(matched, 'вызов', 'вызова', 'вызовов')}, из них отклонённых вами: ${rejected}.`,
+    failed: (problem) => `Решение не принято: ${problem}`,
+    changedMeanwhile: 'То, что произойдёт, тем временем изменилось. Посмотрите ещё раз.',
+    overruled: (status, device) => `Решено раньше вас: ${status} (${device}).`,
+    resolved: {
+      approved: (description, device) => `Одобрено (${device}): ${description}`,
+      rejected: (description, device) => `Отклонено (${device}): ${description}`,
+      timeout: (description) => `Никто не решил вовремя: ${description}`,
+      cancelled: (description) => `Отменено: ${description}`,
+    },
+    elsewhere: 'другое устройство',
+    proposed: (path) => `${path}: предложенное изменение (правую сторону можно править)`,
+    copied: (path) => `${path}: копия`,
+    notEditable: 'Копию нельзя править до того, как она сделана: её одобряют или отклоняют как есть.',
+    remaining: (seconds) =>
+      seconds >= 90
+        ? `осталось ${Math.round(seconds / 60)} мин`
+        : `осталось ${Math.max(0, Math.round(seconds))} с`,
+    risk: { LOW: 'низкий риск', MEDIUM: 'средний риск', HIGH: 'ВЫСОКИЙ РИСК' },
+  },
+  preview: {
+    runs: 'Выполняет',
+    in: 'в',
+    executes: 'исполняет файлы рабочей области:',
+    network: 'с сетью',
+    noNetwork: 'без сети',
+    irreversible: 'нельзя вернуть',
+    unknownWord: '(станет известно при выполнении)',
+    deletes: (path, size) => `Удаляет ${path} (${count(size, 'байт', 'байта', 'байт')}). Начало файла:`,
+    emptyFile: '(пустой файл)',
+    makesFolder: (path) => `Создаёт папку ${path}`,
+    commit: (message) => `Коммит: ${message}`,
+    push: (branch, remote, url) => `Отправляет ${branch} в ${remote} (${url})`,
+    hooks: 'git запускает хуки:',
+    custom: (server) => `Инструмент сервера MCP ${server}`,
+    unsaved: 'основано на несохранённом тексте в редакторе, который будет сохранён вместе с этим',
+    truncated: '(сравнение сокращено)',
+    pending: 'Что произойдёт, вычисляется …',
+    reasons: 'Почему вас спрашивают',
+  },
+  scope: {
+    session: 'Всё в этой беседе',
+    class: (what) => `${what} в этой беседе`,
+    always: (what) => `Всегда: ${what}`,
+    tool: (tool) => `все вызовы ${tool}`,
+    pattern: (tool, pattern) => `${tool} ${pattern}`,
+  },
+  history: {
+    undone: 'возвращено',
+    undoPick: 'Какой вызов вернуть?',
+    nothingToUndo: 'Возвращать нечего.',
+    undoAsked: (what) => `Возвращаем: ${what} …`,
+    undoDone: (what) => `Возвращено: ${what}`,
+    undoFailed: (problem) => `Вернуть не удалось: ${problem}`,
+    undoForce: 'Вернуть всё равно',
+    conflict: 'Файл изменён после вызова. Возврат заменил бы эти изменения.',
+    cancelPick: 'Какой вызов отменить?',
+    nothingRuns: 'Ничего не выполняется.',
+    cancelFailed: (problem) => `Отменить не удалось: ${problem}`,
+    more: 'Показать ещё …',
+    status: {
+      pending: 'в очереди',
+      awaiting_approval: 'ждёт вас',
+      approved: 'одобрено',
+      executing: 'выполняется',
+      completed: 'готово',
+      failed: 'не удалось',
+      rejected: 'отклонено',
+      timeout: 'никто не решил',
+      cancelled: 'отменено',
+    },
+  },
+  output: {
+    channel: 'Команды Countersign',
+    log: 'Countersign',
+    ended: (code, seconds) => `код выхода ${code} · ${seconds} с`,
+    status: (status) => status,
+  },
+  chat: {
+    signedOut: 'Войдите в Countersign, чтобы говорить с агентом.',
+    signIn: 'Войти',
+    startServer: 'Запустить локальный сервер',
+    noFolder: 'Откройте папку, чтобы начать.',
+    openFolder: 'Открыть папку',
+    connecting: 'Подключение …',
+    failed: 'Countersign не смог подключиться:',
+  },
+  mcp: { label: 'Countersign', token: 'MCP в VS Code' },
+};

@@ -1,0 +1,241 @@
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ToolCallPolicy } from '@countersign/policy';
+import { type BuiltInToolName, isCustomCall } from '@countersign/protocol';
+import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callOf, codeOf, recordingContext, workspaceAt } from './files/change-calls.test-data.ts';
+import { FileSystemExecutor } from './files/file-system-executor.ts';
+import { versionOf } from './files/file-version.ts';
+import { WorkspaceTexts } from './lsp/workspace-texts.ts';
+import { OpenEditor } from './open-editor.test-data.ts';
+import { previewCall } from './preview/preview-call.ts';
+import { proposedText } from './preview/proposed-text.ts';
+import { realDisk } from './real-disk.ts';
+import type { Workspace } from './workspace.ts';
+
+let folder: TemporaryWorkspace;
+let editor: OpenEditor;
+let workspace: Workspace;
+let executor: FileSystemExecutor;
+beforeEach(() => {
+  folder = temporaryWorkspace();
+  editor = new OpenEditor();
+  workspace = { ...workspaceAt(folder.root), documents: editor };
+  executor = new FileSystemExecutor(workspace);
+});
+afterEach(async () => {
+  await executor.dispose();
+  folder.remove();
+});
+
+const at = (path: string): string => join(folder.root, path);
+const put = (path: string, text: string): void => writeFileSync(at(path), text);
+const onDisk = (path: string): string => readFileSync(at(path), 'utf8');
+
+/** As the runner asks: policy with the real disk first. */
+function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
+  const decision = new ToolCallPolicy({ root: folder.root, disk: realDisk }).decide(tool, params);
+  if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
+  return { call: decision.call, decision };
+}
+const look = (tool: BuiltInToolName, params: Record<string, unknown>) => {
+  const { call, decision } = decided(tool, params);
+  return previewCall(call, decision, { workspace });
+};
+const propose = (tool: BuiltInToolName, params: Record<string, unknown>) => {
+  const { call, decision } = decided(tool, params);
+  return proposedText(call, decision, workspace);
+};
+/** Approved as it is shown now, then executed. */
+async function run(tool: BuiltInToolName, params: Record<string, unknown>, digest?: string) {
+  const shown = digest ?? (await look(tool, params)).digest;
+  const context = recordingContext({ digest: shown });
+  return {
+    result: await codeOf(() => executor.execute(callOf(tool, params), context)),
+    begun: context.begun,
+  };
+}
+
+const edit = { path: 'a.md', old: 'typed', new: 'edited' };
+
+describe('[RN-9] an unsaved buffer', () => {
+  it('is what read_file reads, whole or in part, and through a link', async () => {
+    put('a.md', 'saved\n');
+    symlinkSync('a.md', at('link.md'));
+    editor.open(at('link.md'), 'one\ntwo\nthree\n');
+    const read = async (params: Record<string, unknown>) =>
+      executor.execute(callOf('read_file', params), recordingContext());
+    expect(await read({ path: 'a.md' })).toEqual({
+      success: true,
+      content: 'one\ntwo\nthree\n',
+      encoding: 'utf-8',
+      size: 14,
+      truncated: false,
+    });
+    expect(await read({ path: 'a.md', start_line: 2, end_line: 2 })).toMatchObject({
+      content: 'two\n',
+      start_line: 2,
+      end_line: 2,
+    });
+    expect(await read({ path: 'a.md', start_line: 9 })).toMatchObject({ content: '', end_line: 3 });
+  });
+
+  it('is cut like a file, behind a whole line', async () => {
+    put('a.md', '');
+    editor.open(at('a.md'), `${'x'.repeat(600_000)}\n`.repeat(3));
+    const read = await executor.execute(callOf('read_file', { path: 'a.md' }), recordingContext());
+    expect([read.truncated, String(read.content).length, read.end_line]).toEqual([true, 600_001, 1]);
+  });
+
+  it('is the base of preview and digest, and both say so', async () => {
+    put('a.md', 'saved\n');
+    const saved = await look('write_file', { path: 'a.md', content: 'new\n' });
+    editor.open(at('a.md'), 'typed\n');
+    const unsaved = await look('write_file', { path: 'a.md', content: 'new\n' });
+    expect(unsaved.preview).toMatchObject({
+      kind: 'diff',
+      files: [{ unsaved: true, diff: expect.stringContaining('-typed') }],
+    });
+    expect(JSON.stringify(saved.preview)).not.toContain('unsaved');
+    expect(unsaved.digest).not.toBe(saved.digest);
+    // The same text, saved, is another base: then nothing is saved along.
+    put('a.md', 'typed\n');
+    editor.open(at('a.md'));
+    expect((await look('write_file', { path: 'a.md', content: 'new\n' })).digest).not.toBe(unsaved.digest);
+  });
+
+  it('is edited and saved, as one step in the editor, and can be undone to what was typed', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    const { result, begun } = await run('edit_file', edit);
+    expect(result).toMatchObject({ success: true, path: 'a.md', size: 7 });
+    expect([onDisk('a.md'), editor.textOf(at('a.md')), editor.replacements]).toEqual([
+      'edited\n',
+      'edited\n',
+      1,
+    ]);
+    expect(begun).toEqual([
+      [
+        expect.objectContaining({
+          before: versionOf(Buffer.from('typed\n')),
+          after: versionOf(Buffer.from('edited\n')),
+          original: expect.objectContaining({ bytes: Buffer.from('typed\n') }),
+        }),
+      ],
+    ]);
+  });
+
+  it('[AP-8] that changed after the approval is asked about again, and nothing happens', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    const { digest } = await look('edit_file', edit);
+    editor.open(at('a.md'), 'typed more\n');
+    expect((await run('edit_file', edit, digest)).result).toBe('APPROVAL_STALE');
+    expect([onDisk('a.md'), editor.textOf(at('a.md'))]).toEqual(['saved\n', 'typed more\n']);
+  });
+
+  it('[AP-8] that changes at the last moment is not overwritten', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    const { digest } = await look('edit_file', edit);
+    const context = recordingContext({ digest, onBegin: () => editor.open(at('a.md'), 'typed more\n') });
+    expect(await codeOf(() => executor.execute(callOf('edit_file', edit), context))).toBe('APPROVAL_STALE');
+    expect([onDisk('a.md'), editor.textOf(at('a.md'))]).toEqual(['saved\n', 'typed more\n']);
+  });
+
+  it('whose file changes on the disk at the last moment is not written', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    const { digest } = await look('edit_file', edit);
+    const context = recordingContext({ digest, onBegin: () => put('a.md', 'by somebody else\n') });
+    expect(await codeOf(() => executor.execute(callOf('edit_file', edit), context))).toBe('APPROVAL_STALE');
+    expect(onDisk('a.md')).toBe('by somebody else\n');
+  });
+
+  it('is the source of a copy, and the text that language tools see', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    await run('copy_file', { source: 'a.md', dest: 'b.md' });
+    expect([onDisk('b.md'), onDisk('a.md')]).toEqual(['typed\n', 'saved\n']);
+    expect(new WorkspaceTexts(workspace).read('a.md')).toBe('typed\n');
+  });
+
+  it('stays in the editor when its file is deleted', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    expect((await look('delete_file', { path: 'a.md' })).preview).toMatchObject({ head: 'saved\n' });
+    expect((await run('delete_file', { path: 'a.md' })).result).toMatchObject({ success: true });
+    expect(editor.textOf(at('a.md'))).toBe('typed\n');
+  });
+
+  it('that its file has no characters for is taken as UTF-8', async () => {
+    writeFileSync(at('a.md'), Buffer.from('caf\xe9\n', 'latin1'));
+    editor.open(at('a.md'), 'typed ✓\n');
+    expect((await look('edit_file', edit)).preview).toMatchObject({
+      files: [{ diff: expect.stringContaining('+edited ✓') }],
+    });
+  });
+});
+
+describe('[RN-9] a file that is open and saved', () => {
+  it('is changed in the editor, so that undo works there', async () => {
+    put('a.md', 'typed\n');
+    editor.open(at('a.md'));
+    await run('edit_file', edit);
+    expect([onDisk('a.md'), editor.textOf(at('a.md')), editor.replacements]).toEqual([
+      'edited\n',
+      'edited\n',
+      1,
+    ]);
+  });
+
+  it('ends as the approved bytes, whatever a formatter does on the way', async () => {
+    put('a.md', 'typed\n');
+    editor.open(at('a.md'));
+    editor.format = (text) => text.toUpperCase();
+    await run('edit_file', edit);
+    expect(onDisk('a.md')).toBe('edited\n');
+  });
+
+  it('is written on the disk where the editor is behind it', async () => {
+    put('a.md', 'older\n');
+    editor.open(at('a.md'));
+    put('a.md', 'typed\n');
+    await run('edit_file', edit);
+    expect([onDisk('a.md'), editor.replacements]).toEqual(['edited\n', 0]);
+  });
+
+  it('does not concern other files, nor those that are gone', async () => {
+    put('a.md', 'typed\n');
+    put('b.md', 'other\n');
+    editor.open(at('b.md'), 'unsaved\n');
+    editor.open(at('gone.md'), 'unsaved\n');
+    await run('edit_file', edit);
+    expect([onDisk('a.md'), editor.replacements]).toEqual(['edited\n', 0]);
+  });
+});
+
+describe('a proposed text', () => {
+  it('is the whole file before and after', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\nmore\n');
+    expect(await propose('edit_file', edit)).toEqual({
+      path: 'a.md',
+      before: 'typed\nmore\n',
+      after: 'edited\nmore\n',
+    });
+    expect(await propose('write_file', { path: 'new.md', content: 'x' })).toEqual({
+      path: 'new.md',
+      before: null,
+      after: 'x',
+    });
+  });
+
+  it('is nothing for what changes no text', async () => {
+    writeFileSync(at('image.png'), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0, 0, 0]));
+    put('a.md', 'x');
+    expect(await propose('copy_file', { source: 'image.png', dest: 'copy.png' })).toBeUndefined();
+    expect(await propose('delete_file', { path: 'a.md' })).toBeUndefined();
+  });
+});

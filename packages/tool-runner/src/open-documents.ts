@@ -1,0 +1,43 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Workspace } from './workspace.ts';
+
+/** A file that a person has open in the editor that this runner is part of. */
+export interface OpenDocument {
+  /** Absolute, as the editor spells it. */
+  readonly path: string;
+  /** Whether it has changes that are not on the disk. */
+  readonly isUnsaved: boolean;
+  text(): string;
+}
+
+/** What an editor has open. In its runner unsaved buffers win over the disk (RN-9). */
+export interface OpenDocuments {
+  list(): readonly OpenDocument[];
+  /**
+   * Gives an open document another text, as one step that the person can undo there, and saves it. Answers false, and
+   * has changed nothing, where the document does not have the expected text (line endings aside) or is closed.
+   */
+  replace(path: string, change: { readonly expected: string; readonly text: string }): Promise<boolean>;
+}
+
+/** The open document of a file, found by the real path: whichever way the person opened it. */
+export function openDocumentAt({ root, documents }: Workspace, path: string): OpenDocument | undefined {
+  if (!documents) return undefined;
+  const wanted = join(root, path);
+  return documents.list().find((document) => document.path === wanted || realPath(document.path) === wanted);
+}
+
+/** The text of a file that is not on the disk yet; undefined where the disk has it all. */
+export function unsavedText(workspace: Workspace, path: string): string | undefined {
+  const document = openDocumentAt(workspace, path);
+  return document?.isUnsaved ? document.text() : undefined;
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { EditorHome } from './editor-home.ts';
+
+/** Deciding in the editor's own ways. */
+export function approvalStories(home: () => EditorHome): void {
+  it('[UI-2] a message in the chat, the edit approved in the diff: file and open buffer change, and undo works', async () => {
+    const { window } = home();
+    await window.openFile('config.json');
+    await window.say('/edit_file path=config.json old="http://old.example" new="http://new.example"');
+    await window.chat.locator('.waiting-cards [data-approval]').waitFor();
+    await window.review('config.json');
+    await window.picture('approval');
+    expect(await window.state()).toContain('1 approval waits for you');
+    await window.titleButton('Approve').click();
+
+    await expect.poll(() => home().read('config.json')).toBe('{\n  "api": "http://new.example"\n}\n');
+    await window.tab(/proposed change/).waitFor({ state: 'detached' });
+    await window.tab('config.json').click();
+    await expect.poll(() => window.text()).toContain('http://new.example');
+    await window.chat.locator('.settled-line').first().waitFor();
+    await window.picture('approved');
+    await window.page.keyboard.press('Control+z');
+    await expect.poll(() => window.text()).toContain('http://old.example');
+    await window.page.keyboard.press('Control+Shift+z');
+    await window.command('File: Save');
+    await window.closeEditors();
+  });
+
+  it('[AP-6] the proposed side is edited before it is approved, and that is what runs', async () => {
+    const { window } = home();
+    const toolId = await home().call('edit_file', { path: 'notes.md', old: 'two', new: 'zwei' });
+    await window.review('notes.md');
+    await window.page.locator('.editor-instance .modified .view-lines').getByText('zwei').click();
+    await window.page.keyboard.press('End');
+    await window.page.keyboard.type(' or deux');
+    await window.picture('edited-proposal');
+    await window.titleButton('Approve').click();
+    const { execution } = await home().ended(toolId);
+    expect([execution.status, home().read('notes.md')]).toEqual([
+      'completed',
+      '# Notes\n\none\nzwei or deux\nthree\n',
+    ]);
+    await window.tab(/./).waitFor({ state: 'detached' });
+  });
+
+  it('[AP-5] rejected with a message, which the agent gets', async () => {
+    const { window } = home();
+    const toolId = await home().call('write_file', { path: 'unwanted.md', content: 'x' });
+    await window.review('unwanted.md');
+    await window.titleButton('Reject…').click();
+    await window.type('Use notes.md instead');
+    const { execution, decision } = await home().ended(toolId);
+    expect([execution.status, decision]).toMatchObject(['rejected', { message: 'Use notes.md instead' }]);
+    await window.tab(/proposed change/).waitFor({ state: 'detached' });
+    expect(existsSync(join(home().workspace, 'unwanted.md'))).toBe(false);
+  });
+
+  it('[RK-1] HIGH is a modal dialog with a second, deliberate step', async () => {
+    const { window } = home();
+    home().write('old.md', 'to be deleted\n');
+    const toolId = await home().call('delete_file', { path: 'old.md' });
+    await window.row('Pending Approvals', 'old.md').click();
+    await window.dialog.filter({ hasText: 'to be deleted' }).waitFor();
+    await window.picture('high');
+    await window.answer('Approve');
+    expect(existsSync(join(home().workspace, 'old.md'))).toBe(true);
+    await window.dialog.filter({ hasText: 'HIGH RISK' }).waitFor();
+    await window.answer('Approve, it is deliberate');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    expect(existsSync(join(home().workspace, 'old.md'))).toBe(false);
+  });
+
+  it('[AP-4] a class of calls is approved in this conversation', async () => {
+    const { window } = home();
+    const toolId = await home().call('write_file', { path: 'src/one.md', content: 'one' });
+    await window.review('one.md');
+    await window.titleButton('Approve More Than This…').click();
+    await window.input.waitFor();
+    await window.picture('scopes');
+    await window.page
+      .locator('.quick-input-list .monaco-list-row')
+      .filter({ hasText: 'in this conversation' })
+      .first()
+      .click();
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    const { grants } = await home().person.client.listGrants();
+    expect(grants).toHaveLength(1);
+    const [grant] = grants as [(typeof grants)[number]];
+    await home().person.client.revokeGrant({ params: { grant_id: grant.grant_id } });
+  });
+
+  it('[UI-2] a hidden chat: a notification with buttons, which takes no focus', async () => {
+    const { window } = home();
+    await window.command('View: Toggle Primary Side Bar Visibility');
+    await window.page.locator('.part.sidebar').waitFor({ state: 'hidden' });
+    const toolId = await home().call('write_file', { path: 'told.md', content: 'x' });
+    const toast = window.notifications.filter({ hasText: 'told.md' });
+    await toast.waitFor();
+    await window.picture('notification');
+    await toast.getByRole('button', { name: 'Reject…' }).click();
+    await window.type('');
+    expect((await home().ended(toolId)).execution.status).toBe('rejected');
+    await window.openChat();
+  });
+
+  it('[AP-10] a reload with an approval pending shows it again', async () => {
+    const { window } = home();
+    const toolId = await home().call('write_file', { path: 'again.md', content: 'again\n' });
+    await window.review('again.md');
+    await window.reload();
+    await expect.poll(() => window.state(), { timeout: 30_000 }).toContain('1 approval waits for you');
+    await window.openChat();
+    await window.row('Pending Approvals', 'again.md').waitFor();
+    expect((await home().person.client.getExecution({ params: { tool_id: toolId } })).execution.status).toBe(
+      'awaiting_approval',
+    );
+    await window.review('again.md');
+    await window.titleButton('Approve').click();
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    expect(home().read('again.md')).toBe('again\n');
+  });
+
+  it('[AP-2] decided in the web page, it is withdrawn in the editor', async () => {
+    const { window } = home();
+    const toolId = await home().call('write_file', { path: 'web.md', content: 'web\n' });
+    await window.review('web.md');
+    const page = await home().webPage();
+    await page.go('approvals');
+    const card = page.card('web.md');
+    await page.look(card);
+    await page.press('y');
+    await card.getByText('You approved this.').waitFor();
+    await window.tab(/proposed change/).waitFor({ state: 'detached' });
+    await window.row('Pending Approvals', 'web.md').waitFor({ state: 'detached' });
+    expect(await window.state()).toContain('nothing waits for you');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    expect(home().read('web.md')).toBe('web\n');
+    await page.page.close();
+  });
+}

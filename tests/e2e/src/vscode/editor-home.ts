@@ -1,0 +1,179 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createClient } from '@countersign/client';
+import type { BuiltInToolName, Execution, JsonValue } from '@countersign/protocol';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { until } from '../patience.ts';
+import { RemotePerson } from '../remote-person.ts';
+import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
+import { takePicture } from '../web/pictures.ts';
+import { WebWindow } from '../web/web-window.ts';
+import { EditorWindow } from './editor-window.ts';
+import { packageExtension, VsCode } from './vs-code.ts';
+
+const files = {
+  'config.json': '{\n  "api": "http://old.example"\n}\n',
+  'notes.md': '# Notes\n\none\ntwo\nthree\n',
+  'draft.md': 'saved\n',
+  'spaces.md': 'one\n',
+  'wait.js': "console.log('waiting for ever');\nsetInterval(() => {}, 1000);\n",
+  'tsconfig.json': '{ "compilerOptions": { "strict": true, "types": [] }, "include": ["src"] }\n',
+  'src/greet.ts': "export function greet(name: string): string {\n  return 'Hello, ' + name;\n}\n",
+  'src/main.ts':
+    "import { greet } from './greet';\n\nconst wrong: number = greet('you');\nexport const shown = [greet('me'), wrong];\n",
+};
+
+/** A person's machine: a server (with a runner of another folder), a workspace, and VS Code on it. */
+export class EditorHome {
+  readonly workspace: string;
+  readonly #machine = new Machine({ COUNTERSIGN_WEB_FOLDER: '' });
+  readonly #elsewhere: string;
+  readonly #up: UpProcess;
+  readonly #browser: Browser;
+  readonly #contexts: BrowserContext[] = [];
+  #ready: ReadyLine | undefined;
+  #editor: VsCode | undefined;
+  #person: RemotePerson | undefined;
+  #window: EditorWindow | undefined;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+    this.#elsewhere = this.#machine.folder('elsewhere', { 'README.md': '# Elsewhere\n' });
+    this.workspace = this.#machine.folder('workspace');
+    for (const [path, text] of Object.entries(files)) this.write(path, text);
+    this.#up = this.#machine.up(this.#elsewhere, '--json');
+  }
+
+  static async open(browser: Browser): Promise<EditorHome> {
+    const home = new EditorHome(browser);
+    try {
+      await home.#start();
+      return home;
+    } catch (error) {
+      await home.close();
+      throw error;
+    }
+  }
+
+  get window(): EditorWindow {
+    if (!this.#window) throw new Error('There is no window');
+    return this.#window;
+  }
+
+  get person(): RemotePerson {
+    if (!this.#person) throw new Error('Nobody is signed in');
+    return this.#person;
+  }
+
+  write(path: string, text: string): void {
+    const at = join(this.workspace, path);
+    mkdirSync(dirname(at), { recursive: true });
+    writeFileSync(at, text);
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.workspace, path), 'utf8');
+  }
+
+  /** A link that works once. */
+  async signInLink(): Promise<string> {
+    return (await this.#machine.up(this.#elsewhere, '--json').ready()).sign_in_link;
+  }
+
+  /** The web page of the same person. */
+  async webPage(): Promise<WebWindow> {
+    const window = await WebWindow.open(await this.#context(), (this.#ready as ReadyLine).address);
+    await window.page.goto(await this.signInLink());
+    return window;
+  }
+
+  /** The project of the workspace; the editor makes it. */
+  async projectId(): Promise<string> {
+    let found: string | undefined;
+    await until(
+      async () => {
+        const { projects } = await this.person.client.listProjects();
+        found = projects.find(({ workspace }) => workspace === this.workspace)?.project_id;
+        return found !== undefined;
+      },
+      { within: 20_000, otherwise: () => 'The editor has made no project' },
+    );
+    return found as string;
+  }
+
+  /** Calls a tool as an agent does; answers its id at once. */
+  async call(tool: BuiltInToolName, params: Record<string, JsonValue>): Promise<string> {
+    const { client } = this.person;
+    const project_id = await this.projectId();
+    const { session } = await client.createSession({ params: { project_id }, body: {} });
+    const { tool_id } = await client.executeTool({
+      body: { tool_name: tool, tool_params: params, session_id: session.session_id },
+    });
+    return tool_id;
+  }
+
+  /** How a call ended. */
+  async ended(toolId: string): Promise<{ execution: Execution; result: JsonValue; decision: unknown }> {
+    let detail: { execution: Execution; result: JsonValue; decision: unknown } | undefined;
+    await until(
+      async () => {
+        detail = await this.person.client.getExecution({ params: { tool_id: toolId } });
+        return ['completed', 'failed', 'rejected', 'timeout', 'cancelled'].includes(detail.execution.status);
+      },
+      { within: 40_000, otherwise: () => `It did not end: ${JSON.stringify(detail)}` },
+    );
+    return detail as NonNullable<typeof detail>;
+  }
+
+  async result(tool: BuiltInToolName, params: Record<string, JsonValue>): Promise<JsonValue> {
+    const { execution, result } = await this.ended(await this.call(tool, params));
+    return execution.error ? { error: execution.error.message } : result;
+  }
+
+  /** Of a story that failed, what was seen is kept; nothing is left waiting. */
+  async endStory(failed: string | null): Promise<void> {
+    if (failed !== null) {
+      await takePicture(this.window.page, `vscode-failed-${failed.replace(/\W+/g, '-').slice(0, 60)}`);
+    }
+    const { approvals } = await this.person.client.listApprovals();
+    for (const { approval_id, project_id } of approvals)
+      await this.person.client.reject({ params: { approval_id, project_id }, body: {} });
+    await this.window.page.keyboard.press('Escape');
+  }
+
+  async close(): Promise<void> {
+    this.#person?.close();
+    await Promise.all(this.#contexts.map((context) => context.close()));
+    await this.#editor?.close();
+    await this.#machine.close();
+  }
+
+  async #start(): Promise<void> {
+    const vsix = packageExtension();
+    await until(() => this.#up.out.includes('\n'), {
+      within: 60_000,
+      otherwise: () => `It is not ready: ${this.#up.out}${this.#up.errors}`,
+    });
+    this.#ready = await this.#up.ready();
+    this.#editor = await VsCode.start({
+      home: this.#machine.home,
+      vsix,
+      asksForTrust: true,
+      settings: { 'security.workspace.trust.startupPrompt': 'never' },
+    });
+    const { address } = this.#ready;
+    const code = new URL(await this.signInLink()).hash.replace('#sign-in=', '');
+    const { token } = await createClient({ baseUrl: address, token: () => '' }).signIn({ body: { code } });
+    this.#person = await new RemotePerson(address, token, 'the phone').connect();
+    const page = await (await this.#context()).newPage();
+    this.#window = new EditorWindow(page, this.#editor.address);
+    await this.#window.open(this.workspace);
+  }
+
+  async #context(): Promise<BrowserContext> {
+    const context = await this.#browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en' });
+    context.setDefaultTimeout(15_000);
+    this.#contexts.push(context);
+    return context;
+  }
+}

@@ -1,0 +1,167 @@
+import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
+import { takePicture } from '../web/pictures.ts';
+
+/** A little more than the half second of UI-6. */
+const attentionMs = 550;
+
+/** One window of VS Code, and what a person does in it. */
+export class EditorWindow {
+  readonly page: Page;
+  /** What the window and its extensions print for developers. */
+  readonly console: string[] = [];
+  readonly #address: string;
+
+  constructor(page: Page, address: string) {
+    this.page = page;
+    this.#address = address;
+    page.on('console', (message) => this.console.push(message.text()));
+  }
+
+  async open(folder: string): Promise<void> {
+    await this.page.goto(`${this.#address}/?folder=${folder}`, { timeout: 60_000 });
+    await this.status.waitFor({ timeout: 60_000 });
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload({ timeout: 60_000 });
+    await this.status.waitFor({ timeout: 60_000 });
+  }
+
+  get status(): Locator {
+    return this.page
+      .locator('.statusbar-item')
+      .filter({ hasText: /Countersign/ })
+      .first();
+  }
+
+  /** What the status bar tells in full. */
+  async state(): Promise<string> {
+    return (await this.status.locator('a').first().getAttribute('aria-label')) ?? '';
+  }
+
+  get input(): Locator {
+    return this.page.locator('.quick-input-widget input[type="text"]').first();
+  }
+
+  get dialog(): Locator {
+    return this.page.locator('.monaco-dialog-box');
+  }
+
+  get notifications(): Locator {
+    return this.page.locator('.notifications-toasts .notification-toast');
+  }
+
+  /** Rows of a view of ours. */
+  row(view: 'Pending Approvals' | 'History', text: string | RegExp): Locator {
+    return this.page
+      .locator('.pane')
+      .filter({ has: this.page.locator('.pane-header').filter({ hasText: view }) })
+      .locator('.monaco-list-row')
+      .filter({ hasText: text });
+  }
+
+  tab(text: string | RegExp): Locator {
+    return this.page.locator('.tabs-container .tab').filter({ hasText: text });
+  }
+
+  /** A button in the title of the editor that is open. */
+  titleButton(name: string): Locator {
+    return this.page.locator('.editor-actions').getByRole('button', { name, exact: true }).first();
+  }
+
+  get chat(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+  }
+
+  async command(name: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    await this.input.waitFor();
+    await this.input.fill(`>${name}`);
+    await this.page
+      .locator('.quick-input-list .monaco-list-row.focused')
+      .filter({ hasText: name.split(': ').at(-1) as string })
+      .waitFor();
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Answers a question of the editor. */
+  async type(text: string): Promise<void> {
+    await this.input.waitFor();
+    await this.input.fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  async signIn(link: string): Promise<void> {
+    await this.command('Countersign: Sign In');
+    await this.type(link);
+  }
+
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    await this.input.waitFor();
+    const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: name });
+    // Files are looked for once for what was typed; a search that began before the editor was ready finds none.
+    for (let tries = 0; tries < 5; tries += 1) {
+      await this.input.fill(name);
+      if (
+        await found.waitFor({ timeout: 3_000 }).then(
+          () => true,
+          () => false,
+        )
+      )
+        break;
+      await this.input.fill('');
+    }
+    await this.page.keyboard.press('Enter');
+    await this.tab(name).waitFor();
+  }
+
+  async openChat(): Promise<void> {
+    await this.command('Countersign: Open Chat');
+    await this.chat.locator('[data-composer]').waitFor({ timeout: 30_000 });
+  }
+
+  async say(text: string): Promise<void> {
+    await this.command('Countersign: New Conversation');
+    await this.chat.getByText('What should be done?').waitFor();
+    await this.chat.locator('[data-composer]').fill(text);
+    await this.chat.getByRole('button', { name: 'Send' }).click();
+  }
+
+  /** Opens the native diff of what waits, and looks at it for as long as UI-6 wants. */
+  async review(text: string | RegExp): Promise<void> {
+    await this.row('Pending Approvals', text).click();
+    await this.tab(/proposed change/).waitFor();
+    await this.titleButton('Approve').waitFor();
+    await this.page.waitForTimeout(attentionMs);
+  }
+
+  /** Presses a button of a dialog, after having read it. */
+  async answer(button: string): Promise<void> {
+    await this.dialog.waitFor();
+    await this.page.waitForTimeout(attentionMs);
+    await this.dialog.getByRole('button', { name: button, exact: true }).click();
+  }
+
+  /** The text of the editor that is before the person. */
+  async text(): Promise<string> {
+    const lines = await this.page.locator('.editor-instance .view-lines').last().textContent();
+    return (lines ?? '').replaceAll('\u00a0', ' ');
+  }
+
+  async closeEditors(): Promise<void> {
+    await this.command('View: Close All Editors');
+  }
+
+  picture(name: string): Promise<void> {
+    return takePicture(this.page, `vscode-${name}`);
+  }
+
+  /** The page of the chat itself, to look into it. */
+  async chatFrame(): Promise<Frame> {
+    const element = await this.chat.locator('body').elementHandle();
+    const frame = await element?.ownerFrame();
+    if (!frame) throw new Error('There is no chat');
+    return frame;
+  }
+}

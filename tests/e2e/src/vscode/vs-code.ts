@@ -1,0 +1,106 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { until } from '../patience.ts';
+import { freePort } from '../server-process.ts';
+import { vsCodeProgram } from './real-vs-code.ts';
+
+const repository = fileURLToPath(new URL('../../../..', import.meta.url));
+
+/** Packs the extension as `npm run package:vscode` does. Answers where the file is. */
+export function packageExtension(): string {
+  const script = join(repository, 'apps/vscode/scripts/package.ts');
+  execFileSync(process.execPath, [script], { cwd: repository, stdio: 'pipe' });
+  return join(repository, 'apps/vscode/dist/countersign.vsix');
+}
+
+export interface VsCodeOptions {
+  /** Everything of the editor and of the person is below it. */
+  readonly home: string;
+  readonly vsix: string;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Folders are not trusted until the person says so. */
+  readonly asksForTrust?: boolean;
+}
+
+/** A real VS Code whose window is a page in a browser, with the packaged extension installed. */
+export class VsCode {
+  readonly address: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<void>;
+  said = '';
+
+  private constructor(address: string, child: ChildProcess) {
+    this.address = address;
+    this.#child = child;
+    const hear = (text: string) => {
+      this.said += text;
+    };
+    child.stdout?.setEncoding('utf8').on('data', hear);
+    child.stderr?.setEncoding('utf8').on('data', hear);
+    this.#ended = new Promise((resolve) => child.once('close', () => resolve()));
+  }
+
+  static async start({ home, vsix, settings = {}, asksForTrust = false }: VsCodeOptions): Promise<VsCode> {
+    const port = await freePort();
+    const user = join(home, 'editor');
+    const temporary = join(home, 'editor-tmp');
+    mkdirSync(join(user, 'User'), { recursive: true });
+    mkdirSync(temporary, { recursive: true });
+    writeFileSync(join(user, 'User', 'settings.json'), JSON.stringify({ ...quiet, ...settings }));
+    const folders = ['--user-data-dir', user, '--extensions-dir', join(home, 'editor-extensions')];
+    const env = {
+      PATH: process.env.PATH,
+      HOME: home,
+      TMPDIR: temporary,
+      LANG: 'C.UTF-8',
+      SHELL: '/bin/bash',
+    };
+    const { node, entry } = vsCodeProgram;
+    execFileSync(node, [entry, ...folders, '--install-extension', vsix], { env, stdio: 'pipe' });
+    const child = spawn(
+      node,
+      [
+        entry,
+        ...['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`],
+        ...['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override'],
+        ...(asksForTrust ? [] : ['--disable-workspace-trust']),
+        ...['--reconnection-grace-time', '2'],
+        ...folders,
+      ],
+      { env, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    const editor = new VsCode(`http://127.0.0.1:${port}`, child);
+    await until(() => editor.said.includes('HTTP server listening'), {
+      within: 30_000,
+      otherwise: () => `VS Code did not start: ${editor.said}`,
+    });
+    return editor;
+  }
+
+  async close(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    const killer = setTimeout(() => this.#child.kill('SIGKILL'), 5_000);
+    await this.#ended;
+    clearTimeout(killer);
+  }
+}
+
+/** Nothing that asks, suggests or looks elsewhere by itself. */
+const quiet = {
+  'workbench.startupEditor': 'none',
+  'workbench.tips.enabled': false,
+  'workbench.enableExperiments': false,
+  'workbench.welcomePage.walkthroughs.openOnInstall': false,
+  'extensions.ignoreRecommendations': true,
+  'extensions.autoUpdate': false,
+  'chat.commandCenter.enabled': false,
+  'chat.disableAIFeatures': true,
+  'git.openRepositoryInParentFolders': 'never',
+  'telemetry.telemetryLevel': 'off',
+  'remote.autoForwardPorts': false,
+  'files.autoSave': 'off', // as on the desktop
+  'window.confirmBeforeClose': 'never',
+  'typescript.disableAutomaticTypeAcquisition': true,
+};
