@@ -6,6 +6,7 @@ import { loopStories } from './web/loop-stories.ts';
 import { notificationStories } from './web/notification-stories.ts';
 import { stillStories } from './web/still-stories.ts';
 import { togetherStories } from './web/together-stories.ts';
+import { tokenStories } from './web/token-stories.ts';
 import { useBrowser } from './web/use-browser.ts';
 import { useHousehold } from './web/use-household.ts';
 
@@ -13,6 +14,7 @@ describe('the web page', () => {
   const home = useHousehold(useBrowser());
   describe('the whole loop', () => loopStories(home));
   describe('deciding', () => decisionStories(home));
+  describe('tokens', () => tokenStories(home));
   describe('what is looked at', () => stillStories(home));
   describe('notifications', () => notificationStories(home));
   describe('several places', () => togetherStories(home));

@@ -175,6 +175,7 @@ describe('the runner’s token', () => {
         token_id,
         name: 'n',
         scope: 'runner',
+        project_id: null,
         created_at: '2026-11-15T12:00:00Z',
         expires_at: null,
         last_used_at: null,

@@ -151,6 +151,17 @@ describe('countersign mcp', () => {
     expect((await server.run('mcp', '--help')).out).toContain('never');
   });
 
+  it('goes on with a token of its own when the first one was revoked', async () => {
+    const { agent } = await start('legacy');
+    await agent.listTools();
+    const live = (await person.listTokens()).tokens.filter(
+      ({ name, revoked_at }) => name === 'Robot' && revoked_at === null,
+    );
+    await Promise.all(live.map(({ token_id }) => person.revokeToken({ params: { token_id } })));
+    const read = await agent.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
+    expect([live.length, read.structuredContent]).toMatchObject([1, { status: 'success' }]);
+  });
+
   it('a server that goes away is told as such, call by call', async () => {
     const { agent } = await start('legacy');
     await agent.listTools();

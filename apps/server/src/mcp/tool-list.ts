@@ -42,7 +42,8 @@ function fromCatalogue({
     name,
     title: titleOf(name),
     description: requires_approval ? `${description} The person may be asked first.` : description,
-    inputSchema: input_schema as Tool['inputSchema'],
+    // Clients refuse a whole list for one schema that does not say so; a custom tool's may not.
+    inputSchema: { ...input_schema, type: 'object' },
     annotations: {
       title: titleOf(name),
       readOnlyHint: read_only,

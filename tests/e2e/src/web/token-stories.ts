@@ -1,0 +1,35 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, it } from 'vitest';
+import type { Household } from './household.ts';
+import { takePicture } from './pictures.ts';
+
+/** A token that is made on the page is what an agent of somebody else uses, until it is revoked there. */
+export function tokenStories(home: () => Household): void {
+  it('[AP-9] makes a token that an MCP agent reads with, shows it once, and revokes it', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await window.go('permissions');
+    const panel = page.getByRole('region', { name: 'Tokens' });
+    await panel.getByLabel('Program').fill('My agent');
+    await panel.getByRole('button', { name: 'Make it' }).click();
+    const token = (await panel.locator('.token-text').textContent()) ?? '';
+    await takePicture(page, 'token-once');
+
+    const agent = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    const url = new URL(`${home().ready.address}/mcp`);
+    await agent.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+    const list = () => agent.callTool({ name: 'list_directory', arguments: { path: '.' } });
+    expect((await list()).structuredContent).toMatchObject({ status: 'success' });
+
+    await panel.getByRole('button', { name: 'I have it' }).click();
+    expect(await page.content()).not.toContain(token);
+    const row = panel.locator('.row').filter({ hasText: 'My agent' });
+    await takePicture(page, 'tokens');
+    await row.getByRole('button', { name: /^Revoke/ }).click();
+    await row.waitFor({ state: 'detached' });
+    await expect(list()).rejects.toThrow();
+    await agent.close();
+    expect(window.problems.filter((problem) => !problem.includes('401'))).toEqual([]);
+  });
+}
