@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@countersign/client';
+import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
 import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
@@ -25,12 +26,13 @@ const press = async (screen: FakeScreen, ...keys: string[]) => {
   }
 };
 const fileText = (name: string) => readFileSync(join(server.workspace, name), 'utf8');
+const projectId = async () => {
+  const { projects } = await client.listProjects();
+  return projects.find(({ workspace }) => workspace === server.workspace)?.project_id ?? '';
+};
 /** A call of an outside agent, in a session of its own. */
 const call = async (tool_name: string, tool_params: Record<string, string>) => {
-  const project = (await client.listProjects()).projects.find(
-    ({ workspace }) => workspace === server.workspace,
-  );
-  const params = { project_id: project?.project_id ?? '' };
+  const params = { project_id: await projectId() };
   const { session } = await client.createSession({ params, body: {} });
   return client.executeTool({ body: { tool_name, tool_params, session_id: session.session_id } });
 };
@@ -220,6 +222,46 @@ describe('connect', () => {
       screen.send('\u0003');
       expect(await ended).toBe(0);
     }
+  });
+
+  it('[RN-10] makes room for an editor when nothing goes on, and comes back after it', async () => {
+    const { screen, ended } = server.open(['connect', server.workspace]);
+    await screen.shows('Connected');
+    const folders = personsFolders(server.env);
+    const start = () =>
+      new WorkspaceRunner({
+        runnerId: 'editor',
+        workspace: workspaceAt(server.workspace, { folders }),
+        configFolder: folders.config,
+        api: {} as RunnerApi,
+        dialogProvider: undefined,
+        logger: { debug() {}, info() {}, error() {} },
+        program: 'VS Code',
+        takesOver: true,
+      });
+    const { approval_id } = await write('g.md');
+    await screen.shows('wants to write g.md');
+    expect(start).toThrow('has a runner already'); // somebody looks at a card
+    await client.reject({
+      params: { approval_id: approval_id ?? '', project_id: await projectId() },
+      body: {},
+    });
+    let editor: WorkspaceRunner | undefined;
+    await until(async () => {
+      try {
+        editor = start();
+      } catch {
+        return false;
+      }
+      return true;
+    });
+    await screen.shows('VS Code is the runner of this workspace now.');
+    await editor?.dispose();
+    await screen.shows(/comes back after it[^]*Runner for/);
+    const { tool_id } = await call('read_file', { path: 'e.md' });
+    await until(async () => (await statusOf(tool_id)) === 'completed');
+    screen.send('\u0003');
+    expect(await ended).toBe(0);
   });
 
   it('prints events for programs, and asks nothing', async () => {

@@ -208,6 +208,8 @@ const english = {
     noTerminal: 'This is no terminal: approvals are decided elsewhere.',
     idle: (calls: number) => `${calls} ${calls === 1 ? 'call' : 'calls'} so far · Ctrl-C ends`,
     held: (who: string) => `${who} is the runner of this workspace. This terminal joins as a front end.`,
+    handedOver: (who: string) =>
+      `${who} is the runner of this workspace now. This terminal comes back after it.`,
     heldNoPrompt: (who: string) => `${who} is the runner of this workspace already`,
     ending: 'Ending: what runs is stopped. Ctrl-C again leaves at once.',
     ended: 'Ended.',
@@ -444,6 +446,7 @@ const russian: Words = {
     noTerminal: 'Это не терминал: решения принимаются в другом месте.',
     idle: (calls) => `вызовов: ${calls} · Ctrl-C завершит`,
     held: (who) => `Исполнитель этой папки — ${who}. Этот терминал только показывает и решает.`,
+    handedOver: (who) => `Исполнитель этой папки теперь ${who}. После него — снова этот терминал.`,
     heldNoPrompt: (who) => `У этой папки уже есть исполнитель: ${who}`,
     ending: 'Завершаю: то, что выполняется, останавливается. Ещё раз Ctrl-C — сразу выйти.',
     ended: 'Завершено.',

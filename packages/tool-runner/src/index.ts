@@ -5,6 +5,7 @@ export { type ServerQuestion, ToolDesk } from './custom/tool-desk.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
 export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
+export { whoWantsWorkspace } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';

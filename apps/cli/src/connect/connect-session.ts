@@ -7,6 +7,7 @@ import {
   runnerIdOf,
   type Workspace,
   WorkspaceRunner,
+  whoWantsWorkspace,
 } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { ApprovalDesk } from '../approvals/approval-desk.ts';
@@ -54,6 +55,8 @@ export interface SessionHost {
 }
 
 const echoMs = 300;
+/** How often we look whether the workspace is free again. */
+const lookAgainMs = 2_000;
 
 /** The runner of one workspace with the cards beside it; only the cards where another process is the runner. */
 export class ConnectSession {
@@ -66,6 +69,10 @@ export class ConnectSession {
   #stage: Stage | undefined;
   #desk: ApprovalDesk | undefined;
   #stream: EventStream | undefined;
+  /** Counts the streams: what an older one still says is not heard. */
+  #streams = 0;
+  #handingOver: Promise<void> | undefined;
+  #comingBack: NodeJS.Timeout | undefined;
   #trouble: string | undefined;
   #wasOpen = false;
   #isEnding = false;
@@ -98,14 +105,16 @@ export class ConnectSession {
     if (holder !== undefined && !(prompt && terminal.screen)) {
       throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: words.connect.heldNoPrompt(holder) });
     }
-    if (holder !== undefined) this.say(words.connect.held(holder));
-    else if (!host) this.say(words.connect.ready(visible(workspace.root)));
+    if (holder !== undefined) {
+      this.say(words.connect.held(holder));
+      this.#comeBackLater();
+    } else if (!host) this.say(words.connect.ready(visible(workspace.root)));
     if (prompt) this.say(terminal.screen ? words.connect.prompting : words.connect.noTerminal, 'dim');
     else if (!host) this.say(words.connect.notPrompting, 'dim');
     this.#tellProgram({ runner: { runner_id: this.#runnerId, workspace: workspace.root } });
     this.#takeTerminal();
     this.#trouble = words.stream.connecting(access.address);
-    this.#stream = this.#openStream();
+    this.#listen();
     // One Ctrl-C may come twice: from the terminal, and from an npm that passes it on.
     const onSignal = () => {
       const isEcho = performance.now() - this.#signalledAt < echoMs;
@@ -116,11 +125,11 @@ export class ConnectSession {
     host?.ending.addEventListener('abort', () => this.#end(), { once: true });
     if (host?.ending.aborted) this.#end();
     this.#draw();
-    await Promise.race([this.#ended, this.#stream.closed]);
+    await this.#ended;
     await this.#stop();
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    const closed = await this.#stream.closed;
-    if (closed.why === 'stopped') return 0;
+    const closed = await this.#stream?.closed;
+    if (closed === undefined || closed.why === 'stopped') return 0;
     terminal.writeError(`${streamWords(closed, access.address, words) ?? ''}\n`);
     return 1;
   }
@@ -158,6 +167,7 @@ export class ConnectSession {
         runUnisolated,
         program: access.device,
         refusedHosts: [serverHost(access.client.connection.baseUrl)],
+        onWanted: (editor) => this.#handOver(editor),
       });
       const { toolServers } = this.#runner.handler;
       const notices = new ToolNotices(toolsWordsFor(env, lang));
@@ -167,6 +177,32 @@ export class ConnectSession {
       if (error instanceof JournalHeld) return visible(error.holder);
       throw error;
     }
+  }
+
+  /** RN-10: an editor's runner goes on in our place. We show and decide, and come back when it has ended. */
+  #handOver(editor: string): void {
+    const runner = this.#runner;
+    this.#runner = undefined;
+    this.say(this.#options.words.connect.handedOver(visible(editor)), 'yellow');
+    this.#tellProgram({ handed_over: editor });
+    this.#handingOver = runner?.dispose().then(() => {
+      if (this.#isEnding) return;
+      this.#listen();
+      this.#comeBackLater();
+    });
+  }
+
+  #comeBackLater(): void {
+    this.#comingBack = setTimeout(() => {
+      const { words, workspace } = this.#options;
+      // Whom we made room for comes first.
+      const isTaken =
+        whoWantsWorkspace(workspace.stateFolder) !== undefined || this.#startRunner() !== undefined;
+      if (isTaken) return this.#comeBackLater();
+      this.say(words.connect.ready(visible(workspace.root)));
+      this.#tellProgram({ runner: { runner_id: this.#runnerId, workspace: workspace.root } });
+      this.#listen();
+    }, lookAgainMs);
   }
 
   #tellOfTools(news: readonly ToolNotice[]): void {
@@ -205,7 +241,20 @@ export class ConnectSession {
     });
   }
 
-  #openStream(): EventStream {
+  /** As the runner or as a front end, whichever we are now. */
+  #listen(): void {
+    const before = this.#stream;
+    this.#streams += 1;
+    const stream = this.#openStream(this.#streams);
+    this.#stream = stream;
+    before?.close();
+    void stream.closed.then(() => {
+      if (stream === this.#stream) this.#end();
+    });
+  }
+
+  #openStream(count: number): EventStream {
+    const isHeard = () => count === this.#streams;
     const { access, project, workspace, words, host } = this.#options;
     const { project_id: projectId } = project;
     const capabilities = [...new Set(Object.values(catalogue).map(({ category }) => category))];
@@ -217,8 +266,11 @@ export class ConnectSession {
           }
         : { client: access.client }),
       projectId,
-      onEvent: (event) => this.#receive(event),
+      onEvent: (event) => {
+        if (isHeard()) this.#receive(event);
+      },
       onState: (state) => {
+        if (!isHeard()) return;
         this.#tellProgram({ stream: state.status });
         if (state.status === 'open') {
           const isFirst = !this.#wasOpen;
@@ -285,8 +337,11 @@ export class ConnectSession {
   /** Cards go away and nothing is decided; what executes is stopped and reported. */
   async #stop(): Promise<void> {
     const { words } = this.#options;
+    clearTimeout(this.#comingBack);
     this.#desk?.dispose();
     await this.#runner?.dispose();
+    await this.#handingOver;
+    clearTimeout(this.#comingBack);
     this.#stream?.close();
     await this.#token.revoke();
     this.say(words.connect.ended, 'dim');

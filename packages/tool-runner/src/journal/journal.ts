@@ -84,6 +84,12 @@ export interface JournalOptions {
   readonly now?: () => number;
 }
 
+const pathIn = (folder: string): string => join(folder, 'journal.sqlite');
+
+/** Which editor asks to be given the workspace with this state folder, if one does and has not got it yet (RN-10). */
+export const whoWantsWorkspace = (stateFolder: string): string | undefined =>
+  whoWantsJournal(pathIn(stateFolder), Date.now());
+
 /**
  * What this runner did in one workspace, on the disk before it goes on (EX-6, RN-3): each attempt before it starts,
  * its result, whether that was acknowledged, and what undo needs. Everything it cannot write it throws as
@@ -116,7 +122,7 @@ export class Journal {
     return orUnavailable(() => {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       chmodSync(folder, 0o700);
-      const path = join(folder, 'journal.sqlite');
+      const path = pathIn(folder);
       const unlock = lockJournal(path, holder);
       try {
         const database = new DatabaseSync(path);
