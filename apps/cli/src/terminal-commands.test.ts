@@ -257,7 +257,7 @@ describe('connect', () => {
     });
     await screen.shows('VS Code is the runner of this workspace now.');
     await editor?.dispose();
-    await screen.shows(/comes back after it[^]*Runner for/);
+    await screen.shows(/comes back after it[\s\S]*Runner for/);
     const { tool_id } = await call('read_file', { path: 'e.md' });
     await until(async () => (await statusOf(tool_id)) === 'completed');
     screen.send('\u0003');
