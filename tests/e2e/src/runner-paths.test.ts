@@ -105,11 +105,42 @@ describe('[VA-9] security/paths.jsonl through the server', () => {
   });
 });
 
+/** Each was done inside, or refused in one of these words. */
+const possible =
+  /^(completed|PATH_OUTSIDE_WORKSPACE|FILE_NOT_FOUND|NOT_A_DIRECTORY|APPROVAL_STALE|COMMAND_FAILED|WRITE_FAILED|READ_FAILED)$/;
+
 describe('[VA-1] while a folder and a link to the outside are swapped all the time', () => {
   const [race] = cases.filter(({ input }) => input.race);
-  /** Few, since each goes through the whole system; 10,000 of each are made beside the executors. */
+  it(`${race?.id}: read_file, 10,000 times`, { timeout: 400_000 }, async () => {
+    if (!race?.input.race) throw new Error('there is no race case');
+    files.apply(race.input.setup ?? []);
+    const outside = stateOf(files.outside);
+    const stopSwapping = await startSwapping(files, race.input.race);
+    let left = 10_000;
+    const seen = new Map<string, number>();
+    const lane = async () => {
+      while (left > 0) {
+        left -= 1;
+        const { status, code, result, message } = await desk.callAtOnce('read_file', {
+          path: 'cur/secret.txt',
+        });
+        expect(JSON.stringify([result, message])).not.toContain('CANARY-OUTSIDE');
+        const outcome = code ?? status;
+        seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: 16 }, lane));
+    } finally {
+      await stopSwapping();
+    }
+    expect(stateOf(files.outside)).toEqual(outside);
+    expect([...seen.values()].reduce((sum, count) => sum + count, 0)).toBe(10_000);
+    expect([...seen.keys()].filter((outcome) => !possible.test(outcome))).toEqual([]);
+  });
+
+  /** The other tools fewer times, since each goes through the whole system; 10,000 are made beside the executors. */
   const reads: readonly Try[] = [
-    ['read_file', 200, () => ({ path: 'cur/secret.txt' })],
     ['list_directory', 100, () => ({ path: 'cur' })],
     ['search_files', 50, () => ({ path: 'cur', content: 'INSIDE|CANARY' })],
     ['execute_command', 30, () => ({ command: 'cat', args: ['cur/secret.txt'] })],
@@ -151,9 +182,6 @@ describe('[VA-1] while a folder and a link to the outside are swapped all the ti
       await stopSwapping();
     }
     expect(stateOf(files.outside)).toEqual(outside);
-    // Each was done inside, or refused in one of these words.
-    const possible =
-      /^(completed|PATH_OUTSIDE_WORKSPACE|FILE_NOT_FOUND|NOT_A_DIRECTORY|APPROVAL_STALE|COMMAND_FAILED|WRITE_FAILED|READ_FAILED)$/;
     expect([...seen.keys()].filter((outcome) => !possible.test(outcome))).toEqual([]);
   }
 });

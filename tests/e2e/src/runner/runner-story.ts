@@ -168,6 +168,15 @@ export class Desk {
     return this.approvedToTheEnd(asked);
   }
 
+  /** A call that nobody is asked about; how it ended comes with the answer, as a rule. */
+  async callAtOnce(tool_name: string, tool_params: Record<string, JsonValue>): Promise<Ended> {
+    const body = { tool_name, tool_params, session_id: this.sessionId };
+    const answer = await this.agent.executeTool({ body });
+    if (!isFinal(answer.status)) return this.untilFinal(answer.tool_id);
+    const { code, message = '' } = answer.error ?? {};
+    return { toolId: answer.tool_id, status: answer.status, result: answer.result, code, message };
+  }
+
   /** The id of the call, or how it was refused. */
   async ask(tool: string, params: object, { session = this.sessionId } = {}): Promise<string | Ended> {
     const body = { tool_name: tool, tool_params: params as Record<string, JsonValue>, session_id: session };
