@@ -17,8 +17,10 @@ export class EditorWindow {
     page.on('console', (message) => this.console.push(message.text()));
   }
 
+  /** A folder, or a file that names several. */
   async open(folder: string): Promise<void> {
-    await this.page.goto(`${this.#address}/?folder=${folder}`, { timeout: 60_000 });
+    const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
+    await this.page.goto(`${this.#address}/?${kind}=${folder}`, { timeout: 60_000 });
     await this.status.waitFor({ timeout: 60_000 });
   }
 
@@ -114,6 +116,14 @@ export class EditorWindow {
     }
     await this.page.keyboard.press('Enter');
     await this.tab(name).waitFor();
+  }
+
+  async trust(): Promise<void> {
+    await this.command('Workspaces: Manage Workspace Trust');
+    await this.page
+      .locator('.workspace-trust-editor')
+      .getByRole('button', { name: 'Trust', exact: true })
+      .click();
   }
 
   async openChat(): Promise<void> {
