@@ -18,6 +18,8 @@ export default defineConfig({
     maxWorkers: '100%',
     sequence: { sequencer: SoonAResult },
     testTimeout: 20_000,
+    // What is waited for comes at once; a machine that does much else may take longer than Vitest's second.
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 20_000,
     // Coverage is off unless asked for; the full `npm test` asks, and then these lines hold.
     coverage: {

@@ -24,8 +24,9 @@ const steps: readonly CheckStep[] = [
 ];
 
 /** Runs all steps, one line each, and shows the output of those that fail. */
-export async function reportChecks(): Promise<{ passed: number; failed: number }> {
-  const total = { passed: 0, failed: 0 };
+export async function reportChecks(): Promise<{ passed: number; failures: string[] }> {
+  let passed = 0;
+  const failures: string[] = [];
   for (const { name, command, remedy } of steps) {
     const [program, ...args] = command;
     const startedAt = performance.now();
@@ -34,14 +35,15 @@ export async function reportChecks(): Promise<{ passed: number; failed: number }
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 
     const ok = exitCode === 0;
-    total[ok ? 'passed' : 'failed'] += 1;
+    if (ok) passed += 1;
+    else failures.push(name);
     console.log(`${ok ? '✓' : '✗'} ${name} (${seconds} s)`);
     if (!ok) console.log(`${output.trimEnd()}${remedy === undefined ? '' : `\nTry: ${remedy}`}\n`);
   }
-  return total;
+  return { passed, failures };
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  const { failed } = await reportChecks();
-  process.exitCode = failed === 0 ? 0 : 1;
+  const { failures } = await reportChecks();
+  process.exitCode = failures.length === 0 ? 0 : 1;
 }

@@ -4,7 +4,7 @@
  */
 import { argv, env } from 'node:process';
 import { howToGet, type Need, nameOf, obtain } from './test/needs.ts';
-import { type Counts, type Part, parts } from './test/parts.ts';
+import { type Part, type PartResult, parts } from './test/parts.ts';
 
 const inCi = env.CI !== undefined && env.CI !== '' && env.CI !== 'false';
 const [name, ...args] = argv.slice(2);
@@ -14,13 +14,16 @@ if (chosen.length === 0) {
   console.error(`There is no part "${name}". Choose one of: ${parts.map((part) => part.name).join(', ')}.`);
   process.exitCode = 2;
 } else {
-  const { passed, failed } = await runAll(chosen);
-  console.log(`\n${passed} passed, ${failed} failed`);
-  process.exitCode = failed === 0 ? 0 : 1;
+  const { passed, failures } = await runAll(chosen);
+  // A long log is read from its end: what failed stands there again.
+  if (failures.length > 0) console.log(`\nFailed:\n${failures.map((failure) => `- ${failure}`).join('\n')}`);
+  console.log(`\n${passed} passed, ${failures.length} failed`);
+  process.exitCode = failures.length === 0 ? 0 : 1;
 }
 
-async function runAll(chosen: readonly Part[]): Promise<Counts> {
-  const total = { passed: 0, failed: 0 };
+async function runAll(chosen: readonly Part[]): Promise<PartResult> {
+  let passed = 0;
+  const failures: string[] = [];
   const leftOut: string[] = [];
   for (const part of chosen) {
     const missing = await obtain(part.needs);
@@ -28,14 +31,14 @@ async function runAll(chosen: readonly Part[]): Promise<Counts> {
       leftOut.push(explainLeftOut(part, missing));
       continue;
     }
-    const counts = await part.run({ args, whole: name === undefined });
-    total.passed += counts.passed;
-    total.failed += counts.failed;
+    const result = await part.run({ args, whole: name === undefined });
+    passed += result.passed;
+    failures.push(...result.failures.map((failure) => `${part.name}: ${failure}`));
   }
   for (const line of leftOut) console.log(line);
   // Someone who names a part, like CI, relies on it having run.
-  if (inCi || name !== undefined) total.failed += leftOut.length;
-  return total;
+  if (inCi || name !== undefined) failures.push(...leftOut);
+  return { passed, failures };
 }
 
 function explainLeftOut(part: Part, missing: readonly Need[]): string {

@@ -41,6 +41,9 @@ Otherwise the mode line tells that something waits."
   :type 'sexp
   :group 'countersign)
 
+(defvar countersign-approval-read-time 3
+  "Seconds that a settled card stays before the next one takes its window.")
+
 (defconst countersign-approval-focus 0.5
   "Seconds that a card is in the selected window before a key counts.")
 
@@ -50,6 +53,7 @@ Otherwise the mode line tells that something waits."
 (defvar-local countersign-approval--drawn nil "Identity of what this card displays.")
 (defvar-local countersign-approval--sending nil "Whether a decision is under way.")
 (defvar-local countersign-approval--note nil "Something to tell on this card.")
+(defvar-local countersign-approval--settled-at 0 "When it was settled.")
 
 ;;;; Attention: what a person has looked at
 
@@ -94,26 +98,26 @@ Keys that wait to be read were typed before: then it counts anew."
   "Signal an error unless the key that was pressed may count."
   (cond
    ((not (derived-mode-p 'countersign-approval-mode))
-    (user-error "This is no approval buffer"))
+    (user-error "%s" (countersign-words "This is no approval buffer")))
    (countersign-approval--outcome
-    (user-error "It is settled: %s" countersign-approval--outcome))
-   (countersign-approval--sending (user-error "Your decision is being sent"))
+    (user-error "%s" (countersign-words "It is settled: %s" countersign-approval--outcome)))
+   (countersign-approval--sending (user-error "%s" (countersign-words "Your decision is being sent")))
    ((or executing-kbd-macro
         (not countersign-approval--armed)
         (not (equal (countersign-approval--attention) countersign-approval--attended))
         (not (eq (window-buffer (selected-window)) (current-buffer))))
     (discard-input)
     (countersign-approval--attend)
-    (user-error "Look at it first: keys count when it has been here for half a second"))))
+    (user-error "%s" (countersign-words "Look at it first: keys count when it has been here for half a second")))))
 
 (defun countersign-approval--check-same (drawn)
   "Signal an error unless this card still waits as DRAWN, as it was looked at."
   (when countersign-approval--outcome
-    (user-error "Too late: %s" countersign-approval--outcome))
+    (user-error "%s" (countersign-words "Too late: %s" countersign-approval--outcome)))
   (unless (and (equal drawn countersign-approval--drawn)
                (countersign-project-find-pending countersign-approval--project (car drawn))
                (equal drawn (countersign-pending-identity countersign-approval--pending)))
-    (user-error "It was changed meanwhile; look at it anew")))
+    (user-error "%s" (countersign-words "It was changed meanwhile; look at it anew"))))
 
 (defmacro countersign-approval--asking (&rest body)
   "Run BODY, which asks in the minibuffer, and go on only if the card is the same."
@@ -122,14 +126,16 @@ Keys that wait to be read were typed before: then it counts anew."
          (drawn countersign-approval--drawn))
      (discard-input)
      (prog1 (progn ,@body)
-       (unless (buffer-live-p buffer) (user-error "The card is gone; nothing was sent"))
+       (unless (buffer-live-p buffer) (user-error "%s" (countersign-words "The card is gone; nothing was sent")))
        (with-current-buffer buffer (countersign-approval--check-same drawn)))))
 
 (defun countersign-approval--type-yes (question)
-  "Ask QUESTION; anything but a typed yes is an error.
+  "Ask QUESTION; anything but a typed yes, in full, is an error.
 `yes-or-no-p' is not used: it may have been made to take a mere y."
-  (unless (equal "yes" (string-trim (read-from-minibuffer (concat question "  Type yes: "))))
-    (user-error "Nothing was sent")))
+  (unless (member (downcase (string-trim (read-from-minibuffer
+                                          (concat question "  " (countersign-words "Type yes: ")))))
+                  (list "yes" (countersign-words "yes")))
+    (user-error "%s" (countersign-words "Nothing was sent"))))
 
 ;;;; The buffer
 
@@ -176,17 +182,29 @@ Keys that wait to be read were typed before: then it counts anew."
                   (or (countersign-pending-get countersign-approval--pending 'risk_level) "?") 10))
            (others (1- (length (countersign-waiting)))))
       (list
-       (propertize (format " %s " risk) 'face (countersign-card-risk-face risk))
+       (propertize (countersign-approval--header-text (format " %s " risk))
+                   'face (countersign-card-risk-face risk))
        (countersign-approval--header-text
         (concat
          "  " (countersign-approval-time countersign-approval--pending)
          "  ·  " (countersign-one-line (countersign-project-name countersign-approval--project) 30)
-         (and (> others 0) (format "  ·  %d more (l list)" others))
-         "  ·  " (cond (countersign-approval--sending "sending …")
+         (and (> others 0) (countersign-words "  ·  %d more (l list)" others))
+         "  ·  " (cond (countersign-approval--sending (countersign-words "sending …"))
+                       ;; While it is drawn, the window of a header is the selected one.
                        ((and countersign-approval--armed
-                             (eq (current-buffer) (window-buffer (selected-window))))
+                             (equal (countersign-approval--attention) countersign-approval--attended))
                         "y n a e ?")
-                       (t "look first …")))))))))
+                       (t (countersign-words "look first …")))
+         (and (countersign-approval--more-below-p) (countersign-words "  ·  ↓ more below (SPC)")))))))))
+
+(defun countersign-approval--more-below-p ()
+  "Tell whether the card goes on below what its window shows."
+  (let ((end (window-end)))
+    (and end (< end (point-max)))))
+
+(defun countersign-approval--keys (text)
+  "Answer the keys that TEXT names as `substitute-command-keys' does."
+  (substring-no-properties (substitute-command-keys text)))
 
 (defun countersign-approval--header-text (text)
   "Answer TEXT for a header line, where a percent sign means something."
@@ -195,8 +213,8 @@ Keys that wait to be read were typed before: then it counts anew."
 (defun countersign-approval-time (pending)
   "Say how much time is left for PENDING."
   (let ((seconds (ceiling (countersign-pending-remaining pending (float-time)))))
-    (if (<= seconds 0) "time is over"
-      (format "%d:%02d left" (/ seconds 60) (% seconds 60)))))
+    (if (<= seconds 0) (countersign-words "time is over")
+      (countersign-words "%d:%02d left" (/ seconds 60) (% seconds 60)))))
 
 (defun countersign-approval--buffer (pending)
   "Answer the buffer of PENDING, or nil."
@@ -230,16 +248,15 @@ Keys that wait to be read were typed before: then it counts anew."
     (erase-buffer)
     (if countersign-approval--outcome
         (progn
-          (countersign-insert (concat "Withdrawn: " countersign-approval--outcome "\n\n")
+          (countersign-insert (concat (countersign-words "Withdrawn: %s" countersign-approval--outcome) "\n\n")
                               'countersign-heading)
-          (countersign-insert (or (countersign-pending-get countersign-approval--pending 'description) "")
+          (countersign-insert (countersign-pending-title countersign-approval--pending)
                               'countersign-label)
-          (insert "\n\nq leaves.\n")
+          (insert "\n\n" (countersign-words "q leaves.") "\n")
           (setq countersign-approval--drawn nil))
       (when countersign-approval--note
         (countersign-insert (concat countersign-approval--note "\n\n") 'countersign-warning))
-      (countersign-card-insert (countersign-pending-data countersign-approval--pending)
-                               (countersign-project-root countersign-approval--project))
+      (countersign-approval--insert-card)
       (countersign-approval--insert-keys)
       (setq countersign-approval--drawn
             (countersign-pending-identity countersign-approval--pending)))
@@ -251,11 +268,30 @@ Keys that wait to be read were typed before: then it counts anew."
   (countersign-approval--attend)
   (force-mode-line-update))
 
+(defun countersign-approval--insert-card ()
+  "Insert the card; what cannot be drawn is shown as it came."
+  (let ((start (point))
+        (data (countersign-pending-data countersign-approval--pending)))
+    (condition-case problem
+        (countersign-card-insert data (countersign-project-root countersign-approval--project))
+      (error
+       (delete-region start (point-max))
+       (countersign-insert (countersign-words "This card could not be drawn (%s).  All that came:"
+                                              (error-message-string problem))
+                           'countersign-warning)
+       (insert "\n\n")
+       (insert (condition-case nil (countersign-card-text (countersign-json-pretty data))
+                 (error (countersign-words "It cannot be shown, so reject it.")))
+               "\n")))))
+
 (defun countersign-approval--insert-keys ()
   "Insert which keys there are."
   (insert "\n")
-  (pcase-dolist (`(,key ,what) '(("y" "approve") ("n" "reject") ("a" "wider") ("e" "edit")
-                                 ("d" "diff") ("l" "list") ("q" "leave") ("?" "help")))
+  (pcase-dolist (`(,key ,what)
+                 `(("y" ,(countersign-words "approve")) ("n" ,(countersign-words "reject"))
+                   ("a" ,(countersign-words "wider")) ("e" ,(countersign-words "edit"))
+                   ("d" ,(countersign-words "diff")) ("l" ,(countersign-words "list"))
+                   ("q" ,(countersign-words "leave")) ("?" ,(countersign-words "help"))))
     (insert (propertize key 'face 'countersign-key) " " (propertize what 'face 'countersign-label)
             "   "))
   (insert "\n"))
@@ -278,15 +314,15 @@ Keys that wait to be read were typed before: then it counts anew."
          (when (and countersign-approval--drawn
                     (not (equal (nth 1 countersign-approval--drawn)
                                 (countersign-pending-get pending 'revision))))
-           (setq countersign-approval--note "It was changed; look at it anew."))
+           (setq countersign-approval--note (countersign-words "It was changed; look at it anew.")))
          (countersign-approval--draw))))
-    ('closed (countersign-approval--withdraw project pending "this Emacs is not connected any more" nil))
+    ('closed (countersign-approval--withdraw project pending (countersign-words "this Emacs is not connected any more") nil))
     (_ (let ((here (countersign-project-decided-here-p project pending)))
          (countersign-approval--withdraw
           project pending
           (concat (countersign-resolution-words what here)
                   (and (countersign-get what 'rule_id)
-                       (format ", saved in your policy as %s"
+                       (countersign-words ", saved in your policy as %s"
                                (countersign-one-line (countersign-get what 'rule_id) 60))))
           here))))
   (countersign-approvals--refresh))
@@ -296,11 +332,12 @@ Keys that wait to be read were typed before: then it counts anew."
 HERE is non-nil when that was this Emacs."
   (let ((buffer (countersign-approval--buffer pending)))
     (unless (active-minibuffer-window)
-      (message "%s: %s" (countersign-one-line (or (countersign-pending-get pending 'description) "") 80)
+      (message "%s: %s" (countersign-one-line (countersign-pending-title pending) 80)
                words))
     (when buffer
       (with-current-buffer buffer
         (setq countersign-approval--outcome words
+              countersign-approval--settled-at (float-time)
               countersign-approval--sending nil)
         (countersign-approval--draw))
       (cond
@@ -314,31 +351,76 @@ HERE is non-nil when that was this Emacs."
   (let ((next (or (cl-find project (countersign-waiting) :key #'car) (car (countersign-waiting))))
         (settled (window-buffer (selected-window))))
     (if next
-        (progn (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
+        (progn (countersign-approval--offered (cdr next) 'displayed)
+               (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
                (countersign-approval--attend)
                (kill-buffer settled))
       (quit-window t))))
 
+(defvar countersign-approval--offered (make-hash-table :test #'eq :weakness 'key)
+  "How the person learned of what waits: `told' or `displayed'.
+It stays when they kill the buffer of a card.")
+
+(defun countersign-approval--offered (pending how)
+  "Remember HOW the person learned of PENDING."
+  (puthash pending how countersign-approval--offered))
+
+;; A card is shown without taking anything from anybody.  Whether there is room
+;; is asked again every second (`countersign-approval--tick'): who was in the
+;; minibuffer when it came is shown it afterwards.
+
 (defun countersign-approval--announce (project pending)
-  "Display PENDING of PROJECT without taking the focus from anybody."
-  (let* ((buffer (countersign-approval-buffer project pending))
-         (shown (cl-find-if (lambda (window)
-                              (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
-                            (window-list-1 nil 'nomini 'visible)))
-         (settled (cl-find-if (lambda (window)
-                                (and (not (eq window (selected-window)))
-                                     (buffer-local-value 'countersign-approval--outcome
-                                                         (window-buffer window))))
-                              (window-list-1 nil 'nomini 'visible))))
-    (cond
-     ((active-minibuffer-window) nil)
-     ((or (not countersign-approval-show) shown)
-      (message "%s  (%s)" (countersign-one-line (or (countersign-pending-get pending 'description) "") 100)
-               (substitute-command-keys "\\[countersign-approvals] lists what waits")))
-     (settled (let ((old (window-buffer settled)))
-                (set-window-buffer settled buffer)
-                (kill-buffer old)))
-     (t (display-buffer buffer countersign-approval-display-action)))))
+  "Tell that PENDING of PROJECT waits, and display it if that can be."
+  (let ((buffer (countersign-approval-buffer project pending)))
+    (countersign-approval--offer)
+    (unless (or (active-minibuffer-window) (get-buffer-window buffer 'visible))
+      (countersign-approval--offered pending 'told)
+      (message "%s  (%s)" (countersign-one-line (countersign-pending-title pending) 100)
+               (countersign-words "%s lists what waits"
+                                  (countersign-approval--keys "\\[countersign-approvals]"))))))
+
+(defun countersign-approval--offer ()
+  "Display the oldest card that was not displayed yet, where there is room.
+Room is the window of a card that was settled, or else another window than
+the selected one for a card that nobody was told of.  Who leaves a card,
+or looks at the list, is left alone."
+  (when (and countersign-approval-show
+             (not (active-minibuffer-window))
+             (not (countersign-approval--displayed-p)))
+    (if-let ((settled (countersign-approval--settled-window)))
+        (when-let ((next (and (not (countersign-approval--fresh-p (window-buffer settled)))
+                              (countersign-approval--first '(nil told)))))
+          (let ((old (window-buffer settled)))
+            (countersign-approval--offered (cdr next) 'displayed)
+            (set-window-buffer settled (countersign-approval-buffer (car next) (cdr next)))
+            (kill-buffer old)))
+      (when-let ((next (countersign-approval--first '(nil))))
+        (when (windowp (display-buffer (countersign-approval-buffer (car next) (cdr next))
+                                       countersign-approval-display-action))
+          (countersign-approval--offered (cdr next) 'displayed))))))
+
+(defun countersign-approval--first (how)
+  "Answer the first (PROJECT . PENDING) that was offered in one of the ways HOW."
+  (cl-find-if (lambda (waiting) (memq (gethash (cdr waiting) countersign-approval--offered) how))
+              (countersign-waiting)))
+
+(defun countersign-approval--displayed-p ()
+  "Tell whether a card that waits can be seen."
+  (cl-some (lambda (window)
+             (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
+           (window-list-1 nil 'nomini 'visible)))
+
+(defun countersign-approval--settled-window ()
+  "Answer a window that shows a settled card and is not selected, or nil."
+  (cl-find-if (lambda (window)
+                (and (not (eq window (selected-window)))
+                     (buffer-local-value 'countersign-approval--outcome (window-buffer window))))
+              (window-list-1 nil 'nomini 'visible)))
+
+(defun countersign-approval--fresh-p (buffer)
+  "Tell whether the card in BUFFER was settled just now."
+  (< (- (float-time) (buffer-local-value 'countersign-approval--settled-at buffer))
+     countersign-approval-read-time))
 
 ;;;; Commands
 
@@ -377,15 +459,16 @@ SEEN tells whether there is a preview."
   (let ((high (countersign-pending-high-p pending)))
     (cond
      ((and high (not seen))
-      (user-error "A HIGH call is approved with its preview only; it is being made"))
+      (user-error "%s" (countersign-words "A HIGH call is approved with its preview only; it is being made")))
      (high
       (countersign-approval--asking
         (countersign-approval--type-yes
-         (format "HIGH risk: %s.%s"
-                 (countersign-one-line (or (countersign-pending-get pending 'description) "") 60) more))))
+         (concat (countersign-words "HIGH risk: %s."
+                                    (countersign-one-line (countersign-pending-title pending) 60))
+                 more))))
      ((not seen)
       (countersign-approval--asking
-        (countersign-approval--type-yes (concat "There is no preview yet: approve it unseen?" more)))))))
+        (countersign-approval--type-yes (concat (countersign-words "There is no preview yet: approve it unseen?") more)))))))
 
 (defun countersign-approval-reject ()
   "Reject this call; the agent gets the message that you may type."
@@ -394,7 +477,7 @@ SEEN tells whether there is a preview."
   (let* ((project countersign-approval--project)
          (pending countersign-approval--pending)
          (message (countersign-approval--asking
-                    (read-from-minibuffer "Reject.  Message for the agent (may be empty): "))))
+                    (read-from-minibuffer (countersign-words "Reject.  Message for the agent (may be empty): ")))))
     (countersign-approval--send
      (lambda (callback)
        (countersign-project-reject project pending (string-trim message) callback)))))
@@ -408,25 +491,48 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
          (pending countersign-approval--pending)
          (seen (countersign-pending-get pending 'preview))
          (offers (or (countersign-list-of (countersign-pending-data pending) 'offered_scopes)
-                     (user-error "This call can only be approved one at a time")))
+                     (user-error "%s" (countersign-words "This call can only be approved one at a time"))))
          (choices (countersign-approval--choices offers))
          (chosen (countersign-approval--asking
-                   (completing-read "Approve this one, and from now on also: "
+                   (completing-read (countersign-words "Approve this one, and from now on also: ")
                                     (countersign-approval--in-order (mapcar #'car choices)) nil t)))
-         (offer (or (cdr (assoc chosen choices)) (user-error "Nothing was sent")))
+         (offer (or (cdr (assoc chosen choices)) (user-error "%s" (countersign-words "Nothing was sent"))))
          (warning (countersign-get offer 'warning))
          (scope (countersign-get offer 'scope)))
     (when (or warning include-high (member scope '("session" "always")))
       (countersign-approval--asking
         (countersign-approval--type-yes
          (concat (countersign-one-line (countersign-text-of offer 'label) 80) ".  "
+                 (and (equal scope "always")
+                      (countersign-approval--backtest project pending offer include-high))
                  (and warning (concat (countersign-one-line warning 200) "  "))
-                 (and include-high "HIGH calls will run without a second look.  ")))))
+                 (and include-high (countersign-words "HIGH calls will run without a second look.  "))))))
     (countersign-approval--second-step pending seen "")
     (countersign-approval--send
      (lambda (callback)
        (countersign-project-approve project pending callback :scope offer
                                     :include-high (and include-high t))))))
+
+(defun countersign-approval--backtest (project pending offer include-high)
+  "Say what OFFER, a rule, would have decided on earlier calls (RK-5).
+It is for the tool of PENDING in PROJECT, with HIGH calls if INCLUDE-HIGH."
+  (message "%s" (countersign-words "Looking at your earlier calls …"))
+  (condition-case problem
+      (let* ((found (countersign-project-await
+                     project "POST" (countersign-transport-path "my" "policy" "backtest")
+                     (countersign-body-backtest (countersign-pending-get pending 'tool_name)
+                                                offer include-high)))
+             (decided (or (countersign-get found 'matched) 0))
+             (rejected (or (countersign-get found 'rejected_before) 0)))
+        (pcase decided
+          (0 (countersign-words "This rule would have decided none of your earlier calls.  "))
+          (1 (if (eql rejected 1)
+                 (countersign-words "This rule would have decided one earlier call, which you rejected.  ")
+               (countersign-words "This rule would have decided one earlier call, which you did not reject.  ")))
+          (_ (countersign-words "This rule would have decided %d earlier calls, %d of which you rejected.  "
+                                decided rejected))))
+    (error (countersign-words "Your earlier calls could not be looked at: %s.  "
+                   (string-trim-right (error-message-string problem) "\\.")))))
 
 (defun countersign-approval--choices (offers)
   "Answer (LABEL . OFFER) for each of OFFERS, each label once."
@@ -454,7 +560,7 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
   (let ((files (countersign-list-of (countersign-pending-data countersign-approval--pending)
                                     'preview 'files))
         (directory default-directory))
-    (unless files (user-error "This call has no diff"))
+    (unless files (user-error "%s" (countersign-words "This call has no diff")))
     (with-current-buffer (get-buffer-create "*countersign diff*")
       (let ((inhibit-read-only t))
         (erase-buffer)
@@ -476,9 +582,12 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
   (interactive)
   (let ((data (and countersign-approval--pending
                    (countersign-pending-data countersign-approval--pending))))
-    (with-help-window (help-buffer)
-      (with-current-buffer standard-output
-        (insert "y  approve this one; a HIGH one asks a second time
+    ;; No help window: that makes links of what others wrote.
+    (with-current-buffer (get-buffer-create "*countersign help*")
+      (let ((inhibit-read-only t))
+        (special-mode)
+        (erase-buffer)
+        (insert (countersign-words "y  approve this one; a HIGH one asks a second time
 n  reject; you may tell the agent what to do instead
 a  approve more than this one: its tool, its class, the session, always
    (C-u a covers HIGH calls too)
@@ -487,26 +596,33 @@ d  show the change in diff-mode
 l  list what waits · N  go to the next · g  fetch it again · q  leave
 
 A key counts once the card has been in the selected window for half a
-second.  Nothing is decided by time or by leaving.\n\n")
+second.  Nothing is decided by time or by leaving.") "\n\n")
         (when data
-          (pcase-dolist (`(,label ,field) '(("Approval" approval_id) ("Call" tool_id)
-                                            ("Session" session_id) ("Agent" agent)
-                                            ("Runner" runner_id) ("Digest" digest)
-                                            ("Revision" revision) ("Until" expires_at)))
-            (insert (format "%-10s" label))
+          (pcase-dolist (`(,label ,field) `((,(countersign-words "Approval") approval_id)
+                                            (,(countersign-words "Call") tool_id)
+                                            (,(countersign-words "Session") session_id)
+                                            (,(countersign-words "Agent") agent)
+                                            (,(countersign-words "Runner") runner_id)
+                                            (,(countersign-words "Digest") digest)
+                                            (,(countersign-words "Revision") revision)
+                                            (,(countersign-words "Until") expires_at)))
+            (insert (format "%-12s" label))
             (countersign-insert (format "%s" (or (countersign-get data field) "none")))
             (insert "\n"))
-          (insert "\nWhat a offers\n")
+          (insert "\n" (countersign-words "What a offers") "\n")
           (dolist (offer (countersign-list-of data 'offered_scopes))
             (insert "  ")
             (countersign-insert (countersign-one-line (countersign-text-of offer 'label)))
             (when-let ((warning (countersign-get offer 'warning)))
               (insert ".  ")
               (countersign-insert (countersign-one-line warning)))
-            (insert "\n")))))))
+            (insert "\n"))))
+      (goto-char (point-min))
+      (display-buffer (current-buffer)))))
 
 (defun countersign-approval-visit (project pending)
   "Select a window with the card of PENDING in PROJECT."
+  (countersign-approval--offered pending 'displayed)
   (pop-to-buffer (countersign-approval-buffer project pending)
                  '((display-buffer-reuse-window display-buffer-same-window)))
   (countersign-approval--attend))
@@ -515,7 +631,7 @@ second.  Nothing is decided by time or by leaving.\n\n")
 (defun countersign-approval-next ()
   "Go to the next call that waits for a decision, in any project."
   (interactive)
-  (let* ((waiting (or (countersign-waiting) (user-error "Nothing waits for you")))
+  (let* ((waiting (or (countersign-waiting) (user-error "%s" (countersign-words "Nothing waits for you"))))
          (here (and (derived-mode-p 'countersign-approval-mode) countersign-approval--pending))
          (next (or (cadr (cl-member here waiting :key #'cdr)) (car waiting))))
     (countersign-approval-visit (car next) (cdr next))))
@@ -540,8 +656,10 @@ second.  Nothing is decided by time or by leaving.\n\n")
   :interactive nil
   (setq-local bidi-display-reordering nil)
   (setq header-line-format
-        (substitute-command-keys
-         " Parameters as JSON.  \\<countersign-edit-mode-map>\\[countersign-edit-approve] approves with them, \\[countersign-edit-cancel] forgets them, \\[countersign-edit-string] edits a text")))
+        (countersign-words " Parameters as JSON.  %s approves with them, %s forgets them, %s edits a text"
+                           (countersign-approval--keys "\\<countersign-edit-mode-map>\\[countersign-edit-approve]")
+                           (countersign-approval--keys "\\<countersign-edit-mode-map>\\[countersign-edit-cancel]")
+                           (countersign-approval--keys "\\<countersign-edit-mode-map>\\[countersign-edit-string]"))))
 
 (defun countersign-approval-edit ()
   "Edit the parameters of this call, then approve it with them."
@@ -568,16 +686,16 @@ second.  Nothing is decided by time or by leaving.\n\n")
         (card countersign-edit--card)
         (drawn countersign-edit--drawn)
         (edit (current-buffer)))
-    (unless (buffer-live-p card) (user-error "The call does not wait any more; your text is kept here"))
+    (unless (buffer-live-p card) (user-error "%s" (countersign-words "The call does not wait any more; your text is kept here")))
     (with-current-buffer card
       (countersign-approval--check-same drawn)
       (let ((project countersign-approval--project)
             (pending countersign-approval--pending))
         (when (equal params (countersign-pending-get pending 'tool_params))
-          (user-error "Nothing was changed"))
+          (user-error "%s" (countersign-words "Nothing was changed")))
         (countersign-approval--asking
           (countersign-approval--type-yes
-           (format "Approve %s with these parameters?"
+           (countersign-words "Approve %s with these parameters?"
                    (countersign-one-line (or (countersign-pending-get pending 'tool_name) "it") 30))))
         (countersign-approval--send
          (lambda (callback)
@@ -614,13 +732,14 @@ second.  Nothing is decided by time or by leaving.\n\n")
   :interactive nil
   (setq-local bidi-display-reordering nil)
   (setq header-line-format
-        (substitute-command-keys
-         " \\<countersign-edit-string-mode-map>\\[countersign-edit-string-done] puts it back")))
+        (countersign-words " %s puts it back"
+                           (countersign-approval--keys
+                            "\\<countersign-edit-string-mode-map>\\[countersign-edit-string-done]"))))
 
 (defun countersign-edit-string ()
   "Edit the JSON string at point as plain text."
   (interactive)
-  (let* ((place (or (countersign-edit--string-at (point)) (user-error "Point is in no text")))
+  (let* ((place (or (countersign-edit--string-at (point)) (user-error "%s" (countersign-words "Point is in no text"))))
          (text (countersign-json-read (buffer-substring-no-properties (car place) (cdr place))))
          (buffer (current-buffer))
          (start (copy-marker (car place)))
@@ -654,7 +773,7 @@ On the name of a parameter, that is the string behind it."
   (pcase-let ((`(,buffer ,start ,end) countersign-edit--place)
               (text (buffer-substring-no-properties (point-min) (point-max)))
               (here (current-buffer)))
-    (unless (buffer-live-p buffer) (user-error "The parameters are gone; your text is kept here"))
+    (unless (buffer-live-p buffer) (user-error "%s" (countersign-words "The parameters are gone; your text is kept here")))
     (with-current-buffer buffer
       (goto-char start)
       (delete-region start end)
@@ -678,7 +797,10 @@ On the name of a parameter, that is the string behind it."
 \\{countersign-approvals-mode-map}"
   :interactive nil
   (setq-local bidi-display-reordering nil)
-  (setq tabulated-list-format [("Risk" 8 t) ("Left" 12 nil) ("Project" 16 t) ("What" 0 nil)]
+  (setq tabulated-list-format (vector (list (countersign-words "Risk") 8 t)
+                                      (list (countersign-words "Left") 14 nil)
+                                      (list (countersign-words "Project") 16 t)
+                                      (list (countersign-words "What") 0 nil))
         tabulated-list-entries #'countersign-approvals--entries)
   (tabulated-list-init-header))
 
@@ -691,7 +813,7 @@ On the name of a parameter, that is the string behind it."
                                  (countersign-approval-time pending)
                                  (countersign-one-line (countersign-project-name project) 16)
                                  (countersign-one-line
-                                  (or (countersign-pending-get pending 'description) "") 200)))))
+                                  (countersign-pending-title pending) 200)))))
 
 ;;;###autoload
 (defun countersign-approvals ()
@@ -706,11 +828,11 @@ On the name of a parameter, that is the string behind it."
   "Visit the call on this line."
   (interactive)
   (pcase (tabulated-list-get-id)
-    ('nil (user-error "There is no call on this line"))
+    ('nil (user-error "%s" (countersign-words "There is no call on this line")))
     (`(,project . ,pending)
      (if (countersign-project-find-pending project (countersign-pending-id pending))
          (countersign-approval-visit project pending)
-       (user-error "It is settled")))))
+       (user-error "%s" (countersign-words "It is settled"))))))
 
 (defun countersign-approvals--refresh ()
   "Draw the list again, where it is shown."
@@ -726,6 +848,7 @@ On the name of a parameter, that is the string behind it."
   (if (countersign-waiting)
       (progn
         (when (get-buffer-window "*countersign approvals*" t) (countersign-approvals--refresh))
+        (countersign-approval--offer)
         (force-mode-line-update t))
     (when countersign-approval--clock (cancel-timer countersign-approval--clock))
     (setq countersign-approval--clock nil)))

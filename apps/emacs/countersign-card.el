@@ -59,17 +59,18 @@
   (insert (if face (propertize (countersign-visible text) 'face face)
             (countersign-visible text))))
 
-(defun countersign-card-shorten (text)
-  "Answer TEXT with long lines broken, and cut when it is very long.
-What was cut is said."
-  (let* ((all (length text))
-         (kept (if (> all countersign-card-max) (substring text 0 countersign-card-max) text)))
+(defun countersign-card-text (text)
+  "Answer TEXT of others, visibly, with long lines broken.
+It is cut when it is very long, and that is said."
+  (let* ((text (if (stringp text) text (format "%s" text)))
+         (more (- (length text) countersign-card-max))
+         (shown (countersign-visible (if (> more 0) (substring text 0 countersign-card-max) text))))
     (concat
-     (if (string-match-p (format "^[^\n]\\{%d\\}" countersign-card--max-line) kept)
-         (mapconcat #'countersign-card--break (split-string kept "\n") "\n")
-       kept)
-     (and (> all countersign-card-max)
-          (format "\n… CUT HERE: %d more characters are not shown" (- all countersign-card-max))))))
+     (if (string-match-p (format "^[^\n]\\{%d\\}" countersign-card--max-line) shown)
+         (mapconcat #'countersign-card--break (split-string shown "\n") "\n")
+       shown)
+     (and (> more 0)
+          (concat "\n" (countersign-words "… CUT HERE: %d more characters are not shown" more))))))
 
 (defun countersign-card--break (line)
   "Break LINE where it is too long to be displayed quickly."
@@ -82,7 +83,7 @@ What was cut is said."
 
 (defun countersign-card--block (text &optional face indent)
   "Insert TEXT as lines of their own in FACE, each behind INDENT."
-  (let ((shown (countersign-card-shorten (countersign-visible text)))
+  (let ((shown (countersign-card-text text))
         (start (point)))
     (insert (string-trim-right shown "\n") "\n")
     (when indent
@@ -94,23 +95,23 @@ What was cut is said."
 
 (defun countersign-card--fact (label text &optional face)
   "Insert a line with LABEL and TEXT in FACE."
-  (insert (propertize (format "%-11s" label) 'face 'countersign-label))
+  (insert (propertize (format "%-11s" (countersign-words label)) 'face 'countersign-label))
   (let ((start (point)))
     (insert (replace-regexp-in-string
              "\n" (concat "\n" (make-string 11 ?\s))
-             (string-trim-right (countersign-card-shorten (countersign-visible text))))
+             (string-trim-right (countersign-card-text text)))
             "\n")
     (when face (put-text-property start (point) 'face face))))
 
 (defun countersign-card--heading (text)
   "Insert TEXT as a heading."
-  (insert "\n" (propertize text 'face 'countersign-heading) "\n"))
+  (insert "\n" (propertize (countersign-words text) 'face 'countersign-heading) "\n"))
 
 ;;;; The card
 
 (defun countersign-card-insert (data root)
   "Insert the approval DATA of a project at ROOT."
-  (countersign-insert (countersign-text-of data 'description) 'countersign-heading)
+  (countersign-insert (countersign-title data) 'countersign-heading)
   (insert "\n\n")
   (countersign-card--fact "Tool" (countersign-text-of data 'tool_name))
   (countersign-card--fact "Risk" (countersign-text-of data 'risk_level)
@@ -118,17 +119,17 @@ What was cut is said."
   (dolist (reason (countersign-list-of data 'reasons))
     (countersign-card--fact "Why" (countersign-card--reason reason)))
   (when (countersign-get data 'network)
-    (countersign-card--fact "Network" "It gets network." 'countersign-warning))
+    (countersign-card--fact "Network" (countersign-words "It gets network.") 'countersign-warning))
   (countersign-card--context data)
   (when (> (or (countersign-get data 'revision) 1) 1)
-    (countersign-card--fact "Revision" (format "%s: it was changed since it was first asked"
+    (countersign-card--fact "Revision" (countersign-words "%s: it was changed since it was first asked"
                                                (countersign-get data 'revision))))
   (dolist (path (countersign-card--unsaved data root))
     (countersign-card--fact
-     "Unsaved" (format "%s has changes in Emacs that are not saved; they are not in the preview" path)
+     "Unsaved" (countersign-words "%s has changes in Emacs that are not saved; they are not in the preview" path)
      'countersign-warning))
   (when-let ((left-out (countersign-list-of data 'left_out)))
-    (countersign-card--fact "Left out" (format "%s: too large to be sent here"
+    (countersign-card--fact "Left out" (countersign-words "%s: too large to be sent here"
                                                (string-join left-out ", "))
                             'countersign-warning))
   ;; First what will happen: a window may be low.
@@ -150,13 +151,13 @@ What was cut is said."
         (step (countersign-get data 'context 'step)))
     (unless (string-empty-p (string-trim excerpt))
       (countersign-card--fact
-       "Context" (concat "“" (truncate-string-to-width (string-trim excerpt) 600 nil nil "…") "”"
-                         (and step (format "  (step %s)" (if (integerp step) (1+ step) step))))))))
+       "Context" (concat "“" (countersign-one-line excerpt 300) "”"
+                         (and step (countersign-words "  (step %s)" (if (integerp step) (1+ step) step))))))))
 
 (defun countersign-card--params (params)
   "Insert PARAMS, one after the other."
   (if (null params)
-      (insert (propertize "  (none)\n" 'face 'countersign-label))
+      (insert (propertize (concat (countersign-words "  (none)") "\n") 'face 'countersign-label))
     (pcase-dolist (`(,name . ,value) params)
       (insert "  ")
       (countersign-insert (symbol-name name) 'countersign-label)
@@ -166,7 +167,7 @@ What was cut is said."
             (progn (insert (propertize " =\n" 'face 'countersign-label))
                    (countersign-card--block text nil "    "))
           (insert (propertize " = " 'face 'countersign-label)
-                  (countersign-card-shorten (countersign-visible text)) "\n"))))))
+                  (countersign-card-text text) "\n"))))))
 
 (defun countersign-card--unsaved (data root)
   "Answer the paths that DATA would change and that have unsaved buffers in ROOT."
@@ -177,9 +178,10 @@ What was cut is said."
                               (countersign-text-of data 'tool_params 'dest))))))
     (cl-remove-if-not
      (lambda (path)
-       (and root (not (string-empty-p path))
-            (when-let ((buffer (find-buffer-visiting (expand-file-name path root))))
-              (buffer-modified-p buffer))))
+       (when-let* ((file (and root (countersign-file-below root path)))
+                   (buffer (let ((file-name-handler-alist nil))
+                             (ignore-errors (find-buffer-visiting file)))))
+         (buffer-modified-p buffer)))
      paths)))
 
 ;;;; The preview
@@ -190,21 +192,21 @@ What was cut is said."
     (if (null preview)
         (countersign-insert
          (if (countersign-get data 'runner_id)
-             "  It is being made where the files are …\n"
-           "  No runner is connected, so nobody can make it.  M-x countersign-start-runner\n")
+             (concat (countersign-words "  It is being made where the files are …") "\n")
+           (concat (countersign-words "  No runner is connected, so nobody can make it.  M-x countersign-start-runner") "\n"))
          'countersign-warning)
       (pcase (countersign-get preview 'kind)
         ("diff" (mapc #'countersign-card--file (countersign-list-of preview 'files)))
         ("delete"
-         (countersign-insert (format "  Deletes %s (%s bytes).  It begins with:\n"
+         (countersign-insert (concat (countersign-words "  Deletes %s (%s bytes).  It begins with:"
                                      (countersign-text-of preview 'path)
-                                     (countersign-get preview 'size))
+                                     (countersign-get preview 'size)) "\n")
                              'countersign-warning)
          (let ((head (countersign-text-of preview 'head)))
-           (if (string-empty-p head) (insert "  (the file is empty)\n")
+           (if (string-empty-p head) (insert (concat (countersign-words "  (the file is empty)") "\n"))
              (countersign-card--block head 'diff-removed "- "))))
         ("directory"
-         (countersign-insert (format "  Makes the folder %s\n" (countersign-text-of preview 'path))))
+         (countersign-insert (concat (countersign-words "  Makes the folder %s" (countersign-text-of preview 'path)) "\n")))
         ("command" (countersign-card--command preview))
         ("commit"
          (countersign-card--fact "  Message" (countersign-text-of preview 'message))
@@ -213,10 +215,13 @@ What was cut is said."
         ("push" (countersign-card--push preview))
         ("custom"
          (countersign-card--fact "  Server" (countersign-text-of preview 'server))
-         (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
+         (countersign-card--block (countersign-text-of preview 'summary) nil "  ")
+         (when-let* ((runs (countersign-text-of preview 'runs)) ((not (string-empty-p runs))))
+           (countersign-card--fact "  Runs" runs)
+           (countersign-insert "  This tool's own program decides what it touches.\n")))
         ("summary" (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
         ("unavailable"
-         (countersign-insert (format "  There is none: %s\n" (countersign-text-of preview 'reason))
+         (countersign-insert (concat (countersign-words "  There is none: %s" (countersign-text-of preview 'reason)) "\n")
                              'countersign-warning))
         ;; A newer server: show what came, so that nobody decides blindly.
         (_ (countersign-card--block (countersign-json-pretty preview) nil "  "))))))
@@ -227,31 +232,33 @@ What was cut is said."
   (countersign-insert (countersign-text-of file 'path) 'countersign-heading)
   (countersign-insert
    (concat "  " (pcase (countersign-get file 'operation)
-                  ("created" "new file") ("modified" "changed") ("deleted" "deleted")
+                  ("created" (countersign-words "new file"))
+                  ("modified" (countersign-words "changed"))
+                  ("deleted" (countersign-words "deleted"))
                   (other (format "%s" other)))
            (countersign-card--sizes file)
-           (and (countersign-get file 'unsaved) ", based on an unsaved buffer")
+           (and (countersign-get file 'unsaved) (countersign-words ", based on an unsaved buffer"))
            "\n")
    'countersign-label)
   (let ((diff (countersign-text-of file 'diff)))
     (if (string-empty-p diff)
-        (insert "  (the content stays the same)\n")
+        (insert (concat (countersign-words "  (the content stays the same)") "\n"))
       (insert (countersign-card-diff diff))))
   (when (countersign-get file 'truncated)
-    (countersign-insert "  The diff was cut for its size: there is more than is shown here.\n"
+    (countersign-insert (concat (countersign-words "  The diff was cut for its size: there is more than is shown here.") "\n")
                         'countersign-warning)))
 
 (defun countersign-card--sizes (file)
   "Say how the size of FILE changes."
   (let ((before (countersign-get file 'size_before))
         (after (countersign-get file 'size_after)))
-    (cond ((and before after) (format ", %s → %s bytes" before after))
-          ((or before after) (format ", %s bytes" (or after before)))
+    (cond ((and before after) (countersign-words ", %s → %s bytes" before after))
+          ((or before after) (countersign-words ", %s bytes" (or after before)))
           (t ""))))
 
 (defun countersign-card-diff (diff)
   "Answer DIFF as text with the faces of `diff-mode' and no other property."
-  (let ((text (concat (string-trim-right (countersign-card-shorten (countersign-visible diff)) "\n")
+  (let ((text (concat (string-trim-right (countersign-card-text diff) "\n")
                       "\n")))
     (with-temp-buffer
       (insert text)
@@ -291,20 +298,20 @@ What was cut is said."
                                    (if (string-empty-p cwd) "." cwd)))
   (when-let ((scripts (countersign-list-of preview 'scripts)))
     (countersign-card--fact "  Executes" (string-join scripts "  ")))
-  (countersign-card--fact "  Network" (if (countersign-get preview 'network) "yes" "no")
+  (countersign-card--fact "  Network" (if (countersign-get preview 'network) (countersign-words "yes") (countersign-words "no"))
                           (and (countersign-get preview 'network) 'countersign-warning))
   (unless (countersign-get preview 'reversible)
-    (countersign-card--fact "" "It cannot be undone." 'countersign-warning)))
+    (countersign-card--fact "" (countersign-words "It cannot be undone.") 'countersign-warning)))
 
 (defun countersign-card--word (word)
   "Answer WORD of a command as a shell would take it back."
-  (cond ((not (stringp word)) "⟨known only when it runs⟩")
+  (cond ((not (stringp word)) (countersign-words "⟨known only when it runs⟩"))
         ((string-match-p "\\`[[:alnum:]_@%+=:,./-]+\\'" word) word)
         (t (concat "'" (replace-regexp-in-string "'" "'\\\\''" word t) "'"))))
 
 (defun countersign-card--push (preview)
   "Insert what PREVIEW pushes."
-  (countersign-card--fact "  Pushes" (format "%s to %s" (countersign-text-of preview 'branch)
+  (countersign-card--fact "  Pushes" (countersign-words "%s to %s" (countersign-text-of preview 'branch)
                                              (countersign-text-of preview 'remote))
                           'countersign-heading)
   (countersign-card--fact "  Where" (countersign-text-of preview 'url))

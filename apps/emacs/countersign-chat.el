@@ -131,10 +131,11 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
                        (countersign-one-line countersign-chat--title 40))
                   (countersign-chat--state-words project)
                   (pcase agent
-                    ("thinking" "thinking …") ("tool_execution" "working …")
-                    ("awaiting_approval" "waits for you"))
+                    ("thinking" (countersign-words "thinking …"))
+                    ("tool_execution" (countersign-words "working …"))
+                    ("awaiting_approval" (countersign-words "waits for you")))
                   (and (> waiting 0)
-                       (format "%d to decide (%s)" waiting
+                       (countersign-words "%d to decide (%s)" waiting
                                (substring-no-properties
                                 (substitute-command-keys
                                  "\\<countersign-chat-mode-map>\\[countersign-approval-next]"))))))
@@ -144,13 +145,13 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   "Say how PROJECT is connected."
   (let ((problem (countersign-one-line (or (countersign-project-problem project) "") 80)))
     (pcase (countersign-project-state project)
-      ('starting "starting …")
-      ('connecting "connecting …")
-      ('open (if (countersign-project-runners project) "connected" "connected, no runner"))
-      ('waiting (format "connection lost: %s" problem))
-      ('signed-out "signed out: M-x countersign-sign-in")
-      ('failed (format "failed: %s" problem))
-      ('closed "disconnected"))))
+      ('starting (countersign-words "starting …"))
+      ('connecting (countersign-words "connecting …"))
+      ('open (if (countersign-project-runners project) (countersign-words "connected") (countersign-words "connected, no runner")))
+      ('waiting (countersign-words "connection lost: %s" problem))
+      ('signed-out (countersign-words "signed out: M-x countersign-sign-in"))
+      ('failed (countersign-words "failed: %s" problem))
+      ('closed (countersign-words "disconnected")))))
 
 ;;;; Drawing
 
@@ -162,7 +163,9 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
          (before (marker-position countersign-chat--end))
          (undo buffer-undo-list))
      (save-excursion
-       (let ((buffer-undo-list t)) ,@body))
+       (save-restriction
+         (widen)
+         (let ((buffer-undo-list t)) ,@body)))
      (setq buffer-undo-list undo)
      (countersign-chat--shift-undo (- (marker-position countersign-chat--end) before))))
 
@@ -220,7 +223,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   "Add TEXT at the end of ITEM, a message that is being written."
   (countersign-chat--drawing
     (goto-char (max (point-min) (1- (countersign-chat--item-end item))))
-    (insert (countersign-chat--sealed (countersign-card-shorten (countersign-visible text)) item))))
+    (insert (countersign-chat--sealed (countersign-card-text text) item))))
 
 (defun countersign-chat--sealed (text item)
   "Answer TEXT so that nobody can type into it; it belongs to ITEM."
@@ -244,12 +247,12 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   "Insert ITEM, a message."
   (let ((role (countersign-item-role item)))
     (insert (pcase role
-              ("user" (propertize "You\n" 'face 'countersign-you))
-              ("assistant" (propertize "Agent\n" 'face 'countersign-agent))
+              ("user" (propertize (concat (countersign-words "You") "\n") 'face 'countersign-you))
+              ("assistant" (propertize (concat (countersign-words "Agent") "\n") 'face 'countersign-agent))
               (_ (propertize (concat (countersign-one-line (or role "?") 20) "\n")
                              'face 'countersign-label))))
     ;; The text may still grow, so it is followed by just one line feed.
-    (let ((text (countersign-card-shorten (countersign-visible (countersign-item-text item)))))
+    (let ((text (countersign-card-text (countersign-item-text item))))
       (insert (if (equal role "system") (propertize text 'face 'countersign-label) text) "\n"))
     (unless (eq (countersign-item-status item) 'writing) (insert "\n"))))
 
@@ -260,15 +263,20 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
     (insert (if (countersign-item-open item) "▾ " "▸ "))
     (countersign-insert (countersign-one-line (or (countersign-item-tool-name item) "?") 60)
                         'countersign-tool)
-    (insert " " (countersign-chat--operand (countersign-item-params item)) "  ")
+    (insert " " (countersign-operand (countersign-item-params item)) "  ")
     (pcase status
-      ("completed" (insert (propertize "done" 'face 'success)))
+      ("completed" (insert (propertize (countersign-words "done") 'face 'success)))
       ("awaiting_approval"
-       (insert (propertize (substitute-command-keys
-                            "waits for you (\\<countersign-chat-mode-map>\\[countersign-approval-next])")
+       (insert (propertize (countersign-words
+                            "waits for you (%s)"
+                            (countersign-approval--keys
+                             "\\<countersign-chat-mode-map>\\[countersign-approval-next]"))
                            'face 'countersign-warning)))
-      ((or "failed" "rejected" "timeout" "cancelled")
-       (insert (propertize (if (equal status "timeout") "expired" status) 'face 'error)))
+      ("failed" (insert (propertize (countersign-words "failed") 'face 'error)))
+      ("rejected" (insert (propertize (countersign-words "rejected") 'face 'error)))
+      ("timeout" (insert (propertize (countersign-words "expired") 'face 'error)))
+      ("cancelled" (insert (propertize (countersign-words "cancelled") 'face 'error)))
+      ("executing" (insert (propertize (countersign-words "executing") 'face 'countersign-label)))
       (_ (countersign-insert (countersign-one-line (or status "…") 20) 'countersign-label)))
     (when (countersign-item-time-ms item)
       (insert (propertize (format "  %s ms" (countersign-item-time-ms item)) 'face 'countersign-label)))
@@ -277,30 +285,15 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
       (countersign-insert (countersign-one-line (countersign-item-note item) 200) 'countersign-label))
     (pcase (countersign-item-undo item)
       ('nil nil)
-      ('undone (insert (propertize "  undone" 'face 'countersign-warning)))
+      ('undone (insert "  " (propertize (countersign-words "undone") 'face 'countersign-warning)))
       (words (insert "  ") (countersign-insert (countersign-one-line words 200) 'countersign-warning)))
     (insert "\n")
     (put-text-property start (point) 'mouse-face 'highlight)
-    (put-text-property start (point) 'help-echo "TAB folds and unfolds")
+    (put-text-property start (point) 'help-echo (countersign-words "TAB folds and unfolds"))
     (when (countersign-item-open item) (countersign-chat--insert-body item))
     (unless (and (countersign-item-next item)
                  (eq (countersign-item-kind (countersign-item-next item)) 'tool))
       (insert "\n"))))
-
-(defun countersign-chat--operand (params)
-  "Answer what PARAMS are mostly about, in a few words."
-  (let ((command (countersign-get params 'command)))
-    (countersign-one-line
-     (cond
-      (command (string-join (cons (format "%s" command)
-                                  (mapcar (lambda (word) (format "%s" word))
-                                          (countersign-list-of params 'args)))
-                            " "))
-      ((cl-loop for name in '(path source pattern content message name branch job_id)
-                for value = (countersign-get params name)
-                when (stringp value) return value))
-      (t ""))
-     60)))
 
 (defun countersign-chat--insert-body (item)
   "Insert what ITEM, a tool call, was given and what it answered."
@@ -330,7 +323,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
               (let ((errors (countersign-text-of result 'stderr)))
                 (unless (string-empty-p errors) (concat "\n" errors)))
               (let ((code (countersign-get result 'exit_code)))
-                (and code (not (eql code 0)) (format "\n(exit code %s)" code)))))
+                (and code (not (eql code 0)) (concat "\n" (countersign-words "(exit code %s)" code))))))
      ((stringp (countersign-get result 'content)) (countersign-get result 'content))
      (t (countersign-json-pretty result)))))
 
@@ -487,7 +480,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
                 (let ((result (countersign-get payload 'result)))
                   (if (consp result) result (and result `((content . ,(format "%s" result))))))))
         (when (countersign-get payload 'late)
-          (setf (countersign-item-note item) "the result came late"))
+          (setf (countersign-item-note item) (countersign-words "the result came late")))
         (when (and (countersign-item-open item) (eq (countersign-item-result item) 'omitted))
           (countersign-chat--fetch-result item))
         (countersign-chat--redraw item)))))
@@ -496,10 +489,10 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   "Show what came of undoing ITEM, as PAYLOAD says."
   (setf (countersign-item-undo item)
         (if (equal (countersign-get payload 'status) "completed") 'undone
-          (concat "not undone: " (countersign-text-of payload 'error 'message))))
+          (countersign-words "not undone: %s" (countersign-text-of payload 'error 'message))))
   (countersign-chat--redraw item)
   (message "%s: %s" (countersign-one-line (or (countersign-item-tool-name item) "") 40)
-           (if (eq (countersign-item-undo item) 'undone) "undone"
+           (if (eq (countersign-item-undo item) 'undone) (countersign-words "undone")
              (countersign-one-line (countersign-item-undo item) 300))))
 
 (defun countersign-chat--take-tool-message (payload)
@@ -530,7 +523,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
              (let ((missed (reverse (butlast countersign-chat--loading))))
                (setq countersign-chat--loading nil)
                (if problem
-                   (message "The session could not be read: %s" (plist-get problem :message))
+                   (message "%s" (countersign-words "The session could not be read: %s" (plist-get problem :message)))
                  (countersign-chat--show messages executions))
                (pcase-dolist (`(,name . ,payload) missed)
                  (countersign-chat--take name payload))))))))))
@@ -608,7 +601,7 @@ CURSOR and SO-FAR are for the pages after the first."
   (let ((item (countersign-chat--item-at-point)))
     (cond
      ((null item) (if (>= (point) countersign-chat--input) (insert "\t")
-                    (user-error "There is no tool call here")))
+                    (user-error "%s" (countersign-words "There is no tool call here"))))
      ((countersign-item-open item)
       (setf (countersign-item-open item) nil)
       (countersign-chat--redraw item))
@@ -656,13 +649,18 @@ CURSOR and SO-FAR are for the pages after the first."
   (interactive "p")
   (when (< (point) countersign-chat--input) (goto-char (point-max)))
   (self-insert-command count))
+;; So that what is marked is replaced, for those who have it so.
+(put 'countersign-chat-self-insert 'delete-selection 'delete-selection-uses-region-p)
 
 (defun countersign-chat-input ()
   "Answer what was typed and not yet sent."
-  (buffer-substring-no-properties countersign-chat--input (point-max)))
+  (save-restriction
+    (widen)
+    (buffer-substring-no-properties countersign-chat--input (point-max))))
 
 (defun countersign-chat--set-input (text)
   "Let TEXT be what is typed."
+  (widen)
   (delete-region countersign-chat--input (point-max))
   (goto-char (point-max))
   (insert text))
@@ -674,9 +672,9 @@ CURSOR and SO-FAR are for the pages after the first."
     (cond
      ((and (< (point) countersign-chat--input) (countersign-chat--item-at-point))
       (countersign-chat-toggle))
-     ((string-empty-p text) (user-error "There is nothing to send"))
+     ((string-empty-p text) (user-error "%s" (countersign-words "There is nothing to send")))
      ((not (memq (countersign-project-state countersign-chat--project) '(open connecting waiting)))
-      (user-error "Not connected: %s" (countersign-chat--state-words countersign-chat--project)))
+      (user-error "%s" (countersign-words "Not connected: %s" (countersign-chat--state-words countersign-chat--project))))
      (t
       (ring-insert countersign-chat--ring text)
       (setq countersign-chat--ring-index nil)
@@ -720,12 +718,12 @@ CURSOR and SO-FAR are for the pages after the first."
   (when (string-empty-p (string-trim (countersign-chat-input)))
     (save-excursion (countersign-chat--set-input text))
     (when (= (point) countersign-chat--input) (goto-char (point-max))))
-  (message "Not sent: %s" (plist-get problem :message)))
+  (message "%s" (countersign-words "Not sent: %s" (plist-get problem :message))))
 
 (defun countersign-chat-previous-input (count)
   "Put the input COUNT before this one into its place."
   (interactive "p")
-  (when (ring-empty-p countersign-chat--ring) (user-error "Nothing was sent from here"))
+  (when (ring-empty-p countersign-chat--ring) (user-error "%s" (countersign-words "Nothing was sent from here")))
   (setq countersign-chat--ring-index
         (mod (+ (or countersign-chat--ring-index -1) count)
              (ring-length countersign-chat--ring)))
@@ -743,12 +741,12 @@ CURSOR and SO-FAR are for the pages after the first."
   (interactive)
   (pcase-let ((`(,state . ,run) (countersign-project-agent countersign-chat--project
                                                            countersign-chat--session)))
-    (when (or (null run) (equal state "idle")) (user-error "The agent is idle"))
+    (when (or (null run) (equal state "idle")) (user-error "%s" (countersign-words "The agent is idle")))
     (countersign-project-request
      countersign-chat--project "POST" (countersign-transport-path "my" "runs" run "stop")
      :body 'empty :retries 2
      :callback (lambda (_answer problem)
-                 (message "%s" (if problem (plist-get problem :message) "Stopped"))))))
+                 (message "%s" (if problem (plist-get problem :message) (countersign-words "Stopped")))))))
 
 (defun countersign-chat-new-session ()
   "Begin a new session; it is made when something is sent."
@@ -784,18 +782,18 @@ CURSOR and SO-FAR are for the pages after the first."
   "Choose another session of this project."
   (interactive)
   (let* ((buffer (current-buffer))
-         (answer (countersign-chat--await countersign-chat--project "GET"
-                                          (countersign-project-path countersign-chat--project "sessions")))
+         (answer (countersign-project-await countersign-chat--project "GET"
+                                            (countersign-project-path countersign-chat--project "sessions")))
          (choices (cl-loop for session in (countersign-list-of answer 'sessions)
                            for number from 1
                            collect (cons (format "%d %s  %s" number
                                                  (let ((title (countersign-one-line
                                                                (countersign-text-of session 'title) 60)))
-                                                   (if (string-empty-p title) "(no title)" title))
+                                                   (if (string-empty-p title) (countersign-words "(no title)") title))
                                                  (countersign-one-line
                                                   (countersign-text-of session 'last_message_at) 16))
                                          session)))
-         (chosen (cdr (assoc (completing-read "Session: " (countersign-approval--in-order
+         (chosen (cdr (assoc (completing-read (countersign-words "Session: ") (countersign-approval--in-order
                                                            (mapcar #'car choices))
                                               nil t)
                              choices))))
@@ -804,21 +802,9 @@ CURSOR and SO-FAR are for the pages after the first."
         (countersign-chat-show-session (countersign-get chosen 'session_id)
                                        (countersign-text-of chosen 'title))))))
 
-(defun countersign-chat--await (project method path)
-  "Answer what PROJECT gets for METHOD and PATH; \\[keyboard-quit] gives up."
-  (let ((done nil) (answer nil) (problem nil)
-        (until (+ (float-time) 10)))
-    (countersign-project-request
-     project method path
-     :callback (lambda (value failure) (setq done t answer value problem failure)))
-    (while (and (not done) (< (float-time) until))
-      (accept-process-output nil 0.05))
-    (cond (problem (user-error "%s" (plist-get problem :message)))
-          ((not done) (user-error "The server did not answer in time")))
-    answer))
-
-(defun countersign-chat--call-at-point-or-last (what test)
-  "Answer the call at point, or the last one that passes TEST; WHAT names it."
+(defun countersign-chat--call-at-point-or-last (test nothing)
+  "Answer the call at point, or the last one that passes TEST.
+NOTHING is said when there is none."
   (or (countersign-chat--item-at-point)
       (let ((found nil))
         (maphash (lambda (_id item)
@@ -826,7 +812,7 @@ CURSOR and SO-FAR are for the pages after the first."
                      (setq found item)))
                  countersign-chat--items)
         found)
-      (user-error "There is no call to %s" what)))
+      (user-error "%s" nothing)))
 
 (defun countersign-chat-undo (&optional force)
   "Undo the tool call at point, or the last one that changed something.
@@ -834,18 +820,19 @@ With a prefix argument FORCE, also where the file was changed since;
 that change is lost then."
   (interactive "P")
   (let ((item (countersign-chat--call-at-point-or-last
-               "undo" (lambda (item)
-                        (and (equal (countersign-item-status item) "completed")
-                             (not (eq (countersign-item-undo item) 'undone))
-                             (member (countersign-item-tool-name item)
-                                     '("write_file" "edit_file" "copy_file" "delete_file"
-                                       "create_directory"))))))
+               (lambda (item)
+                 (and (equal (countersign-item-status item) "completed")
+                      (not (eq (countersign-item-undo item) 'undone))
+                      (member (countersign-item-tool-name item)
+                              '("write_file" "edit_file" "copy_file" "delete_file"
+                                "create_directory"))))
+               (countersign-words "There is no call to undo")))
         (buffer (current-buffer)))
-    (when (y-or-n-p (format "Undo %s %s%s? "
+    (when (y-or-n-p (countersign-words "Undo %s %s%s? "
                             (countersign-one-line (or (countersign-item-tool-name item) "") 30)
-                            (countersign-chat--operand (countersign-item-params item))
-                            (if force ", losing what was changed since" "")))
-      (setf (countersign-item-undo item) "undoing …")
+                            (countersign-operand (countersign-item-params item))
+                            (if force (countersign-words ", losing what was changed since") "")))
+      (setf (countersign-item-undo item) (countersign-words "undoing …"))
       (countersign-chat--redraw item)
       (countersign-project-request
        countersign-chat--project "POST"
@@ -856,7 +843,7 @@ that change is lost then."
          (when (and problem (buffer-live-p buffer))
            (with-current-buffer buffer
              (setf (countersign-item-undo item)
-                   (concat "not undone: " (plist-get problem :message)))
+                   (countersign-words "not undone: %s" (plist-get problem :message)))
              (countersign-chat--redraw item)
              (message "%s" (plist-get problem :message)))))))))
 
@@ -864,14 +851,15 @@ that change is lost then."
   "Cancel the tool call at point, or the last one that has not ended."
   (interactive)
   (let ((item (countersign-chat--call-at-point-or-last
-               "cancel" (lambda (item)
-                          (not (member (countersign-item-status item)
-                                       '("completed" "failed" "rejected" "timeout" "cancelled")))))))
+               (lambda (item)
+                 (not (member (countersign-item-status item)
+                              '("completed" "failed" "rejected" "timeout" "cancelled"))))
+               (countersign-words "There is no call to cancel"))))
     (countersign-project-request
      countersign-chat--project "POST"
      (countersign-transport-path "my" "tools" (countersign-item-id item) "cancel") :body 'empty
      :callback (lambda (_answer problem)
-                 (message "%s" (if problem (plist-get problem :message) "Cancelling …"))))))
+                 (message "%s" (if problem (plist-get problem :message) (countersign-words "Cancelling …")))))))
 
 (defun countersign-chat--state (project)
   "Show the state of PROJECT in its chat buffer."

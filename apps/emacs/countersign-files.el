@@ -31,16 +31,24 @@
 (defun countersign-files-changed (root path operation)
   "The file PATH below ROOT was changed by OPERATION: let its buffers follow.
 A path that leads out of ROOT is none of ours."
-  (let ((file (expand-file-name path root)))
-    (when (and (not (string-empty-p path)) (not (file-remote-p path))
-               (file-in-directory-p file root))
+  (let* ((file (countersign-file-below root path))
+         (truename (and file (countersign-files--truename-below root file))))
+    (when truename
       (dolist (buffer (buffer-list))
         (with-current-buffer buffer
-          (when (and buffer-file-name (not (file-remote-p buffer-file-name))
+          (when (and buffer-file-name
                      (or (equal buffer-file-name file)
-                         (equal buffer-file-truename
-                                (abbreviate-file-name (file-truename file)))))
+                         (equal buffer-file-truename truename)))
             (countersign-files--follow file path operation)))))))
+
+(defun countersign-files--truename-below (root file)
+  "Answer FILE as `buffer-file-truename' has it, if it is below ROOT.
+A link may lead out of it.  No handler of file names runs: others wrote
+the name."
+  (let ((file-name-handler-alist nil))
+    (ignore-errors
+      (and (file-in-directory-p file root)
+           (abbreviate-file-name (file-truename file))))))
 
 (defun countersign-files--follow (file path operation)
   "Let this buffer follow what OPERATION did to FILE, which is called PATH."
@@ -50,21 +58,21 @@ A path that leads out of ROOT is none of ours."
       (unless (verify-visited-file-modtime (current-buffer))
         (display-warning
          'countersign
-         (format "%s was %s on disk by a tool, and your buffer `%s' has unsaved changes.
+         (countersign-words "%s was %s on disk by a tool, and your buffer `%s' has unsaved changes.
 Nothing of yours was touched.  M-x diff-buffer-with-file shows the difference, M-x
 revert-buffer takes the file, saving takes yours."
                  name (countersign-one-line (or operation "changed") 20) (buffer-name))
          :warning)))
      ((not (file-exists-p file))
-      (message "%s was deleted on disk by a tool; its buffer is kept" name))
+      (message "%s" (countersign-words "%s was deleted on disk by a tool; its buffer is kept" name)))
      ((not countersign-revert-buffers) nil)
      ((not (verify-visited-file-modtime (current-buffer)))
       (condition-case problem
           ;; The modes stay: no local variable of the new text takes effect.
           (progn (revert-buffer t t t)
-                 (message "%s was changed by a tool and read again" name))
-        (error (message "%s was changed by a tool and could not be read again: %s"
-                        name (error-message-string problem))))))))
+                 (message "%s" (countersign-words "%s was changed by a tool and read again" name)))
+        (error (message "%s" (countersign-words "%s was changed by a tool and could not be read again: %s"
+                        name (error-message-string problem)))))))))
 
 (defun countersign-files-install ()
   "Let buffers follow what tools change."

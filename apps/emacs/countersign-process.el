@@ -10,8 +10,9 @@
 
 ;; Emacs decides; the runner executes.  It is `countersign connect
 ;; --no-prompt', or part of `countersign up' where Emacs starts the server
-;; too.  Both are ended with the project and with Emacs.  The token goes to
-;; the runner by its environment, never by its command line.
+;; too.  Both are ended with the project and with Emacs, also when Emacs is
+;; killed: they end with their input.  The token goes to the runner by its
+;; environment, never by its command line.
 
 ;;; Code:
 
@@ -51,10 +52,12 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
     (let ((inhibit-read-only t)
           (at-end (= (point) (point-max))))
       (save-excursion
-        (goto-char (point-max))
-        (insert (countersign-visible text))
-        (when (> (buffer-size) countersign-process--log-max)
-          (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2)))))
+        (save-restriction
+          (widen)
+          (goto-char (point-max))
+          (insert (countersign-visible text))
+          (when (> (buffer-size) countersign-process--log-max)
+            (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2))))))
       (when at-end (goto-char (point-max))))))
 
 (defun countersign-process--last-words (project)
@@ -82,9 +85,9 @@ What it writes to its standard error goes to the log."
                                     :filter filter :sentinel sentinel :stderr errors)
                     (error
                      (delete-process errors)
-                     (user-error "Cannot start %s: %s.  Customize `countersign-program'"
-                                 (car countersign-program)
-                                 (error-message-string problem))))))
+                     (user-error "%s" (countersign-words "Cannot start %s: %s.  Customize `countersign-program'"
+                                                          (car countersign-program)
+                                                          (error-message-string problem)))))))
     (process-put process 'countersign-errors errors)
     process))
 
@@ -97,7 +100,7 @@ What it writes to its standard error goes to the log."
       (setf (countersign-project-runner-process project)
             (countersign-process--start
              project (format "countersign runner %s" (countersign-project-name project))
-             (append (list "connect" "--no-prompt"
+             (append (list "connect" "--no-prompt" "--end-with-input"
                            "--server" (countersign-server-address server)
                            "--project" (countersign-project-id project))
                      countersign-runner-arguments
@@ -115,8 +118,8 @@ What it writes to its standard error goes to the log."
                 (eq (countersign-project-state project) 'closed))
       ;; Give what it wrote to its standard error time to arrive.
       (accept-process-output (process-get process 'countersign-errors) 0.1)
-      (message "The runner of %s has ended (%d): %s" (countersign-project-name project)
-               (process-exit-status process) (countersign-process--last-words project)))
+      (message "%s" (countersign-words "The runner of %s has ended (%d): %s" (countersign-project-name project)
+               (process-exit-status process) (countersign-process--last-words project))))
     (countersign-project-changed project)))
 
 (defun countersign-process-stop-runner (project)
@@ -142,24 +145,25 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
                              (countersign-json-read (substring gathered 0 end)))))
                  (if (countersign-get line 'address) (tell line nil)
                    (countersign-process-log project gathered)
-                   (tell nil "`countersign up' printed something else than its address"))))))
+                   (tell nil (countersign-words "`countersign up' printed something else than its address")))))))
          (change (process _event)
            (unless (process-live-p process)
              (accept-process-output (process-get process 'countersign-errors) 0.1)
              (if told
                  (unless (or (process-get process 'countersign-asked)
                              (= (process-exit-status process) 0))
-                   (message "`countersign up' for %s has ended (%d): %s"
-                            (countersign-project-name project) (process-exit-status process)
-                            (countersign-process--last-words project)))
-               (tell nil (format "`countersign up' has ended (%d): %s"
+                   (message "%s" (countersign-words "`countersign up' for %s has ended (%d): %s"
+                                                    (countersign-project-name project)
+                                                    (process-exit-status process)
+                                                    (countersign-process--last-words project))))
+               (tell nil (countersign-words "`countersign up' has ended (%d): %s"
                                  (process-exit-status process)
                                  (countersign-process--last-words project))))
              (countersign-project-changed project))))
       (setf (countersign-project-up-process project)
             (countersign-process--start
              project (format "countersign up %s" (countersign-project-name project))
-             (append '("up" "--json" "--no-open") countersign-up-arguments
+             (append '("up" "--json" "--no-open" "--end-with-input") countersign-up-arguments
                      (list (countersign-project-root project)))
              '("NO_COLOR=1") #'receive #'change)))))
 

@@ -103,6 +103,20 @@ that is refused ends in the state `signed-out'."
          (countersign-project-changed project 'signed-out (plist-get problem :message))))
      (when callback (funcall callback answer problem)))))
 
+(defun countersign-project-await (project method path &optional body)
+  "Answer what PROJECT gets for METHOD, PATH and BODY; \\[keyboard-quit] gives up.
+No answer in 10 seconds, or an error, is a `user-error'."
+  (let ((done nil) (answer nil) (problem nil)
+        (until (+ (float-time) 10)))
+    (countersign-project-request
+     project method path :body body
+     :callback (lambda (value failure) (setq done t answer value problem failure)))
+    (while (and (not done) (< (float-time) until))
+      (accept-process-output nil 0.05))
+    (cond (problem (user-error "%s" (plist-get problem :message)))
+          ((not done) (user-error "%s" (countersign-words "The server did not answer in time"))))
+    answer))
+
 (defun countersign-project-path (project &rest parts)
   "Answer the path of PARTS below PROJECT."
   (apply #'countersign-transport-path "my" "projects" (countersign-project-id project) parts))
@@ -264,7 +278,7 @@ CALLBACK is called then, with an error or nil."
            (unless (member (countersign-pending-id pending) ids)
              (countersign-project-settle
               project `((approval_id . ,(countersign-pending-id pending))
-                        (status . "settled while the connection was away")))))
+                        (status . ,(countersign-words "settled while the connection was away"))))))
          (dolist (approval waiting) (countersign-project--keep project approval)))))))
 
 ;;;; Deciding

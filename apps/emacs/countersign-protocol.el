@@ -19,6 +19,7 @@
 (require 'cl-lib)
 (require 'json)
 (require 'subr-x)
+(require 'countersign-words)
 
 ;;;; JSON
 
@@ -61,7 +62,14 @@ and an empty object stay what they were."
 
 (defun countersign-json-write (value)
   "Write VALUE, as `countersign-json-read' answers it, as bytes of UTF-8."
-  (encode-coding-string (countersign-json--text value) 'utf-8 t))
+  (encode-coding-string (countersign-json--deeply (lambda () (countersign-json--text value)))
+                        'utf-8 t))
+
+(defun countersign-json--deeply (function)
+  "Call FUNCTION with room for nested values.
+The protocol has 200 levels, and each takes several of Lisp."
+  ;; By their names: Emacs 29 finds the second one obsolete.
+  (cl-progv '(max-lisp-eval-depth max-specpdl-size) '(4000 8000) (funcall function)))
 
 (defun countersign-json--text (value)
   "Write VALUE as text."
@@ -148,13 +156,17 @@ characters are named, as in ⟨U+202E⟩.  Line feeds and tabs stay."
   (let ((plain (substring-no-properties (if (stringp text) text (format "%s" text)))))
     (if (not (string-match-p "[^\t\n -~]" plain))
         plain
-      (let ((case-fold-search nil))
-        (setq plain (replace-regexp-in-string
-                     countersign-text--hidden #'countersign-text--name
-                     (countersign-text--name-bytes plain) t t))
-        (if (string-match-p countersign-text--foreign plain)
-            (replace-regexp-in-string "[[:alnum:]_-]+" #'countersign-text--mark plain t t)
-          plain)))))
+      ;; In a buffer: in a long string, finding a character takes long.
+      (with-temp-buffer
+        (let ((case-fold-search nil) (inhibit-modification-hooks t))
+          (insert (countersign-text--name-bytes plain))
+          (goto-char (point-min))
+          (while (re-search-forward countersign-text--hidden nil t)
+            (replace-match (countersign-text--name (match-string 0)) t t))
+          (goto-char (point-min))
+          (while (re-search-forward countersign-text--foreign nil t)
+            (countersign-text--mark-word))
+          (buffer-string))))))
 
 (defun countersign-text--name (character)
   "Name CHARACTER, a string of one."
@@ -171,18 +183,24 @@ No regular expression of Emacs matches these reliably."
                    text "")
       text)))
 
-(defun countersign-text--mark (word)
-  "Make WORD show which of its letters only look Latin."
-  (if (save-match-data (string-match-p countersign-text--latin word))
-      (save-match-data
-        (replace-regexp-in-string
-         countersign-text--foreign
-         (lambda (letter) (concat letter (countersign-text--name letter))) word t t))
-    word))
+(defun countersign-text--mark-word ()
+  "Name the letters of the word before point that only look Latin.
+Point is behind the first of them, and behind the word afterwards."
+  (skip-chars-forward "[:alnum:]_\\-")
+  (let ((end (point-marker)))
+    (skip-chars-backward "[:alnum:]_\\-")
+    (when (save-excursion (re-search-forward countersign-text--latin end t))
+      (while (re-search-forward countersign-text--foreign end t)
+        (insert (countersign-text--name (match-string 0)))))
+    (goto-char end)
+    (set-marker end nil)))
 
 (defun countersign-one-line (text &optional limit)
   "Answer TEXT on one line, visibly, cut to LIMIT characters."
-  (let ((line (string-trim (replace-regexp-in-string "[ \t\n]+" " " (countersign-visible text)))))
+  (let* ((text (if (stringp text) text (format "%s" text)))
+         ;; Of a long text only the beginning can be seen.
+         (text (if (and limit (> (length text) (* 20 limit))) (substring text 0 (* 20 limit)) text))
+         (line (string-trim (replace-regexp-in-string "[ \t\n]+" " " (countersign-visible text)))))
     (if limit (truncate-string-to-width line limit nil nil "…") line)))
 
 (defun countersign-json-pretty (value)
@@ -191,7 +209,7 @@ Characters that hide or reorder are written as escapes."
   (let ((text (with-temp-buffer
                 (insert (decode-coding-string (countersign-json-write value) 'utf-8))
                 (let ((json-null :null) (json-false :false))
-                  (json-pretty-print-buffer))
+                  (countersign-json--deeply #'json-pretty-print-buffer))
                 (buffer-string))))
     (replace-regexp-in-string countersign-text--hidden #'countersign-json--escape text t t)))
 
@@ -205,6 +223,19 @@ Line breaks between values stay as they are."
           (t (let ((rest (- code #x10000)))
                (format "\\u%04x\\u%04x"
                        (+ #xd800 (ash rest -10)) (+ #xdc00 (logand rest #x3ff))))))))
+
+;;;; Names of files
+
+(defun countersign-file-below (root path)
+  "Answer PATH, which others wrote, as a file below the folder ROOT, or nil.
+Only names are compared: no file is touched, and no handler of file
+names runs, as a name like /sudo:root@localhost:/etc would start a program."
+  (let ((file-name-handler-alist nil))
+    (unless (or (string-empty-p path) (string-match-p "[\0\n]" path) (> (length path) 4096))
+      (let ((file (expand-file-name path root)))
+        (and (string-prefix-p (file-name-as-directory root) file)
+             (not (string-match-p "\\`/[^/]+:" file))
+             file)))))
 
 ;;;; Frames of the event stream
 
@@ -372,6 +403,34 @@ What was streamed beyond it stays while it is not complete."
   "Answer what stands in the approval PENDING at PATH."
   (apply #'countersign-get (countersign-pending-data pending) path))
 
+(defun countersign-pending-title (pending)
+  "Say in a sentence what PENDING is about."
+  (countersign-title (countersign-pending-data pending)))
+
+(defun countersign-title (data)
+  "Say in a sentence what the approval DATA is about.
+That of the server is in English; in another language it is made here,
+for the tools that we know."
+  (let ((words (countersign-words-title (countersign-get data 'tool_name)))
+        (operand (countersign-operand (countersign-get data 'tool_params))))
+    (if (and words (not (string-empty-p operand))) (format words operand)
+      (countersign-text-of data 'description))))
+
+(defun countersign-operand (params)
+  "Answer what PARAMS are mostly about, in a few words."
+  (let ((command (countersign-get params 'command)))
+    (countersign-one-line
+     (cond
+      (command (string-join (cons (format "%s" command)
+                                  (mapcar (lambda (word) (format "%s" word))
+                                          (countersign-list-of params 'args)))
+                            " "))
+      ((cl-loop for name in '(path source pattern content message name branch job_id)
+                for value = (countersign-get params name)
+                when (stringp value) return value))
+      (t ""))
+     60)))
+
 (defun countersign-pending-high-p (pending)
   "Tell whether PENDING is HIGH; what we do not know is."
   (not (member (countersign-pending-get pending 'risk_level) '("LOW" "MEDIUM"))))
@@ -431,18 +490,18 @@ their size, or nil when it is settled or older than what is known."
   "Say how RESOLUTION, an `approval.resolved', came about.
 HERE is non-nil when this Emacs decided it."
   (let ((status (countersign-get resolution 'status))
-        (device (countersign-one-line (or (countersign-get resolution 'device) "another device") 100)))
+        (device (countersign-one-line (or (countersign-get resolution 'device) (countersign-words "another device")) 100)))
     (pcase status
       ("approved"
-       (cond (here "approved here")
+       (cond (here (countersign-words "approved here"))
              ((and (null (countersign-get resolution 'device))
                    (countersign-get resolution 'grant_id))
-              "approved by what you granted")
-             (t (concat "approved on " device))))
-      ("rejected" (if here "rejected here" (concat "rejected on " device)))
-      ("timeout" "expired: nobody decided in time")
-      ("cancelled" "withdrawn: the call was cancelled")
-      (_ (concat "settled: " (countersign-one-line (or status "?") 40))))))
+              (countersign-words "approved by what you granted"))
+             (t (countersign-words "approved on %s" device))))
+      ("rejected" (if here (countersign-words "rejected here") (countersign-words "rejected on %s" device)))
+      ("timeout" (countersign-words "expired: nobody decided in time"))
+      ("cancelled" (countersign-words "withdrawn: the call was cancelled"))
+      (_ (countersign-words "settled: %s" (countersign-one-line (or status "?") 40))))))
 
 ;;;; Bodies of requests
 
@@ -458,6 +517,18 @@ when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    (and tool-params `((tool_params . ,(car tool-params))))
    `((device . ,device))))
 
+(defun countersign-body-backtest (tool scope &optional include-high)
+  "The body that tries on the history what \"always\" for TOOL would save.
+SCOPE is the offered scope that was chosen; INCLUDE-HIGH widens it."
+  (let ((pattern (countersign-get scope 'pattern)))
+    `((rule . ((id . "to-be-saved") (effect . "allow") (tool . ,tool)
+               (max_risk . ,(if include-high "HIGH" (countersign-get scope 'max_risk)))
+               ,@(and pattern
+                      (list (cons (if (member tool '("execute_command" "shell_exec" "shell_background"))
+                                      'command
+                                    'path)
+                                  pattern))))))))
+
 (defun countersign-body-reject (message device)
   "The body that rejects with MESSAGE, which may be empty, from DEVICE."
   (append (and message (not (string-empty-p message)) `((message . ,message)))
@@ -472,9 +543,9 @@ when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
 Signals `user-error' when that is no JSON object."
   (let ((params (condition-case problem
                     (countersign-json-read text)
-                  (countersign-bad-json (user-error "Not JSON: %s" (cadr problem))))))
+                  (countersign-bad-json (user-error "%s" (countersign-words "Not JSON: %s" (cadr problem)))))))
     (unless (and (listp params) (or (null params) (consp (car params))))
-      (user-error "The parameters must be one JSON object: { … }"))
+      (user-error "%s" (countersign-words "The parameters must be one JSON object: { … }")))
     params))
 
 (provide 'countersign-protocol)

@@ -21,6 +21,8 @@
 (require 'cl-lib)
 (require 'url-parse)
 (require 'url-util)
+(require 'gnutls)
+(require 'nsm)
 (require 'countersign-protocol)
 
 (defgroup countersign nil
@@ -56,7 +58,7 @@ TOKEN is a function that answers the token, or nil without one."
       (user-error "A name, a password or a query does not belong into the address of a server"))
     (when (and (equal scheme "http") (not countersign-allow-http)
                (not (countersign-transport--loopback-p host)))
-      (user-error "Your token would go to http://%s unencrypted; use https" host))
+      (user-error "%s" (countersign-words "Your token would go to http://%s unencrypted; use https" host)))
     (make-countersign-server
      :address (format "%s://%s%s" scheme (countersign-transport--authority url host) path)
      :tls (equal scheme "https") :host host :port (url-port url) :path path :token token)))
@@ -171,7 +173,33 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
 (defun countersign-transport--passing-p (problem)
   "Tell whether asking again may get another answer than PROBLEM."
   (let ((status (plist-get problem :status)))
-    (or (memq status '(0 408 425 429)) (>= status 500))))
+    (and (not (equal (plist-get problem :code) "TLS_REFUSED"))
+         (or (memq status '(0 408 425 429)) (>= status 500)))))
+
+;;;; Encryption
+
+;; Emacs itself judges certificates, as its person has set it (`gnutls-trustfiles',
+;; `network-security-level'), before the sentinel hears "open", so nothing is sent
+;; to a server that was not accepted.  Its Network Security Manager may ask the
+;; person; a refusal stands, and they are not asked again and again.
+
+(defun countersign-transport--refused-p (server event)
+  "Tell whether EVENT says that the certificate of SERVER was refused.
+The Network Security Manager deletes the process then; nobody else does."
+  (and (countersign-server-tls server) (string-prefix-p "deleted" event)))
+
+(defun countersign-transport--refusal (server)
+  "The error when the certificate of SERVER was not accepted."
+  (countersign-transport-error
+   0 "TLS_REFUSED"
+   (countersign-words
+    "The certificate of %s was not accepted, and nothing was sent.  If it is yours, add the one that signed it to `gnutls-trustfiles'"
+           (countersign-server-address server))))
+
+(defun countersign-transport--asked-about-p (process)
+  "Tell whether the person is being asked whether PROCESS may go on."
+  (and (process-live-p process)
+       (get-buffer-window "*Network Security Manager*" t)))
 
 ;;;; One exchange
 
@@ -186,14 +214,57 @@ stops in the middle of an event would lose it."
 (defun countersign-transport--open (server name filter sentinel)
   "Open a connection to SERVER as the process NAME with FILTER and SENTINEL.
 Answers at once; the sentinel learns when it is there."
+  (when (and (countersign-server-tls server) (not (gnutls-available-p)))
+    (error "This Emacs was built without GnuTLS, so it cannot use https"))
   (let ((process (open-network-stream
                   name nil (countersign-server-host server) (countersign-server-port server)
-                  :type (if (countersign-server-tls server) 'tls 'plain)
-                  :nowait t :coding 'binary)))
+                  :type 'plain :nowait t :coding 'binary)))
     (set-process-query-on-exit-flag process nil)
-    (set-process-filter process filter)
-    (set-process-sentinel process sentinel)
+    (if (countersign-server-tls server)
+        (countersign-transport--encrypt-first server process filter sentinel)
+      (set-process-filter process filter)
+      (set-process-sentinel process sentinel))
     process))
+
+(defun countersign-transport--open-already (process)
+  "Tell the sentinel of PROCESS if it is open: an address may need no waiting."
+  (when (eq (process-status process) 'open)
+    (funcall (process-sentinel process) process "open")))
+
+(defun countersign-transport--encrypt-first (server process filter sentinel)
+  "Let PROCESS to SERVER speak TLS before FILTER and SENTINEL hear of it.
+A network process that is opened with TLS and without waiting may hang:
+when the other side is quick, Emacs forgets to say that it is open.  So
+the handshake begins when the connection is there, and still nobody waits:
+Emacs goes on with it and says \"open\" a second time, after it has
+judged the certificate."
+  (let ((begun nil)
+        (parameters (gnutls-boot-parameters :type 'gnutls-x509pki
+                                            :hostname (countersign-server-host server))))
+    ;; Where Emacs looks for the name that the certificate must have.
+    (plist-put (process-contact process t) :tls-parameters (cons 'gnutls-x509pki parameters))
+    ;; Nothing is to come before the handshake.
+    (set-process-filter process (lambda (process _bytes) (delete-process process)))
+    (cl-labels
+        ((hand-over (event)
+           (set-process-filter process filter)
+           (set-process-sentinel process sentinel)
+           (funcall sentinel process event))
+         (begin ()
+           (setq begun t)
+           (let ((answer (gnutls-boot process 'gnutls-x509pki parameters)))
+             (pcase answer
+               ('gnutls-e-again nil)    ; Emacs goes on with it
+               ('t (when (nsm-verify-connection process (countersign-server-host server)
+                                                (countersign-server-port server))
+                     (hand-over "open")))
+               (_ (set-process-sentinel process #'ignore)
+                  (delete-process process)
+                  (funcall sentinel process (concat "TLS: " (gnutls-error-string answer))))))))
+      (set-process-sentinel process
+                            (lambda (_process event)
+                              (if (and (string-prefix-p "open" event) (not begun)) (begin)
+                                (hand-over event)))))))
 
 (defun countersign-transport--request-text (server method path headers body)
   "Answer the bytes of a request to SERVER: METHOD, PATH, HEADERS and BODY."
@@ -251,6 +322,11 @@ there is no answer, or one that may change, after 0.5, 1, 2 seconds."
              (run-at-time 0 nil #'countersign-transport--call callback answer problem)))
          (fail (code message)
            (end nil (countersign-transport-error 0 code message)))
+         (wait ()
+           (setq timer (run-at-time countersign-request-timeout nil #'late)))
+         (late ()
+           (if (countersign-transport--asked-about-p process) (wait)
+             (fail "UNAVAILABLE" (countersign-words "The server did not answer in time"))))
          (finish ()
            (apply #'end (countersign-transport--judge reader (string-join (nreverse pieces)))))
          (receive (_process bytes)
@@ -273,18 +349,19 @@ there is no answer, or one that may change, after 0.5, 1, 2 seconds."
                            (cond ((eq body 'empty) "{}")
                                  (body (countersign-json-write body)))))
                (error (fail "UNAVAILABLE" (error-message-string problem)))))
-            ((and (memq (countersign-http-phase reader) '(endless done))) (finish))
+            ((memq (countersign-http-phase reader) '(endless done)) (finish))
+            ((countersign-transport--refused-p server event)
+             (end nil (countersign-transport--refusal server)))
             (t (fail "UNAVAILABLE"
-                     (format "The server does not answer (%s)"
+                     (countersign-words "The server does not answer (%s)"
                              (string-trim (countersign-visible event))))))))
       (condition-case problem
           (progn
             (setq process (countersign-transport--open server "countersign request"
                                                        #'receive #'change))
-            (setq timer (run-at-time countersign-request-timeout nil
-                                     #'fail "UNAVAILABLE" "The server did not answer in time"))
+            (wait)
             ;; An address that needs no waiting may be open already.
-            (when (and (not ended) (eq (process-status process) 'open)) (change process "open")))
+            (unless ended (countersign-transport--open-already process)))
         (error (fail "UNAVAILABLE" (error-message-string problem))))
       nil)))
 
@@ -398,8 +475,7 @@ LAST-ID is the id of an event to go on from."
                     (countersign-stream--change stream process event http refusal))))))
           (setf (countersign-stream-process stream) process)
           (countersign-stream--watch stream)
-          (when (eq (process-status process) 'open)
-            (countersign-stream--change stream process "open" http refusal)))
+          (countersign-transport--open-already process))
       (error (countersign-stream--lost stream (countersign-transport-error
                                                0 "UNAVAILABLE" (error-message-string problem)))))))
 
@@ -421,9 +497,13 @@ HTTP and REFUSAL are what was read from it."
               stream (countersign-transport-error 0 "UNAVAILABLE" (error-message-string problem))))))
    ((and (countersign-http-status http) (/= (countersign-http-status http) 200))
     (countersign-stream--refused stream http refusal))
+   ((countersign-transport--refused-p (countersign-stream-server stream) event)
+    (countersign-stream--drop stream)
+    (countersign-stream--enter stream 'closed
+                               (countersign-transport--refusal (countersign-stream-server stream))))
    (t (countersign-stream--lost
        stream (countersign-transport-error
-               0 "UNAVAILABLE" (format "The connection was lost (%s)"
+               0 "UNAVAILABLE" (countersign-words "The connection was lost (%s)"
                                        (string-trim (countersign-visible event))))))))
 
 (defun countersign-stream--receive (stream http frames bytes refusal)
@@ -457,7 +537,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
             (when (and (eq (countersign-http-phase http) 'done)
                        (eq connection (countersign-stream-process stream)))
               (countersign-stream--lost
-               stream (countersign-transport-error 0 "UNAVAILABLE" "The server ended the stream"))))
+               stream (countersign-transport-error 0 "UNAVAILABLE" (countersign-words "The server ended the stream")))))
           nil)))
     (error
      (countersign-stream--lost
@@ -487,9 +567,11 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
   (setf (countersign-stream-watchdog stream)
         (run-at-time countersign-stream-silence nil
                      (lambda ()
-                       (countersign-stream--lost
-                        stream (countersign-transport-error
-                                0 "UNAVAILABLE" "Nothing was heard from the server"))))))
+                       (if (countersign-transport--asked-about-p (countersign-stream-process stream))
+                           (countersign-stream--watch stream)
+                         (countersign-stream--lost
+                          stream (countersign-transport-error
+                                  0 "UNAVAILABLE" (countersign-words "Nothing was heard from the server"))))))))
 
 (defun countersign-stream--refused (stream http pieces)
   "The server refused STREAM, as HTTP and PIECES of the body say."

@@ -53,7 +53,7 @@ With a prefix argument ASK, ask for the folder and for the server."
   (let* ((root (countersign--root ask))
          (address (if ask
                       (let ((typed (string-trim
-                                    (read-string "Server (empty starts one for this project): "
+                                    (read-string (countersign-words "Server (empty starts one for this project): ")
                                                  countersign-server))))
                         (unless (string-empty-p typed) typed))
                     countersign-server))
@@ -61,8 +61,13 @@ With a prefix argument ASK, ask for the folder and for the server."
     (when (and known (memq (countersign-project-state known) '(failed signed-out)))
       (countersign-disconnect known)
       (setq known nil))
-    (pop-to-buffer (countersign-chat-buffer (or known (countersign-connect root address)))
-                   '((display-buffer-reuse-window display-buffer-same-window)))))
+    (unless (or known ask) (countersign--check-root root))
+    (let* ((project (or known (countersign-connect root address)))
+           (was-killed (not (buffer-live-p (countersign-project-chat project)))))
+      (pop-to-buffer (countersign-chat-buffer project)
+                     '((display-buffer-reuse-window display-buffer-same-window)))
+      (when (and was-killed (countersign-project-id project))
+        (countersign-chat-open-latest project)))))
 
 (defun countersign--root (ask)
   "Answer the folder of the current project; ask for it when ASK."
@@ -70,11 +75,18 @@ With a prefix argument ASK, ask for the folder and for the server."
                     (if (fboundp 'project-root) (project-root project)
                       (car (with-no-warnings (project-roots project)))))
                   default-directory)))
-    (when ask (setq root (read-directory-name "Project: " root nil t)))
+    (when ask (setq root (read-directory-name (countersign-words "Project: ") root nil t)))
     (when (file-remote-p root)
-      (user-error "%s is on another machine: run `countersign connect' there and set `countersign-run-here' to nil"
-                  root))
+      (user-error "%s" (countersign-words "%s is on another machine, and the runner of Emacs executes on this one.  Connect from a folder of this machine"
+                  root)))
     (countersign-project-root-name root)))
+
+(defun countersign--check-root (root)
+  "Signal an error when nobody can have meant ROOT: it holds the home folder.
+That is the default folder of many a buffer."
+  (when (file-in-directory-p (expand-file-name "~") root)
+    (user-error "%s" (countersign-words "%s has your home folder in it, and the agent would work in all of that.  Begin in a buffer of a project, or choose a folder with C-u M-x countersign"
+                                        (abbreviate-file-name root)))))
 
 (defun countersign-connect (root &optional address)
   "Connect the folder ROOT to the server at ADDRESS, or to one of its own.
@@ -126,7 +138,7 @@ Answer the project at once; its state tells how far it is."
 When there is none, ask for the sign-in link that the server printed."
   (let ((server (countersign-project-server project)))
     (if (countersign-auth-token server) (funcall callback)
-      (let ((link (if noninteractive (error "Not signed in to %s" (countersign-server-address server))
+      (let ((link (if noninteractive (error "%s" (countersign-words "Not signed in to %s" (countersign-server-address server)))
                     (countersign--read-link server))))
         (countersign-auth-sign-in
          server (cdr link)
@@ -138,12 +150,12 @@ When there is none, ask for the sign-in link that the server printed."
 (defun countersign--read-link (server)
   "Ask for a sign-in link of SERVER.  It is a secret, so it is not shown."
   (let ((link (countersign-auth-read-link
-               (read-passwd (format "Sign-in link that %s printed (good once, for 60 s): "
+               (read-passwd (countersign-words "Sign-in link that %s printed (good once, for 60 s): "
                                     (countersign-server-address server))))))
     (when (and (car link)
                (not (equal (countersign-server-address (countersign-server-at (car link)))
                            (countersign-server-address server))))
-      (user-error "That link is for %s" (car link)))
+      (user-error "%s" (countersign-words "That link is for %s" (car link))))
     link))
 
 (defun countersign--join (project with-runner)
@@ -166,32 +178,33 @@ When there is none, ask for the sign-in link that the server printed."
 (defun countersign--fail (project words)
   "Connecting PROJECT failed, as WORDS say."
   (countersign-project-changed project 'failed words)
-  (message "Countersign for %s: %s" (countersign-project-name project) words))
+  (message "%s" (countersign-words "Countersign for %s: %s" (countersign-project-name project) words)))
 
 (defun countersign--current ()
   "Answer the project that the current buffer is about, or ask for one."
   (or countersign-chat--project
       countersign-approval--project
-      (countersign-project-at (countersign--root nil))
+      (and (not (file-remote-p default-directory))
+           (countersign-project-at (countersign--root nil)))
       (if (cdr countersign-projects)
           (let ((names (mapcar (lambda (project) (cons (countersign-project-root project) project))
                                countersign-projects)))
-            (cdr (assoc (completing-read "Project: " names nil t) names)))
+            (cdr (assoc (completing-read (countersign-words "Project: ") names nil t) names)))
         (car countersign-projects))
-      (user-error "No project is connected; M-x countersign connects one")))
+      (user-error "%s" (countersign-words "No project is connected; M-x countersign connects one"))))
 
 ;;;###autoload
 (defun countersign-sign-in ()
   "Sign in again, with a link that the server printed."
   (interactive)
   (let* ((project (countersign--current))
-         (server (or (countersign-project-server project) (user-error "There is no server yet")))
+         (server (or (countersign-project-server project) (user-error "%s" (countersign-words "There is no server yet"))))
          (link (countersign--read-link server)))
     (countersign-auth-sign-in
      server (cdr link)
      (lambda (problem)
-       (if problem (message "Not signed in: %s" (plist-get problem :message))
-         (message "Signed in to %s" (countersign-server-address server))
+       (if problem (message "%s" (countersign-words "Not signed in: %s" (plist-get problem :message)))
+         (message "%s" (countersign-words "Signed in to %s" (countersign-server-address server)))
          (when (countersign-project-stream project)
            (countersign-stream-close (countersign-project-stream project)))
          (countersign-project-changed project 'connecting)
@@ -209,7 +222,7 @@ Nothing that waits is decided by this."
 (defun countersign-start-runner (project)
   "Start the runner of PROJECT, which executes what you approve."
   (interactive (list (countersign--current)))
-  (unless (countersign-project-id project) (user-error "The project is not connected yet"))
+  (unless (countersign-project-id project) (user-error "%s" (countersign-words "The project is not connected yet")))
   (countersign-process-start-runner project))
 
 (defun countersign-stop-runner (project)
@@ -238,14 +251,14 @@ Nothing that waits is decided by this."
                        countersign-projects)))
     (when countersign-projects
       (concat " "
-              (propertize (cond (waiting (format "[CS: %d to decide]" (length waiting)))
-                                (lost "[CS: not connected]")
+              (propertize (cond (waiting (countersign-words "[CS: %d to decide]" (length waiting)))
+                                (lost (countersign-words "[CS: not connected]"))
                                 (t "[CS]"))
                           'face (cond ((cl-some #'countersign-pending-high-p (mapcar #'cdr waiting))
                                        'countersign-high)
                                       (waiting 'countersign-medium)
                                       (lost 'countersign-warning))
-                          'help-echo "Countersign: mouse-1 lists what waits for a decision"
+                          'help-echo (countersign-words "Countersign: mouse-1 lists what waits for a decision")
                           'mouse-face 'mode-line-highlight
                           'local-map countersign--mode-line-map)
               " "))))

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { env } from 'node:process';
 import { repositoryRoot } from '../set-up.mjs';
 import { run } from './child-process.ts';
-import type { Counts } from './parts.ts';
+import type { PartResult } from './parts.ts';
 
 /** `args`: a regular expression on the names of tests, as Emacs writes them. */
-export async function runErt(args: readonly string[]): Promise<Counts> {
+export async function runErt(args: readonly string[]): Promise<PartResult> {
   const report = join(repositoryRoot, 'node_modules', '.cache', 'test-reports', 'emacs.json');
   mkdirSync(dirname(report), { recursive: true });
   rmSync(report, { force: true });
@@ -26,7 +26,8 @@ function readReport(path: string): unknown {
 }
 
 /** Every way in which Emacs can fail counts at least once. */
-export function countErt(report: unknown, exitCode: number): Counts {
-  const { passed = 0, failed = 0 } = (report ?? {}) as Partial<Counts>;
-  return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed };
+export function countErt(report: unknown, exitCode: number): PartResult {
+  const { passed = 0, failures = [] } = (report ?? {}) as Partial<PartResult>;
+  const failedOtherwise = failures.length === 0 && exitCode !== 0;
+  return { passed, failures: failedOtherwise ? [`Emacs ended with ${exitCode}`] : failures };
 }

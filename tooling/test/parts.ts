@@ -5,9 +5,10 @@ import { runErt } from './ert-run.ts';
 import type { Need } from './needs.ts';
 import { runVitest } from './vitest-run.ts';
 
-export interface Counts {
+export interface PartResult {
   readonly passed: number;
-  readonly failed: number;
+  /** What failed, one entry each: its name, and why in a line or some. */
+  readonly failures: readonly string[];
 }
 
 export interface RunOptions {
@@ -22,7 +23,7 @@ export interface Part {
   readonly needs: readonly Need[];
   /** Takes too long for everyday: runs when it is named, `npm test -- faults`. */
   readonly onlyWhenNamed?: boolean;
-  run(options: RunOptions): Promise<Counts>;
+  run(options: RunOptions): Promise<PartResult>;
 }
 
 const git: Need = { program: 'git', debianPackage: 'git' };
@@ -69,7 +70,7 @@ export const parts: readonly Part[] = [
     needs: [],
     run: async ({ args, whole }) =>
       whole
-        ? { passed: 0, failed: 0 } // counted in `unit`
+        ? { passed: 0, failures: [] } // counted in `unit`
         : runVitest({
             name: 'server',
             args: ['apps/server', ...excluding([`**/*.${postgresTests}`]), ...args],
@@ -81,7 +82,7 @@ export const parts: readonly Part[] = [
     needs: [],
     run: async ({ args, whole }) =>
       whole
-        ? { passed: 0, failed: 0 } // counted in `unit`
+        ? { passed: 0, failures: [] } // counted in `unit`
         : runVitest({
             name: 'postgres',
             args: [postgresTests, ...excluding([stories]), ...args],

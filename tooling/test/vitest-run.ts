@@ -1,10 +1,10 @@
 /** Runs Vitest where a person can watch it, and counts from the report it leaves. */
 import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { repositoryRoot } from '../set-up.mjs';
 import { run } from './child-process.ts';
-import type { Counts } from './parts.ts';
+import type { PartResult } from './parts.ts';
 
 export interface VitestRun {
   /** Names the report, so that parts do not overwrite each other's. */
@@ -14,7 +14,7 @@ export interface VitestRun {
   readonly coverage: boolean;
 }
 
-export async function runVitest({ name, args, coverage }: VitestRun): Promise<Counts> {
+export async function runVitest({ name, args, coverage }: VitestRun): Promise<PartResult> {
   const report = join(repositoryRoot, 'node_modules', '.cache', 'test-reports', `${name}.json`);
   rmSync(report, { force: true });
   const { exitCode } = await run(execPath, [
@@ -32,8 +32,20 @@ export async function runVitest({ name, args, coverage }: VitestRun): Promise<Co
 /** The part of Vitest's JSON report that we count. */
 interface VitestReport {
   readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly FileReport[];
+}
+
+interface FileReport {
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly assertionResults: readonly TestReport[];
+}
+
+interface TestReport {
+  readonly status: string;
+  readonly fullName: string;
+  readonly failureMessages: readonly string[];
 }
 
 function readReport(path: string): VitestReport | undefined {
@@ -45,12 +57,27 @@ function readReport(path: string): VitestReport | undefined {
 }
 
 /** Every way in which Vitest can fail counts at least once, also those without a failing test. */
-export function countResults(report: VitestReport | undefined, exitCode: number): Counts {
-  const passed = report?.numPassedTests ?? 0;
-  const filesThatDidNotLoad = (report?.testResults ?? []).filter(
-    (file) => file.status === 'failed' && file.assertionResults.length === 0,
-  );
-  const failed = (report?.numFailedTests ?? 0) + filesThatDidNotLoad.length;
-  const failedOtherwise = failed === 0 && exitCode !== 0; // coverage too low, an error outside of tests
-  return { passed, failed: failedOtherwise ? 1 : failed };
+export function countResults(report: VitestReport | undefined, exitCode: number): PartResult {
+  const failures = (report?.testResults ?? []).flatMap(failuresOf);
+  const failedOtherwise = failures.length === 0 && exitCode !== 0;
+  return {
+    passed: report?.numPassedTests ?? 0,
+    failures: failedOtherwise ? ['coverage too low, or an error outside of tests: see above'] : failures,
+  };
+}
+
+function failuresOf({ name, status, message, assertionResults }: FileReport): string[] {
+  const file = relative(repositoryRoot, resolve(repositoryRoot, name));
+  if (status === 'failed' && assertionResults.length === 0) return [entry(file, message)];
+  return assertionResults
+    .filter((test) => test.status === 'failed')
+    .map(({ fullName, failureMessages }) => entry(`${file} > ${fullName}`, failureMessages[0] ?? ''));
+}
+
+/** The message without the places in the code: those stand further up. */
+function entry(what: string, message: string): string {
+  const lines = message.split('\n');
+  const stack = lines.findIndex((line) => /^\s+at /.test(line));
+  const why = stack === -1 ? lines : lines.slice(0, stack);
+  return [what, ...why.slice(0, 12).map((line) => `    ${line}`)].join('\n');
 }

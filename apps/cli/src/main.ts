@@ -15,7 +15,12 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
   countersign approvals               what waits for your decision
   countersign history                 what was called, decided and done
   countersign undo TOOL_ID            restores what a call changed
+  countersign tools                   your own tools: what there is, allow, make one
   countersign doctor                  what this machine has, what is missing, and how to get it
+
+  countersign mcp [DIR]               your tools for an MCP agent, over standard input and output
+  countersign acp                     this agent for an ACP editor, over standard input and output
+  countersign tokens                  what other programs use to reach your tools
 
   countersign policy explain TOOL …   what would be decided about one call, and why
   countersign policy check            the same for many calls, as JSON Lines
@@ -40,6 +45,8 @@ export async function main(
     const [command, ...rest] = argv;
     // Each command is loaded when it is used: the others need not wait for it.
     switch (command) {
+      case 'acp':
+        return await (await import('./acp/acp-command.ts')).acpCommand(rest, context);
       case 'approvals':
         return await (await import('./approvals/approvals-command.ts')).approvalsCommand(rest, context);
       case 'audit':
@@ -52,6 +59,8 @@ export async function main(
         return await (await import('./doctor/doctor-command.ts')).doctorCommand(rest, context);
       case 'history':
         return await (await import('./history-command.ts')).historyCommand(rest, context);
+      case 'mcp':
+        return await (await import('./mcp/mcp-command.ts')).mcpCommand(rest, context);
       case 'policy':
         return await (await import('./policy-command.ts')).policyCommand(rest, terminal);
       case 'serve':
@@ -60,6 +69,10 @@ export async function main(
         return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':
         return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
+      case 'tokens':
+        return await (await import('./tokens/tokens-command.ts')).tokensCommand(rest, context);
+      case 'tools':
+        return await (await import('./tools/tools-command.ts')).toolsCommand(rest, context);
       case 'undo':
         return await (await import('./undo-command.ts')).undoCommand(rest, context);
       case 'up':

@@ -42,6 +42,12 @@ describe('the terminal of a process', () => {
     expect(String(stdout.read())).toBe('x');
   });
 
+  it('has no screen and no colours on a terminal that cannot move its cursor', () => {
+    const { given } = streams({ isTTY: true, env: { TERM: 'dumb' } });
+    const { screen, interactive, color } = processTerminal(given);
+    expect([interactive, color, screen]).toEqual([true, false, undefined]);
+  });
+
   it('has no screen where nobody sits, and writes all the same', async () => {
     const { stdin, stdout, stderr, given } = streams({ isTTY: false });
     const terminal = processTerminal(given);

@@ -75,12 +75,16 @@ export function processTerminal({ stdin, stdout, stderr, env }: TerminalStreams 
         isOpen = false;
       });
       lines.prompt();
-      for await (const line of lines) {
-        yield line;
-        if (isOpen) lines.prompt(); // the input may have ended while the line was being used
+      try {
+        for await (const line of lines) {
+          yield line;
+          if (isOpen) lines.prompt(); // the input may have ended while the line was being used
+        }
+      } finally {
+        lines.close(); // who needs one line only would otherwise wait for the end of the input
       }
     },
-    ...(interactive && { screen: screenOf(stdin, stdout) }),
+    ...(interactive && movesCursor(env) && { screen: screenOf(stdin, stdout) }),
   };
 }
 
@@ -119,5 +123,8 @@ function screenOf(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): Screen 
 /** The usual signs: NO_COLOR wins, FORCE_COLOR asks for it, else a terminal gets it and a file does not. */
 function wantsColor(env: TerminalStreams['env'], stdout: NodeJS.WriteStream): boolean {
   if (env.NO_COLOR !== undefined) return false;
-  return env.FORCE_COLOR !== undefined || stdout.isTTY === true;
+  return env.FORCE_COLOR !== undefined || (stdout.isTTY === true && movesCursor(env));
 }
+
+/** Where lines cannot be drawn again (Emacs' `M-x shell`), a card would stay beside the next one: there is none. */
+const movesCursor = ({ TERM }: TerminalStreams['env']): boolean => TERM !== 'dumb';

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
+import { endWithInput } from './end-with-input.ts';
 import { sampleFirstMessage } from './up/sample-message.ts';
 import { ServerProcess } from './up/server-process.ts';
 import { upWordsFor } from './up/up-words.ts';
@@ -19,6 +20,7 @@ Options
   --port PORT       this port (default: the one of last time, or a free one)
   --prompt          ask for approvals in this terminal too
   --run-unisolated  where commands cannot be isolated, harmless ones run all the same instead of asking
+  --end-with-input  end when the standard input ends: for a program that starts it
   --verbose         show what the runner logs
   --json            print one line with the address when it is ready, and nothing else
   --lang LANG       en or ru
@@ -37,11 +39,13 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       port: { type: 'string' },
       prompt: { type: 'boolean', default: false },
       'run-unisolated': { type: 'boolean', default: false },
+      'end-with-input': { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
     },
   });
   const { terminal, env } = context;
   if (values.help) return terminal.write(help).then(() => 0);
+  if (values['end-with-input']) endWithInput();
   const words = context.words(values.lang);
   const upWords = upWordsFor(env, values.lang);
   const [named, unexpected] = positionals;
@@ -66,6 +70,7 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       verbose: values.verbose,
       json: values.json,
       words,
+      lang: values.lang,
       upWords,
     });
   } finally {

@@ -6,50 +6,6 @@
 
 (require 'countersign-test-helper)
 
-(defconst countersign-test-digest (concat "sha256:" (make-string 64 ?a)))
-
-(defun countersign-test-approval (&rest fields)
-  "Answer an approval request with a preview, and with FIELDS as (NAME . VALUE)."
-  (countersign--merge
-   (car (countersign-test-fixture "events/tool.approval_request.json"))
-   (append fields
-           `((project_id . "p1") (tool_name . "write_file") (risk_level . "MEDIUM")
-             (description . "Agent wants to change config.json")
-             (tool_params . ((path . "config.json") (content . "{\"port\": 8080}\n")))
-             (digest . ,countersign-test-digest)
-             (preview . ((kind . "diff")
-                         (files . [((path . "config.json") (operation . "modified")
-                                    (diff . "--- a/config.json\n+++ b/config.json\n@@ -1 +1 @@\n-{\"port\": 3000}\n+{\"port\": 8080}\n")
-                                    (truncated . :false) (size_before . 15) (size_after . 15))])))))))
-
-(defun countersign-test-arrive (project approval)
-  "Let APPROVAL arrive in PROJECT; answer what waits then."
-  (countersign-project-receive project "tool.approval_request" approval)
-  (countersign-project-find-pending project (countersign-get approval 'approval_id)))
-
-(defun countersign-test-card-text (pending)
-  "Answer the text of the card of PENDING."
-  (with-current-buffer (countersign-approval--buffer pending) (buffer-string)))
-
-(defmacro countersign-test-with-desk (project fake &rest body)
-  "Run BODY with PROJECT, whose requests go to FAKE, which accepts everything."
-  (declare (indent 2) (debug t))
-  `(let ((,fake (countersign-fake-start
-                 (lambda (exchange)
-                   (countersign-fake-answer exchange 200 "{\"success\":true,\"status\":\"approved\"}")))))
-     (unwind-protect
-         (countersign-test-with-clean-state
-           (let ((,project (countersign-fake-project nil ,fake)))
-             ,@body))
-       (countersign-fake-stop ,fake))))
-
-(defun countersign-test-sent (fake)
-  "Answer (PATH . BODY) of the last request that FAKE got."
-  (let ((exchange (car (countersign-fake-exchanges fake))))
-    (and exchange (cons (countersign-fake-exchange-path exchange)
-                        (countersign-json-read (decode-coding-string
-                                                (countersign-fake-exchange-body exchange) 'utf-8))))))
-
 ;;;; Cards
 
 (ert-deftest countersign-card-draws-every-approval-of-the-fixtures ()
@@ -301,6 +257,39 @@
         (countersign-test-look project pending)
         (should-error (countersign-test-press "a") :type 'user-error)))))
 
+(ert-deftest countersign-approval-always-is-tried-on-the-history-first ()
+  "[RK-5] Before a rule is saved, it is said what it would have decided."
+  (pcase-dolist (`(,prefix ,status ,answer ,rule ,words)
+                 `((nil 200 ((success . t) (matched . 212) (rejected_before . 2))
+                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        "would have decided 212 earlier calls, 2 of which you rejected\\.")
+                   ((4) 200 ((success . t) (matched . 0) (rejected_before . 0))
+                    ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "HIGH") (path . "src/**"))
+                    "would have decided none of your earlier calls")
+                   (nil 200 ((success . t) (matched . 1) (rejected_before . 1))
+                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        "would have decided one earlier call, which you rejected")
+                   (nil 500 ((success . :false) (error . "The disk is full.") (code . "INTERNAL"))
+                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        "could not be looked at: The disk is full\\. ")))
+    (countersign-test-with-desk project fake
+      (setf (countersign-fake-handler fake)
+            (lambda (exchange)
+              (if (equal (countersign-fake-exchange-path exchange) "/my/policy/backtest")
+                  (countersign-fake-answer exchange status (countersign-json-write answer))
+                (countersign-fake-answer exchange 200 "{\"success\":true,\"status\":\"approved\"}"))))
+      (let ((pending (countersign-test-arrive
+                      project (countersign-test-approval
+                               '(offered_scopes . [((scope . "always") (pattern . "src/**") (label . "Always: src")
+                                                    (warning . "It is saved.") (max_risk . "MEDIUM"))]))))
+            (current-prefix-arg prefix) (countersign-test-prompts '()))
+        (countersign-test-look project pending)
+        (countersign-test-answering '("Always" "no")
+          (should-error (countersign-test-press "a") :type 'user-error))
+        (should (equal (countersign-test-sent fake) `("/my/policy/backtest" (rule . ,rule))))
+        (should (string-match-p words (car countersign-test-prompts)))
+        (should (countersign-waiting))))))
+
 (ert-deftest countersign-approval-edit-sends-the-parameters ()
   "[AP-6] e edits the parameters, also a text as it is, and approves with them."
   (countersign-test-with-desk project fake
@@ -435,6 +424,43 @@
         (countersign-test-arrive project (countersign-test-approval '(approval_id . "a10")))
         (should (eq (window-buffer (selected-window)) card))))))
 
+(ert-deftest countersign-approval-a-card-that-found-no-room-is-shown-later ()
+  "[UI-3] Who was in the minibuffer when it came is shown the card afterwards, once."
+  (countersign-test-with-desk project fake
+    (delete-other-windows)
+    (let ((pending nil))
+      (cl-letf (((symbol-function 'active-minibuffer-window) (lambda () (minibuffer-window))))
+        (setq pending (countersign-test-arrive project (countersign-test-approval)))
+        (countersign-approval--tick)
+        (should-not (get-buffer-window (countersign-approval--buffer pending))))
+      ;; The clock that counts the time down shows it; nobody else has to happen by.
+      (countersign-test-wait (get-buffer-window (countersign-approval--buffer pending)) 5)
+      ;; Who leaves it, or kills it, is left alone.
+      (delete-window (get-buffer-window (countersign-approval--buffer pending)))
+      (kill-buffer (countersign-approval--buffer pending))
+      (countersign-approval--tick)
+      (should-not (cdr (window-list)))
+      ;; Nor is one forced on them of which they were told.
+      (countersign-test-look project pending)
+      (countersign-test-arrive project (countersign-test-approval '(approval_id . "later")))
+      (countersign-test-press "q")
+      (countersign-approval--tick)
+      (should-not (countersign-approval--displayed-p)))))
+
+(ert-deftest countersign-approval-what-waits-follows-what-was-settled-elsewhere ()
+  "[AP-2] A second card that waits takes the window of one that was decided elsewhere."
+  (countersign-test-with-desk project fake
+    (delete-other-windows)
+    (let* ((countersign-approval-read-time 0)
+           (first (countersign-test-arrive project (countersign-test-approval '(approval_id . "a1"))))
+           (second (countersign-test-arrive project (countersign-test-approval '(approval_id . "a2"))))
+           (window (get-buffer-window (countersign-approval--buffer first))))
+      (should window)
+      (should-not (get-buffer-window (countersign-approval--buffer second)))
+      (countersign-project-receive project "approval.resolved"
+                                   `((approval_id . "a1") (status . "approved") (device . "phone")))
+      (countersign-test-wait (eq (window-buffer window) (countersign-approval--buffer second)) 5))))
+
 (ert-deftest countersign-approval-the-next-one-takes-its-own-time ()
   "After a decision the next card is shown, and keys do not count for it yet."
   (countersign-test-with-desk project fake
@@ -479,9 +505,11 @@
 (ert-deftest countersign-approval-counts-down ()
   "[AP-3] The time left is shown; at its end nothing is sent."
   (countersign-test-with-desk project fake
-    (let ((pending (countersign-test-arrive project (countersign-test-approval '(remaining_ms . 400)))))
-      (should (equal (countersign-approval-time pending) "0:01 left"))
-      (countersign-test-pass 0.5)
+    (let ((pending (countersign-test-arrive project (countersign-test-approval '(remaining_ms . 300000)))))
+      (should (string-match-p "\\`\\(5:00\\|4:5[0-9]\\) left\\'" (countersign-approval-time pending)))
+      (setf (countersign-pending-deadline pending) (- (float-time) 0.1))
+      (countersign-approval--tick)
+      (countersign-test-pass 0.2)
       (should (equal (countersign-approval-time pending) "time is over"))
       (should (countersign-waiting))
       (should-not (countersign-fake-exchanges fake)))))
@@ -501,7 +529,7 @@
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-press "?")
-      (should (string-search countersign-test-digest (with-current-buffer (help-buffer) (buffer-string))))
+      (should (string-search countersign-test-digest (with-current-buffer "*countersign help*" (buffer-string))))
       (countersign-approval-visit project pending)
       (countersign-test-press "d")
       (should (derived-mode-p 'diff-mode))
@@ -745,7 +773,7 @@
            (let ((log (get-buffer (countersign-process--log-name project))))
              (and log (string-search "token: the-secret" (with-current-buffer log (buffer-string))))))
           (with-current-buffer (countersign-process--log-name project)
-            (should (string-search (format "args: connect --no-prompt --server http://127.0.0.1:9 --project p1 %s"
+            (should (string-search (format "args: connect --no-prompt --end-with-input --server http://127.0.0.1:9 --project p1 %s"
                                            (countersign-project-root project))
                                    (buffer-string))))
           (countersign-disconnect project)
@@ -791,7 +819,7 @@
                                (equal (countersign-fake-header exchange "authorization") "Bearer fresh-token")))
                         (countersign-fake-exchanges fake)))
               (should (equal (with-temp-buffer (insert-file-contents (concat program ".args")) (buffer-string))
-                             (format "up --json --no-open %s\n" root)))
+                             (format "up --json --no-open --end-with-input %s\n" root)))
               (should-not (countersign-project-runner-process project))
               (let ((process (countersign-project-up-process project)))
                 (countersign-disconnect project)

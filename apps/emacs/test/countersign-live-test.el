@@ -59,17 +59,21 @@
   (let ((pending (countersign-live-asked project)))
     (countersign-test-look project pending)
     (countersign-test-answering '("Always: all calls of write_file" "yes")
-      (countersign-test-press "a")))
+      (countersign-test-press "a"))
+    ;; [RK-5] What it would have decided is said first.
+    (should (string-match-p "This rule would have decided \\([0-9]+\\|one\\|none\\) " (car countersign-test-prompts))))
   (countersign-live-shows project "write_file one.md  done")
   (countersign-live-idle project))
 
 (ert-deftest countersign-live-always ()
   "[AP-4] Always for a tool is saved as a rule of the person's own policy."
   (countersign-live-with-project project root
-    (countersign-live-always-write project)
-    (should (equal (countersign-live-read root "one.md") "1"))
-    (let ((rules (countersign-list-of (countersign-live-request project "GET" "/my/policy") 'policy 'rules)))
-      (countersign-live-forget-rules project)
+    (let ((rules (unwind-protect
+                     (progn
+                       (countersign-live-always-write project)
+                       (countersign-list-of (countersign-live-request project "GET" "/my/policy") 'policy 'rules))
+                   (countersign-live-forget-rules project))))
+      (should (equal (countersign-live-read root "one.md") "1"))
       (should (equal (mapcar (lambda (rule) (list (countersign-get rule 'effect) (countersign-get rule 'tool)
                                                   (countersign-get rule 'path)))
                              rules)
@@ -79,9 +83,11 @@
   "[AP-4] The next call of a tool that is always allowed runs without a card."
   (skip-unless (countersign-live-source-has-p "packages/tool-runner/src/call-permission.ts" "signal.rule"))
   (countersign-live-with-project project root
-    (countersign-live-always-write project)
-    (countersign-live-say project "/write_file path=two.md content=2")
-    (unwind-protect (countersign-live-shows project "write_file two.md  done")
+    (unwind-protect
+        (progn
+          (countersign-live-always-write project)
+          (countersign-live-say project "/write_file path=two.md content=2")
+          (countersign-live-shows project "write_file two.md  done"))
       (countersign-live-forget-rules project))
     (should (equal (countersign-live-read root "two.md") "2"))
     (should-not (countersign-waiting))))

@@ -16,6 +16,7 @@
 (defvar countersign-live--folder nil "Where everything of the tests is.")
 (defvar countersign-live--process nil "The server.")
 (defvar countersign-live--port nil)
+(defvar countersign-live--tls-port nil "Where a proxy may stand in front of the server.")
 (defvar countersign-live--model nil "A model server inside this Emacs.")
 (defvar countersign-live--turns '() "What the model answers next: functions of its exchange.")
 
@@ -48,7 +49,8 @@ Some stories need a part of the runner that is merged separately."
                                      (let ((turn (pop countersign-live--turns)))
                                        (if turn (funcall turn exchange)
                                          (countersign-fake-answer exchange 500 "{}")))))
-          countersign-live--port (countersign-live--free-port))
+          countersign-live--port (countersign-live--free-port)
+          countersign-live--tls-port (countersign-live--free-port))
     (add-hook 'kill-emacs-hook #'countersign-live-stop)
     (let ((link (countersign-live-serve)) (done nil)
           (server (countersign-server-at (countersign-live-address))))
@@ -76,6 +78,7 @@ Some stories need a part of the runner that is merged separately."
         (process-environment
          (append (list (format "COUNTERSIGN_MODEL_URL=http://127.0.0.1:%d/v1"
                                (countersign-fake-port countersign-live--model))
+                       (format "COUNTERSIGN_PUBLIC_ORIGINS=https://localhost:%d" countersign-live--tls-port)
                        "COUNTERSIGN_LOG_LEVEL=error" "COUNTERSIGN_REQUESTS_PER_SECOND=100000")
                  process-environment)))
     (setq countersign-live--process

@@ -110,7 +110,7 @@
       (countersign-terminal-keys "C-c" "C-a" "y" "y")
       (countersign-terminal-shows "Look at it first")
       (should (equal (funcall config) "{\"port\": 3000}\n"))
-      (countersign-terminal-shows "y n a e \\? *$")
+      (countersign-terminal-shows "y n a e \\?")
       (countersign-terminal-keep "card")
       (countersign-terminal-keys "y")
       (countersign-terminal-shows "edit_file config.json  done")
@@ -125,14 +125,14 @@
       (countersign-terminal-keys "Enter")
       (countersign-terminal-shows "Deletes config.json")
       (countersign-terminal-keys "C-c" "C-a")
-      (countersign-terminal-shows "y n a e \\? *$")
+      (countersign-terminal-shows "y n a e \\?")
       (countersign-terminal-keys "y")
       (countersign-terminal-shows "HIGH risk: .*Type yes:")
       (countersign-terminal-keep "high")
       (countersign-terminal-keys "y" "Enter")
       (countersign-terminal-shows "Nothing was sent")
       (should (file-exists-p (expand-file-name "config.json" root)))
-      (countersign-terminal-shows "y n a e \\? *$")
+      (countersign-terminal-shows "y n a e \\?")
       (countersign-terminal-keys "y")
       (countersign-terminal-shows "Type yes: *$")
       (countersign-terminal-type "yes")
@@ -146,7 +146,7 @@
       (countersign-terminal-shows "write_file a.md  waits for you")
       (countersign-terminal-shows "\\+hello")
       (countersign-terminal-keys "C-c" "C-a")
-      (countersign-terminal-shows "y n a e \\? *$")
+      (countersign-terminal-shows "y n a e \\?")
       (countersign-terminal-keys "n")
       (countersign-terminal-shows "Message for the agent")
       (countersign-terminal-type "Use b.md")
@@ -173,7 +173,33 @@
     (countersign-terminal-shows "hostile .* connected *$")
     (countersign-terminal-type "/write_file {\"path\": \"x.md\", \"content\": \"a\\u001b[2J\\u001b]0;owned\\u0007\\u202eb\"}")
     (countersign-terminal-keys "Enter")
+    (countersign-terminal-shows "^\\+a⟨U\\+001B⟩\\[2J⟨U\\+001B⟩\\]0;owned⟨U\\+0007⟩⟨U\\+202E⟩b")
+    ;; The parameters are below what fits into the window; it says so, and SPC shows them.
+    (countersign-terminal-shows "look first … +· +↓ more below (SPC)")
+    (countersign-terminal-keys "C-c" "C-a" "Space")
     (countersign-terminal-shows "content = a⟨U\\+001B⟩\\[2J⟨U\\+001B⟩\\]0;owned⟨U\\+0007⟩⟨U\\+202E⟩b")
     (should-not (string-search "owned" (countersign-terminal--tmux "display-message" "-p" "#{pane_title}")))))
+
+(defun countersign-terminal--runners (root)
+  "Answer the ids of processes that run for ROOT."
+  (cl-remove-if-not
+   (lambda (id)
+     (let ((line (or (cdr (assq 'args (process-attributes id))) "")))
+       (and (string-search "--end-with-input" line) (string-search root line))))
+   (list-system-processes)))
+
+(ert-deftest countersign-terminal-a-runner-does-not-outlive-an-emacs-that-was-killed ()
+  "[UI-3] kill -9 of Emacs: its runner ends by itself."
+  (countersign-terminal-with-emacs root "killed"
+    (countersign-terminal-keys "M-x")
+    (countersign-terminal-type "countersign")
+    (countersign-terminal-keys "Enter")
+    (countersign-terminal-shows "killed .* connected *$")
+    (should (countersign-terminal--runners root))
+    (signal-process (string-to-number (countersign-terminal--tmux "display-message" "-p" "#{pane_pid}"))
+                    'SIGKILL)
+    (countersign-test-wait (null (countersign-terminal--runners root)) 20)))
+
+(provide 'countersign-terminal-test)
 
 ;;; countersign-terminal-test.el ends here

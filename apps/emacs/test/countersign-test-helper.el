@@ -13,6 +13,8 @@
 (require 'countersign)
 (require 'countersign-fakes)
 
+(setq countersign-language 'en)
+
 (defconst countersign-test-root
   (expand-file-name "../../.." (file-name-directory (or load-file-name buffer-file-name)))
   "The root of the repository.")
@@ -65,12 +67,16 @@
          (dolist (buffer (buffer-list))
            (when (string-prefix-p "*countersign" (buffer-name buffer)) (kill-buffer buffer)))))))
 
+(defvar countersign-test-prompts '() "What was asked in the minibuffer, latest first.")
+
 (defmacro countersign-test-answering (answers &rest body)
   "Run BODY; the minibuffer answers ANSWERS, a list of strings, in turn."
   (declare (indent 1) (debug t))
   `(let ((answers ,answers))
      (cl-letf (((symbol-function 'read-from-minibuffer)
-                (lambda (&rest _) (or (pop answers) (ert-fail "Nothing was to be asked"))))
+                (lambda (prompt &rest _)
+                  (push prompt countersign-test-prompts)
+                  (or (pop answers) (ert-fail "Nothing was to be asked"))))
                ((symbol-function 'completing-read)
                 (lambda (_prompt table &rest _)
                   (let ((wanted (or (pop answers) (ert-fail "Nothing was to be asked"))))
@@ -91,6 +97,52 @@
   "Look at the card of PENDING in PROJECT for long enough."
   (countersign-approval-visit project pending)
   (countersign-test-wait countersign-approval--armed 5))
+
+;;;; Approvals without a server
+
+(defconst countersign-test-digest (concat "sha256:" (make-string 64 ?a)))
+
+(defun countersign-test-approval (&rest fields)
+  "Answer an approval request with a preview, and with FIELDS as (NAME . VALUE)."
+  (countersign--merge
+   (car (countersign-test-fixture "events/tool.approval_request.json"))
+   (append fields
+           `((project_id . "p1") (tool_name . "write_file") (risk_level . "MEDIUM")
+             (description . "Agent wants to change config.json")
+             (tool_params . ((path . "config.json") (content . "{\"port\": 8080}\n")))
+             (digest . ,countersign-test-digest)
+             (preview . ((kind . "diff")
+                         (files . [((path . "config.json") (operation . "modified")
+                                    (diff . "--- a/config.json\n+++ b/config.json\n@@ -1 +1 @@\n-{\"port\": 3000}\n+{\"port\": 8080}\n")
+                                    (truncated . :false) (size_before . 15) (size_after . 15))])))))))
+
+(defun countersign-test-arrive (project approval)
+  "Let APPROVAL arrive in PROJECT; answer what waits then."
+  (countersign-project-receive project "tool.approval_request" approval)
+  (countersign-project-find-pending project (countersign-get approval 'approval_id)))
+
+(defun countersign-test-card-text (pending)
+  "Answer the text of the card of PENDING."
+  (with-current-buffer (countersign-approval--buffer pending) (buffer-string)))
+
+(defmacro countersign-test-with-desk (project fake &rest body)
+  "Run BODY with PROJECT, whose requests go to FAKE, which accepts everything."
+  (declare (indent 2) (debug t))
+  `(let ((,fake (countersign-fake-start
+                 (lambda (exchange)
+                   (countersign-fake-answer exchange 200 "{\"success\":true,\"status\":\"approved\"}")))))
+     (unwind-protect
+         (countersign-test-with-clean-state
+           (let ((,project (countersign-fake-project nil ,fake)))
+             ,@body))
+       (countersign-fake-stop ,fake))))
+
+(defun countersign-test-sent (fake)
+  "Answer (PATH . BODY) of the last request that FAKE got."
+  (let ((exchange (car (countersign-fake-exchanges fake))))
+    (and exchange (cons (countersign-fake-exchange-path exchange)
+                        (countersign-json-read (decode-coding-string
+                                                (countersign-fake-exchange-body exchange) 'utf-8))))))
 
 (provide 'countersign-test-helper)
 

@@ -17,10 +17,19 @@
   (add-to-list 'load-path here)
   (add-to-list 'load-path (expand-file-name ".." here))
   (dolist (name '("countersign-manners-test" "countersign-protocol-test" "countersign-transport-test"
-                  "countersign-buffers-test" "countersign-live-test" "countersign-terminal-test"))
+                  "countersign-buffers-test" "countersign-words-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
     (load (expand-file-name name here) nil t)))
 
 (setq ert-batch-backtrace-right-margin 160)
+
+(defun countersign-run--failures (stats)
+  "Return the names of the tests of STATS that did not end as expected."
+  (let (names)
+    (dotimes (index (length (ert--stats-tests stats)) (nreverse names))
+      (let ((result (aref (ert--stats-test-results stats) index))
+            (test (aref (ert--stats-tests stats) index)))
+        (unless (or (null result) (ert-test-skipped-p result) (ert-test-result-expected-p test result))
+          (push (ert-test-name test) names))))))
 
 (let* ((selector (getenv "COUNTERSIGN_ERT_SELECTOR"))
        (file (getenv "COUNTERSIGN_ERT_COUNTS"))
@@ -29,8 +38,9 @@
        (passed (ert-stats-completed-expected stats)))
   (when file
     (with-temp-file file
-      (insert (format "{\"passed\": %d, \"failed\": %d, \"skipped\": %d}\n"
-                      passed failed (ert-stats-skipped stats)))))
+      (insert (json-serialize
+               (list :passed passed
+                     :failures (vconcat (mapcar #'symbol-name (countersign-run--failures stats))))))))
   (kill-emacs (if (zerop failed) 0 1)))
 
 ;;; run.el ends here

@@ -121,6 +121,18 @@ export const settings = {
     .default(250)
     .describe('How long POST /my/tools/execute waits for a result before it answers with the state.'),
 
+  mcpHoldSeconds: number(1, 240)
+    .default(45)
+    .describe(
+      'How long /mcp holds a call that waits for a person before it answers pending_approval. Many MCP clients give up after 60 s.',
+    ),
+  mcpSessions: number(1, 1_000_000)
+    .default(1_000)
+    .describe('Sessions of MCP clients of 2025 at once; newer clients have none.'),
+  mcpSessionIdleSeconds: number(1, 7 * 24 * 3600)
+    .default(1_800)
+    .describe('A session that was not used for so long ends; its client begins a new one.'),
+
   maxStreams: number(1, 1_000_000).default(10_000).describe('Event streams at once.'),
   streamBufferBytes: number(1024, 1024 * MiB)
     .default(MiB)

@@ -48,8 +48,6 @@ export interface ServeOptions extends FaultPoints {
   readonly agent?:
     | ((parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>)
     | undefined;
-  /** Further routes: MCP. */
-  readonly extend?: (app: FastifyInstance, parts: AgentParts) => void | Promise<void>;
 }
 
 export interface RunningServer {
@@ -109,13 +107,13 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     app = await createServer({
       engine,
       store,
+      bus,
       config,
       secret,
       logger,
       signInCodes,
       watching: metrics,
       runs: agent?.runs,
-      extend: (made) => options.extend?.(made, parts),
     });
     endUnused = trackUnusedConnections(app.server);
     const address = await app.listen({ host: config.host, port: config.port });

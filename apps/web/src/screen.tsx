@@ -32,7 +32,7 @@ export function Screen({ location, projectId, firstMessage }: ScreenProps) {
         />
       );
     case 'approvals':
-      return <Inbox />;
+      return <Inbox approvalId={location.approvalId} />;
     case 'history':
       return location.toolId === null ? (
         <HistoryScreen projectId={projectId} />

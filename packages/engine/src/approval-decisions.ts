@@ -4,9 +4,8 @@ import type { ApproveInput, RejectInput } from './approval-input.ts';
 import { type ApprovalRows, alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
 import { approvalResolvedEvent, approvalUpdatedEvent, resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
-import { describeCall } from './description.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { failure, transition } from './execution-record.ts';
+import { failure, recordedReasons, transition } from './execution-record.ts';
 import { newGrant, ruleToSave } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { PolicyBook } from './policy-book.ts';
@@ -145,9 +144,8 @@ export class ApprovalDecisions {
     const revised: Partial<ApprovalRow> = {
       revision: current.approval.revision + 1,
       risk_level: risk,
-      reasons: decision.assessed.reasons,
+      reasons: recordedReasons(decision.assessed.reasons),
       network: decision.assessed.network,
-      description: describeCall(current.approval.agent, execution.tool_name, params),
       preview: null,
       digest: null,
     };

@@ -78,7 +78,7 @@ export class ApprovalManager {
     });
     const answers = [];
     for (const { row, params, workspace } of found) {
-      const policy = await policies.policyFor(userId, workspace);
+      const policy = await policies.policyFor(userId, workspace, row.tool_name);
       answers.push(approvalView(row, params, scopesOffered(policy, row, params), store.now()));
     }
     return answers;
@@ -93,7 +93,7 @@ export class ApprovalManager {
       const project = yield* tx.get('projects', row.project_id);
       return { row, params: payload?.params ?? {}, workspace: project?.workspace ?? null };
     });
-    const policy = await policies.policyFor(caller.userId, found.workspace);
+    const policy = await policies.policyFor(caller.userId, found.workspace, found.row.tool_name);
     return approvalView(found.row, found.params, scopesOffered(policy, found.row, found.params), store.now());
   }
 
@@ -231,7 +231,7 @@ export class ApprovalManager {
     const project = await this.#deps.store.read((tx) => tx.get('projects', approval.project_id));
     const workspace = project?.workspace ?? null;
     return {
-      policy: await this.#deps.policies.policyFor(caller.userId, workspace),
+      policy: await this.#deps.policies.policyFor(caller.userId, workspace, approval.tool_name),
       workspace: workspace ?? '',
     };
   }

@@ -11,8 +11,7 @@ import {
 } from './call-events.ts';
 import type { CallContext } from './call-request.ts';
 import type { Caller } from './caller.ts';
-import { describeCall } from './description.ts';
-import { failure, transition } from './execution-record.ts';
+import { failure, recordedReasons, transition } from './execution-record.ts';
 import type { OfferedScope } from './grant-book.ts';
 import { newId } from './ids.ts';
 import { notFound, Refusal } from './refusal.ts';
@@ -55,7 +54,6 @@ export class ApprovalRequests {
       tool_call_id: execution.tool_call_id,
       tool_name: execution.tool_name,
       agent: about.agent,
-      description: describeCall(about.agent, execution.tool_name, about.params),
       risk_level: risk,
       reasons: execution.reasons,
       network: execution.network,
@@ -119,7 +117,7 @@ export class ApprovalRequests {
       digest: input.digest,
       previewed_by: input.runner_id,
       risk_level: risk,
-      reasons: mergeReasons(approval.reasons, input.reasons),
+      reasons: mergeReasons(approval.reasons, recordedReasons(input.reasons)),
       network: approval.network || input.network,
       timeout_seconds: seconds,
       deadline_at: approval.deadline_at + (seconds - approval.timeout_seconds) * 1000,

@@ -1,6 +1,7 @@
 import {
   type CountersignEvent,
   defaultLimits,
+  describeCall,
   describeError,
   type ExecutionStatus,
   maxEventBytes,
@@ -100,13 +101,14 @@ export function approvalView(
     ...placeOf(row),
     agent: row.agent,
     tool_name: row.tool_name,
-    description: row.description,
+    description: describeCall(row.agent, row.tool_name, params),
     tool_params: params,
     risk_level: row.risk_level,
     reasons: row.reasons,
     network: row.network,
     status: row.status,
     revision: row.revision,
+    ...(row.stale_count > 0 && { asked_before: row.stale_count }),
     timeout_seconds: row.timeout_seconds,
     remaining_ms: Math.max(0, Math.round(row.deadline_at - now)),
     expires_at: isoTime(row.deadline_at),
@@ -145,6 +147,7 @@ export function approvalUpdatedEvent(
     agent: _a,
     tool_name: _n,
     context: _x,
+    asked_before: _b,
     ...view
   } = approvalView(row, params, offered, now);
   return fit({

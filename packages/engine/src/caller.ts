@@ -5,7 +5,7 @@ export interface Caller {
   readonly userId: string;
   readonly tokenId: string;
   readonly scope: TokenScope;
-  /** The project that the request names: a call or an approval of another one is not found under it. */
+  /** The project that the token is bound to or that the request names: nothing of another one is found by it. */
   readonly projectId?: string;
 }
 

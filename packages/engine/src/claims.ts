@@ -1,7 +1,10 @@
+import { LEAVE_RULE } from '@countersign/policy';
 import { timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
+import { resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
-import { transition } from './execution-record.ts';
+import { registeredTools } from './custom-catalogue.ts';
+import { failure, transition } from './execution-record.ts';
 import { executionRows } from './execution-rows.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow } from './rows.ts';
@@ -39,11 +42,11 @@ export class Claims {
     const now = this.#store.now();
     const { execution, payload } = yield* executionRows(tx, caller, toolId);
     const attempt = input.attempt ?? execution.attempt;
-    if (execution.cancel_requested) throw refused('it is being cancelled');
     if (isRepeated(execution, input, attempt)) {
       requireTheSame(execution, input);
-      return { execution };
+      return execution.cancel_requested ? yield* this.#endUnstarted(tx, execution, now) : { execution };
     }
+    if (execution.cancel_requested) throw refused('it is being cancelled');
     if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
     if (attempt !== execution.attempt) throw refused('this attempt is over');
     if (execution.runner_id !== null && input.runner_id !== execution.runner_id)
@@ -65,6 +68,17 @@ export class Claims {
     return { execution: claimed };
   }
 
+  /** Who still asks whether it may begin has begun nothing, and would never report what it is not given. */
+  *#endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): Unit<Claimed> {
+    const reason = 'It was cancelled before it began.';
+    const ended = yield* transition(tx, execution, 'cancelled', failure('EXECUTION_CANCELLED', reason, now));
+    tx.announce(execution.user_id, {
+      events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
+      audit: [{ action: 'call.cancelled', subject: execution.id, data: {} }],
+    });
+    return { refusal: refused('it was cancelled'), asked: undefined, ended };
+  }
+
   *#findStaleness(
     tx: Transaction,
     execution: ExecutionRow,
@@ -79,7 +93,7 @@ export class Claims {
       return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
     }
     const rule = execution.allowed_by;
-    if (rule !== null && !(yield* isStillRule(tx, execution.user_id, rule.id)))
+    if (rule !== null && !(yield* isStillRule(tx, execution, rule.id)))
       return { code: 'GRANT_REVOKED', problem: 'the rule was taken out of your policy' };
     if (execution.grant_id === null) return undefined;
     const grant = yield* tx.get('grants', execution.grant_id);
@@ -88,9 +102,14 @@ export class Claims {
   }
 }
 
-function* isStillRule(tx: Transaction, userId: string, ruleId: string): Unit<boolean> {
-  const row = yield* tx.get('policies', userId);
-  return row?.policy.rules.some(({ id }) => id === ruleId) ?? false;
+function* isStillRule(tx: Transaction, execution: ExecutionRow, ruleId: string): Unit<boolean> {
+  const { user_id, project_id, tool_name } = execution;
+  const row = yield* tx.get('policies', user_id);
+  if (row?.policy.rules.some(({ id }) => id === ruleId)) return true;
+  if (ruleId !== LEAVE_RULE) return false;
+  const project = yield* tx.get('projects', project_id);
+  const tools = yield* registeredTools(tx, user_id, project?.workspace ?? '');
+  return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
 
 /** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */

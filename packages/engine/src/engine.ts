@@ -147,7 +147,13 @@ export class Engine {
       const key = runnerKey(runner.userId, runner.id);
       const isKnown = yield* tx.update('runners', key, row);
       if (!isKnown)
-        yield* tx.insert('runners', { id: key, runner_id: runner.id, user_id: runner.userId, ...row });
+        yield* tx.insert('runners', {
+          id: key,
+          runner_id: runner.id,
+          user_id: runner.userId,
+          ...row,
+          custom_tools: [],
+        });
       const { id: runner_id, workspace, capabilities } = runner;
       const projects = (yield* tx.projectsOf(runner.userId)).filter(
         (project) => project.workspace === workspace,

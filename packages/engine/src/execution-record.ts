@@ -1,4 +1,5 @@
-import { type ErrorCode, type ExecutionStatus, isLegalTransition } from '@countersign/protocol';
+import { maskSecretShapes } from '@countersign/policy';
+import { type ErrorCode, type ExecutionStatus, isLegalTransition, type Reason } from '@countersign/protocol';
 import { Refusal } from './refusal.ts';
 import type { ExecutionRow } from './rows.ts';
 import type { Transaction, Unit } from './store.ts';
@@ -18,9 +19,21 @@ export function* transition(
   return { ...row, ...change };
 }
 
+/** A message may quote what was called with; a secret at its cut end would not be known for one. */
+const MAX_ERROR = 1000;
+const recordedText = (text: string): string => maskSecretShapes(text.slice(0, 2 * MAX_ERROR));
+
+/** Reasons as records keep them: an operand may hold a secret (DA-3). The parameters on the card are whole. */
+export const recordedReasons = (reasons: readonly Reason[]): Reason[] =>
+  reasons.map((reason) =>
+    reason.operand === undefined
+      ? reason
+      : { ...reason, why: recordedText(reason.why), operand: recordedText(reason.operand) },
+  );
+
 /** What a call that ends with an error is recorded with. */
 export const failure = (code: ErrorCode, message: string, at: number): Partial<ExecutionRow> => ({
-  error: message.slice(0, 1000),
+  error: recordedText(message).slice(0, MAX_ERROR),
   error_type: code,
   completed_at: at,
 });

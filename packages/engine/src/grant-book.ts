@@ -1,5 +1,5 @@
 import { type CallAssessment, escapeGlob, globOfPath, parseGlob, ruleOfGrant } from '@countersign/policy';
-import { type BuiltInToolCall, makeVisible, type PolicyRule, type RiskLevel } from '@countersign/protocol';
+import { makeVisible, type PolicyRule, type RiskLevel, type ToolCall } from '@countersign/protocol';
 import type { ExecutionRow, GrantRow } from './rows.ts';
 
 /** A wider approval that a front end may offer beside "this one" (AP-4). */
@@ -21,7 +21,7 @@ export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'ma
 }
 
 /** The classes that make sense for one call, narrow before wide. Never above the risk of the call itself. */
-export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment): readonly OfferedScope[] {
+export function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly OfferedScope[] {
   const { verdict } = assessment;
   if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.needsPerson) return [];
   const risk = verdict.decision;
@@ -56,7 +56,7 @@ export function offeredScopes(call: BuiltInToolCall, assessment: CallAssessment)
 
 /** What a label says is what its pattern covers: a path stands for itself, whatever characters it has. */
 function classesOf(
-  { tool, params }: BuiltInToolCall,
+  { tool, params }: ToolCall,
   { operands }: CallAssessment,
 ): { pattern: string | null; label: string }[] {
   if (tool === 'execute_command') {

@@ -28,6 +28,7 @@ export type { CallContext, CallRequest } from './call-request.ts';
 export type { Caller } from './caller.ts';
 export type { ClaimInput } from './claims.ts';
 export { type Clock, systemClock } from './clock.ts';
+export { rememberTools } from './custom-catalogue.ts';
 export { canonicalJson, digestOf } from './digests.ts';
 export { Dispatcher } from './dispatcher.ts';
 export { Engine, type EngineDeps } from './engine.ts';

@@ -1,5 +1,12 @@
-import { readDamagedPolicy, readPolicyFile, type SecretMasker, ToolCallPolicy } from '@countersign/policy';
-import type { PolicyFile, PolicyRule } from '@countersign/protocol';
+import {
+  customToolsOf,
+  readDamagedPolicy,
+  readPolicyFile,
+  type SecretMasker,
+  ToolCallPolicy,
+} from '@countersign/policy';
+import { type CustomTool, isCustomToolName, type PolicyFile, type PolicyRule } from '@countersign/protocol';
+import { registeredTools } from './custom-catalogue.ts';
 import { Refusal } from './refusal.ts';
 import type { Json, JsonObject } from './rows.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -21,10 +28,21 @@ export class PolicyBook {
     this.#masker = masker;
   }
 
-  /** Synchronously when it is known already, which spares the hot path a turn. */
-  policyFor(userId: string, workspace: string | null): ToolCallPolicy | Promise<ToolCallPolicy> {
-    const root = workspace ?? UNKNOWN_WORKSPACE;
-    return this.#cached.get(userId)?.get(root) ?? this.#load(userId, root);
+  /** Synchronously when it is known already, which spares the hot path a turn. For a custom tool it is read anew. */
+  policyFor(
+    userId: string,
+    workspace: string | null,
+    tool: string,
+  ): ToolCallPolicy | Promise<ToolCallPolicy> {
+    if (isCustomToolName(tool)) return this.freshPolicyFor(userId, workspace);
+    return (
+      this.#cached.get(userId)?.get(workspace ?? UNKNOWN_WORKSPACE) ?? this.freshPolicyFor(userId, workspace)
+    );
+  }
+
+  /** With the custom tools as the workspace's runner told them last, to whichever node. */
+  freshPolicyFor(userId: string, workspace: string | null): Promise<ToolCallPolicy> {
+    return this.#load(userId, workspace ?? UNKNOWN_WORKSPACE);
   }
 
   /** Another node or this one changed it: read again at the next call. */
@@ -35,6 +53,12 @@ export class PolicyBook {
   async policyFile(userId: string): Promise<PolicyFile> {
     const row = await this.#store.read((tx) => tx.get('policies', userId));
     return row?.policy ?? { version: 1, rules: [] };
+  }
+
+  /** What the person registered in this workspace (RN-8). */
+  async customTools(userId: string, workspace: string | null): Promise<readonly CustomTool[]> {
+    if (workspace === null) return [];
+    return this.#store.read((tx) => registeredTools(tx, userId, workspace));
   }
 
   /** Replaces the person's own policy. An invalid one changes nothing. */
@@ -70,7 +94,8 @@ export class PolicyBook {
     const reading = readPolicyFile(JSON.stringify(file), 'person');
     // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
     const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
-    const policy = new ToolCallPolicy({ root, policies: [own] });
+    const customTools = customToolsOf(await this.customTools(userId, root));
+    const policy = new ToolCallPolicy({ root, policies: [own], customTools });
     const known = this.#cached.get(userId) ?? new Map<string, ToolCallPolicy>();
     known.set(root, policy);
     this.#cached.set(userId, known);

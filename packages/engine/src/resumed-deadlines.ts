@@ -44,7 +44,7 @@ export async function resumeDeadlines(
     for (const { row } of moved) {
       if (offers.has(row.project_id)) continue;
       const project = await store.read((tx) => tx.get('projects', row.project_id));
-      offers.set(row.project_id, await policies.policyFor(row.user_id, project?.workspace ?? null));
+      offers.set(row.project_id, await policies.freshPolicyFor(row.user_id, project?.workspace ?? null));
     }
     const now = store.now();
     const standing = await store.write(function* (tx): Unit<readonly Moved[]> {

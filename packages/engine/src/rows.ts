@@ -3,6 +3,7 @@ import type {
   ApprovalStatus,
   ApprovedBy,
   CountersignEvent,
+  CustomTool,
   ErrorCode,
   ExecutionStatus,
   PolicyFile,
@@ -148,7 +149,6 @@ export interface ApprovalRow {
   readonly tool_name: string;
   readonly tool_call_id: string;
   readonly agent: string;
-  readonly description: string;
   readonly risk_level: RiskLevel;
   readonly reasons: readonly Reason[];
   readonly network: boolean;
@@ -200,6 +200,8 @@ export interface RunnerRow {
   readonly capabilities: readonly string[];
   readonly connected: boolean;
   readonly last_seen_at: number;
+  /** What the person registered on that machine, as it told us last (RN-8). */
+  readonly custom_tools: readonly CustomTool[];
 }
 
 export interface TokenRow {
@@ -207,6 +209,8 @@ export interface TokenRow {
   readonly user_id: string;
   readonly name: string;
   readonly scope: TokenScope;
+  /** The only project that it reaches; null: all of the person's. */
+  readonly project_id: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly last_used_at: number | null;

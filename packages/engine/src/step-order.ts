@@ -1,4 +1,5 @@
 import type { Decision } from '@countersign/policy';
+import { isCustomCall } from '@countersign/protocol';
 
 /**
  * Which calls of one step must wait for which earlier ones (EX-4): calls that change the same path, or a folder above
@@ -46,7 +47,8 @@ function effectOf({ call, details, assessed }: Decision): Effect {
   // What was refused does nothing.
   if (!call || !details || !assessed)
     return { isCommand: false, writesAnywhere: false, writes: [], touches: [], isApart: true };
-  const isCommand = details.commands.length > 0 || call.tool.startsWith('git_');
+  // What a custom tool touches, only its own program knows.
+  const isCommand = details.commands.length > 0 || call.tool.startsWith('git_') || isCustomCall(call);
   return {
     isCommand,
     writesAnywhere: isCommand && assessed.decision !== 'LOW',

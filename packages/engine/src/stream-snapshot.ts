@@ -20,7 +20,7 @@ export interface SnapshotOf {
 export async function snapshotFor(store: Store, policies: PolicyBook, of: SnapshotOf): Promise<Snapshot> {
   const byWorkspace = new Map<string | null, ToolCallPolicy>();
   for (const { workspace } of await store.read((tx) => tx.projectsOf(of.userId)))
-    byWorkspace.set(workspace, await policies.policyFor(of.userId, workspace));
+    byWorkspace.set(workspace, await policies.freshPolicyFor(of.userId, workspace));
   return function* (tx, { resumes }) {
     const now = store.now();
     return [

@@ -138,6 +138,30 @@ describe('a refused call', () => {
     const outcome = await fixture.execute('shell_exec', { command: 'sudo x --token=abcdef123456' });
     expect(JSON.stringify(await execution(outcome.tool_id))).not.toContain('abcdef123456');
   });
+
+  it('[DA-3] shows its secrets on the card and in no record, also when it fails', async () => {
+    const secret = 'abcdef123456';
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    const outcome = fixture.execute('shell_exec', { command: `curl --token=${secret} https://example.org` });
+    const card = await runner.last('tool.approval_request');
+    expect(card.description).toContain(secret);
+    expect(card.tool_params).toMatchObject({ command: expect.stringContaining(secret) });
+    const reasons = [{ rule: 'X-1', why: `sends --token=${secret}`, operand: `--token=${secret}` }];
+    await preview(card.approval_id, 'a', { reasons });
+    const approvalRow = () => fixture.store.read((tx) => tx.get('approvals', card.approval_id));
+    expect((await approvalRow())?.reasons.map(({ rule }) => rule)).toContain('X-1');
+    expect(JSON.stringify(await approvalRow())).not.toContain(secret);
+    await approve(card.approval_id, { digest: digest('a') });
+    await claim(card.tool_id, 'a');
+    const error = {
+      code: 'EXECUTION_FAILED',
+      message: `curl: --token=${secret} refused`,
+      recoverable: false,
+    };
+    await result(card.tool_id, { status: 'failed', result: undefined, error });
+    expect((await outcome).error?.message).toBe('curl: --token=[masked] refused');
+    expect(JSON.stringify(await execution(card.tool_id))).not.toContain(secret);
+  });
 });
 
 describe('a call that asks', () => {
@@ -332,12 +356,14 @@ describe('the claim', () => {
     for (let round = 1; round <= 3; round++) {
       expect(await codeOf(claim(toolId, 'b'))).toBe('APPROVAL_STALE');
       const again = await runner.last('tool.approval_request');
+      expect(again.asked_before).toBe(round);
       await preview(again.approval_id, 'a');
       await approve(again.approval_id, { digest: digest('a') });
     }
     expect(await codeOf(claim(toolId, 'b'))).toBe('APPROVAL_STALE');
     expect(await outcome).toMatchObject({ status: 'failed', error: { code: 'APPROVAL_STALE' } });
     expect(runner.all('tool.approval_request')).toHaveLength(4);
+    expect(runner.all('tool.approval_request')[0]).not.toHaveProperty('asked_before');
   });
 
   it('[EX-6] is refused after 10 minutes, to another runner, twice to different attempts, and after a cancellation', async () => {
@@ -485,6 +511,20 @@ describe('[EX-8] cancelling', () => {
     });
     await result(running.toolId, { status: 'cancelled', result: undefined });
     expect(await running.outcome).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('[EX-6] ends a call whose runner never heard that it might begin', async () => {
+    const runner = await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
+    const { outcome, approvalId, toolId } = await askedToWrite(runner);
+    await preview(approvalId);
+    await approve(approvalId, { digest: digest('a') });
+    await claim(toolId, 'a', { instance: 'one' }); // the answer is lost on the way
+    await fixture.engine.dispatcher.cancel(fixture.person, toolId, 'enough');
+    expect(await codeOf(claim(toolId, 'a', { instance: 'another' }))).toBe('CLAIM_REFUSED');
+    expect((await execution(toolId))?.status).toBe('executing');
+    expect(await codeOf(claim(toolId, 'a', { instance: 'one' }))).toBe('CLAIM_REFUSED');
+    expect(await outcome).toMatchObject({ status: 'cancelled', error: { code: 'EXECUTION_CANCELLED' } });
+    expect(await runner.last('tool.result')).toMatchObject({ tool_id: toolId, status: 'cancelled' });
   });
 });
 

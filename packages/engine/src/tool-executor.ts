@@ -11,7 +11,7 @@ import { digestOfCall } from './call-digest.ts';
 import { callEvent, resultEvent } from './call-events.ts';
 import type { CallRequest } from './call-request.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { failure } from './execution-record.ts';
+import { failure, recordedReasons } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import { offeredScopes } from './grant-book.ts';
 import { newId } from './ids.ts';
@@ -64,7 +64,7 @@ export class ToolExecutor {
   /** Records the call and sets it going; resolves once that is committed. `id` is for a call that is new. */
   async submit(request: CallRequest, id: string = newId(this.#deps.store.now())): Promise<Recorded> {
     const { policies, approvals, dispatcher } = this.#deps;
-    const policy = await policies.policyFor(request.userId, request.project.workspace);
+    const policy = await policies.policyFor(request.userId, request.project.workspace, request.toolName);
     const decision = policy.decide(request.toolName, request.toolParams);
     const recorded = await this.#recordOnce(request, decision, id);
     if (recorded.approval) approvals.watch(recorded.approval);
@@ -223,7 +223,7 @@ export class ToolExecutor {
           ? higherRisk(assessed.decision, 'MEDIUM')
           : assessed.decision
         : null,
-      reasons: verdict.reasons,
+      reasons: recordedReasons(verdict.reasons),
       network: assessed?.network ?? false,
       requires_approval: fate.kind === 'ask',
       approval_id: fate.kind === 'ask' ? newId(now) : null,

@@ -1,6 +1,6 @@
 import { ToolCallPolicy } from '@countersign/policy';
+import { describeCall } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { describeCall } from './description.ts';
 import { canonicalJson, digestOf } from './digests.ts';
 import { offeredScopes } from './grant-book.ts';
 import { newId } from './ids.ts';

@@ -1,4 +1,4 @@
-import { type BuiltInToolCall, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
+import { type PolicyRule, type RiskLevel, riskLevels, type ToolCall } from '@countersign/protocol';
 import { compileRule } from './policy-rules.ts';
 import type { CallAssessment } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
@@ -27,7 +27,7 @@ export interface GrantedCall {
 /** Whether a grant covers a call: one predicate, which the server asks by text and the runner with the real disk. */
 export function grantCovers(
   grant: GrantPredicate,
-  call: BuiltInToolCall,
+  call: ToolCall,
   assessment: CallAssessment,
   at: GrantedCall,
 ): boolean {

@@ -1,5 +1,6 @@
 export type { CommandCheck, CommandOperand } from './command/command-check.ts';
 export { CommandValidator } from './command/command-validator.ts';
+export { type CustomTools, customToolsOf, LEAVE_RULE } from './custom/assess-custom-call.ts';
 export { readDamagedPolicy } from './damaged-policy.ts';
 export type { Disk, DiskEntry } from './disk.ts';
 export { executingPlaces } from './executing-places.ts';
@@ -22,7 +23,7 @@ export {
 } from './policy-rules.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
 export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
-export { SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
+export { maskSecretShapes, SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
 export { sensitivePlaces } from './sensitive-places.ts';
 export type { ShellCheck, SimpleCommand } from './shell/shell-check.ts';
 export { ShellValidator } from './shell/shell-validator.ts';

@@ -1,15 +1,18 @@
 import {
-  type BuiltInToolCall,
   builtInToolNames,
+  type CustomToolCall,
   describeIssues,
+  isCustomToolName,
   type PolicyFile,
   type PolicyRule,
   parseToolCall,
   policyFileSchema,
+  type ToolCall,
 } from '@countersign/protocol';
 import { plainCommandWords } from './command/plain-words.ts';
 import { type Glob, parseGlob } from './glob.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
+import { allow } from './verdict.ts';
 
 /** Whose policy a rule stands in. A workspace's file can only tighten (RK-5). */
 export type PolicyOwner = 'person' | 'workspace';
@@ -18,9 +21,9 @@ export type PolicyOwner = 'person' | 'workspace';
 export interface CompiledRule {
   readonly rule: PolicyRule;
   readonly owner: PolicyOwner;
-  matches(call: BuiltInToolCall, assessment: CallAssessment): boolean;
+  matches(call: ToolCall, assessment: CallAssessment): boolean;
   /** A deny or ask rule on paths: the call reads a whole folder above such a path, and may show what is in it. */
-  mayReach(call: BuiltInToolCall, assessment: CallAssessment): boolean;
+  mayReach(call: ToolCall, assessment: CallAssessment): boolean;
 }
 
 /** A policy file that has been read and whose examples hold. */
@@ -119,14 +122,14 @@ const shellTools: ReadonlySet<string> = new Set(['shell_exec', 'shell_background
  * A shell line does what its commands do and writes where its redirections lead: an allow rule must speak of both.
  * A rule on paths alone, or on commands alone where the line also writes a file, does not cover it.
  */
-function namesEverything(rule: PolicyRule, call: BuiltInToolCall, { operands }: CallAssessment): boolean {
+function namesEverything(rule: PolicyRule, call: ToolCall, { operands }: CallAssessment): boolean {
   if (!shellTools.has(call.tool)) return true;
   if (rule.path !== undefined && rule.command === undefined) return false;
   return rule.path !== undefined || !operands.some(({ use }) => use === 'write');
 }
 
 /** Whether a call reads everything below a folder, and not only the files it names. */
-function readsWholeFolders({ tool, params }: BuiltInToolCall, { commands }: CallAssessment): boolean {
+function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessment): boolean {
   if (tool === 'search_files' || tool === 'git_diff' || tool === 'git_log' || tool === 'git_status')
     return true;
   if (tool === 'list_directory') return params.recursive;
@@ -220,6 +223,11 @@ function matchesWords(
 function findBrokenExample(compiled: CompiledRule): string | undefined {
   const assessor = new RiskAssessor({ root: '/workspace' });
   const decide = (example: { tool: string; args: Record<string, unknown> }): boolean | string => {
+    // Only the machine that has a custom tool knows its parameters: for a rule, its name is enough.
+    if (isCustomToolName(example.tool)) {
+      const call = { tool: example.tool, params: example.args as CustomToolCall['params'] };
+      return compiled.matches(call, opaque);
+    }
     const parsed = parseToolCall(example.tool, example.args);
     return parsed.ok ? compiled.matches(parsed.call, assessor.assess(parsed.call)) : parsed.error.message;
   };
@@ -235,5 +243,7 @@ function findBrokenExample(compiled: CompiledRule): string | undefined {
   }
   return undefined;
 }
+
+const opaque: CallAssessment = { verdict: allow('MEDIUM'), operands: [], commands: [], needsPerson: false };
 
 const invalid = (problem: string): PolicyReading => ({ ok: false, problem });

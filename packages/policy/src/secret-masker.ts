@@ -16,6 +16,18 @@ const MASK = '[masked]';
 /** Deeper values than any tool has are not recorded. */
 const MAX_DEPTH = 100;
 
+/** Masks what looks like a secret, whatever the caller knows of. */
+export function maskSecretShapes(text: string): string {
+  let masked = text;
+  for (const shape of secretShapes) {
+    masked = masked.replace(shape, (...match) => {
+      const groups = match.at(-1) as { keep?: string } | string;
+      return `${typeof groups === 'object' ? (groups.keep ?? '') : ''}${MASK}`;
+    });
+  }
+  return masked;
+}
+
 export class SecretMasker {
   readonly #known: readonly string[];
   readonly #digest: (text: string) => string;
@@ -33,13 +45,7 @@ export class SecretMasker {
     if (bytes > LONG_TEXT_BYTES) return `[${bytes} bytes, digest ${this.#digest(text)}]`;
     let masked = text;
     for (const secret of this.#known) masked = masked.replaceAll(secret, MASK);
-    for (const shape of secretShapes) {
-      masked = masked.replace(shape, (...match) => {
-        const groups = match.at(-1) as { keep?: string } | string;
-        return `${typeof groups === 'object' ? (groups.keep ?? '') : ''}${MASK}`;
-      });
-    }
-    return masked;
+    return maskSecretShapes(masked);
   }
 
   /** Any JSON value, with every text in it masked; keys stay, since they name the parameters. */

@@ -1,11 +1,20 @@
 import {
-  type BuiltInToolCall,
+  isCustomToolName,
   type Limits,
   type PolicyRule,
   parseToolCall,
   type RiskLevel,
   riskLevels,
+  type ToolCall,
+  type ToolErrorValue,
 } from '@countersign/protocol';
+import {
+  assessCustomCall,
+  type CustomTools,
+  leaveToRun,
+  noCustomTools,
+  parseCustomCall,
+} from './custom/assess-custom-call.ts';
 import type { Disk } from './disk.ts';
 import type { CompiledRule, LoadedPolicy } from './policy-rules.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
@@ -18,6 +27,8 @@ export interface ToolCallPolicyOptions {
   readonly home?: string;
   readonly limits?: Limits;
   readonly policies?: readonly LoadedPolicy[];
+  /** Asked at each call; none unless said. */
+  readonly customTools?: CustomTools;
 }
 
 /** The decision on one call. */
@@ -28,7 +39,7 @@ export interface Decision {
   readonly assessed: Allowed | undefined;
   /** The allow rule that answers in the person's place, if any. */
   readonly allowedBy: PolicyRule | undefined;
-  readonly call: BuiltInToolCall | undefined;
+  readonly call: ToolCall | undefined;
   readonly details: CallAssessment | undefined;
 }
 
@@ -36,12 +47,14 @@ export interface Decision {
 export class ToolCallPolicy {
   readonly #assessor: RiskAssessor;
   readonly #rules: readonly CompiledRule[];
+  readonly #customTools: CustomTools;
 
   constructor(options: ToolCallPolicyOptions) {
     const policies = options.policies ?? [];
     const own = policies.find(({ owner }) => owner === 'person')?.file;
     const { root, disk, home, limits } = options;
     this.#rules = policies.flatMap(({ rules }) => rules);
+    this.#customTools = options.customTools ?? noCustomTools;
     this.#assessor = new RiskAssessor({
       root,
       liftedSensitivePaths: new Set(own?.sensitive_paths),
@@ -55,9 +68,9 @@ export class ToolCallPolicy {
   }
 
   decide(tool: unknown, params: unknown): Decision {
-    const parsed = parseToolCall(tool, params);
-    if (!parsed.ok) {
-      const { code, message } = parsed.error;
+    const found = this.#assess(tool, params);
+    if ('error' in found) {
+      const { code, message } = found.error;
       const verdict: Verdict = {
         decision: 'REJECT',
         code,
@@ -66,20 +79,34 @@ export class ToolCallPolicy {
       };
       return { verdict, assessed: undefined, allowedBy: undefined, call: undefined, details: undefined };
     }
-    const { call } = parsed;
-    const details = this.#assessor.assess(call);
+    const { call, details, leave } = found;
     if (isRefused(details.verdict)) {
       return { verdict: details.verdict, assessed: undefined, allowedBy: undefined, call, details };
     }
-    const { verdict, allowedBy } = this.#applyRules(call, details, details.verdict);
+    const { verdict, allowedBy } = this.#applyRules(call, details, details.verdict, leave);
     return { verdict, assessed: details.verdict, allowedBy, call, details };
+  }
+
+  /** `leave`: the person's own configuration lets this custom tool run unasked. */
+  #assess(
+    tool: unknown,
+    params: unknown,
+  ): { call: ToolCall; details: CallAssessment; leave?: PolicyRule | undefined } | { error: ToolErrorValue } {
+    if (typeof tool === 'string' && isCustomToolName(tool)) {
+      const parsed = parseCustomCall(tool, params, this.#customTools);
+      if (!parsed.ok) return parsed;
+      return { call: parsed.call, details: assessCustomCall(parsed.tool), leave: leaveToRun(parsed.tool) };
+    }
+    const parsed = parseToolCall(tool, params);
+    return parsed.ok ? { call: parsed.call, details: this.#assessor.assess(parsed.call) } : parsed;
   }
 
   /** Deny beats ask beats allow (RK-5). Nothing here lifts a refusal: those have returned before. */
   #applyRules(
-    call: BuiltInToolCall,
+    call: ToolCall,
     details: CallAssessment,
     assessed: Allowed,
+    leave: PolicyRule | undefined,
   ): Pick<Decision, 'verdict' | 'allowedBy'> {
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
     const denied = matching.find(({ rule }) => rule.effect === 'deny');
@@ -89,7 +116,9 @@ export class ToolCallPolicy {
       this.#rules.find((candidate) => candidate.mayReach(call, details));
     if (asked)
       return { verdict: stricter(assessed, allow('MEDIUM', [reasonOf(asked)])), allowedBy: undefined };
-    const allowed = matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details));
+    const allowed: Pick<CompiledRule, 'rule' | 'owner'> | undefined =
+      matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details)) ??
+      (leave && { rule: leave, owner: 'person' });
     if (!allowed || assessed.decision === 'LOW') return { verdict: assessed, allowedBy: undefined };
     return {
       verdict: allow('LOW', [reasonOf(allowed), ...assessed.reasons], assessed.network),
@@ -104,7 +133,7 @@ function covers(rule: PolicyRule, assessed: Allowed, details: CallAssessment): b
   return !details.needsPerson && riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit);
 }
 
-function denyBy({ rule, owner }: CompiledRule): Verdict {
+function denyBy({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): Verdict {
   const why = rule.why ?? `rule ${rule.id} denies this`;
   const whose = owner === 'person' ? "person's own" : "workspace's";
   return refuse(
@@ -114,7 +143,7 @@ function denyBy({ rule, owner }: CompiledRule): Verdict {
   );
 }
 
-function reasonOf({ rule, owner }: CompiledRule): { rule: string; why: string } {
+function reasonOf({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): { rule: string; why: string } {
   if (rule.effect === 'deny')
     return { rule: rule.id, why: `may show what rule "${rule.id}" denies: ${rule.path}` };
   const verb = rule.effect === 'allow' ? 'allows this without asking' : 'wants this to be asked';

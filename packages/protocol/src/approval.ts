@@ -28,6 +28,13 @@ export const approvalSchema = z.object({
   network: z.boolean().describe('Whether the call gets network.'),
   status: approvalStatusSchema,
   revision: z.int().min(1).describe('Counts edits and new previews; 1 is the first.'),
+  asked_before: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'How often this call was allowed before and did not run: it had changed, or needs a person (AP-8).',
+    ),
   timeout_seconds: z.int().nonnegative().describe('The whole time to decide.'),
   remaining_ms: z.int().nonnegative().describe('Left when this was sent. Count down from it, by no clock.'),
   expires_at: timestampSchema.describe("The deadline by the server's clock, to be shown only."),

@@ -56,7 +56,7 @@ export const errorCodes = {
   PROJECT_REQUIRED: define(
     400,
     'change',
-    'Without a session_id the call needs exactly one project, and you have {count}. Give a session_id.',
+    'Without a session_id the call needs exactly one project, and you have {count}. Give a session_id, or use a token that is bound to a project (countersign tokens new --workspace DIR).',
   ),
 
   // Paths and files (VA-1 to VA-3, TL-3, TL-4)
@@ -357,7 +357,7 @@ export const errorCodes = {
   WORKSPACE_NOT_FOUND: define(
     404,
     'change',
-    'There is no directory "{path}". Name the workspace with --workspace DIR.',
+    'There is no directory "{path}". Name one that exists as the workspace.',
   ),
 } as const satisfies Readonly<Record<string, ErrorDefinition>>;
 

@@ -79,7 +79,16 @@ export {
   type ToolParams,
   type ToolSuccess,
 } from './tools/catalogue.ts';
-export { customToolSchema, isCustomToolName } from './tools/custom.ts';
+export {
+  type CustomTool,
+  type CustomToolCall,
+  type CustomToolName,
+  customToolSchema,
+  describeCustomTool,
+  isCustomCall,
+  isCustomToolName,
+  type ToolCall,
+} from './tools/custom.ts';
 export { type ToolCategory, type ToolDefinition, toolFailureSchema } from './tools/definition.ts';
 export {
   callFromLine,

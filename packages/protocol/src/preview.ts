@@ -50,7 +50,18 @@ export const previewSchema = z.discriminatedUnion('kind', [
     commits: z.array(commitLineSchema),
     hooks: z.array(z.string()),
   }),
-  z.object({ kind: z.literal('custom'), server: z.string(), summary: z.string() }),
+  z.object({
+    kind: z.literal('custom'),
+    server: z.string(),
+    summary: z.string().describe('What the tool says of itself.'),
+    tool: z.string().optional().describe("The tool's name on its server."),
+    runs: z.string().optional().describe("The server's command line, or its address."),
+    network: z.boolean().optional(),
+    hints: z
+      .array(z.enum(['read_only', 'destructive']))
+      .optional()
+      .describe("The tool's own word, which nobody has checked."),
+  }),
   z.object({
     kind: z.literal('summary'),
     summary: z.string().describe('One sentence, for calls that change no file: a read, a new branch.'),

@@ -98,8 +98,13 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
       await refusing(runner.submitProgress({ params: call(toolId), body: { ...progress, runner_id } }));
     },
 
-    async sendHeartbeat({ queued, executing, unacknowledged }) {
-      const body = { queued: [...queued], executing: [...executing], unacknowledged: [...unacknowledged] };
+    async sendHeartbeat({ queued, executing, unacknowledged, customTools }) {
+      const body = {
+        queued: [...queued],
+        executing: [...executing],
+        unacknowledged: [...unacknowledged],
+        ...(customTools && { custom_tools: [...customTools] }),
+      };
       const { calls, audit_head } = await refusing(
         runner.heartbeat({ params: { project_id, runner_id }, body }),
       );

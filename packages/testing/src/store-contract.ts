@@ -462,6 +462,24 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await ids((tx) => tx.tokensOf('ada'))).toEqual(['b', 'a']);
       });
 
+      it('[RN-8] keeps what a runner told of its tools', async () => {
+        const tool = {
+          name: 'deploy__run',
+          description: 'Deploys\u0000',
+          input_schema: { type: 'object', properties: { a: { enum: [null, 1.5, 'x'] } } },
+          risk_level: 'HIGH' as const,
+          read_only: false,
+          destructive: true,
+          network: false,
+        };
+        await insert('runners', runnerRow({ id: 'a' }));
+        await store.write(function* (tx) {
+          yield* tx.update('runners', 'a', { custom_tools: [tool] });
+        });
+        const [row] = await store.read((tx) => tx.runnersOf('ada'));
+        expect(row?.custom_tools).toEqual([tool]);
+      });
+
       it('[AG-3] counts how often a call was rejected in a session or of one program', async () => {
         await insert(
           'tool_executions',

@@ -131,7 +131,6 @@ export const approvalRow = (row: Partial<ApprovalRow> = {}): ApprovalRow => ({
   tool_call_id: 'call_0',
   tool_name: 'write_file',
   agent: 'agent',
-  description: 'Agent wants to change config.json',
   risk_level: 'MEDIUM',
   reasons: [],
   network: false,
@@ -179,6 +178,7 @@ export const runnerRow = (row: Partial<RunnerRow> = {}): RunnerRow => ({
   capabilities: ['filesystem', 'git'],
   connected: true,
   last_seen_at: createdAt,
+  custom_tools: [],
   ...row,
 });
 
@@ -187,6 +187,7 @@ export const tokenRow = (row: Partial<TokenRow> = {}): TokenRow => ({
   user_id: 'ada',
   name: 'laptop',
   scope: 'person',
+  project_id: null,
   created_at: createdAt,
   expires_at: null,
   last_used_at: null,

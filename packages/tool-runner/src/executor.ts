@@ -1,4 +1,4 @@
-import type { BuiltInToolCall, BuiltInToolName, JsonValue, RiskLevel } from '@countersign/protocol';
+import type { BuiltInToolName, JsonValue, RiskLevel, ToolCall } from '@countersign/protocol';
 import type { ChangeRecorder } from './file-change.ts';
 
 /** What a tool call is executed with. */
@@ -35,7 +35,9 @@ export type ToolResult = { readonly success: boolean; readonly [key: string]: Js
  */
 export interface Executor {
   readonly tools: readonly BuiltInToolName[];
-  execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult>;
+  execute(call: ToolCall, context: CallContext): Promise<ToolResult>;
+  /** Whether something goes on behind calls that have ended: a background job. */
+  readonly isBusy?: boolean;
   /** Leaves no process, timer or file behind. Harmless twice. */
   dispose(): Promise<void>;
 }

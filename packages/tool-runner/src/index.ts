@@ -1,6 +1,8 @@
 export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
+export { type ServerQuestion, ToolDesk } from './custom/tool-desk.ts';
+export type { ServerStatus } from './custom/tool-server.ts';
 export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export { JournalHeld } from './journal/journal-lock.ts';

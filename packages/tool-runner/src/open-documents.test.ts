@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
-import type { BuiltInToolName } from '@countersign/protocol';
+import { type BuiltInToolName, isCustomCall } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callOf, codeOf, recordingContext, workspaceAt } from './files/change-calls.test-data.ts';
@@ -36,7 +36,7 @@ const onDisk = (path: string): string => readFileSync(at(path), 'utf8');
 /** As the runner asks: policy with the real disk first. */
 function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
   const decision = new ToolCallPolicy({ root: folder.root, disk: realDisk }).decide(tool, params);
-  if (!decision.call) throw new Error('not a call');
+  if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
   return { call: decision.call, decision };
 }
 const look = (tool: BuiltInToolName, params: Record<string, unknown>) => {

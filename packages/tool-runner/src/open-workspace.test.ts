@@ -82,7 +82,7 @@ it('without any configuration, works in the folder where it stands', async () =>
   const own = join(fixture.files.root, '..', 'own');
   Object.assign(process.env, { HOME: own, XDG_STATE_HOME: join(own, 's'), XDG_CONFIG_HOME: join(own, 'c') });
   process.chdir(fixture.files.root);
-  const parts = openWorkspace({});
+  const parts = openWorkspace({}, fixture.logger);
   ends.push(() => parts.dispose());
   expect(parts.workspace.root).toBe(fixture.files.root);
   expect(parts.configFolder).toBe(join(own, 'c', 'countersign'));
@@ -94,12 +94,15 @@ it('without any configuration, works in the folder where it stands', async () =>
 
 it('[TL-3] [RN-1] lowers the limits, and raises none', () => {
   const { workspace, configFolder } = fixture;
-  const parts = openWorkspace({
-    workspace,
-    configFolder,
-    commandTimeoutMs: 60_500,
-    fileSizeMaxBytes: 2 ** 40,
-  });
+  const parts = openWorkspace(
+    {
+      workspace,
+      configFolder,
+      commandTimeoutMs: 60_500,
+      fileSizeMaxBytes: 2 ** 40,
+    },
+    fixture.logger,
+  );
   ends.push(() => parts.dispose());
   expect(parts.workspace.limits).toEqual({ ...defaultLimits, commandTimeoutMaxSeconds: 60 });
   const own = parts.verdict.decide('execute_command', { command: 'npm', args: ['test'], timeout: 61 });

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { CountersignError, defaultLimits, lowerLimits } from '@countersign/protocol';
+import { CountersignError, defaultLimits, isCustomCall, lowerLimits } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import { CommandExecutor } from './commands/command-executor.ts';
 import { ShellExecutor } from './commands/shell-executor.ts';
+import { CustomExecutor } from './custom/custom-executor.ts';
+import { ToolServers } from './custom/tool-servers.ts';
 import type { Executor } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { GitExecutor } from './git/git-executor.ts';
@@ -14,6 +16,7 @@ import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import type { Planted } from './isolation/executing-place-guard.ts';
 import { createProcessStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
+import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
 import { digestCall, previewCall } from './preview/preview-call.ts';
@@ -81,6 +84,9 @@ export interface WorkspaceParts {
   readonly configFolder: string;
   readonly verdict: OwnVerdict;
   readonly executors: readonly Executor[];
+  readonly custom: CustomExecutor;
+  /** Nothing runs before they are told to start. */
+  readonly toolServers: ToolServers;
   readonly previews: CallPreviews;
   readonly journal: Journal;
   readonly clock: RunnerClock;
@@ -91,7 +97,7 @@ export interface WorkspaceParts {
 }
 
 /** Puts together what the configuration gives and, for the rest, the real thing. */
-export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
+export function openWorkspace(config: ToolHandlerConfig, logger: Logger): WorkspaceParts {
   const clock = config.clock ?? systemClock;
   const folders = personsFolders();
   const given = config.workspace ?? workspaceAt(process.cwd(), { folders });
@@ -106,7 +112,10 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     config.journal ??
     Journal.open({
       folder: workspace.stateFolder,
-      holder: { program: config.program ?? 'a runner' },
+      holder: {
+        program: config.program ?? 'a runner',
+        ...(config.takesOver && { takesOver: true }),
+      },
       now: () => clock.now(),
     });
   const abandoned = clearAbandonedIsolation(workspace);
@@ -117,7 +126,9 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
   });
   journal.watchChanges((changes) => starter.expectChanges(changes));
   const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);
-  const verdict = new OwnVerdict({ workspace, configFolder, isIsolated });
+  const toolServers = new ToolServers({ workspace, configFolder, starter, clock, logger });
+  const custom = new CustomExecutor(workspace, toolServers);
+  const verdict = new OwnVerdict({ workspace, configFolder, isIsolated, customTools: toolServers });
   const executors = config.executors ?? [
     new FileSystemExecutor(workspace, {
       clock,
@@ -142,15 +153,19 @@ export function openWorkspace(config: ToolHandlerConfig): WorkspaceParts {
     configFolder,
     verdict,
     executors,
+    custom,
+    toolServers,
     previews: config.previews ?? {
-      preview: (call, decision) => previewCall(call, decision, looked),
-      digest: (call, decision) => digestCall(call, decision, looked),
+      preview: async (call, decision) =>
+        isCustomCall(call) ? custom.preview(call, decision) : previewCall(call, decision, looked),
+      digest: async (call, decision) =>
+        isCustomCall(call) ? custom.digest(call, decision) : digestCall(call, decision, looked),
     },
     journal,
     clock,
     planted: abandoned.planted,
     async dispose() {
-      await Promise.allSettled(executors.map((executor) => executor.dispose()));
+      await Promise.allSettled([...executors, custom].map((executor) => executor.dispose()));
       looked.git.dispose();
       await starter.dispose();
       if (!config.journal) journal.close();

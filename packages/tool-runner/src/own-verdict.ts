@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  type CustomTools,
   type Decision,
   type LoadedPolicy,
   type PolicyOwner,
@@ -22,6 +23,8 @@ export interface OwnVerdictOptions {
   readonly configFolder: string;
   /** Whether programs run isolated here; where not, LOW ones ask instead of running (RN-5). Asked when it matters. */
   readonly isIsolated: () => boolean;
+  /** Those that this machine has itself: the server's word on them counts for nothing (VA-8). */
+  readonly customTools?: CustomTools;
 }
 
 /**
@@ -54,7 +57,7 @@ export class OwnVerdict {
 
   /** The policy as the files say it now, or what is wrong with them. */
   #policy(): ToolCallPolicy | string {
-    const { workspace, configFolder } = this.#options;
+    const { workspace, configFolder, customTools } = this.#options;
     const { root, home, limits } = workspace;
     const sources: [PolicyOwner, PersonsFile][] = [
       ['person', readPersonsFile(join(configFolder, 'policy.json'), root)],
@@ -70,7 +73,14 @@ export class OwnVerdict {
       if (!reading.ok) return `the ${owner}'s policy.json: ${reading.problem}`;
       policies.push(reading.policy);
     }
-    const policy = new ToolCallPolicy({ root, home, limits, disk: realDisk, policies });
+    const policy = new ToolCallPolicy({
+      root,
+      home,
+      limits,
+      disk: realDisk,
+      policies,
+      ...(customTools && { customTools }),
+    });
     this.#made = { texts, policy };
     return policy;
   }

@@ -1,4 +1,4 @@
-import type { EventPayload, JsonValue, Preview, Reason, RiskLevel } from '@countersign/protocol';
+import type { CustomTool, EventPayload, JsonValue, Preview, Reason, RiskLevel } from '@countersign/protocol';
 
 /** What a runner says to the server. A decision's 409 is turned into a value by whoever implements it. */
 export interface RunnerApi {
@@ -69,6 +69,8 @@ export interface Heartbeat {
   readonly queued: readonly string[];
   readonly executing: readonly string[];
   readonly unacknowledged: readonly string[];
+  /** All that the person registered here: with the first heartbeat, and when they change (RN-8). */
+  readonly customTools?: readonly CustomTool[];
 }
 export interface HeartbeatAnswer {
   readonly calls: Readonly<Record<string, 'go_on' | 'cancel' | 'acknowledged'>>;

@@ -1,5 +1,5 @@
 import type { Decision } from '@countersign/policy';
-import type { BuiltInToolCall, Preview } from '@countersign/protocol';
+import type { Preview, ToolCall } from '@countersign/protocol';
 import type { RunnerClock } from './clock.ts';
 import type { Executor } from './executor.ts';
 import type { Journal } from './journal/journal.ts';
@@ -9,9 +9,9 @@ import type { Workspace } from './workspace.ts';
 
 /** What a card shows of a call and what its approval stands for (AP-7, AP-8). */
 export interface CallPreviews {
-  preview(call: BuiltInToolCall, decision: Decision): Promise<{ preview: Preview; digest: string }>;
+  preview(call: ToolCall, decision: Decision): Promise<{ preview: Preview; digest: string }>;
   /** The same digest without drawing anything: just before a call starts. */
-  digest(call: BuiltInToolCall, decision: Decision): Promise<string>;
+  digest(call: ToolCall, decision: Decision): Promise<string>;
 }
 
 /** Everything is optional: what is missing is the real thing, in the folder that the process stands in. */
@@ -30,7 +30,7 @@ export interface ToolHandlerConfig {
   readonly cacheTtlMs?: number;
 
   readonly workspace?: Workspace;
-  /** Of the person, never in the workspace: `policy.json`, `ceiling.json` and `runner.json`. */
+  /** Of the person, never in the workspace: `policy.json`, `ceiling.json`, `runner.json` and `mcp.json`. */
   readonly configFolder?: string;
   readonly executors?: readonly Executor[];
   readonly previews?: CallPreviews;
@@ -54,4 +54,6 @@ export interface ToolHandlerConfig {
   readonly languageFeatures?: LanguageFeatures;
   /** Who holds the journal, for the next one who wants it (RN-10). */
   readonly program?: string;
+  /** An editor's runner: another one is asked to let go of the workspace when it is idle (RN-10). */
+  readonly takesOver?: boolean;
 }

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
@@ -514,6 +514,43 @@ describe('handleToolExecutionSignal', () => {
       grant,
     });
     expect((await handler.handleToolExecutionSignal(granted)).error?.code).toBe('EDIT_NO_MATCH');
+  });
+
+  it.each([
+    ['is changed', () => writeFileSync(join(fixture.files.root, 'run.mjs'), 'evil()'), 'APPROVAL_STALE'],
+    [
+      'leads to a secret',
+      () => {
+        rmSync(join(fixture.files.root, 'run.mjs'));
+        symlinkSync('.env', join(fixture.files.root, 'run.mjs'));
+      },
+      'PATH_SENSITIVE',
+    ],
+  ] as const)('[AP-8] nothing runs when the script %s while the call is claimed', async (_, change, code) => {
+    writeFileSync(join(fixture.files.root, 'run.mjs'), 'shown()');
+    writeFileSync(join(fixture.files.root, '.env'), 'SECRET=1');
+    const executor = new ScriptedExecutor(['execute_command'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    const tool_params = { command: 'node', args: ['run.mjs'] };
+    const signal = await approvedWrite(handler, { tool_name: 'execute_command', tool_params });
+    const { startToolExecution } = fixture.api;
+    fixture.api.startToolExecution = async (...claim) => {
+      await startToolExecution.apply(fixture.api, claim);
+      change();
+    };
+    const result = await handler.handleToolExecutionSignal(signal);
+    await settle();
+    expect([result.error?.code, executor.executed, fixture.api.reports.length]).toEqual([code, [], 1]);
+    // Nothing of it had begun: the next attempt is not taken for one that had.
+    writeFileSync(join(fixture.files.root, 'script.mjs'), 'shown()');
+    fixture.api.startToolExecution = startToolExecution;
+    const params = { command: 'node', args: ['script.mjs'] };
+    const next = await approvedWrite(handler, {
+      tool_name: 'execute_command',
+      tool_params: params,
+      attempt: 2,
+    });
+    expect((await handler.handleToolExecutionSignal(next)).status).toBe('success');
   });
 
   it('[RN-2] a call whose claim is refused does not run, and nothing is reported', async () => {

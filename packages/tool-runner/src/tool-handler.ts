@@ -1,7 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { type Decision, SecretMasker } from '@countersign/policy';
 import {
-  type BuiltInToolCall,
   CountersignError,
   type ErrorCode,
   type EventPayload,
@@ -11,6 +10,7 @@ import {
   isCustomToolName,
   type JsonValue,
   type RiskLevel,
+  type ToolCall,
 } from '@countersign/protocol';
 import {
   ApprovalDesk,
@@ -21,6 +21,7 @@ import {
 import { permissionFor } from './call-permission.ts';
 import { readCeiling } from './ceiling.ts';
 import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import type { ToolServers } from './custom/tool-servers.ts';
 import { ExecutionQueue } from './execution-queue.ts';
 import type { Executor, ToolResult } from './executor.ts';
 import { failedReport, reportOf } from './failure-report.ts';
@@ -108,6 +109,9 @@ export class ToolHandler {
   readonly #journal: Journal;
   readonly #disposeParts: () => Promise<void>;
   readonly #executorOf: ReadonlyMap<string, Executor>;
+  readonly #custom: Executor;
+  /** The person's own tools (RN-8); whoever holds the stream starts them. */
+  readonly toolServers: ToolServers;
   readonly #masker: SecretMasker;
   /** What this machine finds of the calls that are asked about. */
   readonly views: OwnViews;
@@ -128,7 +132,7 @@ export class ToolHandler {
     logger: Logger,
     config: ToolHandlerConfig = {},
   ) {
-    const parts = openWorkspace(config);
+    const parts = openWorkspace(config, logger);
     this.#api = api;
     this.#logger = logger;
     for (const { path, keptIn } of parts.planted.setAside)
@@ -143,6 +147,8 @@ export class ToolHandler {
     this.#executorOf = new Map(
       parts.executors.flatMap((executor) => executor.tools.map((tool) => [tool, executor])),
     );
+    this.#custom = parts.custom;
+    this.toolServers = parts.toolServers;
     const key = randomBytes(32);
     this.#masker = new SecretMasker({
       known: config.secrets ?? [],
@@ -186,6 +192,17 @@ export class ToolHandler {
   /** Calls that were signalled and have not ended, queued ones too, by tool id. */
   get activeExecutions(): ReadonlyMap<string, ActiveExecution> {
     return this.#active;
+  }
+
+  /** Whether nothing is queued, executing, asked here or running in the background: another runner may take over. */
+  get isIdle(): boolean {
+    const isBusy = [...this.#executorOf.values()].some((executor) => executor.isBusy);
+    return !isBusy && this.#active.size === 0 && this.#desk.pending.size === 0;
+  }
+
+  /** The editor that asks to be given this workspace, if one does (RN-10). */
+  get wantedBy(): string | undefined {
+    return this.#journal.wantedBy;
   }
 
   /** The newest last; the oldest are forgotten. */
@@ -444,7 +461,8 @@ export class ToolHandler {
   async #execute(event: ExecutionSignal, signal: AbortSignal, elapsed: () => number): Promise<ResultReport> {
     const { tool_id, tool_name, attempt } = event;
     if (signal.aborted) throw new ExecutionCancelled();
-    const executor = this.#executorOf.get(tool_name);
+    const executor =
+      this.#executorOf.get(tool_name) ?? (isCustomToolName(tool_name) ? this.#custom : undefined);
     if (!executor) throw new ToolTypeError(tool_name);
     const own = this.decide(tool_name, event.tool_params);
     const { verdict, call } = own;
@@ -468,6 +486,7 @@ export class ToolHandler {
     });
     if (!permission.ok) throw new CountersignError(permission.code, permission.values);
     await this.#claim(event, digest, signal);
+    await this.#lookAgain(event, digest);
     if (signal.aborted) throw new ExecutionCancelled();
     this.#journal.start(tool_id, attempt, tool_name, {
       approvalId: event.approval_id,
@@ -493,7 +512,7 @@ export class ToolHandler {
 
   async #work(
     executor: Executor,
-    call: BuiltInToolCall,
+    call: ToolCall,
     event: ExecutionSignal,
     how: { risk: RiskLevel; network: boolean; signal: AbortSignal; digest?: string },
   ): Promise<ToolResult> {
@@ -533,7 +552,7 @@ export class ToolHandler {
   }
 
   /** What was approved and cannot even be planned any more has changed as well (AP-8). */
-  async #digestNow(call: BuiltInToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
+  async #digestNow(call: ToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
     try {
       return await this.#previews.digest(call, own);
     } catch (error) {
@@ -562,6 +581,18 @@ export class ToolHandler {
         await pause(this.#clock, backoffMs(failures), signal);
       }
     }
+  }
+
+  /**
+   * Claiming takes as long as the server likes, and a script can change meanwhile (AP-8). File tools need no second
+   * look: they compare the digest with what they are about to do.
+   */
+  async #lookAgain(event: ExecutionSignal, digest: string): Promise<void> {
+    if (findTool(event.tool_name)?.category === 'filesystem') return;
+    const own = this.decide(event.tool_name, event.tool_params);
+    if (own.verdict.decision === 'REJECT') throw new RefusedHere(own.verdict);
+    if (own.call && (await this.#digestNow(own.call, own, event)) === digest) return;
+    throw new CountersignError('APPROVAL_STALE', { problem: 'something changed while it was being claimed' });
   }
 
   /** So that the ceiling knows it later: by the digest of what this machine drew, and nobody else. */

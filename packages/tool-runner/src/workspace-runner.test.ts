@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
@@ -299,6 +299,51 @@ it('[RN-10] a second runner of the workspace is told that there is one', () => {
   expect(() => new WorkspaceRunner({ ...optionsOf(), program: 'VS Code' })).toThrow(
     /this workspace has a runner already: the terminal, process/,
   );
+});
+
+it('[RN-10] an editor gets the workspace once nothing goes on, and no other program does', async () => {
+  const wanted: string[] = [];
+  startRunner({
+    program: 'the terminal',
+    onWanted: (program) => {
+      wanted.push(program);
+      void runner?.dispose();
+    },
+  });
+  const start = (options: Partial<WorkspaceRunnerOptions>) =>
+    new WorkspaceRunner({ ...optionsOf(), ...options });
+  const editor = { program: 'VS Code', takesOver: true };
+
+  expect(() => start({ program: 'a second terminal' })).toThrow('has a runner already');
+  await fixture.clock.advance(5_000);
+  expect(wanted).toEqual([]);
+
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(() => fixture.dialogs.shown.length).toBe(1);
+  expect(() => start(editor)).toThrow('has a runner already');
+  await fixture.clock.advance(5_000);
+  expect(wanted).toEqual([]); // somebody looks at a card
+
+  runner?.receive(event('approval.resolved', approvalResolved()));
+  await expect.poll(() => runner?.isIdle).toBe(true);
+  await fixture.clock.advance(1_000);
+  expect(wanted).toEqual(['VS Code']);
+  await runner?.dispose();
+  runner = start(editor);
+  expect(runner.handler.wantedBy).toBe(undefined); // the wish is fulfilled
+});
+
+it('[RN-10] a wish is forgotten when nobody repeats it, and rubbish is none', () => {
+  startRunner({ program: 'the terminal' });
+  const wish = join(fixture.workspace.stateFolder, 'journal.sqlite.wanted');
+  const wantedBy = () => runner?.handler.wantedBy;
+  expect(() => new WorkspaceRunner({ ...optionsOf(), program: 'VS Code', takesOver: true })).toThrow();
+  expect(wantedBy()).toBe('VS Code');
+  const longAgo = Date.now() / 1000 - 31;
+  utimesSync(wish, longAgo, longAgo);
+  expect(wantedBy()).toBe(undefined);
+  writeFileSync(wish, 'rubbish');
+  expect(wantedBy()).toBe(undefined);
 });
 
 const optionsOf = (): WorkspaceRunnerOptions => {

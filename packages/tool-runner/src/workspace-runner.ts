@@ -10,7 +10,7 @@ import type { ApprovalDialogProvider } from './approval-desk.ts';
 import { backoffMs, pause, type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { PreviewDesk } from './preview-desk.ts';
-import type { ApprovalRequest, ResultReport, RunnerApi } from './runner-api.ts';
+import type { ApprovalRequest, Heartbeat, ResultReport, RunnerApi } from './runner-api.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
@@ -25,11 +25,18 @@ export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspa
   readonly clock?: RunnerClock;
   /** The project of this workspace; requests of others that come over the same stream are not previewed here. */
   readonly projectId?: string;
+  /**
+   * An editor would take the workspace over, and nothing goes on here (RN-10). Whoever can do without being the runner
+   * disposes of this one within the call, so that nothing starts in between.
+   */
+  readonly onWanted?: (program: string) => void;
 }
 
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000;
 /** About once an hour. */
 const BEATS_BETWEEN_PRUNING = 360;
+/** How soon an editor that asks is heard. */
+const LOOK_FOR_EDITOR_MS = 1000;
 
 /**
  * The runner of one workspace: whoever holds a stream open gives it each event, and it does the rest (RN-1, RN-10).
@@ -45,7 +52,12 @@ export class WorkspaceRunner {
   readonly #open = new Map<string, ApprovalRequest>();
   readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
+  #cancelLooking = () => {};
   #isBeating = false;
+  /** The server may have forgotten our custom tools, or never heard of them as they are now. */
+  #owesTools = true;
+  #areToolsUp = false;
+  #beatsAgain = false;
   #beats = 0;
 
   constructor(options: WorkspaceRunnerOptions) {
@@ -60,6 +72,7 @@ export class WorkspaceRunner {
     });
     this.#previews = new PreviewDesk({ api, views: this.handler.views, clock, logger });
     this.#scheduleHeartbeat();
+    if (options.onWanted) this.#lookForEditor(options.onWanted);
   }
 
   /** Takes one event of the stream. Never throws, never waits: what it starts goes on by itself. */
@@ -73,6 +86,7 @@ export class WorkspaceRunner {
   /** The stream is open, for the first time or again: results that are owed are sent, and the server hears of us. */
   connected(): void {
     this.handler.resendResults();
+    void this.#startTools();
     void this.#beat();
   }
 
@@ -83,13 +97,14 @@ export class WorkspaceRunner {
 
   /** Whether nothing is going on here: another runner may take over (RN-10). */
   get isIdle(): boolean {
-    return this.handler.activeExecutions.size === 0 && this.handler.pendingApprovals.size === 0;
+    return this.handler.isIdle;
   }
 
   /** Leaves no process, timer or file behind. Harmless twice. */
   async dispose(): Promise<void> {
     this.#ended.abort();
     this.#cancelHeartbeat();
+    this.#cancelLooking();
     this.#previews.close();
     await this.handler.dispose();
   }
@@ -198,18 +213,55 @@ export class WorkspaceRunner {
     });
   }
 
+  #lookForEditor(onWanted: (program: string) => void): void {
+    this.#cancelLooking = this.#clock.after(LOOK_FOR_EDITOR_MS, () => {
+      this.#lookForEditor(onWanted);
+      const { wantedBy } = this.handler;
+      if (wantedBy !== undefined && this.isIdle) onWanted(wantedBy);
+    });
+  }
+
+  /** Until they are up, the server keeps what it knew of them. */
+  async #startTools(): Promise<void> {
+    const { toolServers } = this.handler;
+    this.#owesTools = true;
+    await toolServers.start();
+    if (this.#areToolsUp) return;
+    this.#areToolsUp = true;
+    toolServers.onChange(() => this.#tellTools());
+    // That there are none is told with the next beat.
+    if (toolServers.tools.length > 0) this.#tellTools();
+  }
+
+  #tellTools(): void {
+    this.#owesTools = true;
+    this.#beatsAgain = this.#isBeating;
+    void this.#beat();
+  }
+
   /** One at a time: a server that answers slowly is not asked twice. */
   async #beat(): Promise<void> {
     const { api } = this.#options;
     if (this.#isBeating || this.#ended.signal.aborted) return;
     this.#isBeating = true;
     try {
-      const answer = await api.sendHeartbeat?.(this.handler.heartbeat());
+      const answer = await api.sendHeartbeat?.(this.#heartbeat());
       if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
     } catch (error) {
+      this.#owesTools = true;
       this.#logger.error('The heartbeat was not answered', { error });
     } finally {
       this.#isBeating = false;
     }
+    if (!this.#beatsAgain) return;
+    this.#beatsAgain = false;
+    void this.#beat();
+  }
+
+  #heartbeat(): Heartbeat {
+    const beat = this.handler.heartbeat();
+    if (!this.#areToolsUp || !this.#owesTools) return beat;
+    this.#owesTools = false;
+    return { ...beat, customTools: this.handler.toolServers.tools };
   }
 }

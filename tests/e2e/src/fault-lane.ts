@@ -31,6 +31,8 @@ export interface Life {
   readonly during?: (lane: FaultLane) => Promise<unknown>;
   /** The work of the life before is still under way, and goes on. */
   readonly goesOn?: boolean;
+  /** What was begun is left as it is: the server is killed from outside, and the next life finds it. */
+  readonly leavesWork?: boolean;
   /** How long the work may take. */
   readonly within?: number;
 }
@@ -40,7 +42,7 @@ const usualPlans = ['read', 'approve', 'reject', 'withdraw', 'slow', 'stale', 'e
 const batchesOfALife = 4;
 /** A request that expires is near its deadline when the server starts, and a slow start has 30 s of grace (AP-3). */
 const workMs = 60_000;
-const expiresSoonMs = 1_500;
+const expiresSoonMs = 3_000;
 /** We see in the database that all is done before the server has got to the point after that commit. */
 const lastGaspMs = 500;
 
@@ -122,6 +124,7 @@ export class FaultLane {
       const story = `life ${index}, ${life.killAt ?? 'the last one'}`;
       try {
         const died = await this.#liveOnce(life);
+        if (life.leavesWork) await this.#killServer();
         if (life.killAt === undefined) continue;
         kills += 1;
         if (!died) {
@@ -175,7 +178,7 @@ export class FaultLane {
       // What nobody answers any more goes on in the next life.
       await Promise.race([life.during?.(this), server.ended]);
       if (life.runnerComesLate) await Promise.race([this.runner.connect(), server.ended]);
-      await this.#finishWork(life);
+      if (!life.leavesWork) await this.#finishWork(life);
     }
   }
 
@@ -205,30 +208,13 @@ export class FaultLane {
     void this.#send(() => say(`stop ${batch}`));
   }
 
-  /** Brings the deadline of what nobody answers near. The server learns of it with a preview, or when it starts. */
+  /** Brings the deadline of what nobody answers near. The server learns of it when it starts. */
   async #expireWithin(ms: number): Promise<void> {
     await this.database.query(
-      `update approvals set deadline_at = $1 where status = 'pending' and description like '%expire-%' returning id`,
+      `update approvals set deadline_at = $1 where status = 'pending' and tool_id in
+        (select id from tool_executions where cast(tool_params as text) like '%expire-%') returning id`,
       Date.now() + ms,
     );
-  }
-
-  /** For a life's `during`: the request that nobody answers expires in a moment. */
-  async expireSoon(): Promise<void> {
-    const asked = () =>
-      this.person
-        .all('tool.approval_request')
-        .filter(({ tool_params }) => planOf(String(tool_params.path)) === 'expire')
-        .at(-1);
-    const batch = this.#batch;
-    const isAsked = () => String(asked()?.tool_params.path) === `expire-${batch}.md`;
-    await until(() => isAsked() || this.#server?.isRunning === false, {
-      within: 10_000,
-      otherwise: () => 'not asked',
-    });
-    await this.#expireWithin(200);
-    const request = asked();
-    if (request) await this.runner.previewAgain(request);
   }
 
   /** For a life's `during`. */

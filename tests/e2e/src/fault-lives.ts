@@ -27,31 +27,45 @@ const times: Readonly<Record<string, readonly number[]>> = {
 
 /** Each point at each of its times, in an order that the seed decides. */
 export function quickLives(seed: number): Life[] {
-  const lives = faultPoints.flatMap((point) =>
-    (times[point] ?? times[point.split('.')[0] ?? ''] ?? []).map((time) => lifeFor(`${point}:${time}`)),
+  const killsAt = faultPoints.flatMap((point) =>
+    (times[point] ?? times[point.split('.')[0] ?? ''] ?? []).map((time) => `${point}:${time}`),
   );
-  return shuffle(lives, seed);
+  return shuffle(killsAt, seed).flatMap(livesFor);
 }
 
-/** A life that gets to this point. */
-export function lifeFor(killAt: string): Life {
+/** A life that gets to this point, and the one that it needs before. */
+export function livesFor(killAt: string): Life[] {
   const [label] = killAt.split('.');
   switch (label) {
     case 'expire':
-      return { killAt, plans: ['read', 'approve', 'expire'], during: (lane) => lane.expireSoon() };
+      // The request that nobody answers is near its deadline when the next life begins.
+      return [
+        {
+          killAt: undefined,
+          plans: ['expire'],
+          runs: false,
+          leavesWork: true,
+          during: (lane) => lane.untilStored("select id from approvals where status = 'pending'"),
+        },
+        { killAt },
+      ];
     case 'give':
-      return {
-        killAt,
-        plans: ['read'],
-        runs: false,
-        runnerComesLate: true,
-        during: (lane) =>
-          lane.untilStored("select id from tool_executions where status = 'approved' and runner_id is null"),
-      };
+      return [
+        {
+          killAt,
+          plans: ['read'],
+          runs: false,
+          runnerComesLate: true,
+          during: (lane) =>
+            lane.untilStored(
+              "select id from tool_executions where status = 'approved' and runner_id is null",
+            ),
+        },
+      ];
     case 'retry':
-      return { killAt, plans: ['flaky', 'approve'] };
+      return [{ killAt, plans: ['flaky', 'approve'] }];
     default:
-      return { killAt };
+      return [{ killAt }];
   }
 }
 

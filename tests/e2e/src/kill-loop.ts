@@ -1,7 +1,7 @@
 import { env } from 'node:process';
 import type { Life } from './fault-lane.ts';
 import { FaultLane, type LaneReport } from './fault-lane.ts';
-import { lifeFor, quickLives, slowLives } from './fault-lives.ts';
+import { livesFor, quickLives, slowLives } from './fault-lives.ts';
 import type { TestDatabase } from './test-database.ts';
 
 /** Lanes that work at once: one for each core, and those that only wait. */
@@ -18,7 +18,7 @@ export async function killLoop(
   openDatabase: () => TestDatabase | Promise<TestDatabase>,
 ): Promise<LaneReport> {
   const seed = Number(env.FAULTS_SEED ?? 1);
-  const chosen = env.FAULTS_AT?.split(',').map(lifeFor);
+  const chosen = env.FAULTS_AT?.split(',').flatMap(livesFor);
   const quick = chunks(chosen ?? quickLives(seed), livesOfALane);
   const slow = chosen ? [] : [...slowLives];
   const startedAt = performance.now();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ApiError, type Client, createClient, type EventStream, openStream } from '@countersign/client';
 import type { EventPayload } from '@countersign/protocol';
 import { quickClock, untilAnswered } from './patience.ts';
@@ -53,6 +54,9 @@ export class RemoteRunner {
     this.#client = createClient({ baseUrl: script.baseUrl, token: () => script.token, clock: quickClock });
   }
 
+  /** It lives on over all that happens to the server: one program, and so one that may repeat its claims. */
+  readonly #instance = randomUUID();
+
   get id(): string {
     return this.#script.runnerId ?? 'runner-1';
   }
@@ -73,7 +77,7 @@ export class RemoteRunner {
       baseUrl,
       token: () => token,
       fetch: this.wire.fetch,
-      runner: { id: this.id, workspace, capabilities: [] },
+      runner: { id: this.id, workspace, capabilities: [], instance: this.#instance },
       lastEventId: this.#lastEventId,
       clock: quickClock,
       onState: ({ status }) => {
@@ -108,11 +112,6 @@ export class RemoteRunner {
     this.disconnect();
   }
 
-  /** Previews a request again, as a runner may whenever it likes. */
-  previewAgain(request: ApprovalRequest): Promise<void> {
-    return this.#preview({ ...request, preview: null });
-  }
-
   executionsOf(toolId: string): number {
     return this.effects.filter((effect) => effect.toolId === toolId).length;
   }
@@ -128,7 +127,10 @@ export class RemoteRunner {
       if (refused) this.#journal.set(key, Promise.resolve(refused));
       if (!this.#journal.has(key) && risk_level !== 'LOW') {
         await this.#send(() =>
-          this.#client.startExecution({ params, body: { digest, runner_id: this.id, attempt } }),
+          this.#client.startExecution({
+            params,
+            body: { digest, runner_id: this.id, attempt, instance: this.#instance },
+          }),
         );
       }
       const result = await this.#executeOnce(signal, key);

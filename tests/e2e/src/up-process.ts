@@ -2,10 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { until } from './patience.ts';
 
-const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
+export const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
+
+/** The command of this checkout. */
+const ownCommand: readonly string[] = [process.execPath, launcher];
 
 export interface ReadyLine {
   readonly address: string;
@@ -18,17 +22,27 @@ export interface ReadyLine {
   readonly already_running?: boolean;
 }
 
+export interface PipedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** The signal, or the code, that ended it. */
+  readonly ended: Promise<string>;
+}
+
 /** A person's machine: a home of their own, a page that is built, and what they start. */
 export class Machine {
   readonly home = mkdtempSync(join(tmpdir(), 'countersign-up-'));
   readonly #started: UpProcess[] = [];
-  readonly #env: Record<string, string>;
+  readonly #piped: ChildProcess[] = [];
+  readonly env: Record<string, string>;
+  readonly #command: readonly string[];
 
-  constructor(env: Record<string, string> = {}) {
+  constructor(env: Record<string, string> = {}, command: readonly string[] = ownCommand) {
+    this.#command = command;
     const page = join(this.home, 'page');
     mkdirSync(page);
     writeFileSync(join(page, 'index.html'), '<!doctype html><title>Countersign</title>');
-    this.#env = {
+    this.env = {
       HOME: this.home,
       PATH: process.env.PATH ?? '',
       LANG: 'en',
@@ -49,12 +63,26 @@ export class Machine {
   }
 
   run(...args: string[]): UpProcess {
-    const started = new UpProcess(args, this.#env);
+    const started = new UpProcess([...this.#command, ...args], this.env);
     this.#started.push(started);
     return started;
   }
 
+  /** One that speaks over its standard input and output. */
+  piped(...args: string[]): PipedProcess {
+    const child = spawn(process.execPath, [launcher, ...args], {
+      env: this.env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const ended = new Promise<string>((resolve) => {
+      child.once('close', (code, signal) => resolve(signal ?? String(code)));
+    });
+    this.#piped.push(child);
+    return { stdin: child.stdin, stdout: child.stdout, ended };
+  }
+
   async close(): Promise<void> {
+    for (const child of this.#piped) child.kill('SIGKILL');
     await Promise.all(this.#started.map((started) => started.kill('SIGKILL')));
     rmSync(this.home, { recursive: true, force: true });
   }
@@ -68,8 +96,8 @@ export class UpProcess {
   out = '';
   errors = '';
 
-  constructor(args: readonly string[], env: Record<string, string>) {
-    this.#child = spawn(process.execPath, [launcher, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor([program = '', ...args]: readonly string[], env: Record<string, string>) {
+    this.#child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.out += text;
     });
@@ -87,7 +115,7 @@ export class UpProcess {
 
   /** The line of `--json`. */
   async ready(): Promise<ReadyLine> {
-    await this.says(/\n/);
+    await this.says(/^\{.*\}\n/); // of its output; what else is said goes to the other stream
     return JSON.parse(this.out) as ReadyLine;
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pause, until } from './patience.ts';
-import { isAlive, Machine, processesBelow, type UpProcess } from './up-process.ts';
+import { isAlive, Machine, processesBelow, type ReadyLine, type UpProcess } from './up-process.ts';
 import { approve, cardOf, signedIn, useLink, wholeLoop } from './up-story.ts';
 
 let machine: Machine;
@@ -96,6 +96,18 @@ describe('countersign up', () => {
     ).toMatchObject({
       servers: { [other.address]: {} },
     });
+  });
+
+  it('[UI-4] of two that are started at the same moment one runs, and the other says so', async () => {
+    const folder = machine.folder('мой проект, с пробелами');
+    const both = [machine.up(folder, '--json'), machine.up(folder, '--json')];
+    const ready = await Promise.all(both.map((up) => up.ready()));
+    expect(ready.map(({ already_running = false }) => already_running).sort()).toEqual([false, true]);
+    const [one, other] = ready as [ReadyLine, ReadyLine];
+    expect([other.address, other.pid, other.workspace]).toEqual([one.address, one.pid, folder]);
+    for (const { sign_in_link } of ready) expect((await useLink(sign_in_link)).status).toBe(200);
+    const runs = both.find(({ pid }) => pid === one.pid);
+    await stop(runs as UpProcess, one.address);
   });
 
   it('[UI-4] takes another port when its own is taken, and refuses one that was named', async () => {

@@ -40,6 +40,21 @@ describe('a card', () => {
     expect(painted.join('\n')).toContain('\u001b[32m+ \u001b[0m\u001b[32m{"port": 8080}\u001b[0m');
   });
 
+  it('[AP-7] leaves out no changed line, however much it looks like the head of a diff', () => {
+    const cardOf = (diff: string) =>
+      cardWith({
+        kind: 'diff',
+        files: [
+          { path: 'a.js', operation: 'modified', diff, truncated: false, size_before: 1, size_after: 1 },
+        ],
+      });
+    const added = cardOf('--- /dev/null\n+++ b/a.js\n@@ -0,0 +1,2 @@\n+++ i; evil()\n+harmless()\n');
+    expect(added).toContain('│ @@ -0,0 +1,2 @@\n│ + ++ i; evil()\n│ + harmless()\n');
+    expect(added).not.toContain('b/a.js');
+    const removed = cardOf('old mode 100755\n--- a/a.js\n+++ b/a.js\n@@ -1 +0,0 @@\n--- the guard\n');
+    expect(removed).toContain('│   old mode 100755\n│ @@ -1 +0,0 @@\n│ - -- the guard\n');
+  });
+
   it('[AP-7] shows each kind of preview', () => {
     const file = {
       path: 'a.ts',
@@ -85,6 +100,15 @@ describe('a card', () => {
         { kind: 'custom', server: 'jira', summary: 'makes an issue' },
         { tool_params: { count: 3 } },
       ),
+      ownTool: cardWith({
+        kind: 'custom',
+        server: 'db',
+        tool: 'drop',
+        summary: 'Drops a table',
+        runs: 'node /srv/db.ts',
+        network: false,
+        hints: ['destructive', 'read_only'],
+      }),
       summary: cardWith({ kind: 'summary', summary: 'makes a branch' }),
       unavailable: cardWith({ kind: 'unavailable', reason: 'no file' }),
       twoFiles: cardWith({ kind: 'diff', files: [file, file] }),
@@ -103,6 +127,9 @@ describe('a card', () => {
     );
     expect(cards.push).toContain('main to origin\n│ https://x/y\n│ 1 commit\n│ abcdef12  s  (Ada)');
     expect(cards.custom).toMatch(/A tool of jira\n│ makes an issue\n│ Parameters · write_file\n│ count = 3/);
+    expect(cards.ownTool).toContain(
+      'A tool of db: drop\n│ Drops a table\n│ Runs        node /srv/db.ts\n│             It gets no network.\n│             It says that it only reads.\n│             It says that it may destroy something.\n│             This tool',
+    );
     expect(cards.summary).toContain('makes a branch');
     expect(cards.unavailable).toContain('There is no preview: no file');
     expect(cards.twoFiles.match(/a\.ts/g)).toHaveLength(2);

@@ -53,7 +53,7 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
         })),
       ];
     case 'custom':
-      return [{ text: card.customTool(preview.server), style: 'dim' }, { text: preview.summary }];
+      return customParagraphs(preview, card);
     case 'summary':
       return [{ text: preview.summary }];
     case 'unavailable':
@@ -61,10 +61,35 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
   }
 }
 
-/** A unified diff with its signs in colour. The names of the files stand above it already. */
+function customParagraphs(
+  { server, tool, summary, runs, network, hints }: Extract<Preview, { kind: 'custom' }>,
+  card: Words['card'],
+): Paragraph[] {
+  return [
+    {
+      text: tool === undefined ? card.customTool(server) : `${card.customTool(server)}: ${tool}`,
+      style: 'dim',
+    },
+    { text: summary },
+    ...(runs === undefined ? [] : [labelled(card.runs, runs)]),
+    ...(network === false ? [labelled('', card.noNetwork)] : []),
+    ...(hints?.includes('read_only') ? [labelled('', card.saysReadOnly)] : []),
+    ...(hints?.includes('destructive')
+      ? [{ ...labelled('', card.saysDestructive), style: 'yellow' as const }]
+      : []),
+    ...(runs === undefined ? [] : [labelled('', card.itsProgram)]),
+  ];
+}
+
+/**
+ * A unified diff with its signs in colour. The names of the files stand above it already: their lines, which stand
+ * before the first hunk, are left out. In a hunk `+++x` is a line that adds `++x`.
+ */
 function diffParagraphs(diff: string): Paragraph[] {
-  return linesOf(diff)
-    .filter((line, i) => !(i < 4 && /^(---|\+\+\+|Index:|=+$)/.test(line)))
+  const lines = linesOf(diff);
+  const firstHunk = lines.findIndex((line) => line.startsWith('@@'));
+  return lines
+    .filter((line, i) => i >= firstHunk || !/^(---|\+\+\+) /.test(line))
     .map((line): Paragraph => {
       const [sign, rest] = [line.charAt(0), line.slice(1)];
       if (line.startsWith('@@')) return { text: line, style: 'cyan' };

@@ -11,6 +11,8 @@ export interface RunFollowerDeps {
   readonly runId: string;
   /** Lines of the answer that are whole, each once and in order. */
   onLines(lines: readonly string[]): void;
+  /** Instead of that: pieces of the answer as they come, for who can show half a line. */
+  onText?(piece: string): void;
   /** What the run itself says: why it ended. */
   onNotice(text: string): void;
   onState(state: AgentState): void;
@@ -84,15 +86,18 @@ export class RunFollower {
   /** A model that began anew after its stream was cut is told anew. */
   #tell(streamed: Streamed): void {
     const { text, complete } = streamed.text;
+    const { onLines, onText } = this.#deps;
     if (!text.startsWith(streamed.told)) {
-      this.#deps.onLines(['…']);
+      if (onText) onText('\n…\n');
+      else onLines(['…']);
       streamed.told = '';
     }
-    const end = complete ? text.length : text.lastIndexOf('\n') + 1;
+    const end = complete || onText ? text.length : text.lastIndexOf('\n') + 1;
     const fresh = text.slice(streamed.told.length, end);
     if (fresh === '') return;
     streamed.told = text.slice(0, end);
-    this.#deps.onLines((fresh.endsWith('\n') ? fresh.slice(0, -1) : fresh).split('\n'));
+    if (onText) onText(fresh);
+    else onLines((fresh.endsWith('\n') ? fresh.slice(0, -1) : fresh).split('\n'));
   }
 
   /** Reads the messages of the run again; a stream that was interrupted, or a message too large for it. */

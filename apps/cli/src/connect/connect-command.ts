@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { CountersignError } from '@countersign/protocol';
 import { personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { endWithInput } from '../end-with-input.ts';
 import { serverAccess } from '../server/server-access.ts';
 import { findOrMakeProject, workspaceRoot } from '../server/workspace-project.ts';
 import { ConnectSession } from './connect-session.ts';
@@ -18,6 +19,7 @@ Options
   --no-prompt      ask nothing here: another place decides
   --project ID     connect to this project (default: the one of DIR; it is made when there is none)
   --run-unisolated where commands cannot be isolated, harmless ones run all the same instead of asking
+  --end-with-input end when the standard input ends: for a program that starts it
   --verbose        show what the runner logs
   --json           print what happens as JSON Lines, and ask nothing
   --server URL     which server (default: the last one you signed in to)
@@ -37,11 +39,13 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
       project: { type: 'string' },
       'no-prompt': { type: 'boolean', default: false },
       'run-unisolated': { type: 'boolean', default: false },
+      'end-with-input': { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
     },
   });
   const { terminal, env } = context;
   if (values.help) return terminal.write(help).then(() => 0);
+  if (values['end-with-input']) endWithInput();
   const words = context.words(values.lang);
   if (positionals[1] !== undefined) throw usage(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
@@ -56,6 +60,7 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     workspace,
     configFolder: folders.config,
     words,
+    lang: values.lang,
     terminal,
     env,
     json: values.json,

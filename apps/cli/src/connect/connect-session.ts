@@ -1,6 +1,6 @@
 import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
-import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
+import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
 import {
   JournalHeld,
   type Logger,
@@ -18,6 +18,8 @@ import type { ServerAccess } from '../server/server-access.ts';
 import { streamWords } from '../server/stream-words.ts';
 import type { Project } from '../server/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
+import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
+import { toolsWordsFor } from '../tools/tools-words.ts';
 import type { Words } from '../words.ts';
 import { deskHears } from './desk-hears.ts';
 
@@ -27,6 +29,8 @@ export interface ConnectOptions {
   readonly workspace: Workspace;
   readonly configFolder: string;
   readonly words: Words;
+  /** The language that was asked for, if one was. */
+  readonly lang?: string | undefined;
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly json: boolean;
@@ -56,7 +60,7 @@ export class ConnectSession {
   readonly #options: ConnectOptions;
   readonly #activity: ActivityLines;
   readonly #dialogs: RunnerDialogs;
-  readonly #token: RunnerToken;
+  readonly #token: MadeToken;
   readonly #runnerId: string;
   #runner: WorkspaceRunner | undefined;
   #stage: Stage | undefined;
@@ -77,7 +81,10 @@ export class ConnectSession {
       show: (request) => this.#desk?.show({ ...request, omitted: undefined }),
       withdraw: (approvalId) => this.#desk?.withdraw(approvalId),
     });
-    this.#token = new RunnerToken(access, `runner of ${workspace.root} (${access.device})`);
+    this.#token = new MadeToken(access, {
+      name: `runner of ${workspace.root} (${access.device})`,
+      scope: 'runner',
+    });
     this.#runnerId = runnerIdOf(workspace.stateFolder);
     this.#ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -129,7 +136,8 @@ export class ConnectSession {
 
   /** Answers who has the workspace already, in words, if somebody has (RN-10). */
   #startRunner(): string | undefined {
-    const { workspace, access, project, prompt, terminal, configFolder, runUnisolated } = this.#options;
+    const { workspace, access, project, prompt, terminal, configFolder, runUnisolated, env, lang } =
+      this.#options;
     const api = runnerApiOverClient({
       runner: this.#token.client,
       person: access.client,
@@ -151,10 +159,20 @@ export class ConnectSession {
         program: access.device,
         refusedHosts: [serverHost(access.client.connection.baseUrl)],
       });
+      const { toolServers } = this.#runner.handler;
+      const notices = new ToolNotices(toolsWordsFor(env, lang));
+      toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
       return undefined;
     } catch (error) {
       if (error instanceof JournalHeld) return visible(error.holder);
       throw error;
+    }
+  }
+
+  #tellOfTools(news: readonly ToolNotice[]): void {
+    for (const { server, says } of news) {
+      this.#tellProgram({ tool_server: server });
+      this.say(visible(says), 'yellow');
     }
   }
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
+import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
 import type { ServerAccess } from '../server/server-access.ts';
@@ -183,7 +183,7 @@ describe('the runner’s token', () => {
     });
 
   it('[AP-9] is made from the person’s, made anew when it is refused, and revoked', async () => {
-    const token = new RunnerToken(access(), 'runner');
+    const token = new MadeToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = made('first', 'id-1');
     answers.heartbeat = { status: 401, body: refusal('UNAUTHENTICATED') };
     const input = {
@@ -202,7 +202,7 @@ describe('the runner’s token', () => {
   });
 
   it('is the given one where that may not make others, and is tried again after a failure', async () => {
-    const token = new RunnerToken(access(), 'runner');
+    const token = new MadeToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = { status: 500, body: refusal('INTERNAL') };
     answers.runners = ok({ runners: [] });
     await expect(token.client.listRunners()).rejects.toThrow('INTERNAL');

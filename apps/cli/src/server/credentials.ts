@@ -23,8 +23,8 @@ export class Credentials {
   readonly path: string;
   readonly #words: Words;
 
-  constructor(folder: string, words: Words) {
-    this.path = join(folder, 'credentials.json');
+  constructor(folder: string, words: Words, file = 'credentials.json') {
+    this.path = join(folder, file);
     this.#words = words;
   }
 

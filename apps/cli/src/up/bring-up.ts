@@ -4,7 +4,11 @@ import { openInBrowser } from './open-in-browser.ts';
 import { findRunningUp, type RunningUp } from './running-up.ts';
 import { sampleFirstMessage } from './sample-message.ts';
 import { restoreSample, sampleFolder } from './sample-workspace.ts';
+import { ServerNotStarted } from './server-process.ts';
 import { type UpOptions, UpSession } from './up-session.ts';
+
+/** How long a start may take on a machine that does much else. */
+const startMs = 15_000;
 
 export interface BringUpOptions extends Omit<UpOptions, 'workspace' | 'configFolder' | 'firstMessage'> {
   /** Named by the person; the sample otherwise. */
@@ -20,12 +24,21 @@ export async function bringUp({ folder, ...options }: BringUpOptions): Promise<n
   const running = await findRunningUp(workspace.stateFolder);
   if (running) return showRunning(running, root, options);
   if (isSample) restoreSample(root);
-  return new UpSession({
+  const session = new UpSession({
     ...options,
     workspace,
     configFolder: folders.config,
     firstMessage: isSample ? sampleFirstMessage : undefined,
-  }).run();
+  });
+  try {
+    return await session.run();
+  } catch (error) {
+    if (!(error instanceof ServerNotStarted && error.code === 'DATABASE_IN_USE')) throw error;
+    // Another one was quicker by a moment, and can be asked as soon as it is ready.
+    const quicker = await findRunningUp(workspace.stateFolder, { withinMs: startMs });
+    if (!quicker) throw new Error(options.upWords.notStarted(error.message), { cause: error });
+    return showRunning(quicker, root, options);
+  }
 }
 
 type Shown = Pick<BringUpOptions, 'terminal' | 'env' | 'json' | 'open' | 'upWords'>;

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 /** What `countersign up` tells a second one for the same workspace. */
 export interface RunningUp {
@@ -28,8 +29,20 @@ export function readUpRecord(stateFolder: string): UpRecord {
   }
 }
 
-/** Asks the one that runs for this workspace; undefined when none answers. */
-export function findRunningUp(stateFolder: string): Promise<RunningUp | undefined> {
+/** Asks the one that runs for this workspace; undefined when none answers, nor begins to in the time that is given. */
+export async function findRunningUp(
+  stateFolder: string,
+  { withinMs = 0 } = {},
+): Promise<RunningUp | undefined> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const running = await askRunningUp(stateFolder);
+    if (running !== undefined || performance.now() >= end) return running;
+    await setTimeout(100);
+  }
+}
+
+function askRunningUp(stateFolder: string): Promise<RunningUp | undefined> {
   const { socket: path } = readUpRecord(stateFolder);
   if (path === undefined) return Promise.resolve(undefined);
   return new Promise((resolve) => {

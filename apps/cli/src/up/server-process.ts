@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The server is a program of its own: nothing imports an app (STYLE.md). */
 const serverProgram = fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url));
 
-/** It could not start; `code` is the system's, such as EADDRINUSE. */
+/** It could not start; `code` is the system's, such as EADDRINUSE, or DATABASE_IN_USE. */
 export class ServerNotStarted extends Error {
   override readonly name = 'ServerNotStarted';
   readonly code: string | undefined;

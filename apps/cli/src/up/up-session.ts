@@ -33,6 +33,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly verbose: boolean;
   readonly json: boolean;
   readonly words: Words;
+  readonly lang: string | undefined;
   readonly upWords: UpWords;
 }
 
@@ -137,6 +138,7 @@ export class UpSession implements SessionHost {
       } catch (error) {
         if (!(error instanceof ServerNotStarted)) throw error;
         unused = undefined;
+        if (error.code === 'DATABASE_IN_USE') throw error;
         // Somebody was quicker: then the next one.
         if (error.code !== 'EADDRINUSE') throw new Error(upWords.notStarted(error.message), { cause: error });
       }
@@ -169,7 +171,7 @@ export class UpSession implements SessionHost {
   }
 
   #session(access: ServerAccess, project: Project): ConnectSession {
-    const { terminal, env, workspace, configFolder, words, prompt, runUnisolated, verbose, json } =
+    const { terminal, env, workspace, configFolder, words, lang, prompt, runUnisolated, verbose, json } =
       this.#options;
     const { screen, ...withoutScreen } = terminal;
     // A program reads one line and no more.
@@ -180,6 +182,7 @@ export class UpSession implements SessionHost {
       workspace,
       configFolder,
       words,
+      lang,
       terminal: shown,
       env,
       json: false,

@@ -77,12 +77,13 @@ export class Authenticator {
   async #verify(key: string, token: string, use: TokenUse): Promise<AuthenticatedCaller> {
     const verified = await this.#verifier.verify(token, use);
     const tokenId = verified.tokenId ?? `sha256-${key.slice(use.length)}`;
-    const { scope, name } = await this.#lookUp(tokenId, verified);
+    const { scope, name, projectId } = await this.#lookUp(tokenId, verified);
     const now = performance.now();
     const caller: AuthenticatedCaller = {
       userId: verified.userId,
       tokenId,
       scope,
+      ...(projectId !== null && { projectId }),
       tokenName: name,
       use,
       expiresAt: verified.expiresAt,
@@ -109,9 +110,9 @@ export class Authenticator {
   async #lookUp(
     tokenId: string,
     { userId, scope }: Pick<VerifiedToken, 'userId' | 'scope'>,
-  ): Promise<{ scope: Caller['scope']; name: string }> {
+  ): Promise<{ scope: Caller['scope']; name: string; projectId: string | null }> {
     const row = await this.#store.read((tx) => tx.get('tokens', tokenId));
-    if (!row) return { scope, name: nameOf[scope] };
+    if (!row) return { scope, name: nameOf[scope], projectId: null };
     if (row.user_id !== userId || row.scope !== scope)
       throw new Refusal('UNAUTHENTICATED', { problem: 'it is not one of ours' });
     if (row.revoked_at !== null) throw new Refusal('UNAUTHENTICATED', { problem: 'it was revoked' });
@@ -123,7 +124,7 @@ export class Authenticator {
         })
         .catch(this.#onError);
     }
-    return { scope: row.scope, name: row.name };
+    return { scope: row.scope, name: row.name, projectId: row.project_id };
   }
 
   /** The one that was not checked for the longest time goes first. */

@@ -15,7 +15,12 @@ export class TokenIssuer {
 
   async create(
     userId: string,
-    about: { name: string; scope: TokenScope; expiresInSeconds: number | undefined },
+    about: {
+      name: string;
+      scope: TokenScope;
+      expiresInSeconds: number | undefined;
+      projectId?: string | undefined;
+    },
   ): Promise<{ token: string; row: TokenRow }> {
     const now = this.#store.now();
     const row: TokenRow = {
@@ -23,6 +28,7 @@ export class TokenIssuer {
       user_id: userId,
       name: about.name,
       scope: about.scope,
+      project_id: about.projectId ?? null,
       created_at: now,
       expires_at: about.expiresInSeconds === undefined ? null : now + about.expiresInSeconds * 1000,
       last_used_at: null,

@@ -1,6 +1,7 @@
 import {
   type ApprovalRow,
   type ExecutionRow,
+  type JsonObject,
   type PayloadRow,
   Refusal,
   type Store,
@@ -13,7 +14,7 @@ import {
   readPolicyFile,
   ToolCallPolicy,
 } from '@countersign/policy';
-import { makeVisible, type PolicyFile, type PolicyRule } from '@countersign/protocol';
+import { describeCall, type PolicyFile, type PolicyRule } from '@countersign/protocol';
 
 export interface Backtest {
   considered: number;
@@ -137,4 +138,4 @@ function word({ verdict, allowedBy }: ReturnType<ToolCallPolicy['decide']>): str
 }
 
 const describe = (row: ExecutionRow, approval: ApprovalRow | undefined): string =>
-  approval?.description ?? makeVisible(`${row.tool_name} ${JSON.stringify(row.tool_params)}`.slice(0, 200));
+  describeCall(approval?.agent ?? 'Agent', row.tool_name, row.tool_params as JsonObject);

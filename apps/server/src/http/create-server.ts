@@ -1,4 +1,4 @@
-import { type Engine, Refusal, type Store } from '@countersign/engine';
+import { type Bus, type Engine, Refusal, type Store } from '@countersign/engine';
 import { describeError } from '@countersign/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
@@ -7,6 +7,7 @@ import { AddressLimiter } from '../auth/token-bucket.ts';
 import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
+import { registerMcp } from '../mcp/register-mcp.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import { handlersOf } from './handlers.ts';
 import { drainBeforeClosing } from './large-bodies.ts';
@@ -21,6 +22,7 @@ import { registerWebPage } from './web-page.ts';
 export interface ServerOptions {
   readonly engine: Engine;
   readonly store: Store;
+  readonly bus: Bus;
   readonly config: ServerConfig;
   /** Signs our own tokens and checks HS256 ones. */
   readonly secret: Uint8Array;
@@ -28,8 +30,6 @@ export interface ServerOptions {
   readonly runs?: Runs | undefined;
   readonly signInCodes?: SignInCodes;
   readonly watching?: Watching;
-  /** Further routes: MCP. They pass the same checks of host and origin. */
-  readonly extend?: (app: FastifyInstance) => void | Promise<void>;
 }
 
 /** The server over HTTP; it listens when it is told to. Closing it ends the streams first (clients reconnect). */
@@ -66,13 +66,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   guardEveryRequest(app, config);
   answerErrors(app);
   logRequests(app);
-  registerRoutes(app, { handlers: handlersOf(parts), parts, anonymous });
+  const handlers = handlersOf(parts);
+  registerRoutes(app, { handlers, parts, anonymous });
+  registerMcp(app, { handlers, parts, anonymous, bus: options.bus });
   registerWatching(app, options);
   registerWebPage(app, config);
   app.addHook('preClose', async () => {
     for (const stream of openStreams) stream.end();
   });
-  await options.extend?.(app);
   await app.ready();
   return app;
 }

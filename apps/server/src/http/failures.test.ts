@@ -40,7 +40,7 @@ describe('what fails on our side', () => {
     const engine = new Engine({ store, bus, clock: systemClock, masker, onError: () => {} });
     const config = loadConfig({ env: {}, flags: { port: 0, database: ':memory:' } });
     const secret = new TextEncoder().encode(testSecret);
-    const app = await createServer({ engine, store, config, secret, logger: pino({ level: 'silent' }) });
+    const app = await createServer({ engine, store, bus, config, secret, logger: pino({ level: 'silent' }) });
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
     const response = await fetch(`${address}/my/projects/project/chat/messages`, {
       method: 'POST',

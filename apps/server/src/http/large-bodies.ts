@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ErrorAnswer } from './refusals.ts';
 
 /** As long as this a client may go on sending what nobody reads. */
 const DRAIN_MS = 5_000;
@@ -11,7 +10,7 @@ const DRAIN_MS = 5_000;
 export function drainBeforeClosing(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, body }: ErrorAnswer,
+  { status, body }: { readonly status: number; readonly body: object },
 ): FastifyReply {
   reply.hijack();
   const { raw } = reply;

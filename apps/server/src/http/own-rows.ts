@@ -11,15 +11,19 @@ import {
 
 /** The caller's own rows. Another person's, and one that does not exist, are the same NOT_FOUND (RE-3). */
 
-export async function ownProject(store: Store, { userId }: Caller, projectId: string): Promise<ProjectRow> {
+export async function ownProject(store: Store, caller: Caller, projectId: string): Promise<ProjectRow> {
   const row = await store.read((tx) => tx.get('projects', projectId));
-  if (row?.user_id !== userId) throw notFound('project');
+  if (row?.user_id !== caller.userId || !reaches(caller, row.id)) throw notFound('project');
   return row;
 }
 
-export async function ownSession(store: Store, { userId }: Caller, sessionId: string): Promise<SessionRow> {
+/** Whether the caller may have to do with a project: a token that is bound to one reaches no other. */
+export const reaches = ({ projectId }: Caller, named: string): boolean =>
+  projectId === undefined || projectId === named;
+
+export async function ownSession(store: Store, caller: Caller, sessionId: string): Promise<SessionRow> {
   const row = await store.read((tx) => tx.get('sessions', sessionId));
-  if (row?.user_id !== userId) throw notFound('session');
+  if (row?.user_id !== caller.userId || !reaches(caller, row.project_id)) throw notFound('session');
   return row;
 }
 
@@ -38,12 +42,12 @@ export const inProject = <C extends Caller>(caller: C, { project_id }: { project
 /** A call of this project. The path must be true: an id of another project is not found under this one. */
 export async function ownCall(
   store: Store,
-  { userId }: Caller,
+  caller: Caller,
   toolId: string,
   projectId?: string,
 ): Promise<ExecutionRow> {
   const row = await store.read((tx) => tx.get('tool_executions', toolId));
-  if (row?.user_id !== userId) throw notFound('tool call');
+  if (row?.user_id !== caller.userId || !reaches(caller, row.project_id)) throw notFound('tool call');
   if (projectId !== undefined && row.project_id !== projectId) throw notFound('tool call');
   return row;
 }

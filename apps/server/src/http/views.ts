@@ -49,6 +49,7 @@ export const tokenView = (row: TokenRow) => ({
   token_id: row.id,
   name: row.name,
   scope: row.scope,
+  project_id: row.project_id,
   created_at: isoTime(row.created_at),
   expires_at: isoTimeOrNull(row.expires_at),
   last_used_at: isoTimeOrNull(row.last_used_at),

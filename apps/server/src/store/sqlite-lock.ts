@@ -11,10 +11,9 @@ export function lockDatabase(path: string): () => void {
     lock.exec('begin exclusive');
   } catch (cause) {
     lock.close();
-    throw new Error(
-      `The database "${path}" is in use by another Countersign server. Stop that one first, or give this one a file of its own.`,
-      { cause },
-    );
+    const problem = `The database "${path}" is in use by another Countersign server.`;
+    const error = new Error(`${problem} Stop that one first, or give this one a file of its own.`, { cause });
+    throw Object.assign(error, { code: 'DATABASE_IN_USE' }); // whoever started us may want to know
   }
   return () => {
     if (lock.isOpen) lock.close();

@@ -8,7 +8,7 @@ import {
   type StreamState,
 } from '@countersign/client';
 import { type CountersignEvent, catalogue, makeVisible } from '@countersign/protocol';
-import { RunnerDialogs, RunnerToken, runnerApiOverClient } from '@countersign/runner-client';
+import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
 import {
   type ApprovalRequest,
   JournalHeld,
@@ -67,7 +67,7 @@ const longestPauseMs = 20_000;
  */
 export class FolderRunner {
   readonly #options: FolderRunnerOptions;
-  readonly #token: RunnerToken;
+  readonly #token: MadeToken;
   readonly #dialogs: RunnerDialogs;
   readonly #ended = new AbortController();
   #state: FolderState = { status: 'connecting' };
@@ -82,7 +82,7 @@ export class FolderRunner {
   constructor(options: FolderRunnerOptions) {
     const { account, folder, device, pending } = options;
     this.#options = options;
-    this.#token = new RunnerToken(account, `runner of ${folder} (${device})`);
+    this.#token = new MadeToken(account, { name: `runner of ${folder} (${device})`, scope: 'runner' });
     this.#dialogs = new RunnerDialogs((decision) => decide(account.client, decision), {
       show: (request) => pending.show(this, request),
       withdraw: (approvalId) => pending.withdraw(approvalId),

@@ -47,7 +47,7 @@ export async function driveRun(live: LiveRun, deps: AgentLoopDeps): Promise<void
     }
     const exceeded = exceededBudget(run, deps.budget, deps.store.now());
     if (exceeded) return fail(held, exceeded);
-    const isOver = await think(live, run, deps);
+    const isOver = await think(live, run, project, deps);
     if (isOver) return;
   }
 }
@@ -74,12 +74,15 @@ function* readRun(tx: Reading, { runId, epoch, projectId }: HeldRun): Unit<Stand
 }
 
 /** One model call, stored as a step. Answers whether the run is over. */
-async function think(live: LiveRun, run: RunRow, deps: AgentLoopDeps): Promise<boolean> {
+async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentLoopDeps): Promise<boolean> {
   const { held, signal } = live;
   await giveLateResults(held, deps);
   await held.announceState('thinking');
   const messages = await deps.store.read((tx) => readConversation(tx, held.sessionId));
-  const tools = offeredTools(await deps.policies.policyFile(held.userId));
+  const tools = offeredTools(
+    await deps.policies.policyFile(held.userId),
+    await deps.policies.customTools(held.userId, project.workspace),
+  );
   await deps.atPoint('model.before');
   const draft = new Draft(held, assistantMessageId(run.id, run.step), deps);
   live.draft = draft;

@@ -1,20 +1,26 @@
 import { parseGlob } from '@countersign/policy';
 import {
   type AvailableTool,
+  type CustomTool,
   catalogue,
+  describeCustomTool,
   describeTool,
   type PolicyFile,
   type PolicyRule,
 } from '@countersign/protocol';
 
+interface ToolViews {
+  readonly listed: AvailableTool;
+  readonly offered: OfferedTool;
+}
+
 /** The catalogue as it is listed and offered. Each schema is made once: a run asks for all of them at every step. */
-const everyTool: readonly { readonly listed: AvailableTool; readonly offered: OfferedTool }[] = catalogue.map(
-  (tool) => {
-    const listed = describeTool(tool);
-    const { name, description, input_schema: inputSchema } = listed;
-    return { listed, offered: { name, description, inputSchema } };
-  },
-);
+const everyTool: readonly ToolViews[] = catalogue.map((tool) => viewsOf(describeTool(tool)));
+
+function viewsOf(listed: AvailableTool): ToolViews {
+  const { name, description, input_schema: inputSchema } = listed;
+  return { listed, offered: { name, description, inputSchema } };
+}
 
 /** A tool as the model is told of it. */
 export interface OfferedTool {
@@ -25,19 +31,20 @@ export interface OfferedTool {
 }
 
 /**
- * The catalogue without what the policy denies for any arguments (AG-4). A rule with a path or a command denies some
- * calls only: such a tool is offered, and those calls are refused.
+ * The catalogue and the workspace's custom tools, without what the policy denies for any arguments (AG-4). A rule with
+ * a path or a command denies some calls only: such a tool is offered, and those calls are refused.
  */
-export const offeredTools = (policy: PolicyFile): readonly OfferedTool[] =>
-  notDenied(policy).map(({ offered }) => offered);
+export const offeredTools = (policy: PolicyFile, custom: readonly CustomTool[]): readonly OfferedTool[] =>
+  notDenied(policy, custom).map(({ offered }) => offered);
 
 /** The same tools as `GET …/tools/available` lists them. */
-export const availableTools = (policy: PolicyFile): readonly AvailableTool[] =>
-  notDenied(policy).map(({ listed }) => listed);
+export const availableTools = (policy: PolicyFile, custom: readonly CustomTool[]): readonly AvailableTool[] =>
+  notDenied(policy, custom).map(({ listed }) => listed);
 
-function notDenied(policy: PolicyFile): typeof everyTool {
+function notDenied(policy: PolicyFile, custom: readonly CustomTool[]): readonly ToolViews[] {
   const denied = policy.rules.flatMap(toolsDeniedOutright);
-  return everyTool.filter(({ listed }) => !denied.some((denies) => denies(listed.name)));
+  const all = [...everyTool, ...custom.map((tool) => viewsOf(describeCustomTool(tool)))];
+  return all.filter(({ listed }) => !denied.some((denies) => denies(listed.name)));
 }
 
 function toolsDeniedOutright(rule: PolicyRule): ((tool: string) => boolean)[] {

@@ -1,4 +1,10 @@
-import { describeError, findTool, type ToolOutcome, toModelResult } from '@countersign/protocol';
+import {
+  describeError,
+  findTool,
+  isCustomToolName,
+  type ToolOutcome,
+  toModelResult,
+} from '@countersign/protocol';
 import type { CallRequest } from '../call-request.ts';
 import type { Caller } from '../caller.ts';
 import type { Dispatcher } from '../dispatcher.ts';
@@ -80,7 +86,12 @@ export class ToolStep {
   async #begin(open: readonly StoredToolCall[]): Promise<readonly Promise<void>[]> {
     const { policies } = this.#deps;
     const calls = toolCallsOf(this.#message);
-    const policy = await policies.policyFor(this.#run.userId, this.#project.workspace);
+    const custom = calls.find(({ tool_name }) => isCustomToolName(tool_name));
+    const policy = await policies.policyFor(
+      this.#run.userId,
+      this.#project.workspace,
+      custom?.tool_name ?? '',
+    );
     const order = orderOfStep(calls.map((call) => policy.decide(call.tool_name, call.tool_params)));
     const excerpt = await this.#excerpt();
     const slots = new Slots(MAX_AT_ONCE);

@@ -37,6 +37,7 @@ export const tokenSchema = z.object({
   token_id: idSchema,
   name: z.string(),
   scope: tokenScopeSchema,
+  project_id: idSchema.nullable().describe("The only project that an agent's token reaches; null: all."),
   created_at: timestampSchema,
   expires_at: timestampSchema.nullable(),
   last_used_at: timestampSchema.nullable(),
@@ -45,6 +46,7 @@ export const tokenSchema = z.object({
 export const tokenBodySchema = z.strictObject({
   name: z.string().min(1).max(100),
   scope: tokenScopeSchema,
+  project_id: idSchema.optional().describe("Binds an agent's token to one project; other scopes take none."),
   expires_in_seconds: z
     .int()
     .min(60)

@@ -95,7 +95,7 @@ const pinnedBodies = {
   'backtestPolicy response':
     'success considered matched would_change approved_before rejected_before examples',
   'listTokens response': 'success tokens',
-  'createToken request': 'name scope expires_in_seconds?',
+  'createToken request': 'name scope project_id? expires_in_seconds?',
   'createToken response': 'success token details',
   'revokeToken response': 'success',
   'signIn request': 'code',

@@ -9,6 +9,8 @@ import { ended, notes, statusOf } from './run-to-end.ts';
 /** How many jobs of one session may run, and how many are remembered with what they printed. */
 export const mostRunningJobs = 8;
 const mostRememberedJobs = 32;
+/** Of all sessions together, since each keeps what it printed: some megabytes. */
+const mostRememberedOfAll = 64;
 
 export interface JobState {
   readonly stdout: string;
@@ -52,9 +54,15 @@ export class BackgroundJobs {
     const job: Job = { child, stdout, stderr, isRunning: true, isOver: this.#follow(child, () => job) };
     const id = `job_${randomUUID()}`;
     jobs.set(id, job);
+    this.#sessions.delete(session); // so that the one that was used longest ago stands first
     this.#sessions.set(session, jobs);
-    forgetOldest(jobs);
+    forgetOldest(jobs, jobs.size - mostRememberedJobs);
+    this.#forgetOtherSessions();
     return id;
+  }
+
+  get isAnyRunning(): boolean {
+    return [...this.#sessions.values()].some((jobs) => [...jobs.values()].some(({ isRunning }) => isRunning));
   }
 
   look(session: string, id: string): JobState {
@@ -86,6 +94,14 @@ export class BackgroundJobs {
     this.#sessions.clear();
   }
 
+  #forgetOtherSessions(): void {
+    let remembered = [...this.#sessions.values()].reduce((sum, { size }) => sum + size, 0);
+    for (const [session, jobs] of this.#sessions) {
+      remembered -= forgetOldest(jobs, remembered - mostRememberedOfAll);
+      if (jobs.size === 0) this.#sessions.delete(session);
+    }
+  }
+
   async #follow(child: ChildProcess, jobOf: () => Job): Promise<void> {
     let problem: string[] = [];
     try {
@@ -110,9 +126,9 @@ function exitCodeOf(child: ChildProcess): number | null {
   return 'exitCode' in status ? status.exitCode : null;
 }
 
-function forgetOldest(jobs: Map<string, Job>): void {
-  for (const [id, job] of jobs) {
-    if (jobs.size <= mostRememberedJobs) return;
-    if (!job.isRunning) jobs.delete(id);
-  }
+/** Forgets so many, as far as they have ended; answers how many that were. */
+function forgetOldest(jobs: Map<string, Job>, count: number): number {
+  const ended = [...jobs].filter(([, { isRunning }]) => !isRunning).slice(0, Math.max(count, 0));
+  for (const [id] of ended) jobs.delete(id);
+  return ended.length;
 }

@@ -304,7 +304,7 @@ print("problem", file=sys.stderr, flush=True)
   it('[VA-3] tells what a command planted and lost', async () => {
     const { execute, fixture } = setup();
     const result = await execute('python3', ['-c', 'open(".envrc", "w").write("evil")']);
-    expect(result.stderr).toContain('".envrc" would execute later; it was moved out of the workspace');
+    expect(result.stderr).toContain('".envrc" would execute later; it was set aside');
     expect(fixture.has('.envrc')).toBe(false);
   });
 

@@ -106,10 +106,10 @@ export async function ended(starter: IsolatingStarter, child: ChildProcess, prog
 export function notes(starter: IsolatingStarter, child: ChildProcess): string[] {
   const { setAside, problem } = starter.planted(child);
   return [
-    ...setAside.map(({ path }) => `"${path}" would execute later; it was moved out of the workspace (VA-3)`),
+    ...setAside.map(({ path }) => `"${path}" would execute later; it was set aside (VA-3)`),
     ...(problem === undefined
       ? []
-      : [`what it made was not all searched for what executes later: ${problem}`]),
+      : [`something that executes later may be left in the workspace: ${problem}`]),
   ].map((note) => `\n[Countersign: ${note}]\n`);
 }
 

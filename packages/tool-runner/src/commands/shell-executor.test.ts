@@ -49,6 +49,15 @@ function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) 
   return { fixture, executor, call, exec, background, output, kill, progress };
 }
 
+it.skipIf(cannotIsolate)('[RN-10] is busy as long as a background job runs', async () => {
+  const { executor, background, kill } = setup();
+  expect(executor.isBusy).toBe(false);
+  const job = await background('sleep 60');
+  expect(executor.isBusy).toBe(true);
+  await kill(job);
+  expect(executor.isBusy).toBe(false);
+});
+
 describe.skipIf(cannotIsolate)('shell_exec', () => {
   it('[TL-2] runs a bash line and answers like a command', async () => {
     const { exec } = setup();
@@ -175,6 +184,30 @@ describe.skipIf(cannotIsolate)('background jobs', () => {
       await expect.poll(async () => (await output(job)).running, { interval: 5 }).toBe(false);
     }
     await expect(output(first)).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+  });
+
+  it('of sessions long ago are forgotten: what they printed does not pile up', {
+    timeout: 30_000,
+  }, async () => {
+    const { background, output } = setup();
+    const sessions = Array.from({ length: 66 }, (_, i) => ({ sessionId: `session-${i}` }));
+    const jobs: string[] = [];
+    for (const session of sessions) {
+      const job = await background('true', session);
+      await expect.poll(async () => (await output(job, session)).running, { interval: 5 }).toBe(false);
+      jobs.push(job);
+    }
+    const isKnown = (i: number) =>
+      output(jobs[i] ?? '', sessions[i]).then(
+        () => true,
+        () => false,
+      );
+    expect([await isKnown(0), await isKnown(1), await isKnown(2), await isKnown(65)]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
   });
 
   it('end when the runner does, and leave nothing', async () => {

@@ -54,6 +54,10 @@ export class ShellExecutor implements Executor {
     }
   }
 
+  get isBusy(): boolean {
+    return this.#jobs.isAnyRunning;
+  }
+
   async dispose(): Promise<void> {
     await Promise.all([this.#running.cancelAll(), this.#jobs.endAll()]);
   }

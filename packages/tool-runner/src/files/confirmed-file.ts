@@ -67,6 +67,11 @@ export class ConfirmedFile {
     return (found.isCut ? actual?.startsWith(claimed) : actual === claimed) ? claimed : undefined;
   }
 
+  /** As much of its beginning. */
+  head(bytes: number): Buffer {
+    return this.#read(0, Math.min(bytes, this.stats.size));
+  }
+
   close(): void {
     closeSync(this.#descriptor);
   }

@@ -228,6 +228,20 @@ describe('[TL-2] read_file', () => {
     expect(await codeOf({ path: 'x'.repeat(300) })).toBe('PATH_INVALID');
   });
 
+  it("[VA-2] refuses git's configuration where a login stands in it, unless the person lifted it", async () => {
+    mkdirSync(join(workspace.root, '.git'), { recursive: true });
+    put('.git/config', '[remote "origin"]\n\turl = https://example.com/x.git\n');
+    expect(await codeOf({ path: '.git/config' })).toBe('read');
+    put('.git/config', '[remote "origin"]\n\turl = https://me:token@example.com/x.git\n');
+    symlinkSync('.git/config', join(workspace.root, 'innocent'));
+    expect(await codeOf({ path: '.git/config' })).toBe('PATH_SENSITIVE');
+    expect(await codeOf({ path: 'innocent', start_line: 2 })).toBe('PATH_SENSITIVE');
+    const lifting = new FileSystemExecutor(runnerWorkspace(workspace), {
+      liftedSensitivePaths: () => new Set(['.git/config']),
+    });
+    expect(await readWith(lifting, { path: '.git/config' })).toMatchObject({ success: true });
+  });
+
   it('[VA-2] refuses a sensitive file behind a link that the policy did not see, unless the person lifted it', async () => {
     put('.env', 'KEY=1\n');
     mkdirSync(join(workspace.root, 'back\\slash'));

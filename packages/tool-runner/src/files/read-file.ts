@@ -7,6 +7,7 @@ import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
 import type { Workspace } from '../workspace.ts';
 import { failedWith, fileFailure } from './file-failure.ts';
+import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
 import type { ResultCache } from './result-cache.ts';
 import { refuseSensitive } from './sensitive-target.ts';
@@ -70,6 +71,8 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const real = realPathOf(descriptor, reading.workspace.root, path);
   refuseSensitive(real, path, reading.liftedSensitivePaths);
   const unsaved = unsavedText(reading.workspace, real);
+  if (isGitConfig(real) && !reading.liftedSensitivePaths.has(real))
+    await refuseLogin(descriptor, unsaved, path);
   if (unsaved !== undefined) return readBuffer(unsaved, params, limits.readChunkBytes);
   if (stats.size > limits.fileBytes)
     throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
@@ -79,6 +82,13 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   const result = await readContent(descriptor, stats, params, reading);
   reading.cache.store(stats, question, result);
   return result;
+}
+
+async function refuseLogin(descriptor: number, unsaved: string | undefined, path: string): Promise<void> {
+  const buffer = Buffer.allocUnsafe(MOST_OF_GIT_CONFIG);
+  const saved = buffer.subarray(0, await fill(descriptor, buffer, 0));
+  if (holdsLogin(saved) || (unsaved !== undefined && holdsLogin(Buffer.from(unsaved))))
+    throw new CountersignError('PATH_SENSITIVE', { path, kind: gitLoginKind });
 }
 
 /** What stands in an editor and is not saved yet (RN-9): in UTF-8, whatever the file is in. */

@@ -154,6 +154,13 @@ describe('[TL-2] search_files', () => {
     expect(await paths({ pattern: '**/.rc' })).toEqual(['.rc']);
   });
 
+  it("[VA-2] leaves git's configuration out where a login stands in it", async () => {
+    put('new/.git/config', '[remote "origin"]\n\turl = https://example.com/needle.git\n');
+    put('new/sub/.git/config', '[remote "origin"]\n\turl = https://me:needle@example.com/x.git\n');
+    expect(await paths({ content: 'needle', pattern: '**/.git/*' })).toEqual(['.git/config']);
+    expect(await paths({ content: 'needle', path: 'new/sub/.git' })).toEqual([]);
+  });
+
   it('[VA-2] leaves sensitive files out', async () => {
     for (const path of ['.env', 'prod.env', 'credentials.json', '.ssh/config', 'id_rsa', 'a\\b/.env', 'open'])
       put(`new/${path}`, 'needle');

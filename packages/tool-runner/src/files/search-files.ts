@@ -5,6 +5,7 @@ import type { UnsavedText } from '../open-documents.ts';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry } from './file-entry.ts';
+import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
 import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
 import type { VisibleEntries } from './visible-entries.ts';
@@ -161,6 +162,8 @@ class ConfirmedMatches {
     if (!place) return;
     this.#shown = place.path;
     this.#file = ConfirmedFile.open(place.root, place.raw);
+    if (this.#file && isGitConfig(place.path) && holdsLogin(this.#file.head(MOST_OF_GIT_CONFIG)))
+      this.close();
   }
 }
 

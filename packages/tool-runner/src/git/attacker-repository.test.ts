@@ -167,6 +167,10 @@ signed
       mkdirSync(join(fixture.root, 'hooks'));
       cpSync(fixture.canary('canary'), join(fixture.root, 'hooks/post-index-change'));
       chmodSync(join(fixture.root, 'hooks/post-index-change'), 0o755);
+      // Only an index with something to refresh is written: a file with another time and the same content.
+      fixture.write('same.txt', 'same\n');
+      fixture.git('add', 'same.txt');
+      utimesSync(join(fixture.root, 'same.txt'), 1_000_000_000, 1_000_000_000);
       config('core.hooksPath', 'hooks');
     },
     trigger: ['status'],

@@ -96,7 +96,7 @@ export async function planCommit(
     `head ${head ?? 'unborn'} ${branch ?? 'detached'}`,
     ...files.map(describeVersions),
     ...hooks.map((hook) => `runs ${hook}`),
-    ...(folder === undefined ? [] : hookVersions(root, folder)),
+    ...(folder === undefined ? [] : hookVersions(root, folder, hooks)),
     `settings ${versionOf(writeConfig([...own, ...settings]))}`,
   ];
   return { own, head, branch, files, hooks, settings, base };

@@ -326,6 +326,18 @@ describe('commitPreview', () => {
     });
   });
 
+  it('[AP-8] its base covers the hook that runs, however many files stand before it', async () => {
+    fixture.withCommit();
+    fixture.git('config', 'core.hooksPath', 'tools');
+    for (let i = 0; i < 250; i++) fixture.write(`tools/a${i}`, 'x');
+    hook('pre-commit', 'exit 0', 'tools');
+    fixture.write('a.txt', 'changed\n');
+    const base = async () => (await fixture.commitPreview({ message: 'm', files: ['a.txt'] })).base;
+    const before = await base();
+    hook('pre-commit', 'evil; exit 0', 'tools');
+    expect(await base()).not.toEqual(before);
+  });
+
   it('[AP-8] its base changes with all that the commit depends on, and with nothing else', async () => {
     fixture.withCommit();
     fixture.git('config', 'core.hooksPath', '.husky/_');

@@ -45,17 +45,23 @@ export function activeHooks(root: string, folder: string, names: readonly string
 }
 
 /**
- * Every file of the hooks' folder with its version, for the digest (AP-8). A folder called `_` is husky's: the
- * scripts that its hooks call stand beside it.
+ * The hooks that run, and every file beside them, with its version, for the digest (AP-8). A folder called `_` is
+ * husky's: the scripts that its hooks call stand beside it. Of very many files only some, but always `hooks`.
  */
-export function hookVersions(root: string, folder: string): string[] {
+export function hookVersions(root: string, folder: string, hooks: readonly string[]): string[] {
   const folders = basename(folder) === '_' ? [folder, dirname(folder)] : [folder];
-  return folders.flatMap((place) =>
-    filesOf(join(root, place)).map((name) => {
-      const bytes = readSmallFile(root, join(place, name));
-      return `hook ${join(place, name)} ${bytes ? versionOf(bytes) : 'gone'}`;
-    }),
-  );
+  const named = folders.flatMap((place) => hooks.map((hook) => join(place, basename(hook))));
+  const beside = folders.flatMap((place) => filesOf(join(root, place)).map((name) => join(place, name)));
+  return [...new Set([...named, ...beside])].map((path) => {
+    const bytes = isThere(root, path) ? readSmallFile(root, path) : undefined;
+    return `hook ${path} ${bytes ? versionOf(bytes) : 'gone'}`;
+  });
+}
+
+/** Also a link to nothing; not a folder, which is no hook. */
+function isThere(root: string, path: string): boolean {
+  const type = realDisk.look(join(root, path))?.type;
+  return type !== undefined && type !== 'directory';
 }
 
 function filesOf(folder: string): string[] {

@@ -52,12 +52,9 @@ export async function planPush(
 
   const folder = hooksFolder(root, own);
   const received = address.kind === 'folder' ? address.folder : undefined;
-  const hooks = [
-    ...(folder === undefined ? [] : activeHooks(root, folder, pushHooks)),
-    ...(received === undefined
-      ? []
-      : activeHooks(received, 'hooks', receiveHooks).map((hook) => join(received, hook))),
-  ];
+  const ownHooks = folder === undefined ? [] : activeHooks(root, folder, pushHooks);
+  const theirHooks = received === undefined ? [] : activeHooks(received, 'hooks', receiveHooks);
+  const hooks = [...ownHooks, ...theirHooks.map((hook) => join(received ?? '', hook))];
   const url = received ?? address.url;
   const settings = [
     setting(`remote.${remote}.url`, latin1(url)),
@@ -69,8 +66,8 @@ export async function planPush(
     `url ${versionOf(Buffer.from(url))}`,
     `branch ${branch} at ${tip}, known ${known ?? 'nowhere'}`,
     ...hooks.map((hook) => `runs ${hook}`),
-    ...(folder === undefined ? [] : hookVersions(root, folder)),
-    ...(received === undefined ? [] : hookVersions(received, 'hooks')),
+    ...(folder === undefined ? [] : hookVersions(root, folder, ownHooks)),
+    ...(received === undefined ? [] : hookVersions(received, 'hooks', theirHooks)),
     `settings ${versionOf(writeConfig([...own, ...settings]))}`,
   ];
   return { own, remote, branch, address, tip, known, hooks, settings, base };

@@ -24,7 +24,7 @@ export interface ClearedIsolation {
  * on, or waits for ever. Only for whoever holds the journal's lock: to them, all that runs from this state folder is
  * abandoned.
  */
-export function clearAbandonedIsolation({ root, stateFolder }: Workspace): ClearedIsolation {
+export function clearAbandonedIsolation({ root, stateFolder, home }: Workspace): ClearedIsolation {
   const folder = join(stateFolder, 'isolation');
   const deadline = performance.now() + LONGEST_WAIT_MS;
   const ended = new Set<number>();
@@ -38,7 +38,7 @@ export function clearAbandonedIsolation({ root, stateFolder }: Workspace): Clear
     sleep(2);
   }
   // Not before: whoever still ran could put something in their place.
-  const scan = new WorkspaceScan(root);
+  const scan = new WorkspaceScan({ root, home });
   const guard = new ExecutingPlaceGuard({ root, stateFolder, look: () => scan.look() });
   const planted = guard.settleAbandoned(() => true);
   removeViews(stateFolder);

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { isInside, type OwnNode } from './fixed-path.ts';
@@ -55,11 +55,26 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
     ...(plan.gate ? ['--ro-bind', plan.gate, gatePlace, '--ro-bind', files.bridge, bridgePlace] : []),
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
     ...shown.filter((path) => !isInside('/usr', path)).flatMap((path) => ['--ro-bind', path, path]),
+    ...globalLogins(node).flatMap((path) => ['--ro-bind', files.emptyFile, path]),
     ...(confinement.workspace === 'none' ? [] : workspaceArguments(plan)),
     ...['--remount-ro', '/'],
     ...['--chdir', confinement.workspace === 'none' ? privateTemporary : join(root, plan.cwd)],
     '--',
   ];
+}
+
+/** npm's settings for everybody stand in its installation, and with them the person's tokens for registries (VA-2). */
+function globalLogins(node: OwnNode | undefined): string[] {
+  const prefixes = new Set(['/usr', '/usr/local', ...(node ? [node.shown] : [])]);
+  return [...prefixes].map((prefix) => join(prefix, 'etc/npmrc')).filter(isFile);
+}
+
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function workspaceArguments({ root, confinement, files, places, readOnly, pinned }: IsolationPlan): string[] {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -6,6 +6,8 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -44,6 +46,94 @@ async function plant(
 const pathsOf = ({ setAside }: Planted): string[] => setAside.map(({ path }) => path).sort();
 const read = (path: string): string => readFileSync(join(fixture.root, path), 'utf8');
 const link = (target: string, path: string): void => symlinkSync(target, join(fixture.root, path));
+
+describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () => {
+  // ext4 gives the inode of a removed file to the next one that is made.
+  it('[VA-3] is set aside like any other', async () => {
+    const path = join(fixture.root, '.envrc');
+    fixture.write('.envrc', 'mine');
+    const { ino } = statSync(path);
+    const planted = await plant('echo evil > .bashrc', mayWrite, () => rmSync(path));
+    expect(pathsOf(planted)).toEqual(['.bashrc']);
+    const keptIn = planted.setAside[0]?.keptIn ?? '';
+    if (statSync(keptIn).ino !== ino) console.warn('This file system did not give the number again.');
+  });
+
+  it('[VA-3] but a place that was only moved is what it was', async () => {
+    fixture.write('sub/.envrc', 'mine');
+    expect(pathsOf(await plant('mv sub other'))).toEqual([]);
+  });
+});
+
+describe.skipIf(cannotIsolate)('a folder that git would take for a repository', () => {
+  const bare = (folder: string) =>
+    `mkdir -p ${folder}/objects ${folder}/refs; echo ref: refs/heads/x > ${folder}/HEAD
+printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = ..\\n\\tfsmonitor = "touch executed; false"\\n' > ${folder}/config`;
+  const askGit = (folder: string) => {
+    spawnSync('git', ['status'], { cwd: join(fixture.root, folder), stdio: 'ignore' });
+    return fixture.has('executed');
+  };
+
+  it('[VA-3] does not keep the configuration that a command gave it', async () => {
+    // Without us it would execute.
+    execFileSync('bash', ['-c', bare('before')], { cwd: fixture.root });
+    expect(askGit('before')).toBe(true);
+    rmSync(join(fixture.root, 'before'), { recursive: true });
+    rmSync(join(fixture.root, 'executed'));
+
+    const planted = await plant(`${bare('docs')}; mkdir docs/hooks other; echo ../docs > other/commondir
+cp docs/HEAD docs/config other`);
+    expect(pathsOf(planted)).toEqual(['docs/config', 'docs/hooks', 'other/commondir', 'other/config']);
+    expect([askGit('docs'), askGit('other')]).toEqual([false, false]);
+  });
+
+  it('[VA-3] keeps its own configuration and hooks from commands', async () => {
+    execFileSync('git', ['init', '--quiet', '--bare', join(fixture.root, 'remote')]);
+    const config = read('remote/config');
+    await plant(
+      'echo evil >> remote/config; echo evil > remote/hooks/post-receive; echo x > remote/objects/y',
+    );
+    expect([
+      read('remote/config'),
+      fixture.has('remote/hooks/post-receive'),
+      fixture.has('remote/objects/y'),
+    ]).toEqual([config, false, true]);
+  });
+});
+
+describe.skipIf(cannotIsolate)('dotfiles that the home takes from the workspace', () => {
+  it('[VA-3] are read-only for commands, whatever they are called', async () => {
+    fixture.write('zsh/zshrc', 'mine');
+    fixture.write('nvim/init.lua', 'mine');
+    fixture.write('other', 'mine');
+    mkdirSync(join(fixture.home, '.config'));
+    symlinkSync(join(fixture.root, 'zsh/zshrc'), join(fixture.home, '.zshrc'));
+    symlinkSync('../../workspace/nvim', join(fixture.home, '.config/nvim'));
+    symlinkSync(fixture.root, join(fixture.home, '.dotfiles'));
+    symlinkSync('nowhere', join(fixture.home, '.broken'));
+    expect(
+      await plant(
+        'for f in zsh/zshrc nvim/init.lua nvim/more.lua other; do echo evil > $f; done; rm -f zsh/zshrc',
+      ),
+    ).toEqual({
+      setAside: [],
+    });
+    expect([read('zsh/zshrc'), read('nvim/init.lua'), fixture.has('nvim/more.lua'), read('other')]).toEqual([
+      'mine',
+      'mine',
+      false,
+      'evil\n',
+    ]);
+  });
+
+  it('[VA-3] are set aside where a command puts others in their place', async () => {
+    fixture.write('zsh/zshrc', 'mine');
+    symlinkSync(join(fixture.root, 'zsh/zshrc'), join(fixture.home, '.zshrc'));
+    const planted = await plant('mv zsh old; mkdir zsh; echo evil > zsh/zshrc');
+    expect(pathsOf(planted)).toEqual(['zsh/zshrc']);
+    expect([read('old/zshrc'), existsSync(join(fixture.home, '.zshrc'))]).toEqual(['mine', false]);
+  });
+});
 
 describe.skipIf(cannotIsolate)('links to what executes later', () => {
   it('[VA-3] one that leads elsewhere after a command is set aside, whatever was changed on its way', async () => {

@@ -198,12 +198,19 @@ export class ExecutingPlaceGuard {
       ...looking.flatMap((record) => findPlanted(this.#root, record, places)),
       ...records.flatMap((record) => this.#plantedInGit(record)),
     ]);
-    const moved = [...planted].flatMap((path) => {
+    const moved: SetAside[] = [];
+    const problems = after.missed === undefined ? [] : [after.missed];
+    for (const path of planted) {
       const [base, below] = isAbsolute(path) ? [dirname(path), basename(path)] : [this.#root, path];
-      const keptIn = setAside(base, below, this.#kept);
-      return keptIn === undefined ? [] : [{ path: path.toWellFormed(), keptIn }];
-    });
-    return { setAside: moved, ...(after.missed !== undefined && { problem: after.missed }) };
+      try {
+        const keptIn = setAside(base, below, this.#kept);
+        if (keptIn !== undefined) moved.push({ path: path.toWellFormed(), keptIn });
+      } catch (error) {
+        // The others are moved all the same.
+        problems.push(`"${path.toWellFormed()}" is still there (${(error as Error).message})`);
+      }
+    }
+    return { setAside: moved, ...(problems.length > 0 && { problem: problems.join('; ') }) };
   }
 
   #plantedInGit({ gitFolders, places, standIns }: ProtectionRecord): string[] {

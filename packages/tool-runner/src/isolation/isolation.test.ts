@@ -436,6 +436,19 @@ describe.skipIf(cannotIsolate)('sensitive files', () => {
     await fixture.remove();
   });
 
+  it("[VA-2] git's configuration is masked for LOW commands where a login stands in it", async () => {
+    const fixture = new IsolationFixture();
+    fixture.makeRepository();
+    expect((await fixture.bash('cat .git/config')).stdout).toContain('repositoryformatversion');
+    fixture.write('.git/config', '[remote "origin"]\n\turl = https://me:token-1@example.com/x.git\n');
+    fixture.write('sub/.git/config', '[http]\n\textraheader = token-1\n');
+    expect((await fixture.bash('grep -rc token-1 . | grep -v :0')).stdout).toBe('');
+    expect((await fixture.bash('grep -rl token-1 . | sort', mayWrite)).stdout).toBe(
+      './.git/config\n./sub/.git/config\n',
+    );
+    await fixture.remove();
+  });
+
   it('[VA-2] one that appears later is masked by the next command', async () => {
     const fixture = new IsolationFixture();
     fixture.write('sub/a', '');

@@ -93,8 +93,10 @@ describe.skipIf(cannotIsolate)('network of a command in isolation', () => {
   it('[AP-9] does not lead to our server, wherever that is', async () => {
     const { port, requests } = await server();
     const fixture = fixtureFor({ reachablePorts: [port], refusedHosts: [`localhost:${port}`] });
+    const hosts = ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:ffff:127.0.0.1]'];
     const lines = [fetchBy(`http://127.0.0.1:${port}/`), fetchBy(`https://localhost:${port}/`)];
-    const { stdout } = await fixture.bash(lines.join('\n'), mayUseNetwork);
+    const spelled = hosts.map((host) => fetchBy(`http://${host}:${port}/`));
+    const { stdout } = await fixture.bash([...lines, ...spelled].join('\n'), mayUseNetwork);
     expect(stdout).toMatch(
       /^403 Countersign: 127.0.0.1:\d+ cannot be reached by commands in isolation\n\nfailed .*403/,
     );

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Duplex, pipeline } from 'node:stream';
-import { isOwnMachine } from './own-machine.ts';
+import { isOwnMachine, plainAddress } from './own-machine.ts';
 
 export interface NetworkGateOptions {
   /** Ports of this machine that commands may reach all the same, such as that of the person's own registry. */
@@ -121,17 +121,17 @@ export class NetworkGate {
     const found = await lookup(name, { all: true });
     const refused = await this.#refusedAddresses(port);
     const isAllowed = (address: string): boolean =>
-      !refused.has(address) && (this.#reachable.has(port) || !isOwnMachine(address));
+      !refused.has(plainAddress(address)) && (this.#reachable.has(port) || !isOwnMachine(address));
     const allowed = found.find(({ address }) => isAllowed(address));
     if (!allowed) throw new Error(`${name}:${port} cannot be reached by commands in isolation`);
     return { host: allowed.address, port };
   }
 
-  /** By their addresses, since a host has many names. */
+  /** By their addresses, since a host has many names, and an address many spellings. */
   async #refusedAddresses(port: number): Promise<ReadonlySet<string>> {
     const hosts = this.#refused.filter((refused) => Number(refused.port) === port);
     const found = hosts.map(({ hostname }) => lookup(withoutBrackets(hostname), { all: true }));
-    return new Set((await Promise.all(found)).flat().map(({ address }) => address));
+    return new Set((await Promise.all(found)).flat().map(({ address }) => plainAddress(address)));
   }
 
   #remember(socket: Duplex): void {

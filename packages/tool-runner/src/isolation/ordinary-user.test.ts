@@ -27,7 +27,7 @@ describe.skipIf(cannotIsolate)('for an ordinary user', () => {
   it('[RN-5] isolation works as for root', ({ skip }) => {
     if (process.getuid?.() !== 0) skip('this already is an ordinary user: the other tests show it');
     const result = runAsOrdinaryUser(`
-      import { chmodSync, readdirSync, rmSync } from 'node:fs';
+      import { chmodSync, readdirSync, rmSync, statSync } from 'node:fs';
       import { join } from 'node:path';
       import { IsolationFixture, lookOnly, mayWrite } from ${JSON.stringify(import.meta.resolve('./isolation-fixture.test-data.ts'))};
       const fixture = new IsolationFixture({ killDelayMs: 200 });
@@ -51,9 +51,14 @@ except BlockingIOError: print("bounded")\`]);
       const hidden = [fixture.starter.planted(hiding).problem, await fixture.bash('true').catch(({ code }) => code)];
       chmodSync(join(fixture.root, 'd'), 0o755);
       rmSync(join(fixture.root, 'd'), { recursive: true });
+      const clinging = fixture.starter.start({ program: 'bash', args: ['-c', 'mkdir -p c/.vscode e; touch c/.vscode/tasks.json e/.envrc f.pth; chmod 555 c/.vscode e'], cwd: '', confinement: mayWrite, stdin: 'ignore' });
+      await new Promise((resolve) => clinging.once('exit', resolve));
+      await fixture.starter.stop(clinging);
+      const aside = fixture.starter.planted(clinging).setAside.map(({ path }) => path).sort();
+      const mode = statSync(join(fixture.root, 'e')).mode & 0o777;
       const files = readdirSync(fixture.root, { recursive: true }).sort();
       await fixture.remove();
-      console.log(JSON.stringify({ look: look.stdout, write: write.stdout, bomb: bomb.stdout, ended: stubborn.exitCode ?? stubborn.signalCode, hidden, files }));
+      console.log(JSON.stringify({ look: look.stdout, write: write.stdout, bomb: bomb.stdout, ended: stubborn.exitCode ?? stubborn.signalCode, hidden, aside, mode, files }));
     `);
     if ('problem' in result) skip(`no program runs as another user here: ${result.problem}`);
     else
@@ -63,7 +68,10 @@ except BlockingIOError: print("bounded")\`]);
         bomb: 'bounded\n',
         ended: 137,
         hidden: ['the folder "d" cannot be listed (EACCES)', 'ISOLATION_UNAVAILABLE'],
-        files: ['.env', 'a.txt', 'b', 'sub'],
+        // Neither could be moved as it was: a folder that moves, and one that loses a name, must be writable.
+        aside: ['c/.vscode', 'e/.envrc', 'f.pth'],
+        mode: 0o555,
+        files: ['.env', 'a.txt', 'b', 'c', 'e', 'sub'],
       });
   });
 });

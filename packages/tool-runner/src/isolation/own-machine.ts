@@ -15,7 +15,7 @@ always.addAddress('::1', 'ipv6');
  * far: loopback, link-local, and the addresses that its interfaces have now. What is no address counts as one of them.
  */
 export function isOwnMachine(address: string): boolean {
-  const plain = withoutMapping(address.split('%', 1)[0] ?? '');
+  const plain = plainAddress(address);
   if (isIP(plain) === 0) return true;
   const family = isIPv6(plain) ? 'ipv6' : 'ipv4';
   if (always.check(plain, family)) return true;
@@ -27,8 +27,9 @@ export function isOwnMachine(address: string): boolean {
   return own.check(plain, family);
 }
 
-/** `::ffff:127.0.0.1`, also in its hexadecimal spelling, is 127.0.0.1. */
-function withoutMapping(address: string): string {
+/** An address in its one spelling: `::ffff:127.0.0.1`, also in hexadecimal, is 127.0.0.1. */
+export function plainAddress(text: string): string {
+  const address = text.split('%', 1)[0] ?? '';
   if (!isIPv6(address)) return address;
   const spelled = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(spelled);

@@ -1,4 +1,5 @@
 import {
+  type BigIntStats,
   closeSync,
   constants,
   fstatSync,
@@ -22,10 +23,10 @@ export type Identity = readonly [self: string, target: string];
 
 export function identify(path: string): Identity {
   try {
-    const stats = lstatSync(onDisk(path));
-    const { dev, ino, ctimeMs } = stats;
-    if (!stats.isSymbolicLink()) return [`${dev}:${ino}:${stats.isDirectory() ? 'folder' : 'file'}`, ''];
-    return [`${dev}:${ino}:${ctimeMs}`, targetOf(path)];
+    const stats = lstatSync(onDisk(path), { bigint: true });
+    const self = selfOf(stats, path);
+    if (!stats.isSymbolicLink()) return [`${self}:${stats.isDirectory() ? 'folder' : 'file'}`, ''];
+    return [`${self}:${stats.ctimeNs}`, targetOf(path)];
   } catch {
     return [`gone:${path}`, ''];
   }
@@ -33,12 +34,18 @@ export function identify(path: string): Identity {
 
 function targetOf(path: string): string {
   try {
-    const { dev, ino } = statSync(onDisk(path));
-    return `${dev}:${ino}`;
+    return selfOf(statSync(onDisk(path), { bigint: true }), path);
   } catch {
     return 'nothing';
   }
 }
+
+/**
+ * A number alone does not tell: a file system may give that of a removed file to the next one at once. When it was made
+ * tells, and nobody can set that; where a file system does not keep it, what has another name is another thing.
+ */
+const selfOf = ({ dev, ino, birthtimeNs }: BigIntStats, path: string): string =>
+  `${dev}:${ino}:${birthtimeNs > 0n ? birthtimeNs : path}`;
 
 /**
  * Which of the places that are there now were planted since the record was made: those that are new, and links that

@@ -109,7 +109,7 @@ class Starter implements IsolatingStarter {
     this.#options = options;
     this.#node = findOwnNode(workspace.root, workspace.home);
     this.#path = fixedPath(this.#node);
-    this.#scan = new WorkspaceScan(workspace.root, options.scanBounds);
+    this.#scan = new WorkspaceScan(workspace, options.scanBounds);
   }
 
   get isIsolated(): boolean {

@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { inFolder } from './folder-by-descriptor.ts';
 import { onDisk } from './name-on-disk.ts';
@@ -11,23 +22,70 @@ export interface SetAside {
   readonly keptIn: string;
 }
 
+type At = (name: string) => string | Buffer;
+
 let moves = 0;
 
-/** Moves a place below `base` to a new folder in `kept`. Undefined when somebody removed it meanwhile. */
+/** Copying to another disk keeps the whole runner waiting. */
+const LONGEST_COPY_MS = 10_000;
+
+/**
+ * Moves a place below `base` to a new folder in `kept`. A command may have taken the rights away that this needs: they
+ * are given back. Where it cannot be moved out at all (another disk that is full, say), it gets a name beside its own
+ * that nothing obeys. Undefined when somebody removed it meanwhile; throws when it is still there under its name.
+ */
 export function setAside(base: string, path: string, kept: string): string | undefined {
-  const folder = join(kept, `${Date.now()}-${process.pid}-${moves++}`);
-  const keptIn = join(folder, basename(path));
+  const id = `${Date.now()}-${process.pid}-${moves++}`;
+  const folder = join(kept, id);
+  const name = basename(path);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    inFolder(base, dirname(path), (at) => move(at, basename(path), keptIn));
-    return keptIn.toWellFormed();
+    return inFolder(base, dirname(path), (at) => {
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        insist(at, name, () => move(at, name, join(folder, name)));
+        return join(folder, name).toWellFormed();
+      } catch (error) {
+        if (isGone(error)) throw error;
+        rmSync(folder, { recursive: true, force: true });
+        const disarmed = `set-aside-${id}`;
+        insist(at, name, () => renameSync(at(name), at(disarmed)));
+        return join(base, dirname(path), disarmed).toWellFormed();
+      }
+    });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isGone(error)) return undefined;
     throw error;
   }
 }
 
-function move(at: (name: string) => string | Buffer, name: string, to: string): void {
+const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** Taking a name out of a folder needs the right to write there, and a folder that moves must itself be writable. */
+function insist(at: At, name: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    const { mode } = statSync(at('.'));
+    chmodSync(at('.'), mode | 0o700);
+    try {
+      makeWritable(at(name));
+      work();
+    } finally {
+      chmodSync(at('.'), mode);
+    }
+  }
+}
+
+function makeWritable(path: string | Buffer): void {
+  if (!lstatSync(path).isDirectory()) return;
+  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  fchmodSync(folder, 0o700);
+  closeSync(folder);
+}
+
+function move(at: At, name: string, to: string): void {
   try {
     renameSync(at(name), onDisk(to));
   } catch (error) {
@@ -38,7 +96,10 @@ function move(at: (name: string) => string | Buffer, name: string, to: string): 
     const from = at(plain).toString().replace('/proc/self/', `/proc/${process.pid}/`);
     const { status, stderr } = spawnSync('/bin/mv', ['-T', '--', from, to.toWellFormed()], {
       encoding: 'utf8',
+      timeout: LONGEST_COPY_MS,
     });
-    if (status !== 0) throw new Error(`it could not be moved to another disk: ${stderr}`, { cause: error });
+    if (status === 0) return;
+    if (plain !== name) renameSync(at(plain), at(name));
+    throw new Error(`it could not be moved to another disk: ${stderr}`, { cause: error });
   }
 }

@@ -19,6 +19,8 @@ function workspace(paths: readonly string[]): string {
   return root;
 }
 
+/** With no home. */
+const at = (root: string) => ({ root, home: join(root, '../no-home') });
 const paths = (places: readonly { path: string }[]): string[] => places.map(({ path }) => path).sort();
 
 describe('WorkspaceScan', () => {
@@ -36,7 +38,7 @@ describe('WorkspaceScan', () => {
       'src/env.ts',
       '.countersign/tokens.json',
     ]);
-    const found = new WorkspaceScan(root).look();
+    const found = new WorkspaceScan(at(root)).look();
     expect(paths(found.sensitive)).toEqual([
       '.config/gcloud',
       '.countersign/tokens.json',
@@ -60,7 +62,7 @@ describe('WorkspaceScan', () => {
       'package.json',
     ]);
     symlinkSync('x', join(root, '.husky'));
-    const { executing } = new WorkspaceScan(root).look();
+    const { executing } = new WorkspaceScan(at(root)).look();
     expect(paths(executing)).toEqual([
       '.git',
       '.github/workflows',
@@ -74,7 +76,7 @@ describe('WorkspaceScan', () => {
 
   it('sees what changed since, also within the grain of the clock', () => {
     const root = workspace(['a/b/x', 'c/y']);
-    const scan = new WorkspaceScan(root);
+    const scan = new WorkspaceScan(at(root));
     expect(scan.look().sensitive).toEqual([]);
     writeFileSync(join(root, 'a/b/.env'), '');
     expect(paths(scan.look().sensitive)).toEqual(['a/b/.env']);
@@ -86,7 +88,7 @@ describe('WorkspaceScan', () => {
     const root = workspace(['a/x', 'a/.env']);
     // ctime cannot be set: what counts as long ago is asked of the clock, so the clock is moved.
     const now = Date.now;
-    const scan = new WorkspaceScan(root);
+    const scan = new WorkspaceScan(at(root));
     try {
       Date.now = () => now() + 60_000;
       const first = scan.look().sensitive[0];
@@ -100,12 +102,12 @@ describe('WorkspaceScan', () => {
 
   it('says when it could not look everywhere, and gets further the next time', () => {
     const root = workspace(Array.from({ length: 300 }, (_, i) => `d${i}/x`));
-    expect(new WorkspaceScan(root, { directories: 100 }).look().missed).toBe(
+    expect(new WorkspaceScan(at(root), { directories: 100 }).look().missed).toBe(
       'there are more folders than can be searched',
     );
-    const hurried = new WorkspaceScan(root, { milliseconds: 0 });
+    const hurried = new WorkspaceScan(at(root), { milliseconds: 0 });
     expect(hurried.look().missed).toBe('there are more folders than can be searched');
-    expect(new WorkspaceScan(join(root, 'gone')).look()).toEqual({
+    expect(new WorkspaceScan(at(join(root, 'gone'))).look()).toEqual({
       sensitive: [],
       executing: [],
       doors: [],

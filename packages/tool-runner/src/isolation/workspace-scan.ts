@@ -1,6 +1,10 @@
 import { accessSync, constants, type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { executingPlaces, sensitivePlaces } from '@countersign/policy';
+import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from '../files/git-login.ts';
+import { realDisk } from '../real-disk.ts';
+import type { Workspace } from '../workspace.ts';
+import { linkedFromHome } from './home-links.ts';
 import { nameFromDisk, onDisk } from './name-on-disk.ts';
 
 export interface FoundPlace {
@@ -11,9 +15,12 @@ export interface FoundPlace {
 
 /** What isolation must treat specially in a workspace. */
 export interface SpecialPlaces {
-  /** VA-2. */
+  /** VA-2; also a configuration of git with a login in it. */
   readonly sensitive: readonly FoundPlace[];
-  /** VA-3, and the rc files with a login that a package manager obeys; also each link inside such a place. */
+  /**
+   * VA-3, and the rc files with a login that a package manager obeys; also each link inside such a place, and what git
+   * obeys in a folder that it would take for a repository, and what the person's home takes from here.
+   */
   readonly executing: readonly FoundPlace[];
   /** Sockets, pipes and devices: a way to processes outside. */
   readonly doors: readonly string[];
@@ -44,6 +51,8 @@ interface Listing {
   readonly sensitive: readonly FoundPlace[];
   readonly executing: readonly FoundPlace[];
   readonly doors: readonly string[];
+  /** Configurations of git: secret where a login stands in them. */
+  readonly gitConfigs: readonly FoundPlace[];
   /** Hidden links: where one leads to a folder, what stands in it has their name before it. */
   readonly aliases: readonly string[];
 }
@@ -54,11 +63,16 @@ interface Listing {
  */
 export class WorkspaceScan {
   readonly #root: string;
+  readonly #home: string;
   readonly #bounds: Required<ScanBounds>;
   #listings = new Map<string, Listing>();
 
-  constructor(root: string, { directories = 50_000, milliseconds = 2_000 }: ScanBounds = {}) {
+  constructor(
+    { root, home }: Pick<Workspace, 'root' | 'home'>,
+    { directories = 50_000, milliseconds = 2_000 }: ScanBounds = {},
+  ) {
     this.#root = root;
+    this.#home = home;
     this.#bounds = { directories, milliseconds };
   }
 
@@ -66,7 +80,7 @@ export class WorkspaceScan {
     const deadline = performance.now() + this.#bounds.milliseconds;
     const seen = new Map<string, Listing>();
     const sensitive: FoundPlace[] = [];
-    const executing: FoundPlace[] = [];
+    const executing = linkedFromHome(this.#home, this.#root);
     const doors: string[] = [];
     const todo = [''];
     let missed: string | undefined;
@@ -81,7 +95,10 @@ export class WorkspaceScan {
       if (typeof listing === 'string') missed ??= listing;
       if (typeof listing !== 'object') continue;
       seen.set(path, listing);
-      sensitive.push(...listing.sensitive);
+      sensitive.push(
+        ...listing.sensitive,
+        ...listing.gitConfigs.filter((config) => this.#holdsLogin(config)),
+      );
       executing.push(...listing.executing, ...listing.aliases.flatMap((alias) => this.#lookThrough(alias)));
       doors.push(...listing.doors);
       todo.push(...listing.below);
@@ -109,6 +126,13 @@ export class WorkspaceScan {
       if (code === 'EACCES' && isClosed(absolute, stats)) return undefined;
       return `the folder "${path.toWellFormed()}" cannot be listed (${code})`;
     }
+  }
+
+  /** What cannot be read by us cannot be read by the command; a name that is not UTF-8 is in doubt. */
+  #holdsLogin({ path }: FoundPlace): boolean {
+    if (!path.isWellFormed()) return true;
+    const head = realDisk.readHead(join(this.#root, path), MOST_OF_GIT_CONFIG);
+    return head !== undefined && holdsLogin(head);
   }
 
   /** A link `.cargo` to a folder with a `config.toml` executes as much as a folder of that name does. */
@@ -148,7 +172,7 @@ function readEntries(path: string | Buffer): Entry[] {
   return exact.map((entry) => entryOf(entry, nameFromDisk(entry.name)));
 }
 
-type Sorted = Pick<Listing, 'below' | 'sensitive' | 'executing' | 'doors' | 'aliases'>;
+type Sorted = Pick<Listing, 'below' | 'sensitive' | 'executing' | 'doors' | 'gitConfigs' | 'aliases'>;
 
 function sortEntries(folder: string, entries: readonly Entry[]): Sorted {
   const inPackages = folder.split('/').some((name) => packageFolders.has(name));
@@ -165,6 +189,7 @@ function sortPackages(folder: string, entries: readonly Entry[]): Sorted {
     doors: entries.filter(({ type }) => type === undefined).map(pathOf),
     sensitive: [],
     executing: [],
+    gitConfigs: [],
     aliases: [],
   };
 }
@@ -174,11 +199,13 @@ function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
   const sensitive: FoundPlace[] = [];
   const executing: FoundPlace[] = [];
   const doors: string[] = [];
+  const gitConfigs: FoundPlace[] = [];
   const aliases: string[] = [];
   const isHidden = /(^|\/)\./.test(folder);
   const isGit = /(^|\/)\.git$/i.test(folder);
   // Inside such a place all of it is protected already; only secrets are still looked for, and links that lead out.
   const isInExecuting = isHidden && executingPlaces.find(folder) !== undefined;
+  const isBare = !isGit && looksLikeRepository(entries);
   for (const { name, type } of entries) {
     const path = folder === '' ? name : `${folder}/${name}`;
     if (type === undefined) {
@@ -188,13 +215,26 @@ function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
     // The places that are told by several names in a row all begin with a hidden folder.
     const kind = isHidden ? kindOf(path) : kindOfName(name);
     if (kind.isSensitive) sensitive.push({ path, type });
-    if (kind.isExecuting && (!isInExecuting || type === 'link')) executing.push({ path, type });
+    const isObeyed = isBare && obeyedByGit.has(name);
+    if ((kind.isExecuting && (!isInExecuting || type === 'link')) || isObeyed) executing.push({ path, type });
     else if (type === 'link' && name.startsWith('.')) aliases.push(path);
+    if (isGit && type === 'file' && isGitConfig(path)) gitConfigs.push({ path, type });
     const goesOn = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
     if (goesOn) below.push(path);
   }
-  return { below, sensitive, executing, doors, aliases };
+  return { below, sensitive, executing, doors, gitConfigs, aliases };
 }
+
+/**
+ * Git takes any folder for a repository that has these, whatever its name: whoever asks git something in it runs what
+ * its configuration says.
+ */
+function looksLikeRepository(entries: readonly Entry[]): boolean {
+  const has = (wanted: string): boolean => entries.some(({ name }) => name === wanted);
+  return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
+}
+
+const obeyedByGit: ReadonlySet<string> = new Set(['config', 'config.worktree', 'commondir', 'hooks']);
 
 function typeOf(entry: Dirent | Dirent<Buffer>): FoundPlace['type'] | undefined {
   if (entry.isFile()) return 'file';

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { CountersignError } from '@countersign/protocol';
 
@@ -6,7 +6,12 @@ import { CountersignError } from '@countersign/protocol';
 export interface JournalHolder {
   /** "the terminal", "VS Code". */
   readonly program: string;
+  /** An editor: where another program has the journal, that one is asked to let go when it is idle (RN-10). */
+  readonly takesOver?: boolean;
 }
+
+/** Who wants to take over says so each time it tries; one that has given up is not waited for. */
+const wishMs = 30_000;
 
 /** Another runner has the workspace (RN-10): a JOURNAL_UNAVAILABLE that says who. */
 export class JournalHeld extends CountersignError {
@@ -31,10 +36,13 @@ export function lockJournal(path: string, holder: JournalHolder): () => void {
     lock.exec('begin exclusive');
   } catch (cause) {
     lock.close();
+    if (holder.takesOver) writeWish(path, holder.program);
     throw new JournalHeld(readHolder(path), cause);
   }
+  rmSync(wishPath(path), { force: true });
   const since = new Date().toISOString();
-  writeFileSync(`${path}.holder`, JSON.stringify({ ...holder, pid: process.pid, since }), { mode: 0o600 });
+  const { program } = holder;
+  writeFileSync(`${path}.holder`, JSON.stringify({ program, pid: process.pid, since }), { mode: 0o600 });
   return () => {
     if (lock.isOpen) lock.close();
   };
@@ -49,5 +57,23 @@ function readHolder(path: string): string {
     return `${program}, process ${pid}, since ${since}`;
   } catch {
     return 'it does not say which';
+  }
+}
+
+const wishPath = (path: string): string => `${path}.wanted`;
+
+function writeWish(path: string, program: string): void {
+  const whole = `${wishPath(path)}-${process.pid}`;
+  writeFileSync(whole, JSON.stringify({ program }), { mode: 0o600 });
+  renameSync(whole, wishPath(path));
+}
+
+/** Which program has asked, not long ago, to be given the journal. */
+export function whoWantsJournal(path: string, now: number): string | undefined {
+  try {
+    const { program } = JSON.parse(readFileSync(wishPath(path), 'utf8')) as { program: unknown };
+    return now - statSync(wishPath(path)).mtimeMs < wishMs ? String(program) : undefined;
+  } catch {
+    return undefined;
   }
 }

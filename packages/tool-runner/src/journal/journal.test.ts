@@ -148,6 +148,11 @@ it('[RN-2] [EX-6] a decision made here counts for its own call, for 10 minutes, 
   expect(journal.decidedHere('p', 'a')).toBe('sha256:d');
   now += 1;
   expect(journal.decidedHere('p', 'a')).toBe(undefined);
+  // The clock is put back: a little is a correction, a day must not make it good for a day.
+  now -= 600_001 + 1_000;
+  expect(journal.decidedHere('p', 'a')).toBe('sha256:d');
+  now -= 24 * 60 * 60 * 1000;
+  expect(journal.decidedHere('p', 'a')).toBe(undefined);
   decide();
   expect(() => journal.start('b', 1, 'write_file', needed)).toThrow('the decision made here is used up');
   journal.start('a', 1, 'write_file', needed);

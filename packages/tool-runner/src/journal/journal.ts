@@ -5,7 +5,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { CountersignError, timing } from '@countersign/protocol';
 import type { FileChange, FileVersion } from '../file-change.ts';
 import type { ResultReport } from '../runner-api.ts';
-import { type JournalHolder, lockJournal } from './journal-lock.ts';
+import { type JournalHolder, lockJournal, whoWantsJournal } from './journal-lock.ts';
 import { UndoCopies } from './undo-copies.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -90,13 +90,21 @@ export interface JournalOptions {
  * JOURNAL_UNAVAILABLE: then nothing may run.
  */
 export class Journal {
+  readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #copies: UndoCopies;
   readonly #unlock: () => void;
   readonly #now: () => number;
   readonly #watchers: ((changes: readonly FileChange[]) => void)[] = [];
 
-  private constructor(database: DatabaseSync, copies: UndoCopies, unlock: () => void, now: () => number) {
+  private constructor(
+    path: string,
+    database: DatabaseSync,
+    copies: UndoCopies,
+    unlock: () => void,
+    now: () => number,
+  ) {
+    this.#path = path;
     this.#database = database;
     this.#copies = copies;
     this.#unlock = unlock;
@@ -115,7 +123,7 @@ export class Journal {
         for (const file of [path, `${path}.lock`]) chmodSync(file, 0o600);
         database.exec('pragma journal_mode = wal; pragma synchronous = full;');
         database.exec(tables);
-        const journal = new Journal(database, new UndoCopies(join(folder, 'undo')), unlock, now);
+        const journal = new Journal(path, database, new UndoCopies(join(folder, 'undo')), unlock, now);
         journal.prune();
         return journal;
       } catch (error) {
@@ -123,6 +131,11 @@ export class Journal {
         throw error;
       }
     });
+  }
+
+  /** The editor that asks to be given this workspace, if one does (RN-10). */
+  get wantedBy(): string | undefined {
+    return whoWantsJournal(this.#path, Date.now());
   }
 
   /**
@@ -291,11 +304,15 @@ export class Journal {
     );
   }
 
-  /** The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). */
+  /**
+   * The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). A clock that
+   * was put back makes no decision good for longer.
+   */
   decidedHere(approvalId: string, toolId: string): string | undefined {
+    const goodFor = timing.approvalGoodForSeconds * 1000;
     const [row] = this.#rows(
-      'select digest from decisions_here where approval_id = ? and tool_id = ? and decided_at >= ?',
-      [approvalId, toolId, this.#now() - timing.approvalGoodForSeconds * 1000],
+      'select digest from decisions_here where approval_id = ? and tool_id = ? and abs(? - decided_at) <= ?',
+      [approvalId, toolId, this.#now(), goodFor],
     );
     return row?.digest as string | undefined;
   }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { BuiltInToolCall } from '@countersign/protocol';
+import type { BuiltInToolCall, ToolCall } from '@countersign/protocol';
 import type { FileVersion } from '../file-change.ts';
 import type { PlannedDirectory } from '../files/plan-directory.ts';
 import type { FileChangeCall, PlannedChange } from '../files/plan-file-change.ts';
@@ -7,14 +7,14 @@ import type { Workspace } from '../workspace.ts';
 
 /** Everything about a call that the person agrees to when they approve it (AP-8, docs/decisions/0005). */
 export interface DigestedCall {
-  readonly call: BuiltInToolCall;
+  readonly call: ToolCall;
   /** Absolute, links resolved. */
   readonly root: string;
   /** Workspace-relative, links resolved; `''` is the root. */
   readonly directory: string;
   readonly network: boolean;
   readonly files: readonly DigestedFile[];
-  /** What the files alone do not say: commits, index and remote; that the base is an unsaved buffer. */
+  /** What the files alone do not say: commits, index and remote, an unsaved buffer, the definition of a custom tool. */
   readonly base: readonly string[];
 }
 
@@ -37,7 +37,8 @@ export interface DigestedFile {
  *   editor's unsaved buffer is the base (RN-9), that it is, and the version that the disk has;
  * - the file that a copy is made of, with its permission bits;
  * - each file that a command executes (operands with use `run`: the script, package.json for npm scripts);
- * - for commit and push what GitPreviewer names: commits, index, files, remote.
+ * - for commit and push what GitPreviewer names: commits, index, files, remote;
+ * - for a custom tool how its server describes it, and that server's entry.
  *
  * Nothing else: not times, not owners, not files that are only read, not the modules that a script imports.
  */
@@ -69,7 +70,7 @@ export function digestOfDirectory(
 }
 
 /** JSON with the keys of every object in order, so that equal values have equal texts. */
-function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) =>
     item !== null && typeof item === 'object' && !Array.isArray(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => compare(a, b)))

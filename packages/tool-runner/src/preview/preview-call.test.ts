@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -10,7 +11,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
-import { type BuiltInToolName, CountersignError, type Preview, previewSchema } from '@countersign/protocol';
+import {
+  type BuiltInToolName,
+  CountersignError,
+  isCustomCall,
+  type Preview,
+  previewSchema,
+} from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workspaceAt } from '../files/change-calls.test-data.ts';
@@ -30,7 +37,7 @@ const put = (path: string, content: string | Uint8Array): void => writeFileSync(
 /** As the runner asks: policy with the real disk first. */
 function decided(tool: BuiltInToolName, params: Record<string, unknown>, git?: GitPreviewer) {
   const decision = new ToolCallPolicy({ root: workspace.root, disk: realDisk }).decide(tool, params);
-  if (!decision.call) throw new Error('not a call');
+  if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
   return [decision.call, decision, { workspace: workspaceAt(workspace.root), ...(git && { git }) }] as const;
 }
 const look = (tool: BuiltInToolName, params: Record<string, unknown>, git?: GitPreviewer) =>
@@ -373,6 +380,28 @@ describe('[AP-8] digestCall', () => {
     expect(shown.kind === 'command' && shown.scripts.some((one) => one === script || one === folder)).toBe(
       true,
     );
+  });
+
+  it.each([
+    '[core] hooksPath = tools/hooks',
+    '[core]\n\thooksPath = tools/hooks # ours',
+    '[core]\n\tHooksPath = "tools"/hooks ; ours\n[user]\n\tname = x',
+    '[core]\n\thooksPath = tools/\\\nhooks\n',
+    '[core]\r\n\thooksPath = tools/hooks\r\n',
+    '[include]\n\tpath = ../tools/more.config\n',
+    '[includeIf "gitdir:**"]\n\tpath = ../tools/more.config\n',
+  ])('covers the hooks that git finds by %j', async (config) => {
+    mkdirSync(at('tools/hooks'), { recursive: true });
+    put('tools/more.config', '[core] hooksPath = tools/hooks');
+    execFileSync('git', ['init', '--quiet', workspace.root]);
+    put('.git/config', config);
+    put('tools/hooks/pre-commit', 'one');
+    const found = execFileSync('git', ['-C', workspace.root, 'config', '--includes', 'core.hooksPath']);
+    expect(found.toString()).toBe('tools/hooks\n');
+    const call = command('git', 'commit', '-m', 'x');
+    expect(await changes(call, () => put('tools/hooks/pre-commit', 'two'))).toBe(true);
+    if (config.includes('more.config'))
+      expect(await changes(call, () => put('tools/more.config', '[core]\n\tfsmonitor = evil'))).toBe(true);
   });
 
   it.each<[Call, string]>([

@@ -1,5 +1,5 @@
 import type { Decision } from '@countersign/policy';
-import type { BuiltInToolCall } from '@countersign/protocol';
+import type { ToolCall } from '@countersign/protocol';
 import { planFileChange } from '../files/plan-file-change.ts';
 import { decodeText } from '../files/text-encoding.ts';
 import type { Workspace } from '../workspace.ts';
@@ -16,7 +16,7 @@ export interface ProposedText {
 
 /** What a call would make of one text file; undefined for calls that do something else. Throws as the preview does. */
 export async function proposedText(
-  call: BuiltInToolCall,
+  call: ToolCall,
   decision: Decision,
   workspace: Workspace,
 ): Promise<ProposedText | undefined> {

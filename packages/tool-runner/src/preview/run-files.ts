@@ -10,21 +10,20 @@ import { findPlace } from '../files/place.ts';
 import { openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
 import type { Workspace } from '../workspace.ts';
 import type { DigestedFile } from './call-digest.ts';
+import { readConfigValues } from './git-config-values.ts';
 
 /**
  * The files of the workspace that a command would execute, with their versions (AP-8). Where a directory is executed
- * (`node .`), its version is that of the files directly in it. Where git's configuration is among them, so is the
- * directory that it names for hooks. Throws FILE_TOO_LARGE over the file limit.
+ * (`node .`), its version is that of the files directly in it. Where git's configuration is among them, so are the
+ * directories that it names for hooks, and what it includes. Throws FILE_TOO_LARGE over the file limit.
  */
 export async function runFiles(
   workspace: Workspace,
   operands: readonly CommandOperand[],
 ): Promise<DigestedFile[]> {
   const paths = new Set(operands.filter(({ use }) => use === 'run').map(({ path }) => path));
-  for (const path of [...paths]) {
-    const folder = isGitConfig(path) ? await hooksFolderOf(workspace, path) : undefined;
-    if (folder !== undefined) paths.add(folder);
-  }
+  for (const config of [...paths].filter(isGitConfig))
+    for (const path of await namedByConfig(workspace, config)) paths.add(path);
   const files: DigestedFile[] = [];
   for (const path of paths) {
     try {
@@ -38,14 +37,30 @@ export async function runFiles(
 
 const isGitConfig = (path: string): boolean => /(^|\/)\.git\/config$/.test(path);
 
-/** `core.hooksPath`, where it leads into the workspace. What it includes from elsewhere is not followed. */
-async function hooksFolderOf(workspace: Workspace, config: string): Promise<string | undefined> {
-  const text = Buffer.from((await snapshotAt(workspace, config))?.bytes ?? []).toString('utf8');
-  const named = [...text.matchAll(/^\s*hookspath\s*=\s*"?([^"#;\n]+?)"?\s*$/gim)].at(-1)?.[1];
-  if (named === undefined) return undefined;
+const MAX_INCLUDES = 20;
+
+/** What a git configuration names in the workspace: the folders of hooks, and the files that it includes. */
+async function namedByConfig(workspace: Workspace, config: string): Promise<ReadonlySet<string>> {
   const { root } = workspace;
-  const folder = relative(root, resolve(root, config, '../..', named));
-  return folder.startsWith('..') || isAbsolute(folder) ? undefined : folder;
+  const named = new Set<string>();
+  const todo = [config];
+  for (let file = todo.pop(); file !== undefined && named.size < MAX_INCLUDES; file = todo.pop()) {
+    const text = Buffer.from((await snapshotAt(workspace, file))?.bytes ?? []).toString('utf8');
+    for (const { section, name, value } of readConfigValues(text)) {
+      const isHooks = section === 'core' && name === 'hookspath';
+      const isIncluded = (section === 'include' || section === 'includeif') && name === 'path';
+      if (!isHooks && !isIncluded) continue;
+      // Hooks are looked for from the top of the work tree, included files from the file that names them.
+      const path = relative(
+        root,
+        isHooks ? resolve(root, config, '../..', value) : resolve(root, file, '..', value),
+      );
+      if (path.startsWith('..') || isAbsolute(path) || named.has(path)) continue;
+      named.add(path);
+      if (isIncluded) todo.push(path);
+    }
+  }
+  return named;
 }
 
 async function snapshotAt({ root, limits }: Workspace, asked: string) {

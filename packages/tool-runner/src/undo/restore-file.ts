@@ -9,7 +9,7 @@ import { openOrCreateDirectory } from '../files/place.ts';
 import type { WorkspaceDirectory } from '../files/workspace-directory.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Workspace } from '../workspace.ts';
-import { isDirectory } from './file-now.ts';
+import { isAt, isDirectory } from './file-now.ts';
 import type { Restoration } from './undo-plan.ts';
 
 /**
@@ -31,13 +31,11 @@ export async function restoreFile(
   const original = now && !isDirectory(now) ? { bytes: now.bytes, mode: now.mode } : undefined;
   try {
     journal.recordChanges(undoId, 1, [{ path, operation, before, after, original }]);
-    if (after === DIRECTORY) {
-      openOrCreateDirectory(root, path).directory.close();
-      return operation;
-    }
-    const { directory } = openOrCreateDirectory(root, dirname(path));
+    const folder = after === DIRECTORY ? path : dirname(path);
+    const { directory } = openOrCreateDirectory(root, folder);
     try {
-      await putBack(directory, journal, restoration);
+      if (!isAt(directory, folder)) throw new CountersignError('UNDO_CONFLICT', { path });
+      if (after !== DIRECTORY) await putBack(directory, journal, restoration);
     } finally {
       directory.close();
     }

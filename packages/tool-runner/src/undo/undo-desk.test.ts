@@ -288,6 +288,30 @@ it('[VA-1] does not follow a folder that was swapped for a link out of the works
   expect(readFileSync(join(fixture.files.outside, 'x.md'), 'utf8')).toBe('new');
 });
 
+it('[VA-3] does not follow a folder that was swapped for a link to another place of the workspace either', async () => {
+  mkdirSync(at('.git/hooks'), { recursive: true });
+  call('a', 'samples/pre-commit', 'echo evil');
+  call('b', 'samples/pre-commit', null);
+  rmSync(at('samples'), { recursive: true });
+  symlinkSync('.git/hooks', at('samples'));
+  for (const force of [false, true]) expect((await undo(['b'], force)).error?.code).toBe('UNDO_CONFLICT');
+  expect(existsSync(at('.git/hooks/pre-commit'))).toBe(false);
+});
+
+it('[VA-3] nor one that is swapped while it is being undone', async () => {
+  mkdirSync(at('.git/hooks'), { recursive: true });
+  call('a', 'samples/pre-commit', 'echo evil');
+  call('b', 'samples/pre-commit', null);
+  const { recordChanges } = journal;
+  journal.recordChanges = (...args) => {
+    recordChanges.apply(journal, args);
+    rmSync(at('samples'), { recursive: true });
+    symlinkSync('.git/hooks', at('samples'));
+  };
+  expect((await undo(['b'])).error?.code).toBe('UNDO_CONFLICT');
+  expect(existsSync(at('.git/hooks/pre-commit'))).toBe(false);
+});
+
 it('does not touch a link that stands in the place of the file', async () => {
   call('a', 'x.md', 'old');
   call('b', 'x.md', 'new');

@@ -79,8 +79,11 @@ export class UndoDesk {
   /** The first change of a path is what it was before all of them. */
   async #isRestored([first]: readonly RecordedChange[]): Promise<boolean> {
     if (!first) return true;
-    const now = await fileNow(this.#workspace, first.path).catch(() => undefined);
-    return (now?.version ?? null) === first.before;
+    try {
+      return ((await fileNow(this.#workspace, first.path))?.version ?? null) === first.before;
+    } catch {
+      return false; // something else stands there
+    }
   }
 }
 

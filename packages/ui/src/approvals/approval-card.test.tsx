@@ -187,6 +187,82 @@ describe('approving', () => {
     expect(page.server.bodiesOf('approve')).toEqual([{ digest: other, device: 'test page' }]);
   });
 
+  it('[UI-6] believes the browser, not React, about where the pointer is', async () => {
+    const page = await openCard();
+    const approve = within(page.card()).getByRole('button', { name: /^Approve y/ });
+    // What lay under the pointer went away, and the card slid there: no pointerout comes, of which React makes its own.
+    page.card().dispatchEvent(new PointerEvent('pointerenter'));
+    await page.clock.advance(500);
+    fireEvent.click(approve, { detail: 1 });
+    await settle();
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('[UI-6] a focus that went away with its button counts no longer', async () => {
+    const page = await openCard();
+    const approve = within(page.card()).getByRole('button', { name: /^Approve y/ });
+    await page.look();
+    const focused = vi.spyOn(document, 'activeElement', 'get').mockReturnValue(document.body);
+    fireEvent.pointerDown(approve);
+    focused.mockRestore();
+    fireEvent.click(approve, { detail: 1 });
+    await settle();
+    expect(decided(page)).toEqual([]);
+  });
+
+  it('[UI-6] what was hidden must be looked at anew', async () => {
+    const page = await openCard();
+    await page.look();
+    document.dispatchEvent(new Event('visibilitychange'));
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+    await page.clock.advance(500);
+    await page.press('y');
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('[UI-6] a preview that is fetched later must be looked at too, though its digest was there before', async () => {
+    const page = await openCard({ preview: null });
+    const { approval_id } = page.approval;
+    const answer = Promise.withResolvers<object>();
+    page.server.on('getApproval', () => answer.promise);
+    await page.server.emit(
+      event('approval.updated', { approval_id, digest, preview: null, omitted: ['preview'] }),
+    );
+    await page.look();
+    answer.resolve({ success: true, approval: { ...page.approval, preview: diffPreview } });
+    await settle();
+    expect(page.card().querySelector('.file-diff')).not.toBeNull();
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+    await page.clock.advance(500);
+    await page.press('y');
+    expect(decided(page)).toHaveLength(1);
+  });
+
+  it('[AP-7] without a preview it takes a second step, which a preview withdraws', async () => {
+    const page = await openCard({ preview: null, digest: null });
+    await page.look();
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+    expect(page.card().textContent).toContain('you would approve this without having seen what it does');
+    const { approval_id } = page.approval;
+    await page.server.emit(event('approval.updated', { approval_id, digest, preview: diffPreview }));
+    await page.clock.advance(500);
+    expect(screen.queryByRole('button', { name: /^Yes, approve it unseen/ })).toBeNull();
+    await page.press('y');
+    expect(page.server.bodiesOf('approve')).toEqual([{ digest, device: 'test page' }]);
+  });
+
+  it('[AP-7] what has no preview yet can be approved deliberately', async () => {
+    const page = await openCard({ preview: null, digest: null });
+    await page.look();
+    await page.press('y');
+    await page.clock.advance(500);
+    await page.press('y');
+    expect(page.server.bodiesOf('approve')).toEqual([{ device: 'test page' }]);
+  });
+
   it.each([
     [null, 'You approved this.'],
     [{ status: 'approved', device: 'phone' }, 'Approved on phone.'],
@@ -392,12 +468,22 @@ describe('decided elsewhere', () => {
     await page.clock.advance(500);
     await userEvent.keyboard('y');
     await settle();
-    await page.server.emit(requestEvent(anApproval({ approval_id: 'again', preview: summary, digest })));
+    await page.server.emit(
+      requestEvent(anApproval({ approval_id: 'again', preview: summary, digest, asked_before: 1 })),
+    );
     const [before, again] = screen.getAllByRole('article');
     expect(before?.textContent).toContain('You approved this.');
     expect(before?.textContent).toContain('Nothing ran: something changed after you approved.');
     expect(again?.textContent).toContain('what would run has changed since');
     expect(again?.textContent).not.toContain('Nothing ran');
+  });
+
+  it('[AP-8] a page that did not see the first card knows that the call was asked before', async () => {
+    const page = await openCard({ asked_before: 2 });
+    expect(page.card().textContent).toContain('what would run has changed since');
+    const { approval_id } = page.approval;
+    await page.server.emit(event('approval.updated', { approval_id, preview: diffPreview }));
+    expect(page.card().textContent).toContain('what would run has changed since');
   });
 });
 
@@ -708,7 +794,7 @@ it('[UI-1] speaks Russian', async () => {
   const page = await openPage(<ConnectedCard approvalId={approval.approval_id} />, { language: 'ru' });
   await page.server.emit(requestEvent(approval));
   const text = screen.getByRole('article').textContent ?? '';
-  expect(text).toContain('Агент хочет выполнить npm test');
+  expect(text).toContain('assistant хочет выполнить npm test');
   expect(text).toContain('осталось 5:00');
   screen.getByRole('article').focus();
   await page.clock.advance(500);

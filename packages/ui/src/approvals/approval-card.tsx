@@ -18,6 +18,7 @@ import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
 import { SettledCard } from './settled-card.tsx';
+import { usePresence } from './use-presence.ts';
 import { useSteadyInView } from './use-steady-in-view.ts';
 import { useStepInView } from './use-step-in-view.ts';
 
@@ -31,7 +32,7 @@ interface ApprovalCardProps {
   readonly chatHref?: string | undefined;
 }
 
-/** What the person is doing on a card. `confirm` is the deliberate second step of HIGH (RK-1). */
+/** What the person is doing on a card. `confirm` is the second step: of HIGH (RK-1), and of what was not previewed. */
 type Step =
   | { readonly name: 'look' | 'reject' | 'edit' | 'widen' }
   | { readonly name: 'confirm'; readonly choice: ApproveChoice };
@@ -52,14 +53,15 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const [isTooSoon, setTooSoon] = useState(false);
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
-  const needsPreview = isHigh && approval.preview === null;
+  const isUnseen = approval.preview === null;
+  const needsPreview = isHigh && isUnseen;
   const isBlocked = isSending || isOffline;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
     attention.restart();
     setStep((current) => (current.name === 'confirm' ? look : current));
-  }, [attention, approval.digest, approval.revision]);
+  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen]);
 
   const wasSettled = useRef(resolution !== null);
   useEffect(() => {
@@ -69,6 +71,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   }, [resolution]);
 
   useStepInView(card, step.name);
+  usePresence(card, attention);
   const lookNow = useSteadyInView(card, attention, clock);
 
   const go = (next: Step) => {
@@ -85,10 +88,10 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   };
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
-      if (step.name === 'confirm' || !isHigh) {
+      if (step.name === 'confirm' || !(isHigh || isUnseen)) {
         actions.approve(id, choice);
         go(look);
-      } else if (!needsPreview || choice?.tool_params !== undefined) go({ name: 'confirm', choice });
+      } else if (!needsPreview || choice.tool_params !== undefined) go({ name: 'confirm', choice });
     });
   const pressed = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && step.name !== 'look') {
@@ -121,8 +124,6 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       }}
       onFocus={() => attention.focus(true)}
       onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
-      onPointerEnter={() => attention.pointer(true)}
-      onPointerLeave={() => attention.pointer(false)}
     >
       <header className="card-head">
         <div className="card-marks">
@@ -145,7 +146,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         <SettledCard entry={entry} resolution={resolution} />
       ) : (
         <>
-          <NoticeLine notice={notice} askedAgain={entry.askedAgain} />
+          <NoticeLine notice={notice} askedAgain={approval.asked_before !== undefined} />
           <PreviewSection entry={entry} />
           <Reasons reasons={approval.reasons} network={approval.network} />
           {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}
@@ -162,7 +163,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           )}
           {step.name === 'confirm' && (
             <div className="confirm card-step">
-              <p role="alert">{words.approval.confirmTitle}</p>
+              <p role="alert">{isHigh ? words.approval.confirmTitle : words.approval.confirmUnseenTitle}</p>
               <div className="buttons">
                 <button type="button" className="button" onClick={() => go(look)}>
                   {words.approval.back}
@@ -173,7 +174,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
                   disabled={isBlocked}
                   onClick={() => approve(step.choice)}
                 >
-                  {words.approval.confirm} <kbd>y</kbd>
+                  {isHigh ? words.approval.confirm : words.approval.confirmUnseen} <kbd>y</kbd>
                 </button>
               </div>
             </div>

@@ -2,12 +2,19 @@ import type { Approval } from '@countersign/protocol';
 import { callSummary } from '../text/call-summary.ts';
 import type { Words } from '../words/words.ts';
 
+type Titled = Pick<Approval, 'agent' | 'tool_name' | 'tool_params' | 'description'>;
+
+/** As the server's own sentence: a title is no place for a whole script. */
+const maxLength = 160;
+
 /** One sentence about the request: the server's, or our own where the language has one for this tool. */
 export function titleOf(
-  { tool_name, tool_params, description }: Pick<Approval, 'tool_name' | 'tool_params' | 'description'>,
+  { agent, tool_name, tool_params, description }: Titled,
   { approval }: Pick<Words, 'approval'>,
 ): string {
-  const own = Object.hasOwn(approval.title, tool_name) ? approval.title[tool_name] : undefined;
-  const what = callSummary(tool_params);
-  return own && what !== '' ? own(what) : description;
+  const intent = tool_name === 'write_file' && tool_params.mode === 'append' ? 'append_file' : tool_name;
+  const own = Object.hasOwn(approval.title, intent) ? approval.title[intent] : undefined;
+  const what = callSummary(tool_params).replaceAll(/\s+/g, ' ');
+  if (!own || what === '') return description;
+  return own(approval.agent(agent), what.length <= maxLength ? what : `${what.slice(0, maxLength - 1)}…`);
 }

@@ -13,7 +13,7 @@ interface BacktestLineProps {
 
 /** What the rule would have decided on the recorded history, before it is saved. */
 export function BacktestLine({ rule, backtest }: BacktestLineProps) {
-  const { approval } = useWords();
+  const { approval, said } = useWords();
   const [outcome, setOutcome] = useState<Outcome>(null);
   const asked = JSON.stringify(rule);
   useEffect(() => {
@@ -33,7 +33,7 @@ export function BacktestLine({ rule, backtest }: BacktestLineProps) {
       {outcome === null && approval.backtestBusy}
       {outcome !== null && 'problem' in outcome && (
         <>
-          {approval.backtestFailed} <Visible text={outcome.problem} />
+          {approval.backtestFailed} <Visible text={said(outcome.problem)} />
         </>
       )}
       {outcome !== null &&

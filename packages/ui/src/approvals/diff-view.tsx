@@ -1,4 +1,4 @@
-import { memo, useMemo, useState } from 'react';
+import { memo, useMemo, useRef, useState } from 'react';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import {
@@ -9,10 +9,11 @@ import {
   type SideLine,
   toRows,
 } from './unified-diff.ts';
+import { useIsCut } from './use-is-cut.ts';
 
 export type DiffLayout = 'unified' | 'split';
 
-/** Longer diffs are shown in part first: the page stays quick, and the button says how much there is. */
+/** Longer diffs are shown in part first: the page stays quick. */
 const shownAtFirst = 300;
 
 interface DiffViewProps {
@@ -20,43 +21,53 @@ interface DiffViewProps {
   readonly layout: DiffLayout;
 }
 
-/** A unified diff, in one column or two. Signs and words tell what changed, not colour alone. */
+/**
+ * A unified diff, in one column or two. Signs and words tell what changed, not colour alone. What is out of sight is
+ * told below it, where no number of empty lines can push it away.
+ */
 export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) {
   const words = useWords();
   const [isWhole, setWhole] = useState(false);
   const lines = useMemo(() => parseUnifiedDiff(diff), [diff]);
   const rows = useMemo(() => toRows(lines), [lines]);
   const spans = useMemo(() => changedSpans(rows), [rows]);
+  const box = useRef<HTMLDivElement>(null);
+  const isCut = useIsCut(box);
   const limit = isWhole ? Number.POSITIVE_INFINITY : shownAtFirst;
   return (
-    <div className="diff-box">
-      <table className={`diff diff-${layout}`}>
-        {layout === 'split' && (
-          <colgroup>
-            <col className="col-number" />
-            <col className="col-sign" />
-            <col />
-            <col className="col-number" />
-            <col className="col-sign" />
-            <col />
-          </colgroup>
-        )}
-        <tbody>
-          {layout === 'unified'
-            ? lines
-                .slice(0, limit)
-                .map((line, index) => <UnifiedRow key={keyOf(line, index)} line={line} spans={spans} />)
-            : rows
-                .slice(0, limit)
-                .map((row, index) => <SplitRow key={rowKey(row, index)} row={row} spans={spans} />)}
-        </tbody>
-      </table>
-      {lines.length > limit && (
-        <button type="button" className="button quiet" onClick={() => setWhole(true)}>
-          {words.preview.lines(lines.length)}
-        </button>
+    <>
+      <div ref={box} className={isWhole ? 'diff-box whole' : 'diff-box'}>
+        <table className={`diff diff-${layout}`}>
+          {layout === 'split' && (
+            <colgroup>
+              <col className="col-number" />
+              <col className="col-sign" />
+              <col />
+              <col className="col-number" />
+              <col className="col-sign" />
+              <col />
+            </colgroup>
+          )}
+          <tbody>
+            {layout === 'unified'
+              ? lines
+                  .slice(0, limit)
+                  .map((line, index) => <UnifiedRow key={keyOf(line, index)} line={line} spans={spans} />)
+              : rows
+                  .slice(0, limit)
+                  .map((row, index) => <SplitRow key={rowKey(row, index)} row={row} spans={spans} />)}
+          </tbody>
+        </table>
+      </div>
+      {(lines.length > limit || isCut) && (
+        <p className="diff-more caution">
+          {words.preview.notInSight}{' '}
+          <button type="button" className="button small" onClick={() => setWhole(true)}>
+            {words.preview.lines(lines.length)}
+          </button>
+        </p>
       )}
-    </div>
+    </>
   );
 });
 

@@ -73,7 +73,7 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
       )}
       {!parsed.ok && (
         <p className="field-problem" role="alert">
-          {approval.editInvalid(parsed.problem)}
+          <Visible text={approval.editInvalid(parsed.problem)} />
         </p>
       )}
       <HiddenCharacters text={text} />
@@ -101,7 +101,9 @@ function Field({ name, value, isFirst, onChange }: FieldProps) {
   const id = useId();
   const label = (
     <label htmlFor={id}>
-      <code>{name}</code>
+      <code>
+        <Visible text={name} />
+      </code>
     </label>
   );
   if (typeof value === 'boolean') {

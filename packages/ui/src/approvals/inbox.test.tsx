@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { cleanup, screen } from '@testing-library/react';
+import { cleanup, fireEvent, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it } from 'vitest';
 import { anApproval, event, openPage, Refused, requestEvent, settle } from '../page-fixture.test-data.tsx';
@@ -62,6 +62,15 @@ describe('the inbox', () => {
     expect(screen.getAllByRole('article')).toHaveLength(3);
   });
 
+  it('puts the focus on the card that was asked for, once it is there, and not again', async () => {
+    const { server } = await openPage(<Inbox approvalId="two" />);
+    await server.emit(...requests);
+    expect(document.activeElement?.getAttribute('data-approval')).toBe('two');
+    screen.getAllByRole('article')[0]?.focus();
+    await server.emit(resolved('three'));
+    expect(document.activeElement?.getAttribute('data-approval')).toBe('one');
+  });
+
   it('j and k move the focus between cards that wait', async () => {
     const { server } = await openPage(
       <>
@@ -79,6 +88,23 @@ describe('the inbox', () => {
     expect(focused()).toBe('three');
     await userEvent.keyboard('k');
     expect(focused()).toBe('one');
+  });
+
+  it.each([
+    ['j', 'KeyC'], // Dvorak
+    ['о', 'KeyJ'], // a Russian keyboard
+  ])('the key %s at %s moves to the next card', async (key, code) => {
+    const { server } = await openPage(
+      <>
+        <Shortcuts isHelpOpen={false} onHelp={() => {}} />
+        <Inbox />
+      </>,
+    );
+    await server.emit(...requests);
+    fireEvent.keyDown(document.body, { key: 'h', code: 'KeyJ' }); // Dvorak's h
+    expect(document.activeElement).toBe(document.body);
+    fireEvent.keyDown(document.body, { key, code });
+    expect(document.activeElement?.getAttribute('data-approval')).toBe('one');
   });
 });
 

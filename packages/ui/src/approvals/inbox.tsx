@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ApprovalEntries } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
@@ -7,8 +7,13 @@ import { EmptyState, LoadingState } from '../shell/states.tsx';
 import { useWords } from '../words/words.ts';
 import { ConnectedCard } from './connected-card.tsx';
 
+interface InboxProps {
+  /** The card that the person has asked for, by a notification. */
+  readonly approvalId?: string | null;
+}
+
 /** Everything that waits for a decision, oldest first. What is decided stays in its place until it is cleared. */
-export function Inbox() {
+export function Inbox({ approvalId = null }: InboxProps) {
   const { inbox, nav } = useWords();
   const { approvals } = useLive();
   const entries = useStore(approvals.entries, (all) => all);
@@ -18,6 +23,16 @@ export function Inbox() {
     .filter(({ approval }) => !hidden.has(approval.approval_id))
     .sort((a, b) => (a.approval.created_at < b.approval.created_at ? -1 : 1));
   const waiting = shown.filter(({ resolution }) => resolution === null).length;
+  const cards = useRef<HTMLDivElement>(null);
+  const isAskedForHere = shown.some(({ approval }) => approval.approval_id === approvalId);
+  useEffect(() => {
+    if (!isAskedForHere) return;
+    const card = [...(cards.current?.querySelectorAll<HTMLElement>('[data-approval]') ?? [])].find(
+      ({ dataset }) => dataset.approval === approvalId,
+    );
+    card?.scrollIntoView({ block: 'nearest' });
+    card?.focus({ preventScroll: true });
+  }, [approvalId, isAskedForHere]);
   return (
     <section className="screen" aria-labelledby="inbox-title">
       <header className="screen-head">
@@ -34,7 +49,7 @@ export function Inbox() {
         )}
       </header>
       {shown.length === 0 && <NothingShown />}
-      <div className="cards">
+      <div className="cards" ref={cards}>
         {shown.map(({ approval }) => (
           <ConnectedCard
             key={approval.approval_id}

@@ -9,16 +9,16 @@ interface NoticeLineProps {
 
 /** Why a decision did not count, or why the person is asked again. */
 export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
-  const { approval } = useWords();
+  const { approval, said } = useWords();
   const explained: Readonly<Record<string, string>> = approval.notices;
   if (notice) {
     const text = explained[notice.code];
     return (
       <div className="notice" role="alert">
-        <p>{text ?? <Visible text={notice.message} />}</p>
+        <p>{text ?? <Visible text={said(notice.message)} />}</p>
         {text !== undefined && notice.code === 'GRANT_NOT_ALLOWED' && (
           <p className="muted">
-            <Visible text={notice.message} />
+            <Visible text={said(notice.message)} />
           </p>
         )}
       </div>

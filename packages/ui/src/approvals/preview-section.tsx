@@ -21,7 +21,8 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
               : words.approval.previewPending}
         </p>
       )}
-      <details className="raw">
+      {/* What a custom tool does is what its parameters say. */}
+      <details className="raw" open={preview?.kind === 'custom'}>
         <summary>{words.approval.raw}</summary>
         {incomplete && <p className="muted">{words.states.loading}</p>}
         <JsonView value={approval.tool_params} />

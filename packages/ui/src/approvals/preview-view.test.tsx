@@ -50,6 +50,7 @@ describe('[AP-7] what will happen', () => {
     expect(container.querySelectorAll('tr')).toHaveLength(300);
     await userEvent.click(screen.getByRole('button', { name: 'Show all 401 lines' }));
     expect(container.querySelectorAll('tr')).toHaveLength(401);
+    expect(container.textContent).not.toContain('Not all of it is in sight.');
   });
 
   it.each<[Preview, readonly string[]]>([
@@ -104,6 +105,36 @@ describe('[AP-7] what will happen', () => {
       ['No new commits.', 'pre-push'],
     ],
     [{ kind: 'custom', server: 'weather', summary: 'Asks for rain' }, ['Tool server weather: Asks for rain']],
+    [
+      {
+        kind: 'custom',
+        server: 'db',
+        tool: 'drop',
+        summary: 'Drops a table',
+        runs: 'node /srv/db.ts',
+        network: true,
+        hints: ['destructive'],
+      },
+      [
+        'Tool server db · drop: Drops a table',
+        'node /srv/db.ts',
+        'allowed',
+        'may destroy something',
+        "This tool's own program decides what it touches.",
+      ],
+    ],
+    [
+      {
+        kind: 'custom',
+        server: 'db',
+        tool: 'look',
+        summary: 'Looks',
+        runs: 'db-server',
+        network: false,
+        hints: ['read_only'],
+      },
+      ['none', 'only reads'],
+    ],
     [{ kind: 'summary', summary: 'Makes a branch' }, ['Makes a branch']],
     [{ kind: 'unavailable', reason: 'the runner is old' }, ['No preview: the runner is old']],
   ])('%j', (preview, texts) => {

@@ -60,15 +60,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
     case 'push':
       return <PushPreview preview={preview} />;
     case 'custom':
-      return (
-        <p className="preview-lead">
-          {names.custom}{' '}
-          <code>
-            <Visible text={preview.server} />
-          </code>
-          : <Visible text={preview.summary} />
-        </p>
-      );
+      return <CustomPreview preview={preview} />;
     case 'summary':
       return (
         <p className="preview-lead">
@@ -78,7 +70,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
     case 'unavailable':
       return (
         <p className="preview-lead">
-          {names.unavailable} <Visible text={preview.reason} />
+          {names.unavailable} <Visible text={words.said(preview.reason)} />
         </p>
       );
   }
@@ -128,6 +120,49 @@ function CommandPreview({ preview }: { readonly preview: Extract<Preview, { kind
           </>
         )}
       </dl>
+    </div>
+  );
+}
+
+function CustomPreview({ preview }: { readonly preview: Extract<Preview, { kind: 'custom' }> }) {
+  const { preview: names } = useWords();
+  const { server, tool, summary, runs, network, hints = [] } = preview;
+  return (
+    <div className="preview">
+      <p className="preview-lead">
+        {names.custom}{' '}
+        <code>
+          <Visible text={tool === undefined ? server : `${server} · ${tool}`} />
+        </code>
+        : <Visible text={summary} />
+      </p>
+      {runs !== undefined && (
+        <>
+          <dl className="facts">
+            <dt>{names.customRuns}</dt>
+            <dd>
+              <code>
+                <Visible text={runs} />
+              </code>
+            </dd>
+            <dt>{names.network}</dt>
+            <dd className={network ? 'caution' : undefined}>
+              {network ? names.networkYes : names.networkNo}
+            </dd>
+            {hints.length > 0 && (
+              <>
+                <dt>{names.customSays}</dt>
+                <dd className={hints.includes('destructive') ? 'caution' : undefined}>
+                  {hints
+                    .map((hint) => (hint === 'destructive' ? names.customDestructive : names.customReadOnly))
+                    .join(', ')}
+                </dd>
+              </>
+            )}
+          </dl>
+          <p className="muted">{names.customTouches}</p>
+        </>
+      )}
     </div>
   );
 }

@@ -9,14 +9,14 @@ interface ReasonsProps extends Pick<Approval, 'reasons' | 'network'> {
 
 /** Why the person is asked, in plain words, and what triggered it (RK-3). */
 export function Reasons({ title, reasons, network }: ReasonsProps) {
-  const { risk } = useWords();
+  const { risk, said } = useWords();
   return (
     <div className="reasons">
       <p className="label">{title ?? risk.why}</p>
       <ul>
         {reasons.map(({ rule, why, operand }) => (
           <li key={`${rule} ${operand ?? ''} ${why}`}>
-            <Visible text={sentence(why)} />
+            <Visible text={sentence(said(why))} />
             {operand !== undefined && (
               <code>
                 <Visible text={operand} />

@@ -1,5 +1,6 @@
 import type { AvailableTool } from '@countersign/protocol';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { type CompletionOption, complete, insertOption } from './completion.ts';
 import { CompletionList } from './completion-list.tsx';
@@ -25,7 +26,7 @@ interface ComposerProps {
 export function Composer(props: ComposerProps) {
   const { tools, placeholder, isSending, isBlocked, problem, onStop, isStopping, onSend, footer, suggested } =
     props;
-  const { chat } = useWords();
+  const { chat, said } = useWords();
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState('');
@@ -112,7 +113,7 @@ export function Composer(props: ComposerProps) {
     >
       {problem !== null && (
         <p className="field-problem" role="alert">
-          {problem}
+          <Visible text={said(problem)} />
         </p>
       )}
       {completion && (

@@ -25,7 +25,7 @@ export function ModelChip({ model }: { readonly model: CallResponse<'getModel'> 
       <h2>{words.model.manualTitle}</h2>
       {problem !== null && (
         <p>
-          {words.model.notUsable} <Visible text={problem} /> {words.model.useManual}
+          {words.model.notUsable} <Visible text={words.said(problem)} /> {words.model.useManual}
         </p>
       )}
       <p>{words.model.manualHint}</p>

@@ -36,7 +36,7 @@ export function ProjectPicker({ projects, current, onPick }: ProjectPickerProps)
       )}
       {chosen?.workspace != null && (
         <p className="project-path" title={chosen.workspace}>
-          {visibleText(chosen.workspace)}
+          <bdi dir="ltr">{visibleText(chosen.workspace)}</bdi>
         </p>
       )}
     </div>

@@ -104,7 +104,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
       )}
       {error && status !== 'rejected' && (
         <p className="call-error">
-          <Visible text={error.message} />
+          <Visible text={words.said(error.message)} />
         </p>
       )}
       {approvalId !== null && <ConnectedCard approvalId={approvalId} whenSettled={isCardAbove} />}

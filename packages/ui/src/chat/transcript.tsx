@@ -1,9 +1,10 @@
-import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import type { Conversation } from '../live/conversation.ts';
 import { useWords } from '../words/words.ts';
 import { MessageRow } from './message-row.tsx';
 import { CallRow } from './tool-call-row.tsx';
 import { transcriptItems } from './transcript-items.ts';
+import { useFollowing } from './use-following.ts';
 
 interface TranscriptProps {
   readonly conversation: Conversation;
@@ -96,20 +97,3 @@ export const Transcript = memo(function Transcript({
     </section>
   );
 });
-
-/** Keeps the end in view while the content grows, unless the person has scrolled up. */
-function useFollowing(box: React.RefObject<HTMLElement | null>, isFollowing: React.RefObject<boolean>): void {
-  useLayoutEffect(() => {
-    const element = box.current;
-    const content = element?.firstElementChild;
-    if (!element || !content) return;
-    const follow = () => {
-      if (isFollowing.current) element.scrollTop = element.scrollHeight;
-    };
-    follow();
-    if (typeof ResizeObserver === 'undefined') return;
-    const observer = new ResizeObserver(follow);
-    observer.observe(content);
-    return () => observer.disconnect();
-  }, [box, isFollowing]);
-}

@@ -16,7 +16,7 @@ const conflictCodes: readonly string[] = ['UNDO_CONFLICT'];
 
 /** Asks the runner to restore what a call changed, and tells its answer. */
 export function UndoButton({ execution }: { readonly execution: Execution }) {
-  const { history } = useWords();
+  const { history, said } = useWords();
   const live = useLive();
   const [undo, setUndo] = useState<Undo>({ step: 'idle' });
   const undoId = undo.step === 'asked' ? undo.undoId : null;
@@ -51,7 +51,7 @@ export function UndoButton({ execution }: { readonly execution: Execution }) {
       {undo.step === 'refused' && (
         <>
           <p className="notice" role="alert">
-            {history.undoConflict} <Visible text={undo.message} />
+            {history.undoConflict} <Visible text={said(undo.message)} />
           </p>
           {undo.canForce && (
             <button type="button" className="button danger" onClick={() => void ask(true)}>

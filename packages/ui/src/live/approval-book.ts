@@ -105,7 +105,10 @@ export class ApprovalBook {
       const answer = await decide(this.#client, decision);
       const standing =
         answer.outcome === 'recorded' ? { status: answer.response.status, device: null } : answer.standing;
-      if (standing.status === 'pending') return await this.refresh(approvalId);
+      if (standing.status === 'pending') {
+        this.#change(approvalId, (known) => ({ ...known, sending: null }));
+        return await this.refresh(approvalId);
+      }
       const { status, device } = standing;
       this.#change(approvalId, (known) => ({
         ...known,
@@ -136,9 +139,9 @@ export class ApprovalBook {
     const id = approval.approval_id;
     const all = this.entries.get();
     const known = all.get(id);
+    if (known && isOlder(approval, known.approval)) return;
     const stale = known ? [] : approvedBefore(all, approval);
-    const askedAgain = known?.askedAgain ?? stale.length > 0;
-    const entry = { ...newEntry(approval, this.#clock.monotonic(), known), askedAgain };
+    const entry = newEntry(approval, this.#clock.monotonic(), known);
     const next = new Map(all).set(id, entry);
     for (const old of stale) {
       next.set(old.approval.approval_id, { ...old, notice: { code: 'APPROVAL_STALE', message: '' } });
@@ -153,6 +156,12 @@ export class ApprovalBook {
     if (entry) this.entries.set(new Map(all).set(approvalId, change(entry)));
   }
 }
+
+/** An answer that was on its way while an event told more. */
+const isOlder = (read: Approval, known: Approval): boolean =>
+  read.status === 'pending' &&
+  (read.revision < known.revision ||
+    (read.revision === known.revision && read.preview === null && known.preview !== null));
 
 /** The same call under other approvals: what was approved had changed before it ran (AP-8). */
 const approvedBefore = (all: ApprovalEntries, { approval_id, tool_id }: Approval): ApprovalEntry[] =>

@@ -29,8 +29,6 @@ export interface ApprovalEntry {
   readonly notice: Notice | null;
   /** Parts that did not fit into the event are being fetched (EV-2). */
   readonly incomplete: boolean;
-  /** The call was approved before, but what would run had changed (AP-8). */
-  readonly askedAgain: boolean;
 }
 
 export type ApprovalEntries = ReadonlyMap<string, ApprovalEntry>;
@@ -41,10 +39,9 @@ export function newEntry(approval: Approval, now: number, known: ApprovalEntry |
     deadline: now + approval.remaining_ms,
     // What was settled stays so: an answer that says otherwise was on its way when it happened.
     resolution: known?.resolution ?? (approval.status === 'pending' ? null : settledAs(approval.status)),
-    sending: null,
+    sending: known?.sending ?? null,
     notice: known?.notice ?? null,
     incomplete: (approval.omitted?.length ?? 0) > 0,
-    askedAgain: known?.askedAgain ?? false,
   };
 }
 

@@ -16,10 +16,11 @@ import { Live } from './live.ts';
 let server: TestServer;
 let live: Live;
 let stop: () => void;
+let clock: TestClock;
 
 beforeEach(async () => {
   server = new TestServer();
-  const clock = new TestClock();
+  clock = new TestClock();
   live = new Live(createClient({ baseUrl: '', token: () => 'token', fetch: server.fetch, clock }), clock);
   stop = live.start();
   await settle();
@@ -67,4 +68,36 @@ describe('what is read while events come', () => {
     await refreshed;
     expect(live.approvals.entries.get().get(approval_id)?.resolution?.status).toBe('approved');
   });
+
+  it('[AP-8] does not show an older revision, nor take a preview away', async () => {
+    const preview = { kind: 'summary', summary: 'Runs the tests.' } as const;
+    const approval = anApproval({ revision: 1, preview: null, digest: null });
+    const { approval_id } = approval;
+    await server.emit(requestEvent(approval));
+    const read = held<{ success: true; approval: Approval }>({ success: true, approval });
+    server.on('getApproval', read.answer);
+    const refreshed = live.approvals.refresh(approval_id);
+    await settle();
+    await server.emit(event('approval.updated', { approval_id, revision: 1, preview }));
+    read.release();
+    await refreshed;
+    const shown = () => live.approvals.entries.get().get(approval_id)?.approval;
+    expect(shown()?.preview).toEqual(preview);
+    await server.emit(event('approval.updated', { approval_id, revision: 2, preview }));
+    await live.approvals.refresh(approval_id);
+    expect(shown()?.revision).toBe(2);
+  });
+});
+
+it('[AP-3] after a lost connection, and perhaps a sleep, the time left is the one of the server', async () => {
+  const approval = anApproval({ remaining_ms: 300_000 });
+  await server.emit(requestEvent(approval));
+  server.on('listApprovals', { success: true, approvals: [{ ...approval, remaining_ms: 40_000 }] });
+  expect(server.bodiesOf('listApprovals')).toEqual([]); // not while nothing was missed
+  await server.loseConnection();
+  server.isDown = false;
+  await clock.advance(5_000);
+  await settle();
+  const { deadline } = live.approvals.entries.get().get(approval.approval_id) ?? { deadline: 0 };
+  expect(deadline - clock.monotonic()).toBeLessThanOrEqual(40_000);
 });

@@ -25,6 +25,7 @@ export class Live {
   readonly connection: Store<ConnectionState>;
   readonly #listeners = new Set<(event: CountersignEvent) => void>();
   #stream: EventStream | undefined;
+  #wasOpen = false;
 
   constructor(client: Client, clock: Clock = systemClock) {
     this.client = client;
@@ -67,6 +68,9 @@ export class Live {
   #enter(state: StreamState): void {
     const { staleSince } = this.connection.get();
     const now = this.clock.monotonic();
+    // A sleep may lie behind us, in which our clock stood still and the deadlines did not.
+    if (state.status === 'open' && this.#wasOpen) void this.approvals.reconcile().catch(() => {});
+    this.#wasOpen ||= state.status === 'open';
     this.connection.set({ ...state, staleSince: state.status === 'open' ? null : (staleSince ?? now) });
   }
 }

@@ -53,10 +53,12 @@ const dayMs = 24 * 3600 * 1000;
 export function TimeAxis({ area, from, to }: TimeAxisProps) {
   const language = useLanguage();
   const isLong = to - from > 2 * dayMs;
-  const format = new Intl.DateTimeFormat(
-    language,
-    isLong ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
-  );
+  const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  const format = new Intl.DateTimeFormat(language, isLong ? { day: 'numeric', month: 'short' } : hour);
+  // From noon to noon: which day's it is stands at the ends.
+  const isOfOneDay = new Date(from).toDateString() === new Date(to).toDateString();
+  const atEnds =
+    isLong || isOfOneDay ? format : new Intl.DateTimeFormat(language, { weekday: 'short', ...hour });
   const ticks = Math.max(2, Math.min(7, Math.floor(area.width / 110)));
   return (
     <g>
@@ -72,7 +74,7 @@ export function TimeAxis({ area, from, to }: TimeAxisProps) {
             textAnchor={anchor}
             className="axis-name"
           >
-            {format.format(from + share * (to - from))}
+            {(anchor === 'middle' ? format : atEnds).format(from + share * (to - from))}
           </text>
         );
       })}

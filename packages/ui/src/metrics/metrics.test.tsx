@@ -4,7 +4,7 @@ import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPage, Refused, settle, TestServer } from '../page-fixture.test-data.tsx';
 import { MetricsScreen } from './metrics-screen.tsx';
-import { linesOf, type MetricsAnswer, niceMax, outcomeCounts, stretches, wholeMax } from './series.ts';
+import { endOf, linesOf, type MetricsAnswer, niceMax, outcomeCounts, stretches, wholeMax } from './series.ts';
 
 afterEach(cleanup);
 
@@ -83,6 +83,11 @@ describe('the numbers behind the plots', () => {
   });
 });
 
+it('ends a plot with what the server knows, also when our clock is behind', () => {
+  expect(endOf({ series: [point('read_file', 1)] }, now)).toBe(now);
+  expect(endOf({ series: [point('read_file', 1), point('read_file', -48)] }, now)).toBe(now + 48 * hour);
+});
+
 describe('the screen', () => {
   const open = (metrics: object | (() => object)) => {
     const server = new TestServer();
@@ -116,6 +121,16 @@ describe('the screen', () => {
     expect(text).toContain('9calls');
     expect(text).toContain('56 %done');
     expect(text).toContain('3.0 smedian wait for you');
+  });
+
+  it('says of which days the ends of a day are', async () => {
+    const ago = (hours: number) => new Date(Date.now() - hours * hour).toISOString();
+    await open({ ...answer, since: ago(24), series: [{ ...point('read_file', 0), from: ago(1) }] });
+    const names = [...(screen.getAllByRole('img')[0]?.querySelectorAll('.axis-name') ?? [])];
+    const times = names.map(({ textContent }) => textContent ?? '').filter((text) => text.includes(':'));
+    expect([times[0], times.at(-1)]).toEqual(
+      Array(2).fill(expect.stringMatching(/^[A-Z][a-z]{2} \d\d:\d\d$/)),
+    );
   });
 
   it('asks for another period', async () => {

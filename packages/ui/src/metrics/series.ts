@@ -28,6 +28,10 @@ export interface Stretch {
   readonly counts: OutcomeCounts;
 }
 
+/** Where a plot ends: now, unless the server's clock is ahead of ours and knows later calls. */
+export const endOf = ({ series }: Pick<MetricsAnswer, 'series'>, now: number): number =>
+  series.reduce((end, { from }) => Math.max(end, Date.parse(from)), now);
+
 /** Every stretch from the first to now: those without calls, which the server leaves out, are empty columns. */
 export function stretches({ series, since, bucket_seconds }: MetricsAnswer, now: number): readonly Stretch[] {
   const lengthMs = bucket_seconds * 1000;

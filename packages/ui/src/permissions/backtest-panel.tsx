@@ -15,7 +15,7 @@ const example = JSON.stringify(
 
 /** Tries a rule on the recorded history before it is saved (RK-5). */
 export function BacktestPanel() {
-  const { permissions, states } = useWords();
+  const { permissions, states, said } = useWords();
   const { client } = useLive();
   const id = useId();
   const [text, setText] = useState(example);
@@ -45,7 +45,7 @@ export function BacktestPanel() {
         />
         {problem !== null && (
           <p className="field-problem" role="alert">
-            {permissions.invalid} <Visible text={problem} />
+            {permissions.invalid} <Visible text={said(problem)} />
           </p>
         )}
         <div className="buttons">

@@ -34,7 +34,7 @@ export function GrantList() {
 }
 
 function GrantRow({ grant }: { readonly grant: Grant }) {
-  const { permissions } = useWords();
+  const { permissions, said } = useWords();
   const language = useLanguage();
   const revoking = useRevoking();
   const isRevoked = grant.revoked_at !== null;
@@ -73,7 +73,7 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
       )}
       {revoking.isError && (
         <p className="field-problem" role="alert">
-          <Visible text={revoking.error.message} />
+          <Visible text={said(revoking.error.message)} />
         </p>
       )}
     </li>

@@ -2,8 +2,9 @@ import { useWords } from '../words/words.ts';
 import { BacktestPanel } from './backtest-panel.tsx';
 import { GrantList } from './grant-list.tsx';
 import { PolicyPanel } from './policy-panel.tsx';
+import { TokenPanel } from './token-panel.tsx';
 
-/** What runs without asking, and what never does: grants, the person's policy, and a way to try a rule first. */
+/** What runs without asking, and what never does: grants, the person's policy, a way to try a rule first, and who may ask. */
 export function PermissionsScreen() {
   const { permissions } = useWords();
   return (
@@ -14,6 +15,7 @@ export function PermissionsScreen() {
       <GrantList />
       <PolicyPanel />
       <BacktestPanel />
+      <TokenPanel />
     </section>
   );
 }

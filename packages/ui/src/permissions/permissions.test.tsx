@@ -31,6 +31,7 @@ const policy = {
 async function open(prepare: (server: TestServer) => void = () => {}) {
   const server = new TestServer();
   server.on('listGrants', { success: true, grants: [] });
+  server.on('listTokens', { success: true, tokens: [] });
   server.on('getPolicy', { success: true, policy });
   prepare(server);
   return openPage(<PermissionsScreen />, { server });

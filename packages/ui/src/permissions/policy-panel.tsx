@@ -84,11 +84,11 @@ interface PolicyEditorProps {
 }
 
 function PolicyEditor({ policy, problem, isSaving, onCancel, onSave }: PolicyEditorProps) {
-  const { permissions } = useWords();
+  const { permissions, said } = useWords();
   const id = useId();
   const [text, setText] = useState(() => JSON.stringify(policy, null, 2));
   const parsed = parsePolicy(text);
-  const wrong = parsed.ok ? problem : parsed.problem;
+  const wrong = parsed.ok ? problem && said(problem) : parsed.problem;
   return (
     <form
       className="json-editor"

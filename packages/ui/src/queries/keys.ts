@@ -13,4 +13,5 @@ export const keys = {
   allMetrics: ['metrics'],
   grants: ['grants'],
   policy: ['policy'],
+  tokens: ['tokens'],
 } as const;

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLive } from '../live/live-context.ts';
+import { endOf } from '../metrics/series.ts';
 import { keys } from './keys.ts';
 
 export const periods = ['day', 'week', 'month'] as const;
@@ -15,7 +16,8 @@ export function useMetrics(projectId: string, period: Period) {
     queryFn: async ({ signal }) => {
       const now = Date.now();
       const since = new Date(now - days[period] * 24 * 3600 * 1000).toISOString();
-      return { answer: await client.metrics({ query: { project_id: projectId, since } }, { signal }), now };
+      const answer = await client.metrics({ query: { project_id: projectId, since } }, { signal });
+      return { answer, now: endOf(answer, now) };
     },
   });
 }

@@ -6,6 +6,7 @@ import { useStore } from '../live/store.ts';
 import { visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { links } from './links.ts';
+import { notificationText } from './notification-text.ts';
 import { type ShownNotification, showNotification } from './notifications.ts';
 import { usePreference } from './preferences.ts';
 
@@ -36,18 +37,17 @@ export function ApprovalAlerts() {
     }
     for (const [id, approval] of waiting) {
       if (known.current.has(id)) continue;
-      const body = visibleText(titleOf(approval, words));
       const shown = wantsNotifications
         ? showNotification(words.notification.title, {
-            body,
+            body: notificationText(approval, words),
             tag: id,
             onClick: () => {
-              window.location.hash = links.inbox();
+              window.location.hash = links.inbox(id);
             },
           })
         : undefined;
       known.current.set(id, shown);
-      setSpoken(words.approval.newOne(body));
+      setSpoken(words.approval.newOne(visibleText(titleOf(approval, words))));
     }
   }, [entries, wantsNotifications, words]);
 

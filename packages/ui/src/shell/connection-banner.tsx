@@ -9,7 +9,7 @@ const patienceMs = 1_500;
 
 /** Says that what is shown may be out of date, since when nothing came, and when the next try is. */
 export function ConnectionBanner() {
-  const { connection: words } = useWords();
+  const { connection: words, said } = useWords();
   const { connection, clock } = useLive();
   const state = useStore(connection, (value) => value);
   const { staleSince } = state;
@@ -22,7 +22,7 @@ export function ConnectionBanner() {
   if (state.status === 'closed' && state.why === 'refused') {
     return (
       <div className="banner danger-banner" role="alert">
-        {words.refused} <Visible text={state.error.message} />
+        {words.refused} <Visible text={said(state.error.message)} />
       </div>
     );
   }

@@ -2,7 +2,8 @@
 export const links = {
   chat: (sessionId?: string, toolId?: string) =>
     `#/chat${sessionId === undefined ? '' : `/${sessionId}`}${toolId === undefined ? '' : `/${toolId}`}`,
-  inbox: () => '#/approvals',
+  /** With an approval: at its card. */
+  inbox: (approvalId?: string) => `#/approvals${approvalId === undefined ? '' : `/${approvalId}`}`,
   history: () => '#/history',
   call: (toolId: string) => `#/history/${toolId}`,
   metrics: () => '#/metrics',
@@ -13,7 +14,8 @@ export const links = {
 /** Where the page is. */
 export type Location =
   | { readonly screen: 'chat'; readonly sessionId: string | null; readonly toolId: string | null }
-  | { readonly screen: 'approvals' | 'metrics' | 'permissions' | 'runners' }
+  | { readonly screen: 'approvals'; readonly approvalId: string | null }
+  | { readonly screen: 'metrics' | 'permissions' | 'runners' }
   | { readonly screen: 'history'; readonly toolId: string | null };
 
 /** Reads an address; one that is not known is the chat. */
@@ -21,6 +23,7 @@ export function readLocation(hash: string): Location {
   const [, screen, first, second] = hash.replace(/^#/, '').split('/');
   switch (screen) {
     case 'approvals':
+      return { screen, approvalId: first || null };
     case 'metrics':
     case 'permissions':
     case 'runners':

@@ -17,12 +17,13 @@ export interface ShownNotification {
   close(): void;
 }
 
-/** Shows a notification while the page is not looked at. `tag` lets a later one replace it. */
+/** Shows a notification while the person is elsewhere, be it in a window beside. `tag` lets a later one replace it. */
 export function showNotification(
   title: string,
   { body, tag, onClick }: { readonly body: string; readonly tag: string; onClick(): void },
 ): ShownNotification | undefined {
-  if (readState() !== 'granted' || document.visibilityState === 'visible') return undefined;
+  const isLookedAt = document.visibilityState === 'visible' && document.hasFocus();
+  if (readState() !== 'granted' || isLookedAt) return undefined;
   try {
     const notification = new Notification(title, { body, tag });
     notification.onclick = () => {

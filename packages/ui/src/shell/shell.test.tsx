@@ -15,10 +15,12 @@ import {
   requestEvent,
   settle,
 } from '../page-fixture.test-data.tsx';
+import { languages } from '../words/words.ts';
 import { AppFrame } from './app-frame.tsx';
 import { ApprovalAlerts } from './approval-alerts.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { links, readLocation } from './links.ts';
+import { notificationText } from './notification-text.ts';
 import { keepPreferences, loadPreferences, preferences } from './preferences.ts';
 import { SettingsMenu } from './settings-menu.tsx';
 import { Shortcuts } from './shortcuts.tsx';
@@ -55,7 +57,8 @@ describe('addresses', () => {
   it.each([
     ['', { screen: 'chat', sessionId: null, toolId: null }],
     ['#/chat/s1/t1', { screen: 'chat', sessionId: 's1', toolId: 't1' }],
-    ['#/approvals', { screen: 'approvals' }],
+    ['#/approvals', { screen: 'approvals', approvalId: null }],
+    ['#/approvals/a1', { screen: 'approvals', approvalId: 'a1' }],
     ['#/metrics', { screen: 'metrics' }],
     ['#/permissions', { screen: 'permissions' }],
     ['#/runners', { screen: 'runners' }],
@@ -115,7 +118,11 @@ describe('preferences', () => {
 
 describe('the frame', () => {
   const frame = (
-    <AppFrame location={{ screen: 'approvals' }} aside={<p>aside</p>} settings={<p>settings</p>}>
+    <AppFrame
+      location={{ screen: 'approvals', approvalId: null }}
+      aside={<p>aside</p>}
+      settings={<p>settings</p>}
+    >
       <p>content</p>
     </AppFrame>
   );
@@ -195,13 +202,30 @@ describe('a new approval', () => {
     const approval = anApproval();
     await server.emit(requestEvent(approval), requestEvent(approval));
     expect(shown.map(({ title, options }) => [title, options.body])).toEqual([
-      ['An approval waits for you', 'Agent wants to run npm test'],
+      ['An approval waits for you', 'Medium risk: execute_command npm'],
     ]);
     shown[0]?.onclick?.();
-    expect(window.location.hash).toBe('#/approvals');
+    expect(window.location.hash).toBe(`#/approvals/${approval.approval_id}`);
     await server.emit(event('approval.resolved', { approval_id: approval.approval_id }));
     expect(shown[0]?.close).toHaveBeenCalled();
     vi.restoreAllMocks();
+  });
+});
+
+describe('a notification', () => {
+  const password = 'hunter2';
+  it.each([
+    ['execute_command', { command: 'git', args: ['push', `https://me:${password}@host`] }, 'git'],
+    ['shell_exec', { command: `PASSWORD=${password} ./deploy` }, ''],
+    ['write_file', { path: 'notes/a.md', content: password }, 'notes/a.md'],
+    ['edit_file', { path: `a\u202e.md`, old: 'x', new: password }, 'a⟨U+202E⟩.md'],
+    ['copy_file', { source: 'a', dest: 'b' }, 'b'],
+    ['git_commit', { message: password, files: ['a'] }, ''],
+    ['custom', { path: { deep: password } }, ''],
+    ['write_file', { path: 'x'.repeat(300), content: '' }, `${'x'.repeat(97)}…`],
+  ])('of %s names no secret', (tool_name, tool_params, what) => {
+    const text = notificationText({ risk_level: 'HIGH', tool_name, tool_params }, languages.en);
+    expect(text).toBe(`High risk: ${tool_name}${what && ` ${what}`}`);
   });
 });
 

@@ -14,8 +14,8 @@ export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (event.key === '?') onHelp(true);
       else if (event.key === '/') focusOn('[data-composer]');
-      else if (event.code === 'KeyJ') moveBetweenCards(1);
-      else if (event.code === 'KeyK') moveBetweenCards(-1);
+      else if (isKey(event, 'j')) moveBetweenCards(1);
+      else if (isKey(event, 'k')) moveBetweenCards(-1);
       else return;
       event.preventDefault();
     };
@@ -24,6 +24,10 @@ export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
   }, [onHelp]);
   return isHelpOpen ? <ShortcutsHelp onClose={() => onHelp(false)} /> : null;
 }
+
+/** The letter; on a keyboard of another script the place of its key. */
+const isKey = ({ key, code }: KeyboardEvent, letter: string): boolean =>
+  /^[a-z]$/i.test(key) ? key.toLowerCase() === letter : code === `Key${letter.toUpperCase()}`;
 
 const focusOn = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
 

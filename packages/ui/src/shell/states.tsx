@@ -39,12 +39,12 @@ interface ErrorStateProps {
 }
 
 export function ErrorState({ error, onRetry }: ErrorStateProps) {
-  const { states } = useWords();
+  const { states, said } = useWords();
   return (
     <div className="state" role="alert">
       <h2>{states.failed}</h2>
       <p className="muted">
-        <Visible text={error instanceof Error ? error.message : String(error)} />
+        <Visible text={said(error instanceof Error ? error.message : String(error))} />
       </p>
       {onRetry && (
         <button type="button" className="button" onClick={onRetry}>

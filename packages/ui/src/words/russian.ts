@@ -1,8 +1,20 @@
 import { russianCount as count } from './plural.ts';
+import { russianErrors } from './russian-errors.ts';
+import { russianReasons } from './russian-reasons.ts';
+import { errorPhrases, translator } from './said.ts';
 import type { Words } from './words.ts';
+
+/** Who calls, where nobody gave a name. */
+const callers = new Map([
+  ['Agent', 'Агент'],
+  ['Person', 'Человек'],
+  ['Front end', 'Программа'],
+  ['Runner', 'Исполнитель'],
+]);
 
 export const russian: Words = {
   language: 'Русский',
+  said: translator([...errorPhrases(russianErrors), ...Object.entries(russianReasons)]),
   nav: {
     label: 'Главное меню',
     skip: 'К содержимому',
@@ -169,6 +181,8 @@ export const russian: Words = {
     edit: 'Изменить',
     confirmTitle: 'Это вызов с высоким риском. Посмотрите ещё раз.',
     confirm: 'Да, одобрить вызов с высоким риском',
+    confirmUnseenTitle: 'Предпросмотра ещё нет: вы одобрите это, не видя, что произойдёт.',
+    confirmUnseen: 'Да, одобрить не глядя',
     back: 'Назад',
     tooSoon: 'Слишком быстро: карточка отвечает, только пробыв в фокусе полсекунды. Посмотрите и решите.',
     previewPending: 'Ваша машина ещё выясняет, что именно произойдёт…',
@@ -184,7 +198,7 @@ export const russian: Words = {
     raw: 'Все параметры',
     revised: (n) => `Редакция ${n}`,
     askedAgain:
-      'Вы уже одобряли это, но с тех пор то, что выполнится, изменилось. Посмотрите новый предпросмотр.',
+      'Это уже было разрешено, но ничего не выполнено: то, что выполнилось бы, с тех пор изменилось или всё же требует вас. Посмотрите заново.',
     resolved: {
       approvedHere: 'Вы одобрили.',
       approvedElsewhere: (device) => `Одобрено: ${device}.`,
@@ -250,18 +264,20 @@ export const russian: Words = {
     backtestBusy: 'Просматриваются прежние вызовы…',
     backtestFailed: 'Прежние вызовы просмотреть не удалось:',
     title: {
-      write_file: (what) => `Агент хочет записать ${what}`,
-      edit_file: (what) => `Агент хочет изменить ${what}`,
-      delete_file: (what) => `Агент хочет удалить ${what}`,
-      create_directory: (what) => `Агент хочет создать папку ${what}`,
-      copy_file: (what) => `Агент хочет скопировать ${what}`,
-      execute_command: (what) => `Агент хочет выполнить ${what}`,
-      shell_exec: (what) => `Агент хочет выполнить в оболочке ${what}`,
-      shell_background: (what) => `Агент хочет запустить в фоне ${what}`,
-      git_commit: (what) => `Агент хочет сделать коммит: ${what}`,
-      git_branch: (what) => `Агент хочет создать ветку ${what}`,
-      git_push: (what) => `Агент хочет отправить изменения: ${what}`,
+      write_file: (who, what) => `${who} хочет записать ${what}`,
+      append_file: (who, what) => `${who} хочет дописать в ${what}`,
+      edit_file: (who, what) => `${who} хочет изменить ${what}`,
+      delete_file: (who, what) => `${who} хочет удалить ${what}`,
+      create_directory: (who, what) => `${who} хочет создать папку ${what}`,
+      copy_file: (who, what) => `${who} хочет скопировать ${what}`,
+      execute_command: (who, what) => `${who} хочет выполнить ${what}`,
+      shell_exec: (who, what) => `${who} хочет выполнить в оболочке ${what}`,
+      shell_background: (who, what) => `${who} хочет запустить в фоне ${what}`,
+      git_commit: (who, what) => `${who} хочет сделать коммит: ${what}`,
+      git_branch: (who, what) => `${who} хочет создать ветку ${what}`,
+      git_push: (who, what) => `${who} хочет отправить изменения: ${what}`,
     },
+    agent: (name) => callers.get(name) ?? name,
     newOne: (what) => `Новый запрос: ${what}`,
     settledOne: (what) => `Больше не ждёт: ${what}`,
   },
@@ -284,6 +300,7 @@ export const russian: Words = {
     unsaved: 'сравнено с несохранёнными изменениями в редакторе',
     truncated: 'Сравнение слишком длинное и здесь обрезано.',
     same: 'Содержимое не меняется.',
+    notInSight: 'Видно не всё.',
     lines: (n) => `Показать все: ${count(n, 'строка', 'строки', 'строк')}`,
     unchanged: (n) => count(n, 'строка без изменений', 'строки без изменений', 'строк без изменений'),
     deletes: 'Этот файл будет удалён',
@@ -308,6 +325,11 @@ export const russian: Words = {
     noCommits: 'Новых коммитов нет.',
     by: 'автор',
     custom: 'Сервер инструментов',
+    customRuns: 'Его программа',
+    customSays: 'Говорит о себе',
+    customReadOnly: 'только читает',
+    customDestructive: 'может что-то уничтожить',
+    customTouches: 'Что затронет этот инструмент, решает его собственная программа.',
     unavailable: 'Предпросмотра нет:',
     addedLine: 'добавлено',
     removedLine: 'удалено',
@@ -426,6 +448,28 @@ export const russian: Words = {
     resultDecided: (approved, rejected) => `Из них вы одобрили ${approved} и отклонили ${rejected}.`,
     before: 'было',
     after: 'с правилом',
+  },
+  tokens: {
+    title: 'Токены',
+    hint: 'Программы, которым доступны ваши инструменты. Токен агента позволяет просить, но не подтверждать; отзыв действует сразу.',
+    make: 'Новый токен для агента',
+    name: 'Программа',
+    namePlaceholder: 'Claude Code',
+    project: 'Для чего',
+    allProjects: 'все проекты',
+    makeIt: 'Создать',
+    once: (name) => `Токен для ${name}. Он показан один раз: скопируйте его сейчас.`,
+    copy: 'Скопировать токен',
+    copied: 'Скопировано',
+    notCopied: 'Скопировать не удалось: выделите и скопируйте сами.',
+    done: 'Готово',
+    none: 'Действующих токенов нет.',
+    scope: { person: 'вы', front_end: 'интерфейс', runner: 'исполнитель', agent: 'агент' },
+    neverUsed: 'не использовался',
+    used: 'использован',
+    until: 'до',
+    forever: 'бессрочный',
+    revoke: 'Отозвать',
   },
   runners: {
     title: 'Исполнители',

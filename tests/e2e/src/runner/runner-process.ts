@@ -71,6 +71,11 @@ export class RunnerProcess {
     });
   }
 
+  /** What it told a program, line by line. */
+  get said(): readonly Readonly<Record<string, unknown>>[] {
+    return this.#events;
+  }
+
   get pid(): number {
     return this.#child.pid as number;
   }

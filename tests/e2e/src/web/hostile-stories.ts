@@ -95,6 +95,31 @@ export function hostileStories(browser: () => Browser): void {
     expect([window.elsewhere, other.asked, window.problems]).toEqual([[], [], []]);
   });
 
+  it('[AP-7] nothing that will happen is pushed out of sight by empty lines or spaces without a word', async () => {
+    const window = await home().window();
+    const person = await home().person();
+    const content = `harmless${' '.repeat(500)}first${'\n'.repeat(60)}second\n`;
+    const tool_params = { path: 'long.md', content, mode: 'write' };
+    await person.client.executeTool({ body: { tool_name: 'write_file', tool_params } });
+    await window.go('approvals');
+    const card = window.card('long.md');
+    const second = card.locator('.diff-text').getByText('second');
+    const isSeen = () =>
+      second.evaluate((line) => {
+        const box = line.closest('.diff-box')?.getBoundingClientRect();
+        return box !== undefined && line.getBoundingClientRect().bottom <= box.bottom;
+      });
+    await card.getByText('Not all of it is in sight.').waitFor();
+    expect(await isSeen()).toBe(false);
+    await takePicture(window.page, 'card-long');
+    await card.getByRole('button', { name: /^Show all \d+ lines$/ }).click();
+    await card.getByText('Not all of it is in sight.').waitFor({ state: 'detached' });
+    expect(await isSeen()).toBe(true);
+    await window.look(card);
+    await window.press('n', 'Enter');
+    await card.getByText('You rejected this.').waitFor();
+  });
+
   it('[UI-6] the content security policy is in force', async () => {
     const window = await home().window();
     const { page } = window;

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { until } from '../patience.ts';
 import { RemotePerson } from '../remote-person.ts';
 import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
@@ -130,7 +130,7 @@ export class Household {
   async endStory({ failed }: { readonly failed: string | null }): Promise<void> {
     const pages = this.#contexts.flatMap((context) => context.pages());
     for (const [index, page] of pages.entries()) {
-      if (failed !== null) await takePicture(page, `failed-${failed.replace(/\W+/g, '-')}-${index}`);
+      if (failed !== null) await tellWhatIsSeen(page, `failed-${failed.replace(/\W+/g, '-')}-${index}`);
       await page.close();
     }
     if (failed === null || !this.#desktop) return;
@@ -162,4 +162,11 @@ export class Household {
     this.#contexts.push(context);
     return context;
   }
+}
+
+/** A log is often all that is left of a failure: it gets the words of the page, and the picture is kept. */
+async function tellWhatIsSeen(page: Page, name: string): Promise<void> {
+  await takePicture(page, name);
+  const seen = await page.locator('body').ariaSnapshot();
+  console.log(`${name}.png: ${page.url()} (${await page.title()})\n${seen.slice(-8_000)}`);
 }

@@ -111,6 +111,22 @@ export function looksStories(home: () => Household): void {
     });
   });
 
+  it('[UI-1] of a long path the end is seen', async () => {
+    const { page } = await home().seenOn({});
+    const path = page.locator('.project-path');
+    await path.waitFor();
+    const [isCut, endsInside] = await path.evaluate((box) => {
+      const text = box.querySelector('bdi')?.firstChild as Text;
+      const end = document.createRange();
+      end.setStart(text, text.length - 1);
+      end.setEnd(text, text.length);
+      const { left, right } = box.getBoundingClientRect();
+      const last = end.getBoundingClientRect();
+      return [box.scrollWidth > box.clientWidth, last.left >= left && last.right <= right + 1];
+    });
+    expect([isCut, endsInside]).toEqual([true, true]);
+  });
+
   it('[UI-1] the person chooses colours and language, and they stay', async () => {
     const window = await home().seenOn({});
     const { page } = window;

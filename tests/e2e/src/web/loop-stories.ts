@@ -73,6 +73,7 @@ export function loopStories(home: () => Household): void {
     const command = window.card('node --test').and(window.waiting);
     await window.pointAt(command);
     await command.getByRole('button', { name: 'Approve y' }).click();
+    await window.card('node --test').getByText('You approved this.').waitFor();
     const run = page.locator('.call').filter({ hasText: 'execute_command' });
     await run.getByText(/^Done/).waitFor();
     await run.getByRole('button', { name: 'Details' }).first().click();

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../patience.ts';
@@ -60,6 +60,32 @@ export function togetherStories(home: () => Household): void {
       otherwise: () => 'It was not written',
     });
     expect(readFileSync(join(household.ready.workspace, 'remote.md'), 'utf8')).toBe('remote');
+    expect(window.problems).toEqual([]);
+  });
+
+  it('[AP-8] what changed after it was looked at does not run; the new card says so, also after a reload', async () => {
+    const household = home();
+    const file = join(household.ready.workspace, 'stale.md');
+    writeFileSync(file, 'as it was\n');
+    const window = await household.window();
+    const { page } = window;
+    await window.say('/write_file path=stale.md content=new');
+    await window.look(window.waiting);
+    writeFileSync(file, 'as somebody else wants it\n');
+    await window.press('y');
+    const askedAgain = window.waiting.getByText(/This was allowed before, but nothing ran/);
+    await askedAgain.waitFor();
+    await window.waiting.getByText('as somebody else wants it').waitFor();
+    expect(readFileSync(file, 'utf8')).toBe('as somebody else wants it\n');
+    await page.reload();
+    await askedAgain.waitFor();
+    await takePicture(page, 'state-asked-again');
+    await window.look(window.waiting);
+    await window.press('y');
+    await until(() => readFileSync(file, 'utf8') === 'new', {
+      within: 10_000,
+      otherwise: () => 'It was not written',
+    });
     expect(window.problems).toEqual([]);
   });
 

@@ -70,10 +70,10 @@ export class WebWindow {
     await this.wait(attentionMs);
   }
 
-  /** The same with the pointer. */
+  /** The same with the pointer, where the buttons are: nothing has to be scrolled to get to them. */
   async pointAt(card: Locator): Promise<void> {
     await this.#complete(card);
-    await card.locator('.card-title').hover();
+    await card.locator('.decision').hover();
     await this.wait(attentionMs);
   }
 

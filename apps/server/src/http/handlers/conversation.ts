@@ -10,7 +10,7 @@ import {
   type Store,
 } from '@countersign/engine';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
-import { ownProject, ownRun, ownSession } from '../own-rows.ts';
+import { ownProject, ownRun, ownSession, reaches } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { isoTime, messageView, projectView, runView, sessionView } from '../views.ts';
@@ -72,7 +72,7 @@ export function conversationHandlers({
 
     async listProjects({ caller }) {
       const rows = await store.read((tx) => tx.projectsOf(caller.userId));
-      return { success: true, projects: rows.map(projectView) };
+      return { success: true, projects: rows.filter(({ id }) => reaches(caller, id)).map(projectView) };
     },
 
     async createProject({ caller, body }) {

@@ -4,12 +4,12 @@ import {
   newId,
   notFound,
   type ProjectRow,
-  Refusal,
   type SessionRow,
 } from '@countersign/engine';
 import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
+import { onlyProject } from '../only-project.ts';
 import { ownCall, ownProject, ownSession } from '../own-rows.ts';
 import { RefusedCall } from '../refusals.ts';
 import type { Handlers } from '../route-types.ts';
@@ -38,8 +38,10 @@ export function executionHandlers(
 
   return {
     async availableTools({ caller, params }) {
-      await ownProject(store, caller, params.project_id);
-      const tools = availableTools(await engine.policies.policyFile(caller.userId));
+      const { workspace } = await ownProject(store, caller, params.project_id);
+      const { policies } = engine;
+      const custom = await policies.customTools(caller.userId, workspace);
+      const tools = availableTools(await policies.policyFile(caller.userId), custom);
       return { success: true, tools: [...tools], total_count: tools.length };
     },
 
@@ -171,7 +173,7 @@ export function executionHandlers(
     },
   };
 
-  /** The session that was named, or in the person's only project the one of this token. */
+  /** The session that was named; else the one of this token, in the project that it is bound to or the only one. */
   async function placeOf(
     caller: AuthenticatedCaller,
     sessionId: string | undefined,
@@ -180,9 +182,7 @@ export function executionHandlers(
       const session = await ownSession(store, caller, sessionId);
       return { session, project: await ownProject(store, caller, session.project_id) };
     }
-    const projects = await store.read((tx) => tx.projectsOf(caller.userId));
-    const [project] = projects;
-    if (!project || projects.length > 1) throw new Refusal('PROJECT_REQUIRED', { count: projects.length });
+    const project = await onlyProject(store, caller);
     return { project, session: await sessionOfToken(store, project, caller) };
   }
 }

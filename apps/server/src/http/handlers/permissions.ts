@@ -1,6 +1,7 @@
 import { notFound, Refusal } from '@countersign/engine';
 import { setStreamCookie } from '../../auth/stream-cookie.ts';
 import { backtest } from '../backtest.ts';
+import { ownProject } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { grantView, isoTime, tokenView } from '../views.ts';
@@ -69,8 +70,13 @@ export function permissionHandlers({
     },
 
     async createToken({ caller, body }) {
-      const { name, scope, expires_in_seconds: expiresInSeconds } = body;
-      const { token, row } = await tokens.create(caller.userId, { name, scope, expiresInSeconds });
+      const { name, scope, expires_in_seconds: expiresInSeconds, project_id: projectId } = body;
+      if (projectId !== undefined) {
+        if (scope !== 'agent')
+          throw new Refusal('INVALID_BODY', { problem: 'project_id: only the token of an agent is bound' });
+        await ownProject(store, caller, projectId);
+      }
+      const { token, row } = await tokens.create(caller.userId, { name, scope, expiresInSeconds, projectId });
       return { success: true, token, details: tokenView(row) };
     },
 

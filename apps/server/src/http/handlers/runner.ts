@@ -1,4 +1,4 @@
-import { auditHeadText, notFound, runnerKey, type Store } from '@countersign/engine';
+import { auditHeadText, notFound, rememberTools, runnerKey, type Store } from '@countersign/engine';
 import { inProject, ownCall, ownProject } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -42,6 +42,8 @@ export function runnerHandlers({
       const now = store.now();
       await store.write(function* (tx) {
         yield* tx.update('runners', key, { last_seen_at: now });
+        if (body.custom_tools)
+          yield* rememberTools(tx, caller.userId, params.runner_id, body.custom_tools, now);
       });
       return { success: true, calls, audit_head: await auditHead(store, caller.userId) };
     },

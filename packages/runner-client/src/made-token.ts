@@ -1,22 +1,25 @@
-import { ApiError, type Client, createClient } from '@countersign/client';
+import { ApiError, type CallInput, type Client, createClient } from '@countersign/client';
 
 /** It ends by itself should nobody be left to revoke it. */
 const goodForSeconds = 24 * 3600;
 
+type Wanted = Pick<CallInput<'createToken'>['body'], 'name' | 'scope' | 'project_id'>;
+
 /**
- * A client with a token that can only do what a runner does (AP-9), made from the person's and kept in memory; made
- * anew when it has ended, and revoked when the runner ends. A token that may not make others is used as it is.
+ * A client with a token that can only do what a runner or an agent does (AP-9), made from the person's and kept in
+ * memory; made anew when it has ended, and revoked when the program ends. A token that may not make others is used as
+ * it is.
  */
-export class RunnerToken {
+export class MadeToken {
   readonly client: Client;
   readonly #access: { readonly client: Client };
-  readonly #name: string;
+  readonly #wanted: Wanted;
   #token: Promise<string> | undefined;
   readonly #made: string[] = [];
 
-  constructor(access: { readonly client: Client }, name: string) {
+  constructor(access: { readonly client: Client }, { name, ...wanted }: Wanted) {
     this.#access = access;
-    this.#name = name.slice(0, 100);
+    this.#wanted = { ...wanted, name: name.slice(0, 100) };
     const { baseUrl, fetch, device } = access.client.connection;
     this.client = createClient({ baseUrl, fetch, device, token: (refused) => this.#current(refused) });
   }
@@ -41,7 +44,7 @@ export class RunnerToken {
 
   async #make(): Promise<string> {
     const { client } = this.#access;
-    const body = { name: this.#name, scope: 'runner', expires_in_seconds: goodForSeconds } as const;
+    const body = { ...this.#wanted, expires_in_seconds: goodForSeconds };
     try {
       const { token, details } = await client.createToken({ body });
       this.#made.push(details.token_id);

@@ -1,0 +1,242 @@
+import { hostname } from 'node:os';
+import {
+  type AgentApp,
+  type AgentConnection,
+  type AgentContext,
+  type AuthMethod,
+  agent,
+  methods,
+  PROTOCOL_VERSION,
+  RequestError,
+  type Stream,
+} from '@agentclientprotocol/sdk';
+import { ApiError, type Client } from '@countersign/client';
+import { CountersignError, type CountersignEvent } from '@countersign/protocol';
+import manifest from '../../package.json' with { type: 'json' };
+import type { CommandContext } from '../command-context.ts';
+import { chosenAddress } from '../server/server-access.ts';
+import { workspaceRoot } from '../server/workspace-project.ts';
+import { addressForWorkspace, requireServer } from '../server/workspace-server.ts';
+import type { Words } from '../words.ts';
+import type { AcpWords } from './acp-words.ts';
+import { EditorSession } from './editor-session.ts';
+import { pairedClient } from './pairing.ts';
+import { promptText } from './prompt-text.ts';
+import { isUnpaired, WorkspaceLink } from './workspace-link.ts';
+
+export interface AcpAgentOptions extends Pick<CommandContext, 'terminal' | 'env'> {
+  readonly server: string | undefined;
+  readonly words: Words;
+  readonly acpWords: AcpWords;
+  /** For tests: how long a question must have been there. */
+  readonly minimumMs?: number;
+}
+
+/** Countersign's agent for one editor (UI-5): it starts conversations, shows what happens and asks for approvals. */
+export class AcpAgent {
+  readonly #app: AgentApp;
+  #connection: AgentConnection | undefined;
+  readonly #options: AcpAgentOptions;
+  readonly #links = new Map<string, Promise<WorkspaceLink>>();
+  readonly #sessions = new Map<string, EditorSession>();
+  #editorName = 'editor';
+
+  constructor(options: AcpAgentOptions) {
+    this.#options = options;
+    this.#app = agent({ name: 'countersign' })
+      .onRequest(methods.agent.initialize, ({ params }) => {
+        this.#editorName = params.clientInfo?.title ?? params.clientInfo?.name ?? 'editor';
+        return {
+          protocolVersion: PROTOCOL_VERSION,
+          agentInfo: { name: 'countersign', title: 'Countersign', version: manifest.version },
+          agentCapabilities: {
+            loadSession: true,
+            promptCapabilities: { embeddedContext: true },
+            sessionCapabilities: { list: {} },
+          },
+          authMethods: [this.#authMethod(params.clientCapabilities?.auth?.terminal === true)],
+        };
+      })
+      .onRequest(methods.agent.authenticate, () => this.#guard(() => this.#requirePaired()))
+      .onRequest(methods.agent.session.new, ({ params, client }) =>
+        this.#guard(async () => {
+          const link = await this.#link(params.cwd);
+          const { session } = await this.#client(link).createSession({
+            params: { project_id: link.project.project_id },
+            body: {},
+          });
+          const opened = this.#open(session.session_id, link, client);
+          return { sessionId: session.session_id, modes: opened.modes };
+        }),
+      )
+      .onRequest(methods.agent.session.load, ({ params, client }) =>
+        this.#guard(async () => {
+          const link = await this.#link(params.cwd);
+          const { project_id } = link.project;
+          const { sessions } = await this.#client(link).listSessions({ params: { project_id } });
+          if (!sessions.some(({ session_id }) => session_id === params.sessionId)) {
+            throw RequestError.sessionNotFound(params.sessionId);
+          }
+          const opened = this.#open(params.sessionId, link, client);
+          await opened.replay();
+          return { modes: opened.modes };
+        }),
+      )
+      .onRequest(methods.agent.session.list, ({ params }) =>
+        this.#guard(async () => {
+          if (!params.cwd) return { sessions: [] };
+          const link = await this.#link(params.cwd);
+          const { project_id } = link.project;
+          const { sessions } = await this.#client(link).listSessions({ params: { project_id } });
+          return {
+            sessions: sessions.map(({ session_id, title, created_at, last_message_at }) => ({
+              sessionId: session_id,
+              cwd: link.root,
+              title: title === '' ? null : title,
+              updatedAt: last_message_at ?? created_at,
+            })),
+          };
+        }),
+      )
+      .onRequest(methods.agent.session.setMode, ({ params }) => {
+        const { acpWords } = this.#options;
+        if (!this.#session(params.sessionId).setMode(params.modeId))
+          throw RequestError.invalidParams(undefined, acpWords.noSuchMode(params.modeId));
+        return {};
+      })
+      .onRequest(methods.agent.session.prompt, ({ params, signal }) =>
+        this.#guard(async () => {
+          const { acpWords } = this.#options;
+          const session = this.#session(params.sessionId);
+          if (session.isBusy) throw RequestError.invalidRequest(undefined, acpWords.busy);
+          const text = promptText(params.prompt);
+          if (text === '') throw RequestError.invalidParams(undefined, acpWords.emptyPrompt);
+          signal.addEventListener('abort', () => this.#cancelUnlessGone(session), { once: true });
+          return session.prompt(text);
+        }),
+      )
+      .onNotification(methods.agent.session.cancel, async ({ params }) => {
+        await this.#sessions
+          .get(params.sessionId)
+          ?.cancel()
+          .catch((error: Error) => this.#options.terminal.writeError(`${error.message}\n`));
+      });
+  }
+
+  connect(stream: Stream): AgentConnection {
+    this.#connection = this.#app.connect(stream);
+    return this.#connection;
+  }
+
+  /** Every question is withdrawn, and nothing is decided; a runner that was started here ends. */
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) session.dispose();
+    const links = await Promise.allSettled(this.#links.values());
+    await Promise.all(links.map((link) => (link.status === 'fulfilled' ? link.value.close() : undefined)));
+  }
+
+  /** An editor that takes its prompt back cancels it; one that goes away sends nothing (AP-3), and the run goes on. */
+  #cancelUnlessGone(session: EditorSession): void {
+    setImmediate(() => {
+      if (this.#connection?.signal.aborted === false) session.cancel().catch(() => {});
+    });
+  }
+
+  readonly #clients = new WeakMap<WorkspaceLink, Client>();
+
+  #client(link: WorkspaceLink): Client {
+    return this.#clients.get(link) as Client;
+  }
+
+  #session(id: string): EditorSession {
+    const session = this.#sessions.get(id);
+    if (!session) throw RequestError.sessionNotFound(id);
+    return session;
+  }
+
+  #open(sessionId: string, link: WorkspaceLink, editor: AgentContext): EditorSession {
+    const { words, acpWords, minimumMs } = this.#options;
+    this.#sessions.get(sessionId)?.dispose();
+    const session = new EditorSession({
+      sessionId,
+      projectId: link.project.project_id,
+      root: link.root,
+      client: this.#client(link),
+      editor,
+      words,
+      acpWords,
+      minimumMs,
+    });
+    this.#sessions.set(sessionId, session);
+    return session;
+  }
+
+  /** The folder's project and events, opened once. */
+  async #link(cwd: string): Promise<WorkspaceLink> {
+    const folder = workspaceRoot(cwd);
+    const known = await this.#links.get(folder)?.catch(() => undefined);
+    if (known && !known.isRefused) return known;
+    const opening = this.#openLink(folder);
+    this.#links.set(folder, opening);
+    opening.catch(() => this.#links.delete(folder));
+    return opening;
+  }
+
+  async #openLink(folder: string): Promise<WorkspaceLink> {
+    const { env, terminal, words, acpWords, server } = this.#options;
+    const address = chosenAddress(await addressForWorkspace(server, folder, env), words, env);
+    await requireServer(address, words);
+    const client = this.#paired(address);
+    const onEvent = (event: CountersignEvent) => {
+      for (const session of this.#sessions.values()) session.receive(event);
+    };
+    const link = await WorkspaceLink.open({
+      client,
+      address,
+      folder,
+      terminal,
+      env,
+      words,
+      acpWords,
+      onEvent,
+    });
+    this.#clients.set(link, client);
+    return link;
+  }
+
+  #paired(address: string): Client {
+    const { words, env, acpWords } = this.#options;
+    const device = `${this.#editorName} on ${hostname()}`.slice(0, 100);
+    const client = pairedClient(address, device, words, env);
+    if (!client) throw RequestError.authRequired({ how: 'countersign acp --pair' }, acpWords.howToPair);
+    return client;
+  }
+
+  /** Somebody may have paired this editor meanwhile, in a terminal; only that counts. */
+  async #requirePaired(): Promise<Record<string, never>> {
+    const { env, words, server } = this.#options;
+    await this.#paired(chosenAddress(server, words, env)).listProjects();
+    return {};
+  }
+
+  #authMethod(hasTerminal: boolean): AuthMethod {
+    const { pairName: name, howToPair: description } = this.#options.acpWords;
+    return hasTerminal
+      ? { type: 'terminal', id: 'pair-in-terminal', name, description, args: ['--pair'] }
+      : { id: 'pair', name, description };
+  }
+
+  /** Errors say what happened and what to do; an editor shows their message. */
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const { acpWords } = this.#options;
+      if (isUnpaired(error))
+        throw RequestError.authRequired({ how: 'countersign acp --pair' }, acpWords.pairingEnded);
+      if (error instanceof ApiError || error instanceof CountersignError)
+        throw RequestError.internalError({ code: error.code }, error.message);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { languageOf } from '../words.ts';
+
+const english = {
+  pairName: 'Pair this editor in a terminal',
+  howToPair:
+    'This editor is not paired with Countersign. Run "countersign acp --pair" in a terminal; then it may show approvals and send your decisions.',
+  pairingEnded:
+    'The pairing of this editor was ended. Run "countersign acp --pair" in a terminal to pair it again.',
+  askPair: (server: string) =>
+    `Pair an editor on this machine with ${server}? It may then read your conversations, show approvals and send the decisions you make in it. [y/N] `,
+  needsTerminal: 'Pairing is confirmed by you in a terminal, and this is none',
+  paired: (server: string, name: string) => `Paired with ${server} as "${name}". Open it in your editor.`,
+  notPaired: 'Nothing was paired.',
+  unpaired: (server: string) => `Ended: editors are no longer paired with ${server}.`,
+  wasNotPaired: (server: string) => `No editor was paired with ${server}.`,
+  noRunner: (workspace: string) =>
+    `No runner is connected for ${workspace}, and none could be started here. Run in a terminal: countersign connect ${workspace}`,
+  startedRunner: (workspace: string) => `countersign acp is the runner of ${workspace}.`,
+  ask: 'Ask',
+  askAbout: 'Reads run at once; everything else asks you first.',
+  readOnly: 'Read only',
+  readOnlyAbout: 'What would ask you is rejected, and the agent is told to describe it instead.',
+  readOnlyReason: 'read only',
+  readOnlyMessage: 'The person has set their editor to read only. Describe the change instead of making it.',
+  once: 'Approve this one',
+  reject: 'Reject',
+  stop: 'Reject, and stop the agent',
+  confirm: 'Yes, approve this HIGH risk call',
+  highTitle: (what: string) => `HIGH risk, second look: ${what}`,
+  tooQuick: 'That was answered before it could be read, so it is asked again.',
+  notSent: (why: string) => `Your decision could not be sent: ${why}`,
+  busy: 'The agent is still answering the last message. Wait for it, or cancel it.',
+  emptyPrompt: 'There is nothing to send.',
+  noSuchMode: (mode: string) => `There is no mode "${mode}".`,
+};
+
+export type AcpWords = typeof english;
+
+const russian: AcpWords = {
+  pairName: 'Подключить этот редактор в терминале',
+  howToPair:
+    'Этот редактор не подключён к Countersign. Запустите в терминале «countersign acp --pair»; тогда он сможет показывать запросы и передавать ваши решения.',
+  pairingEnded:
+    'Подключение этого редактора закончилось. Запустите в терминале «countersign acp --pair», чтобы подключить его снова.',
+  askPair: (server) =>
+    `Подключить редактор на этой машине к ${server}? Он сможет читать ваши беседы, показывать запросы и передавать решения, которые вы в нём примете. [y/N] `,
+  needsTerminal: 'Подключение подтверждаете вы сами в терминале, а это не терминал',
+  paired: (server, name) => `Подключён к ${server} как «${name}». Откройте его в редакторе.`,
+  notPaired: 'Ничего не подключено.',
+  unpaired: (server) => `Редакторы больше не подключены к ${server}.`,
+  wasNotPaired: (server) => `К ${server} не был подключён ни один редактор.`,
+  noRunner: (workspace) =>
+    `Для ${workspace} нет исполнителя, и запустить его здесь не удалось. Запустите в терминале: countersign connect ${workspace}`,
+  startedRunner: (workspace) => `countersign acp — исполнитель для ${workspace}.`,
+  ask: 'Спрашивать',
+  askAbout: 'Чтение выполняется сразу, об остальном спрашивают вас.',
+  readOnly: 'Только чтение',
+  readOnlyAbout: 'О чём пришлось бы спросить, отклоняется; агента просят описать это.',
+  readOnlyReason: 'только чтение',
+  readOnlyMessage: 'Человек выбрал в редакторе режим «только чтение». Опишите изменение, не делая его.',
+  once: 'Подтвердить этот вызов',
+  reject: 'Отклонить',
+  stop: 'Отклонить и остановить агента',
+  confirm: 'Да, подтвердить вызов с ВЫСОКИМ риском',
+  highTitle: (what) => `ВЫСОКИЙ риск, посмотрите ещё раз: ${what}`,
+  tooQuick: 'Ответ пришёл раньше, чем это можно прочесть, поэтому вопрос задан снова.',
+  notSent: (why) => `Решение не удалось отправить: ${why}`,
+  busy: 'Агент ещё отвечает на прошлое сообщение. Подождите или отмените его.',
+  emptyPrompt: 'Отправлять нечего.',
+  noSuchMode: (mode) => `Нет режима «${mode}».`,
+};
+
+/** What `countersign acp` says, in the terminal and in the editor. */
+export const acpWordsFor = (
+  env: Readonly<Record<string, string | undefined>>,
+  asked: string | undefined,
+): AcpWords => (languageOf(env, asked) === 'ru' ? russian : english);

@@ -1,0 +1,344 @@
+/** The official SDK's client drives whole sessions against the real server, with the real runner. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AnyMessage, methods } from '@agentclientprotocol/sdk';
+import type { Client } from '@countersign/client';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { main } from '../main.ts';
+import { fakeTerminal } from '../screen/screen-fixture.test-data.ts';
+import { ServerFixture } from '../server-fixture.test-data.ts';
+import { wordsFor } from '../words.ts';
+import { acpCommand } from './acp-command.ts';
+import { TestEditor } from './editor-fixture.test-data.ts';
+
+const patience = { timeout: 15_000, interval: 20 };
+let server: ServerFixture;
+let person: Client;
+const editors: TestEditor[] = [];
+beforeAll(async () => {
+  server = await ServerFixture.start();
+  person = await server.client();
+});
+afterEach(async () => {
+  await Promise.all(editors.splice(0).map((editor) => editor.close()));
+});
+afterAll(() => server?.close());
+
+const open = (options: { minimumMs?: number } = {}): TestEditor => {
+  const editor = new TestEditor(server.env, options);
+  editors.push(editor);
+  return editor;
+};
+const at = (name: string) => join(server.workspace, name);
+const kinds = (editor: TestEditor) => editor.asked[0]?.request.options.map(({ kind }) => kind);
+
+describe('an editor that is not paired', () => {
+  it('[AP-9] is told how to pair, may not begin, and cannot pair itself', async () => {
+    const editor = open();
+    const { authMethods, agentCapabilities } = await editor.initialize();
+    expect(agentCapabilities).toMatchObject({ loadSession: true });
+    expect(authMethods).toMatchObject([{ id: 'pair', description: expect.stringContaining('acp --pair') }]);
+    await expect(editor.newSession(server.workspace)).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('countersign acp --pair'),
+    });
+    await expect(
+      editor.agent.request(methods.agent.authenticate, { methodId: 'pair' }),
+    ).rejects.toMatchObject({ code: -32_000 });
+    const withTerminal = await open().initialize(true);
+    expect(withTerminal.authMethods).toMatchObject([{ type: 'terminal', args: ['--pair'] }]);
+  });
+
+  it('[AP-9] is paired by the person, in a terminal', async () => {
+    expect(await server.run('acp', '--pair')).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('confirmed by you in a terminal'),
+    });
+    const answer = (typed: string) => {
+      const terminal = fakeTerminal();
+      const said = async function* () {
+        yield typed;
+      };
+      return main(
+        ['acp', '--pair', '--name', 'Zed'],
+        { ...terminal, interactive: true, typed: said },
+        server.env,
+      );
+    };
+    expect([await answer('n'), await answer('y'), await answer('yes')]).toEqual([1, 0, 0]);
+    const path = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'paired-editors.json');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const { tokens } = await person.listTokens();
+    const zeds = tokens.filter(({ name }) => name.startsWith('Zed on'));
+    // Whoever pairs again has one pairing, not two.
+    expect(zeds.map(({ scope, revoked_at }) => [scope, revoked_at !== null])).toEqual(
+      expect.arrayContaining([
+        ['front_end', false],
+        ['front_end', true],
+      ]),
+    );
+    const editor = open();
+    await editor.initialize();
+    expect(await editor.agent.request(methods.agent.authenticate, { methodId: 'pair' })).toEqual({});
+  });
+});
+
+describe('a paired editor', () => {
+  it('[UI-5] reads, shows a change as a diff, asks, and writes what was approved', async () => {
+    writeFileSync(at('a.ts'), 'one\ntwo\nthree\n');
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    expect(await editor.prompt(sessionId, '/read_file path=a.ts')).toEqual({ stopReason: 'end_turn' });
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({ sessionUpdate: 'tool_call', kind: 'read', title: 'read_file a.ts' }),
+    );
+    await vi.waitFor(
+      () =>
+        expect(editor.updates).toContainEqual(
+          expect.objectContaining({ sessionUpdate: 'tool_call_update', status: 'completed' }),
+        ),
+      patience,
+    );
+    expect(editor.said).not.toBe('');
+
+    const prompt = editor.prompt(sessionId, '/edit_file path=a.ts old=two new=2');
+    const question = await editor.question(0);
+    expect(question.request.toolCall).toMatchObject({
+      title: expect.stringMatching(/^MEDIUM: .*a\.ts/),
+      content: expect.arrayContaining([
+        { type: 'diff', path: at('a.ts'), oldText: 'one\ntwo\nthree', newText: 'one\n2\nthree' },
+      ]),
+    });
+    expect(kinds(editor)).toEqual([
+      'allow_once',
+      'allow_always',
+      'allow_always',
+      'allow_always',
+      'reject_once',
+      'reject_always',
+    ]);
+    question.choose('once');
+    expect(await prompt).toEqual({ stopReason: 'end_turn' });
+    expect(readFileSync(at('a.ts'), 'utf8')).toBe('one\n2\nthree\n');
+    expect(editor.terminal.error()).toContain('is the runner of');
+    expect(editor.terminal.out()).toBe(''); // the protocol's alone
+  });
+
+  it('[EV-2] asks about a change that is too large for an event, and shows it', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, `/write_file path=large.txt content=${'large_'.repeat(20_000)}`);
+    const { request, choose } = await editor.question(0);
+    const shown = JSON.stringify(request.toolCall.content);
+    expect(shown).toContain('large_large');
+    choose('once');
+    await prompt;
+    expect(readFileSync(at('large.txt'), 'utf8').length).toBeGreaterThan(100_000);
+  });
+
+  it('shows what a command prints while it runs', async () => {
+    writeFileSync(at('slow.js'), 'console.log("first line"); setTimeout(() => console.log("done"), 300);');
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/run node slow.js');
+    const question = await editor.question(0);
+    expect(JSON.stringify(question.request.toolCall.content)).toContain('node slow.js');
+    question.choose('once');
+    await prompt;
+    const progress = editor.updates.filter(
+      (update) => update.sessionUpdate === 'tool_call_update' && update.status === 'in_progress',
+    );
+    expect(JSON.stringify(progress)).toContain('first line');
+  });
+
+  it('[AP-4] grants what the option says, for the session, and is not asked again', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const first = editor.prompt(sessionId, '/write_file path=g.ts content=1');
+    const question = await editor.question(0);
+    const option = question.request.options.find(({ optionId }) => optionId === 'class');
+    expect(option?.name).toBe('Changes to g.ts in this session');
+    question.choose('class');
+    await first;
+    expect(await editor.prompt(sessionId, '/write_file path=g.ts content=2')).toEqual({
+      stopReason: 'end_turn',
+    });
+    expect([editor.asked.length, readFileSync(at('g.ts'), 'utf8')]).toEqual([1, '2']);
+  });
+
+  it('[AP-5] rejects, and rejects and stops', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/write_file path=r.ts content=1');
+    (await editor.question(0)).choose('reject');
+    expect(await prompt).toEqual({ stopReason: 'end_turn' });
+    const stopped = editor.prompt(sessionId, '/write_file path=s.ts content=1');
+    (await editor.question(1)).choose('stop');
+    const { stopReason } = await stopped;
+    expect(['cancelled', 'end_turn']).toContain(stopReason); // the run may have ended by itself
+    expect([existsSync(at('r.ts')), existsSync(at('s.ts'))]).toEqual([false, false]);
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({ sessionUpdate: 'tool_call_update', status: 'failed' }),
+    );
+  });
+
+  it('[RK-1] asks a second time about a HIGH call, which is only ever approved by itself', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    writeFileSync(at('gone.txt'), 'x');
+    const prompt = editor.prompt(sessionId, '/delete_file path=gone.txt');
+    const first = await editor.question(0);
+    expect(kinds(editor)).toEqual(['allow_once', 'reject_once', 'reject_always']);
+    first.choose('once');
+    const second = await editor.question(1);
+    expect(existsSync(at('gone.txt'))).toBe(true);
+    expect(second.request.toolCall.title).toMatch(/^HIGH risk, second look/);
+    expect(second.request.options.map(({ kind }) => kind)).toEqual(['reject_once', 'allow_once']);
+    second.choose('once');
+    await prompt;
+    expect(existsSync(at('gone.txt'))).toBe(false);
+
+    writeFileSync(at('kept.txt'), 'x');
+    const again = editor.prompt(sessionId, '/delete_file path=kept.txt');
+    (await editor.question(2)).choose('once');
+    (await editor.question(3)).choose('reject');
+    await again;
+    expect(existsSync(at('kept.txt'))).toBe(true);
+  });
+
+  it('[AP-2] withdraws a question that was decided elsewhere', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/write_file path=e.ts content=1');
+    const { signal } = await editor.question(0);
+    const { approvals } = await person.listApprovals();
+    const [{ approval_id, project_id, digest }] = approvals as [(typeof approvals)[0]];
+    await person.approve({ params: { approval_id, project_id }, body: { digest: String(digest) } });
+    expect(await prompt).toEqual({ stopReason: 'end_turn' });
+    expect([signal.aborted, readFileSync(at('e.ts'), 'utf8')]).toEqual([true, '1']);
+  });
+
+  it('[AP-3] decides nothing by dismissing a question or by going away', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/write_file path=d.ts content=1');
+    prompt.catch(() => {}); // the editor goes away before it is answered
+    (await editor.question(0)).dismiss();
+    await editor.close();
+    const { approvals } = await person.listApprovals();
+    expect(approvals.map(({ status, session_id }) => [status, session_id])).toEqual([['pending', sessionId]]);
+    const [{ approval_id, project_id }] = approvals as [(typeof approvals)[0]];
+    await person.reject({ params: { approval_id, project_id }, body: {} });
+  });
+
+  it('[UI-6] takes no approval that came sooner than anybody can read', async () => {
+    const editor = open({ minimumMs: 500 });
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/write_file path=q.ts content=1');
+    (await editor.question(0)).choose('once');
+    const again = await editor.question(1);
+    expect(existsSync(at('q.ts'))).toBe(false);
+    again.choose('reject'); // which may be as quick as it likes
+    await prompt;
+    expect(existsSync(at('q.ts'))).toBe(false);
+  });
+
+  it('[AG-3] cancels a turn while it waits for a decision', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/write_file path=c.ts content=1');
+    const { signal } = await editor.question(0);
+    await expect(editor.prompt(sessionId, 'more')).rejects.toThrow('still answering');
+    await editor.agent.notify(methods.agent.session.cancel, { sessionId });
+    expect(await prompt).toEqual({ stopReason: 'cancelled' });
+    await vi.waitFor(() => expect(signal.aborted).toBe(true), patience);
+    expect((await person.listApprovals()).approvals).toEqual([]);
+  });
+
+  it('has a mode in which nothing is changed', async () => {
+    const editor = open();
+    await editor.initialize();
+    const { sessionId, modes } = await editor.agent.request(methods.agent.session.new, {
+      cwd: server.workspace,
+      mcpServers: [],
+    });
+    expect(modes?.availableModes.map(({ id }) => id)).toEqual(['ask', 'read_only']);
+    await editor.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'read_only' });
+    await editor.prompt(sessionId, '/write_file path=m.ts content=1');
+    expect([editor.asked.length, existsSync(at('m.ts'))]).toEqual([0, false]);
+    await expect(
+      editor.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'yolo' }),
+    ).rejects.toThrow('no mode');
+  });
+
+  it('lists conversations and opens one again', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    await editor.prompt(sessionId, '/list_directory path=.');
+    const another = open();
+    await another.initialize();
+    const { sessions } = await another.agent.request(methods.agent.session.list, { cwd: server.workspace });
+    expect(sessions.map((session) => session.sessionId)).toContain(sessionId);
+    await another.agent.request(methods.agent.session.load, {
+      sessionId,
+      cwd: server.workspace,
+      mcpServers: [],
+    });
+    expect(another.updates[0]).toMatchObject({
+      sessionUpdate: 'user_message_chunk',
+      content: { text: '/list_directory path=.' },
+    });
+    expect(another.updates).toContainEqual(
+      expect.objectContaining({ sessionUpdate: 'tool_call', status: 'completed' }),
+    );
+    await expect(
+      another.agent.request(methods.agent.session.load, {
+        sessionId: 'none',
+        cwd: server.workspace,
+        mcpServers: [],
+      }),
+    ).rejects.toMatchObject({ code: -32_002 });
+    await expect(another.prompt('none', 'x')).rejects.toMatchObject({ code: -32_002 });
+    await expect(another.prompt(sessionId, '  ')).rejects.toThrow('nothing to send');
+  });
+
+  it('[AP-9] is no longer one once the pairing was ended', async () => {
+    expect(await server.run('acp', '--unpair')).toMatchObject({ status: 0 });
+    expect(await server.run('acp', '--unpair')).toMatchObject({ status: 2 });
+    const editor = open();
+    await editor.initialize();
+    await expect(editor.newSession(server.workspace)).rejects.toMatchObject({ code: -32_000 });
+    const { tokens } = await person.listTokens();
+    const zeds = tokens.filter(({ name }) => name.startsWith('Zed on'));
+    expect(zeds.map(({ revoked_at }) => revoked_at !== null)).toEqual([true, true]);
+  });
+
+  it('is a program that ends with its editor', async () => {
+    const there = new TransformStream<AnyMessage>();
+    const back = new TransformStream<AnyMessage>();
+    const context = { terminal: fakeTerminal(), env: server.env, words: () => wordsFor({}) };
+    const status = acpCommand([], context, () => ({ readable: there.readable, writable: back.writable }));
+    await there.writable.close();
+    expect(await status).toBe(0);
+    expect((await server.run('acp', '--help')).out).toContain('--pair');
+    expect(await server.run('acp', 'more')).toMatchObject({ status: 2 });
+  });
+
+  it('says what to start when no server runs', async () => {
+    const nowhere = new TestEditor({ ...server.env, COUNTERSIGN_URL: 'http://127.0.0.1:9' });
+    editors.push(nowhere);
+    await nowhere.initialize();
+    await expect(nowhere.newSession(server.workspace)).rejects.toThrow('does not answer');
+  });
+});

@@ -1,0 +1,87 @@
+import { hostname } from 'node:os';
+import { type Client, createClient } from '@countersign/client';
+import { CountersignError } from '@countersign/protocol';
+import { personsFolders } from '@countersign/tool-runner';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { Credentials } from '../server/credentials.ts';
+import { chosenAddress, serverAccess } from '../server/server-access.ts';
+import { requireServer } from '../server/workspace-server.ts';
+import type { Words } from '../words.ts';
+import type { AcpWords } from './acp-words.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const usage = usageOf('acp');
+/** A year: whoever pairs an editor means to keep it. */
+const goodForSeconds = 366 * 24 * 3600;
+
+/** The tokens of paired editors, by server, beside the person's own: they decide, and can do nothing else (AP-9). */
+const pairings = (words: Words, env: Environment): Credentials =>
+  new Credentials(personsFolders(env).config, words, 'paired-editors.json');
+
+/** A client that speaks for the paired editor; undefined when none was paired with this server. */
+export function pairedClient(
+  address: string,
+  device: string,
+  words: Words,
+  env: Environment,
+): Client | undefined {
+  const kept = pairings(words, env);
+  if (kept.find(address) === undefined) return undefined;
+  // Read again each time: pairing anew helps an editor that runs on.
+  return createClient({ baseUrl: address, device, token: () => kept.find(address)?.token ?? '' });
+}
+
+export interface PairOptions extends Pick<CommandContext, 'terminal' | 'env'> {
+  readonly server: string | undefined;
+  readonly name: string;
+  readonly words: Words;
+  readonly acpWords: AcpWords;
+}
+
+/** Pairs an editor, once the person at the terminal has said yes. Answers with the exit code. */
+export async function pair({ terminal, env, server, name, words, acpWords }: PairOptions): Promise<number> {
+  const access = serverAccess(server, words, env);
+  const { address, client } = access;
+  await requireServer(address, words);
+  if (!terminal.interactive) {
+    throw new CountersignError('USAGE', { problem: acpWords.needsTerminal, help: 'countersign acp --help' });
+  }
+  if (!(await isConfirmed(terminal, acpWords.askPair(address)))) {
+    await terminal.write(`${acpWords.notPaired}\n`);
+    return 1;
+  }
+  const shown = `${name} on ${hostname()}`.slice(0, 100);
+  const { token, details } = await client.createToken({
+    body: { name: shown, scope: 'front_end', expires_in_seconds: goodForSeconds },
+  });
+  const kept = pairings(words, env);
+  const before = kept.find(address);
+  kept.keep(address, { token, expires_at: details.expires_at ?? '' });
+  if (before) await endToken(client, before.token).catch(() => {}); // it may have ended already
+  await terminal.write(`${acpWords.paired(address, shown)}\n`);
+  return 0;
+}
+
+/** Forgets the pairing, and revokes it on the server where that can be done. */
+export async function unpair({ terminal, env, server, words, acpWords }: PairOptions): Promise<number> {
+  const address = chosenAddress(server, words, env);
+  const forgotten = pairings(words, env).forget(address);
+  if (!forgotten) throw usage(acpWords.wasNotPaired(address));
+  await endToken(serverAccess(server, words, env).client, forgotten.token);
+  await terminal.write(`${acpWords.unpaired(address)}\n`);
+  return 0;
+}
+
+async function isConfirmed(terminal: CommandContext['terminal'], question: string): Promise<boolean> {
+  for await (const line of terminal.typed(question)) return /^(y|yes|д|да)$/i.test(line.trim());
+  return false;
+}
+
+/** By the id that our own tokens carry. */
+async function endToken(client: Client, token: string): Promise<void> {
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+    jti: string;
+  };
+  await client.revokeToken({ params: { token_id: claims.jti } });
+}

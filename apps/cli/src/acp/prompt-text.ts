@@ -1,0 +1,29 @@
+import type { ContentBlock } from '@agentclientprotocol/sdk';
+
+/** What the person wrote, with what their editor attached, as one message of text. */
+export function promptText(blocks: readonly ContentBlock[]): string {
+  return blocks
+    .map((block) => {
+      switch (block.type) {
+        case 'text':
+          return block.text;
+        case 'resource_link':
+          return `\n${block.uri}\n`;
+        case 'resource':
+          return 'text' in block.resource
+            ? `\n${block.resource.uri}\n${fenced(block.resource.text)}\n`
+            : `\n${block.resource.uri}\n`;
+        default:
+          return ''; // we have said that we take no pictures and no sound
+      }
+    })
+    .join('')
+    .trim();
+}
+
+/** Text that stays text in an editor that draws Markdown: nothing in it ends the fence (UI-6). */
+export function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text.endsWith('\n') ? text.slice(0, -1) : text}\n${fence}`;
+}

@@ -1,0 +1,99 @@
+import { executionStatuses, type Preview } from '@countersign/protocol';
+import { describe, expect, it } from 'vitest';
+import { wordsFor } from '../words.ts';
+import { acpStatusOf, kindOf, locationsOf, previewContent, resultContent } from './tool-call-view.ts';
+
+const words = wordsFor({});
+const texts = (content: ReturnType<typeof previewContent> | undefined) =>
+  (content ?? []).map((one) =>
+    one.type === 'content' && one.content.type === 'text' ? one.content.text : one,
+  );
+const file = {
+  path: 'a.ts',
+  operation: 'modified' as const,
+  truncated: false,
+  size_before: 3,
+  size_after: 3,
+};
+
+describe('a call as an editor draws it', () => {
+  it('has a kind, places and a status', () => {
+    expect(['read_file', 'edit_file', 'shell_exec', 'git_log', 'hover', 'deploy__now'].map(kindOf)).toEqual([
+      'read',
+      'edit',
+      'execute',
+      'read',
+      'read',
+      'other',
+    ]);
+    expect(locationsOf('/w', { path: 'a.ts', dest: 'b.ts', content: 'x' })).toEqual([
+      { path: '/w/a.ts' },
+      { path: '/w/b.ts' },
+    ]);
+    expect(executionStatuses.map(acpStatusOf)).toEqual([
+      'pending',
+      'pending',
+      'pending',
+      'in_progress',
+      'completed',
+      'failed',
+      'failed',
+      'failed',
+      'failed',
+    ]);
+  });
+
+  it('[AP-7] shows both sides of each file, with what lies between hunks left out of both', () => {
+    const diff = [
+      '--- a.ts',
+      '+++ a.ts',
+      '@@ -1,2 +1,2 @@',
+      ' one',
+      '-two',
+      '+2',
+      '@@ -9 +9 @@',
+      '-nine\u001b[2J',
+      '\\ No newline at end of file',
+      '+9',
+    ].join('\n');
+    expect(previewContent({ kind: 'diff', files: [{ ...file, diff }] }, '/w', words)).toEqual([
+      { type: 'diff', path: '/w/a.ts', oldText: 'one\ntwo\n⋯\nnine⟨U+001B⟩[2J', newText: 'one\n2\n⋯\n9' },
+    ]);
+    const created = { ...file, diff: '@@ -0,0 +1 @@\n+new', size_before: null };
+    expect(previewContent({ kind: 'diff', files: [created] }, '/w', words)).toEqual([
+      { type: 'diff', path: '/w/a.ts', oldText: null, newText: 'new' },
+    ]);
+  });
+
+  it('[AP-7] says what was cut, and shows everything else as a terminal would', () => {
+    const cut: Preview = { kind: 'diff', files: [{ ...file, diff: '@@ -1 +1 @@\n-a\n+b', truncated: true }] };
+    expect(String(texts(previewContent(cut, '/w', words)))).toContain('the diff was cut for its size');
+    const command: Preview = {
+      kind: 'command',
+      commands: [['npm', 'test']],
+      cwd: '',
+      network: false,
+      reversible: false,
+      scripts: [],
+    };
+    const shown = String(texts(previewContent(command, '/w', words)));
+    expect(shown).toContain('npm test');
+    expect(shown).toContain('It cannot be undone.');
+  });
+
+  it('shows what came of it, and a change only once', () => {
+    expect(texts(resultContent({ success: true, content: 'hello' }, null))).toEqual(['```\nhello\n```']);
+    expect(texts(resultContent({ success: true, stdout: 'out\n', stderr: 'err' }, null))).toEqual([
+      '```\nout\nerr\n```',
+    ]);
+    expect(texts(resultContent(null, { message: 'It is gone.' }))).toEqual(['```\nIt is gone.\n```']);
+    expect(resultContent({ success: true, changed_files: [] }, null)).toBe(undefined);
+    expect(resultContent({ success: true, content: 'AAAA', encoding: 'base64', size: 3 }, null)).not.toBe(
+      undefined,
+    );
+    expect(resultContent(null, null)).toBe(undefined);
+    expect(
+      String(texts(resultContent({ success: true, content: 'x'.repeat(30_000) }, null))).length,
+    ).toBeLessThan(21_000);
+  });
+});

@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import type { ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
+import type { ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
+import { previewParagraphs } from '../approvals/preview-paragraphs.ts';
+import { layOut, visible } from '../screen/paragraph.ts';
+import type { Words } from '../words.ts';
+import { fenced } from './prompt-text.ts';
+
+/** Longer results are cut in the editor; the history has them whole. */
+const MAX_SHOWN = 20_000;
+const COLUMNS = 100;
+
+const kinds: Readonly<Record<string, ToolKind>> = {
+  read_file: 'read',
+  list_directory: 'search',
+  search_files: 'search',
+  write_file: 'edit',
+  edit_file: 'edit',
+  copy_file: 'edit',
+  create_directory: 'edit',
+  delete_file: 'delete',
+  execute_command: 'execute',
+  shell_exec: 'execute',
+  shell_background: 'execute',
+  shell_output: 'read',
+  shell_kill: 'execute',
+  git_commit: 'execute',
+  git_push: 'execute',
+  git_branch: 'execute',
+};
+
+/** How an editor draws a call: git's and the language servers' reads are reads. */
+export const kindOf = (tool: string): ToolKind =>
+  kinds[tool] ?? (/^(git_|diagnostics|symbols|hover|definition|references)/.test(tool) ? 'read' : 'other');
+
+export function acpStatusOf(status: ExecutionStatus): ToolCallStatus {
+  switch (status) {
+    case 'pending':
+    case 'awaiting_approval':
+    case 'approved':
+      return 'pending';
+    case 'executing':
+      return 'in_progress';
+    case 'completed':
+      return 'completed';
+    default:
+      return 'failed';
+  }
+}
+
+/** The files that a call is about, for editors that follow along. */
+export function locationsOf(root: string, params: Readonly<Record<string, JsonValue>>): { path: string }[] {
+  return [params.path, params.dest].flatMap((path) =>
+    typeof path === 'string' && path !== '' ? [{ path: join(root, path) }] : [],
+  );
+}
+
+export const textContent = (text: string): ToolCallContent => ({
+  type: 'content',
+  content: { type: 'text', text: fenced(visible(cut(text))) },
+});
+
+/** What will happen (AP-7): a diff where files change, else what a terminal would show. */
+export function previewContent(preview: Preview, root: string, words: Words): ToolCallContent[] {
+  const isWhole = preview.kind === 'diff' && preview.files.every(({ truncated, diff }) => !truncated && diff);
+  if (preview.kind === 'diff' && isWhole) {
+    return preview.files.map(({ path, diff, size_before }) => ({
+      type: 'diff',
+      path: join(root, path),
+      ...sidesOf(diff),
+      ...(size_before === null && { oldText: null }),
+    }));
+  }
+  const lines = layOut(previewParagraphs(preview, words), COLUMNS, false);
+  return [textContent(lines.join('\n'))];
+}
+
+/** What came of it. A change was shown as a diff already. */
+export function resultContent(
+  result: JsonValue,
+  error: { readonly message: string } | null,
+): ToolCallContent[] | undefined {
+  if (error) return [textContent(error.message)];
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
+  const { content, stdout, stderr, encoding } = result;
+  if (typeof content === 'string' && encoding !== 'base64') return [textContent(content)];
+  if (typeof stdout === 'string')
+    return [textContent(`${stdout}${typeof stderr === 'string' ? stderr : ''}`)];
+  if ('changed_files' in result) return undefined;
+  return [textContent(JSON.stringify(result, null, 2))];
+}
+
+/** Both sides of a unified diff, as far as it shows them; what lies between is marked the same on both. */
+function sidesOf(diff: string): { oldText: string; newText: string } {
+  const before: string[] = [];
+  const after: string[] = [];
+  let hunks = 0;
+  for (const line of diff.split('\n')) {
+    const rest = line.slice(1);
+    if (line.startsWith('@@')) {
+      if (hunks > 0) for (const side of [before, after]) side.push('⋯');
+      hunks += 1;
+    } else if (hunks === 0 || line.startsWith('\\')) continue;
+    else if (line.startsWith('-')) before.push(rest);
+    else if (line.startsWith('+')) after.push(rest);
+    else if (line.startsWith(' ')) for (const side of [before, after]) side.push(rest);
+  }
+  return { oldText: visible(before.join('\n')), newText: visible(after.join('\n')) };
+}
+
+const cut = (text: string): string => (text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}\n…`);

@@ -1,0 +1,112 @@
+import { ApiError, type Client, type EventStream, openStream } from '@countersign/client';
+import type { CountersignEvent } from '@countersign/protocol';
+import { personsFolders, workspaceAt } from '@countersign/tool-runner';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { ConnectSession } from '../connect/connect-session.ts';
+import { type ServerAccess, serverAccess } from '../server/server-access.ts';
+import { findOrMakeProject, findProject, type Project } from '../server/workspace-project.ts';
+import type { Words } from '../words.ts';
+import type { AcpWords } from './acp-words.ts';
+
+const usage = usageOf('acp');
+
+export interface WorkspaceLinkOptions extends Pick<CommandContext, 'terminal' | 'env'> {
+  /** Of the paired editor. */
+  readonly client: Client;
+  readonly address: string;
+  /** The folder that the editor has open. */
+  readonly folder: string;
+  readonly words: Words;
+  readonly acpWords: AcpWords;
+  readonly onEvent: (event: CountersignEvent) => void;
+}
+
+/** An editor's folder at the server: its project, its events, and a runner, which is started where there is none. */
+export class WorkspaceLink {
+  readonly project: Project;
+  readonly root: string;
+  readonly #options: WorkspaceLinkOptions;
+  readonly #stream: EventStream;
+  readonly #ending = new AbortController();
+  #runner: Promise<unknown> | undefined;
+
+  private constructor(options: WorkspaceLinkOptions, project: Project) {
+    const { client, onEvent, folder } = options;
+    this.#options = options;
+    this.project = project;
+    this.root = project.workspace ?? folder;
+    this.#stream = openStream({ client, projectId: project.project_id, onEvent });
+  }
+
+  static async open(options: WorkspaceLinkOptions): Promise<WorkspaceLink> {
+    const { client, folder, words } = options;
+    const wanted = { root: folder, projectId: undefined, inside: true };
+    const project =
+      (await findProject(client, wanted, words, usage)) ??
+      // An editor may not make projects; the person at this machine may.
+      (await findOrMakeProject(personsAccess(options).client, wanted, words, usage)).project;
+    const link = new WorkspaceLink(options, project);
+    await link.#requireRunner();
+    return link;
+  }
+
+  /** Why the stream ended, if it did so by itself. */
+  get isRefused(): boolean {
+    return this.#stream.state.status === 'closed';
+  }
+
+  async close(): Promise<void> {
+    this.#stream.close();
+    this.#ending.abort();
+    await this.#runner;
+  }
+
+  /**
+   * Who opens a folder in an editor expects tools to work, so the runner is started here. Where another program is the
+   * runner, the journal's lock says so: the server would go on listing one that has just ended.
+   */
+  async #requireRunner(): Promise<void> {
+    const { client, terminal, acpWords } = this.#options;
+    try {
+      await this.#startRunner();
+      terminal.writeError(`${acpWords.startedRunner(this.root)}\n`);
+    } catch (error) {
+      const { runners } = await client.listRunners();
+      if (runners.some(({ connected, workspace }) => connected && workspace === this.root)) return;
+      terminal.writeError(`${acpWords.noRunner(this.root)} (${(error as Error).message})\n`);
+    }
+  }
+
+  /** Resolves when it is connected; rejects when it cannot be, or another program is the runner already. */
+  #startRunner(): Promise<void> {
+    const { terminal, env, words } = this.#options;
+    const folders = personsFolders(env);
+    return new Promise((resolve, reject) => {
+      const { screen: _, ...withoutScreen } = terminal;
+      const session = new ConnectSession({
+        access: personsAccess(this.#options),
+        project: this.project,
+        workspace: workspaceAt(this.root, { folders }),
+        configFolder: folders.config,
+        words,
+        // Standard output is the protocol's.
+        terminal: { ...withoutScreen, write: async () => {} },
+        env,
+        json: false,
+        prompt: false,
+        runUnisolated: false,
+        verbose: false,
+        host: { onOpen: resolve, onKey: () => {}, keys: '', ending: this.#ending.signal },
+      });
+      this.#runner = session.run().catch(reject);
+    });
+  }
+}
+
+/** The person's own access, where they are signed in on this machine. */
+function personsAccess({ address, words, env }: WorkspaceLinkOptions): ServerAccess {
+  return serverAccess(address, words, env);
+}
+
+/** Whether a request failed because the pairing was ended. */
+export const isUnpaired = (error: unknown): boolean => error instanceof ApiError && error.status === 401;

@@ -1,0 +1,169 @@
+import { Client, isInputRequiredResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  type McpRequestContext,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import manifest from '../../package.json' with { type: 'json' };
+
+export interface McpBridgeOptions {
+  /** Of the server, without the path. */
+  readonly address: string;
+  readonly token: (refused?: string) => string | Promise<string>;
+}
+
+/** The server holds a call for its own time, and answers then; this only bounds a server that does not. */
+const answerWithinMs = 300_000;
+/** Rounds of one call: it is made, and asked for again once the link was shown. */
+const maxRounds = 3;
+
+/**
+ * Makes the server's `/mcp` available on another transport. It decides nothing and keeps nothing: each request of the
+ * program is one to the server, cancelled with it.
+ */
+export class McpBridge {
+  readonly #options: McpBridgeOptions;
+  #client: Promise<Client> | undefined;
+
+  constructor(options: McpBridgeOptions) {
+    this.#options = options;
+  }
+
+  /** A server for the program on the other side; one for each connection. */
+  newServer({ era }: Pick<McpRequestContext, 'era'>): Server {
+    const server = new Server(
+      { name: 'countersign', title: 'Countersign', version: manifest.version },
+      { capabilities: { tools: {} } },
+    );
+    server.setRequestHandler('tools/list', async (_request, context) => {
+      const client = await this.#connected(showsLinks(server, context));
+      const { tools } = await client.listTools(undefined, { signal: context.mcpReq.signal });
+      return { tools };
+    });
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
+      try {
+        return await callThrough(await this.#connected(showsLinks(server, context)), era, params, context);
+      } catch (error) {
+        if (!isNoAnswer(error)) throw error;
+        return { isError: true, content: [{ type: 'text', text: this.#noAnswer }] };
+      }
+    });
+    return server;
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    await client?.close();
+  }
+
+  get #noAnswer(): string {
+    return `The Countersign server at ${this.#options.address} does not answer. Ask the person to start it (countersign up), then try again.`;
+  }
+
+  /** As capable as the program behind us: the server offers it a link only if that can be shown. */
+  #connected(withLinks: boolean): Promise<Client> {
+    this.#client ??= this.#connect(withLinks).catch((error: unknown) => {
+      this.#client = undefined; // the next request tries again
+      throw error;
+    });
+    return this.#client;
+  }
+
+  async #connect(withLinks: boolean): Promise<Client> {
+    const client = new Client(
+      { name: 'countersign mcp', version: manifest.version },
+      {
+        capabilities: withLinks ? { elicitation: { url: {} } } : {},
+        versionNegotiation: { mode: 'auto' },
+        inputRequired: { autoFulfill: false },
+      },
+    );
+    const transport = new StreamableHTTPClientTransport(new URL(`${this.#options.address}/mcp`), {
+      fetch: (url, init) => this.#fetch(url, init),
+    });
+    await client.connect(transport);
+    return client;
+  }
+
+  /** With the token, and once more with a newer one when it is refused. */
+  async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const { token } = this.#options;
+    const send = (bearer: string) => {
+      const headers = new Headers(init.headers);
+      headers.set('authorization', `Bearer ${bearer}`);
+      return fetch(url, { ...init, headers, redirect: 'error' });
+    };
+    const first = await token();
+    const response = await send(first);
+    if (response.status !== 401) return response;
+    const newer = await token(first);
+    if (newer === first) return response;
+    await response.body?.cancel();
+    return send(newer);
+  }
+}
+
+/** Programs of 2026 say with each request what they can do, those of 2025 once. */
+function showsLinks(server: Server, { mcpReq }: ServerContext): boolean {
+  const envelope = mcpReq.envelope as Record<string, ClientCapabilities> | undefined;
+  const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
+  return capabilities?.elicitation?.url !== undefined;
+}
+
+async function callThrough(
+  client: Client,
+  era: McpRequestContext['era'],
+  params: { readonly name: string; readonly arguments?: Record<string, unknown> | undefined },
+  { mcpReq }: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  const progressToken = mcpReq._meta?.progressToken;
+  const options = {
+    signal: mcpReq.signal,
+    timeout: answerWithinMs,
+    allowInputRequired: true,
+    ...(progressToken !== undefined && {
+      onprogress: (progress: object) => {
+        const notification = { method: 'notifications/progress', params: { progressToken, ...progress } };
+        mcpReq.notify(notification).catch(() => {}); // the program is gone
+      },
+    }),
+  };
+  let state = mcpReq.requestState<string>();
+  for (let round = 1; round <= maxRounds; round += 1) {
+    const { name, arguments: args = {} } = params;
+    const sent = {
+      name,
+      arguments: args,
+      ...(state !== undefined && { requestState: state, inputResponses: {} }),
+    };
+    const result = (await client.callTool(sent as never, options as never)) as unknown;
+    if (!isInputRequiredResult(result)) return result as CallToolResult;
+    const { inputRequests, requestState } = result;
+    if (era === 'modern') {
+      return inputRequired({
+        ...(inputRequests && { inputRequests }),
+        ...(requestState !== undefined && { requestState }),
+      });
+    }
+    // A program of 2025 shows the link while we go on waiting. Whatever it answers decides nothing (AP-9).
+    for (const { method, params: shown } of Object.values(inputRequests ?? {})) {
+      const request = { method, params: { ...shown, elicitationId: requestState } };
+      mcpReq.send(request as never, { signal: mcpReq.signal }).catch(() => {});
+    }
+    state = requestState;
+  }
+  throw new Error('The server asked for the same input again and again');
+}
+
+/** What `fetch` throws when nobody is there, however the SDK has wrapped it. */
+function isNoAnswer(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof TypeError && cause.message === 'fetch failed') return true;
+  }
+  return false;
+}

@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util';
+import { MadeToken } from '@countersign/runner-client';
+import type { Transport } from '@modelcontextprotocol/server';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { findProject, workspaceRoot } from '../server/workspace-project.ts';
+import { accessForWorkspace } from '../server/workspace-server.ts';
+import { McpBridge } from './mcp-bridge.ts';
+
+const help = `countersign mcp: your tools for an MCP agent, over standard input and output
+
+  countersign mcp [DIR]            the tools of DIR's project (default: this directory)
+
+A program that speaks MCP (Claude Code, VS Code, …) starts it. The agent gets a token that can call tools and never
+approve; it ends with this program. You approve in the web page, in "countersign up", in your editor or in Emacs.
+A server must be running: countersign up DIR
+
+Options
+  --name NAME      how the agent is called on the approvals you get (default: MCP agent)
+  --server URL     which server (default: that of "countersign up DIR", or the last one you signed in to)
+  --lang LANG      en or ru
+
+Programs may set COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead, with a token of "countersign tokens new".
+`;
+
+const usage = usageOf('mcp');
+
+/** Where the program on the other side is. */
+export interface Wire {
+  readonly transport: Transport;
+  /** Resolves when it has gone, or when we are to go. */
+  readonly ended: Promise<void>;
+}
+
+/** `countersign mcp [DIR]` (UI-5). Standard output is the protocol's. */
+export async function mcpCommand(
+  argv: readonly string[],
+  context: CommandContext,
+  wire: () => Wire = standardStreams,
+): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      ...commandOptions,
+      server: { type: 'string' },
+      name: { type: 'string', default: 'MCP agent' },
+    },
+  });
+  const { terminal, env } = context;
+  if (values.help) return terminal.write(help).then(() => 0);
+  const words = context.words(values.lang);
+  if (positionals[1] !== undefined) throw usage(words.unexpected(positionals[1]));
+  const root = workspaceRoot(positionals[0]);
+  const access = await accessForWorkspace(values.server, root, words, env);
+  const project = await findProject(
+    access.client,
+    { root, projectId: undefined, inside: true },
+    words,
+    usage,
+  );
+  if (!project) throw usage(words.server.noProject(root));
+  const { name } = values;
+  const token = new MadeToken(access, { name, scope: 'agent', project_id: project.project_id });
+  const bridge = new McpBridge({ address: access.address, token: token.client.connection.token });
+  const { transport, ended } = wire();
+  const handle = serveStdio((about) => bridge.newServer(about), {
+    transport,
+    onerror: (error) => terminal.writeError(`countersign mcp: ${error.message}\n`),
+  });
+  await ended;
+  await handle.close();
+  await bridge.close();
+  await token.revoke();
+  return 0;
+}
+
+const standardStreams = (): Wire => ({
+  transport: new StdioServerTransport(),
+  ended: new Promise((resolve) => {
+    process.stdin.once('close', resolve).once('end', resolve);
+    process.once('SIGINT', resolve).once('SIGTERM', resolve);
+  }),
+});

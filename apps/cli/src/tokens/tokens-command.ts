@@ -1,0 +1,137 @@
+import { parseArgs } from 'node:util';
+import type { CallResponse, Client } from '@countersign/client';
+import { type CommandContext, commandOptions, numberOption, usageOf } from '../command-context.ts';
+import { visible } from '../screen/paragraph.ts';
+import { serverAccess } from '../server/server-access.ts';
+import { findProject, workspaceRoot } from '../server/workspace-project.ts';
+import { paints } from '../terminal.ts';
+import type { Words } from '../words.ts';
+import { type TokensWords, tokensWordsFor } from './tokens-words.ts';
+
+const help = `countersign tokens: what other programs use to reach your tools
+
+  countersign tokens new NAME      makes a token for an agent, such as "Claude Code"; it is printed once
+  countersign tokens list          all tokens that work: who has them, for what, when they were used
+  countersign tokens revoke ID     ends one at once; the first letters of its id will do
+
+An agent's token can call tools, read and cancel its own calls. It can never approve anything.
+
+Options of new
+  --workspace DIR  only for the project of this folder (default: all your projects; with several, an agent needs it)
+  --project ID     the same, by the project's id
+  --days N         how long it works (default 90, at most 366)
+
+  --all            list: also those that have ended
+  --json           print JSON
+  --server URL     which server (default: the last one you signed in to)
+  --lang LANG      en or ru
+`;
+
+const usage = usageOf('tokens');
+type Token = CallResponse<'listTokens'>['tokens'][number];
+
+/** `countersign tokens new|list|revoke` (AP-9). */
+export async function tokensCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      ...commandOptions,
+      server: { type: 'string' },
+      workspace: { type: 'string' },
+      project: { type: 'string' },
+      days: { type: 'string', default: '90' },
+      all: { type: 'boolean', default: false },
+    },
+  });
+  const { terminal, env } = context;
+  if (values.help) return terminal.write(help).then(() => 0);
+  const words = context.words(values.lang);
+  const own = tokensWordsFor(env, values.lang);
+  const [command = 'list', named, ...more] = positionals;
+  if (more[0] !== undefined) throw usage(words.unexpected(more[0]));
+  const client = () => serverAccess(values.server, words, env).client;
+  const print = (value: object) => terminal.write(`${JSON.stringify(value)}\n`);
+  switch (command) {
+    case 'new': {
+      if (named === undefined || named.trim() === '') throw usage(own.needsName);
+      const days = numberOption('days', values.days, { min: 1, max: 366 }, words, usage);
+      const project = await boundProject(client(), values, words);
+      const { token, details } = await client().createToken({
+        body: {
+          name: named.slice(0, 100),
+          scope: 'agent',
+          expires_in_seconds: days * 24 * 3600,
+          ...(project !== undefined && { project_id: project }),
+        },
+      });
+      if (values.json) await print({ token, ...details });
+      else {
+        // The token alone goes where it can be piped to.
+        terminal.writeError(`${own.made(visible(details.name))}\n`);
+        await terminal.write(`${token}\n`);
+      }
+      return 0;
+    }
+    case 'list': {
+      if (named !== undefined) throw usage(words.unexpected(named));
+      const { tokens } = await client().listTokens();
+      const shown = tokens.filter((token) => values.all || isLive(token));
+      if (values.json) for (const token of shown) await print(token);
+      else {
+        const lines = shown.map((token) => tokenLine(token, own, terminal.color));
+        await terminal.write(`${lines.length === 0 ? own.none : lines.join('\n')}\n`);
+      }
+      return 0;
+    }
+    case 'revoke': {
+      if (named === undefined) throw usage(own.which);
+      const found = (await client().listTokens()).tokens.filter(({ token_id }) => token_id.startsWith(named));
+      const [token, another] = found;
+      if (!token) throw usage(own.unknown(named));
+      if (another) throw usage(own.ambiguous(named));
+      await client().revokeToken({ params: { token_id: token.token_id } });
+      if (values.json) await print({ success: true, token_id: token.token_id, name: token.name });
+      else await terminal.write(`${own.revoked(visible(token.name))}\n`);
+      return 0;
+    }
+    default:
+      throw usage(words.noCommand(command));
+  }
+}
+
+async function boundProject(
+  client: Client,
+  { project, workspace }: { project?: string | undefined; workspace?: string | undefined },
+  words: Words,
+): Promise<string | undefined> {
+  if (project === undefined && workspace === undefined) return undefined;
+  const root = workspaceRoot(workspace);
+  const found = await findProject(client, { root, projectId: project, inside: true }, words, usage);
+  if (!found) throw usage(words.server.noProject(root));
+  return found.project_id;
+}
+
+const isLive = ({ revoked_at, expires_at }: Token): boolean =>
+  revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
+
+/** `8f3a…  agent      Claude Code   all projects · used 2026-11-15 · until 2027-02-13`. */
+function tokenLine(token: Token, words: TokensWords, color: boolean): string {
+  const { token_id, scope, name, project_id, last_used_at, expires_at, revoked_at } = token;
+  const day = (time: string) => time.slice(0, 10);
+  const end =
+    revoked_at !== null
+      ? words.ended
+      : expires_at === null
+        ? words.forever
+        : isLive(token)
+          ? words.until(day(expires_at))
+          : words.expired;
+  const facts = [
+    ...(scope === 'agent' ? [project_id ?? words.everywhere] : []),
+    last_used_at === null ? words.never : words.used(day(last_used_at)),
+    end,
+  ];
+  const paint = paints(color);
+  return `${visible(token_id)}  ${words.scope[scope].padEnd(11)} ${visible(name)}  ${paint.dim(facts.join(' · '))}`;
+}

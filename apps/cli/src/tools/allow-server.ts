@@ -1,0 +1,91 @@
+import type { ServerQuestion, ToolDesk } from '@countersign/tool-runner';
+import { usageOf } from '../command-context.ts';
+import { layOut, type Paragraph } from '../screen/paragraph.ts';
+import type { About } from './list-servers.ts';
+import type { ToolsWords } from './tools-words.ts';
+
+/**
+ * Shows what a server would run, and remembers that the person allowed exactly that. Without a terminal it only shows,
+ * unless the digest of what was shown is named. Answers 1 when it was not allowed.
+ */
+export async function allowServer(
+  desk: ToolDesk,
+  name: string,
+  digest: string | undefined,
+  { terminal, words, json }: About,
+): Promise<number> {
+  const question = desk.question(name);
+  if (digest === undefined) {
+    const columns = terminal.screen?.columns ?? 110;
+    if (json) await terminal.write(`${JSON.stringify(question)}\n`);
+    else
+      await terminal.write(
+        `${layOut(questionParagraphs(question, words), columns, terminal.color).join('\n')}\n`,
+      );
+    if (question.isAllowed) {
+      if (!json) await terminal.write(`${words.alreadyAllowed(name)}\n`);
+      return 0;
+    }
+    if (json) return 1;
+    if (!terminal.interactive) throw usageOf('tools')(words.needsDigest);
+    if (!(await saysYes(terminal, words))) {
+      terminal.writeError(`${words.declined}\n`);
+      return 1;
+    }
+  }
+  desk.allow(name, digest ?? question.digest);
+  if (json) await terminal.write(`${JSON.stringify({ ...desk.question(name) })}\n`);
+  else await terminal.write(`${words.allowed(name)}\n`);
+  return 0;
+}
+
+export async function forbidServer(
+  desk: ToolDesk,
+  name: string,
+  { terminal, words, json }: About,
+): Promise<number> {
+  const wasAllowed = desk.forbid(name);
+  if (json) await terminal.write(`${JSON.stringify({ name, was_allowed: wasAllowed })}\n`);
+  else await terminal.write(`${wasAllowed ? words.forbidden(name) : words.wasNotAllowed(name)}\n`);
+  return wasAllowed ? 0 : 1;
+}
+
+async function saysYes(terminal: About['terminal'], words: ToolsWords): Promise<boolean> {
+  for await (const line of terminal.typed(words.question))
+    return words.yes.includes(line.trim().toLowerCase());
+  return false;
+}
+
+function questionParagraphs(question: ServerQuestion, words: ToolsWords): Paragraph[] {
+  const { name, owner, runs, cwd, env, headers, network, workspace, files, digest, isIsolated, wasAllowed } =
+    question;
+  const fact = (label: string, text: string, style?: Paragraph['style']): Paragraph => ({
+    lead: `  ${label.padEnd(14)}`,
+    leadStyle: 'dim',
+    text,
+    style,
+  });
+  return [
+    ...(wasAllowed ? [{ text: words.changed, style: 'yellow' as const }] : []),
+    { text: words.asks(name, words.owners[owner]) },
+    { text: '' },
+    fact(words.command, runs, 'bold'),
+    ...(cwd === '' ? [] : [fact(words.folder, cwd)]),
+    ...files.map((path) => fact(words.program, path)),
+    ...env.map((variable) => fact(words.variable, `${variable.name}=${variable.value}`)),
+    ...headers.map((header) => fact(words.header, header)),
+    fact(words.workspaceLabel, words.workspace[workspace]),
+    ...(cwd === ''
+      ? []
+      : [
+          fact(
+            words.isolationLabel,
+            isIsolated ? words.isolated : words.notIsolated,
+            isIsolated ? undefined : 'yellow',
+          ),
+        ]),
+    fact(words.networkLabel, network ? words.networkYes : words.networkNo, network ? 'yellow' : undefined),
+    fact(words.digest, digest, 'dim'),
+    { text: '' },
+  ];
+}

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import type { ServerStatus } from '@countersign/tool-runner';
+import { layOut, type Paragraph } from '../screen/paragraph.ts';
+import type { Terminal } from '../terminal.ts';
+import type { ToolsWords } from './tools-words.ts';
+
+export interface About {
+  readonly terminal: Terminal;
+  readonly words: ToolsWords;
+  readonly json: boolean;
+}
+
+/** Prints how each server is. Answers 1 when one that should run does not. */
+export async function listServers(
+  servers: readonly ServerStatus[],
+  config: string,
+  { terminal, words, json }: About,
+): Promise<number> {
+  const isWell = servers.every(({ state }) => state === 'ready' || state === 'disabled');
+  if (json) {
+    await terminal.write(`${JSON.stringify({ ok: isWell, servers: servers.map(forPrograms) })}\n`);
+    return isWell ? 0 : 1;
+  }
+  const paragraphs: Paragraph[] =
+    servers.length === 0
+      ? [{ text: words.none(join(config, 'mcp.json')) }]
+      : servers.flatMap((server) => serverParagraphs(server, words));
+  const columns = terminal.screen?.columns ?? 110;
+  await terminal.write(`${layOut(paragraphs, columns, terminal.color).join('\n')}\n`);
+  return isWell ? 0 : 1;
+}
+
+const forPrograms = ({ lastWords, leftOut, tools, ...server }: ServerStatus) => ({
+  ...server,
+  last_words: lastWords ?? null,
+  left_out: leftOut,
+  tools: tools.map(({ tool }) => tool),
+});
+
+const styles = {
+  ready: 'green',
+  starting: 'yellow',
+  not_allowed: 'yellow',
+  disabled: 'dim',
+  failed: 'red',
+  unusable: 'red',
+} as const;
+
+function serverParagraphs(server: ServerStatus, words: ToolsWords): Paragraph[] {
+  const { name, owner, state, runs, network, problem, lastWords, tools, leftOut } = server;
+  const facts = [words.owners[owner], ...(network ? [words.network] : [])].join(', ');
+  const said =
+    problem === undefined ? undefined : state === 'not_allowed' ? words.notAllowed(name, problem) : problem;
+  return [
+    { lead: `${name}  `, leadStyle: 'bold', text: words.states[state], style: styles[state] },
+    ...(runs === '' ? [] : [indented(`${runs}  (${facts})`, 'dim')]),
+    ...(said === undefined ? [] : [indented(said, 'yellow')]),
+    ...(state === 'ready' || lastWords === undefined
+      ? []
+      : [indented(words.lastWords, 'dim'), indented(lastWords.trimEnd(), 'dim')]),
+    ...tools.map(({ tool }) => {
+      const about = [
+        tool.risk_level === 'LOW' ? words.asksNobody : tool.risk_level,
+        ...(tool.read_only ? [words.readOnly] : []),
+        ...(tool.destructive ? [words.destructive] : []),
+      ];
+      const [first = ''] = tool.description.split('\n');
+      return {
+        lead: `  ${tool.name}  `,
+        leadStyle: 'cyan' as const,
+        text: `${about.join(', ')}  ${first.slice(0, 200)}`,
+      };
+    }),
+    ...leftOut.map((why) => indented(`${words.leftOut}: ${why}`, 'yellow')),
+    { text: '' },
+  ];
+}
+
+const indented = (text: string, style: Paragraph['style']): Paragraph => ({ lead: '  ', text, style });

@@ -1,0 +1,97 @@
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ToolDesk } from '@countersign/tool-runner';
+import { usageOf } from '../command-context.ts';
+import { visible } from '../screen/paragraph.ts';
+import type { About } from './list-servers.ts';
+import { toolTemplate } from './tool-template.ts';
+import type { ToolsWords } from './tools-words.ts';
+
+export interface NewTool extends About {
+  readonly name: string | undefined;
+  /** Where to make it; `./NAME` unless said. */
+  readonly folder: string | undefined;
+  readonly add: boolean;
+  /** The person's configuration folder. */
+  readonly config: string;
+  readonly desk: () => ToolDesk;
+}
+
+const usage = usageOf('tools');
+
+/** Makes a tool that runs, and says how to use it or adds it. */
+export async function newTool(about: NewTool): Promise<number> {
+  const { name, terminal, words, json, config, add } = about;
+  if (name === undefined || !/^[a-z][a-z0-9-]{0,31}$/.test(name)) throw usage(words.nameNeeded);
+  const folder = resolve(about.folder ?? name);
+  if (existsSync(folder)) throw usage(words.exists(folder));
+  const configFile = join(config, 'mcp.json');
+  const configured = add ? readConfiguration(configFile, name, words) : undefined;
+  makeFolder(folder, name);
+  const script = join(realpathSync(folder), `${name}.ts`);
+  const entry = { command: 'node', args: [script] };
+  if (configured) {
+    addEntry(configFile, configured, name, entry);
+    // Whoever makes it here has seen it: where it stands in the workspace, it need not be asked about.
+    const { isAllowed, digest } = about.desk().question(name);
+    if (!isAllowed) about.desk().allow(name, digest);
+  }
+  if (json) {
+    const line = { name, file: script, entry, configuration: configFile, added: configured !== undefined };
+    await terminal.write(`${JSON.stringify(line)}\n`);
+    return 0;
+  }
+  const lines = [
+    words.made(visible(script)),
+    ...(configured
+      ? [words.added(configFile)]
+      : [words.addThis(configFile), '', `  "${name}": ${JSON.stringify(entry)}`, '']),
+    words.tryIt(name),
+  ];
+  await terminal.write(`${lines.join('\n')}\n`);
+  return 0;
+}
+
+function makeFolder(folder: string, name: string): void {
+  mkdirSync(join(folder, 'node_modules', '@countersign'), { recursive: true });
+  writeFileSync(join(folder, `${name}.ts`), toolTemplate(name));
+  const manifest = { name, private: true, type: 'module' };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const helper = dirname(dirname(fileURLToPath(import.meta.resolve('@countersign/tools'))));
+  symlinkSync(realpathSync(helper), join(folder, 'node_modules', '@countersign', 'tools'), 'junction');
+}
+
+type Configuration = { mcpServers?: Record<string, unknown>; [other: string]: unknown };
+
+/** Before anything is made: a configuration that cannot be extended is the person's to correct. */
+function readConfiguration(path: string, name: string, words: ToolsWords): Configuration {
+  if (!existsSync(path)) return {};
+  let file: unknown;
+  try {
+    file = JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    throw usage(words.notAdded(path));
+  }
+  const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject(file) || !isObject(file.mcpServers ?? {})) throw usage(words.notAdded(path));
+  if (Object.hasOwn((file as Configuration).mcpServers ?? {}, name)) throw usage(words.taken(name, path));
+  return file as Configuration;
+}
+
+function addEntry(path: string, configured: Configuration, name: string, entry: object): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const file = { ...configured, mcpServers: { ...configured.mcpServers, [name]: entry } };
+  const fresh = `${path}.${process.pid}`;
+  writeFileSync(fresh, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  renameSync(fresh, path);
+}

@@ -1,0 +1,40 @@
+import type { ServerStatus } from '@countersign/tool-runner';
+import { expect, it } from 'vitest';
+import { ToolNotices } from './tool-notices.ts';
+import { toolsWordsFor } from './tools-words.ts';
+
+const server = (state: ServerStatus['state'], problem?: string): ServerStatus => ({
+  name: 'db',
+  owner: 'workspace',
+  state,
+  runs: 'node db.ts',
+  network: false,
+  tools: [],
+  leftOut: [],
+  ...(problem !== undefined && { problem }),
+});
+
+it('says once what keeps a tool server from working, and again when it has worked meanwhile', () => {
+  const notices = new ToolNotices(toolsWordsFor({}, 'en'));
+  const says = (...servers: ServerStatus[]) => notices.news(servers).map((notice) => notice.says);
+  const waits = server('not_allowed', 'you have not allowed it yet');
+  expect(says(waits)).toEqual([expect.stringContaining('countersign tools allow db')]);
+  expect(says(waits)).toEqual([]);
+  expect(says(server('unusable', 'its url is no http address'))).toEqual([
+    'The tool server db cannot be used: its url is no http address',
+  ]);
+  const failed = server('failed', 'it ended with 1');
+  expect(says(failed)).toEqual(['The tool server db failed: it ended with 1 (countersign tools list)']);
+  expect(says(server('starting', 'it ended with 1'))).toEqual([]); // it is being tried again
+  expect(says(failed)).toEqual([]);
+  expect(says(server('ready'))).toEqual([]);
+  expect(says(failed)).toHaveLength(1);
+});
+
+it('has every sentence in both languages', () => {
+  const shape = (value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shape(inner)]))
+      : typeof value;
+  expect(shape(toolsWordsFor({ LANG: 'ru_RU.UTF-8' }))).toEqual(shape(toolsWordsFor({}, 'en')));
+});

@@ -1,0 +1,114 @@
+import { Refusal } from '@countersign/engine';
+import type { Route } from '@countersign/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
+import { readStreamCookie } from '../auth/stream-cookie.ts';
+import type { AddressLimiter } from '../auth/token-bucket.ts';
+import { RateLimited } from './refusals.ts';
+import { bearerToken, isJson } from './request-guard.ts';
+import type { ServerParts } from './server-parts.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before the handler of every route that is not public. */
+    caller: AuthenticatedCaller | undefined;
+  }
+}
+
+/** Whom an address lets in. */
+export interface Admission {
+  readonly scopes: Route['scopes'];
+  /** For reading a stream in a browser, the cookie will do. */
+  readonly takesCookie: boolean;
+  /** What tools cause and not people has a limit of its own. */
+  readonly isOfRunner: boolean;
+  readonly takesBody: boolean;
+}
+
+export interface Admitting {
+  readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
+  readonly anonymous: AddressLimiter;
+}
+
+/** Before the body is read: who calls, whether this token may, how often, and in which form. */
+export function admission(
+  { scopes, takesCookie, isOfRunner, takesBody }: Admission,
+  { parts, anonymous }: Admitting,
+) {
+  const { authenticator, config } = parts;
+  const ordinary = { perSecond: config.requestsPerSecond, burst: config.requestsPerSecond * 5 };
+  const runner = { perSecond: config.runnerRequestsPerSecond, burst: config.runnerRequestsPerSecond * 5 };
+
+  const admit = (request: FastifyRequest, caller: AuthenticatedCaller): void => {
+    const now = performance.now();
+    const seconds = isOfRunner
+      ? caller.runnerRequests.take(runner, now)
+      : caller.requests.take(ordinary, now);
+    if (seconds > 0) throw new RateLimited(seconds);
+    if (scopes !== 'public' && !scopes.includes(caller.scope)) {
+      throw new Refusal('FORBIDDEN', { scope: scopes.join(' or ') });
+    }
+    checkBodyType(takesBody, request);
+    request.caller = caller;
+  };
+
+  /** A failed attempt counts against its address. */
+  const refuse = (request: FastifyRequest, error: unknown): Error => {
+    if (!(error instanceof Refusal) || error.code !== 'UNAUTHENTICATED') return error as Error;
+    const seconds = anonymous.take(request.ip, performance.now());
+    return seconds > 0 ? new RateLimited(seconds) : error;
+  };
+
+  /** Undefined: admitted. A token that is not known yet takes a moment. */
+  const findRefusal = (request: FastifyRequest): Error | undefined | Promise<Error | undefined> => {
+    try {
+      if (scopes === 'public') {
+        const seconds = anonymous.take(request.ip, performance.now());
+        if (seconds > 0) return new RateLimited(seconds);
+        checkBodyType(takesBody, request);
+        return undefined;
+      }
+      const { token, use } = tokenOf(request, takesCookie);
+      const caller = authenticator.authenticate(token, use);
+      if (caller instanceof Promise) {
+        return caller
+          .then((known) => admit(request, known))
+          .then(
+            () => undefined,
+            (error: unknown) => refuse(request, error),
+          );
+      }
+      admit(request, caller);
+      return undefined;
+    } catch (error) {
+      return refuse(request, error);
+    }
+  };
+
+  return (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    const refusal = findRefusal(request);
+    if (refusal instanceof Promise) refusal.then(done);
+    else done(refusal);
+  };
+}
+
+/** The bearer token; for reading a stream in a browser, the cookie will do (RE-5). */
+function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string; use: 'bearer' | 'stream' } {
+  const { authorization, cookie } = request.headers;
+  const bearer = bearerToken(authorization);
+  if (bearer !== undefined) return { token: bearer, use: 'bearer' };
+  const fromCookie = takesCookie && authorization === undefined ? readStreamCookie(cookie) : undefined;
+  const site = request.headers['sec-fetch-site'];
+  if (fromCookie === undefined)
+    throw new Refusal('UNAUTHENTICATED', { problem: 'the Authorization header has none' });
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new Refusal('ORIGIN_REFUSED');
+  return { token: fromCookie, use: 'stream' };
+}
+
+/** A form of another page cannot send JSON. */
+function checkBodyType(takesBody: boolean, { method, headers }: FastifyRequest): void {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if ((takesBody || hasBody) && method !== 'GET' && !isJson(headers['content-type'])) {
+    throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
+  }
+}

@@ -1,0 +1,67 @@
+import type { Bus, Hint } from '@countersign/engine';
+import { type CountersignEvent, makeVisible } from '@countersign/protocol';
+
+/** What happens to a call before it ends, in words. */
+export interface CallNews {
+  /** Percent; null when it cannot be told. */
+  readonly percent: number | null;
+  readonly text: string;
+}
+
+/** Longer lines of output are cut: progress is to be glanced at, the result has all of it. */
+const MAX_TEXT = 200;
+
+/** Tells who watches a call how it goes on. News may be missed; the outcome never depends on them. */
+export class CallProgress {
+  readonly #watched = new Map<string, Set<(news: CallNews) => void>>();
+  readonly #unsubscribe: () => void;
+
+  constructor(bus: Bus) {
+    this.#unsubscribe = bus.subscribe((hint) => {
+      if (this.#watched.size > 0) for (const event of eventsOf(hint)) this.#hear(event);
+    });
+  }
+
+  /** The answer stops watching. */
+  watch(toolId: string, listener: (news: CallNews) => void): () => void {
+    const others = this.#watched.get(toolId) ?? new Set();
+    this.#watched.set(toolId, others.add(listener));
+    return () => {
+      others.delete(listener);
+      if (others.size === 0) this.#watched.delete(toolId);
+    };
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #hear(event: CountersignEvent): void {
+    const toolId = 'tool_id' in event.data ? event.data.tool_id : undefined;
+    const listeners = toolId === undefined ? undefined : this.#watched.get(toolId);
+    const news = listeners && newsOf(event);
+    if (news) for (const tell of listeners) tell(news);
+  }
+}
+
+function eventsOf(hint: Hint): readonly CountersignEvent[] {
+  if (hint.kind === 'passing') return [hint.event];
+  return hint.kind === 'events' ? (hint.events ?? []).map(({ event }) => event) : [];
+}
+
+function newsOf({ event, data }: CountersignEvent): CallNews | undefined {
+  switch (event) {
+    case 'tool.progress': {
+      const text = data.message ?? lastLine(data.output?.chunk ?? '');
+      return { percent: data.progress, text: makeVisible(text).slice(0, MAX_TEXT) };
+    }
+    case 'approval.resolved':
+      return data.status === 'approved' ? { percent: null, text: 'The person approved it.' } : undefined;
+    case 'tool.execution_signal':
+      return { percent: null, text: "It was given to the person's machine." };
+    default:
+      return undefined;
+  }
+}
+
+const lastLine = (chunk: string): string => chunk.trimEnd().split('\n').at(-1) ?? '';

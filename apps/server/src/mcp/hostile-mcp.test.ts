@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { officialClients } from '../testing/mcp-clients.ts';
+import { sendRaw } from '../testing/raw-request.ts';
+import { type Person, signToken, TestServer } from '../testing/test-server.ts';
+
+let server: TestServer;
+let ada: Person;
+beforeAll(async () => {
+  server = await TestServer.start({ mcpHoldSeconds: 30, callBodyBytes: 10_000 });
+  ada = await server.person('ada');
+});
+afterAll(() => server.close());
+
+const accept = { accept: 'application/json, text/event-stream' };
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+};
+
+interface PostOptions {
+  /** Null: none is sent. */
+  readonly token?: string | null;
+  readonly headers?: Record<string, string>;
+  readonly to?: TestServer;
+}
+
+const post = (body: unknown, { token = ada.tokens.agent, headers = {}, to = server }: PostOptions = {}) =>
+  to.send('POST', '/mcp', { token: token ?? undefined, body, headers: { ...accept, ...headers } });
+
+/** The id of a new session. */
+async function begin(token: string, to = server): Promise<string> {
+  const answered = await post(initialize, { token, to });
+  expect(answered.status).toBe(200);
+  return answered.headers.get('mcp-session-id') ?? '';
+}
+
+const list = async (session: string, token: string, to = server): Promise<number> => {
+  const headers = { 'mcp-session-id': session };
+  return (await post({ jsonrpc: '2.0', id: 2, method: 'tools/list' }, { token, headers, to })).status;
+};
+
+describe('/mcp', () => {
+  it('[RE-5] lets nobody in without a token, and says so as JSON-RPC', async () => {
+    const answered = await post(initialize, { token: null });
+    expect(answered.status).toBe(401);
+    expect(answered.headers.get('www-authenticate')).toBe('Bearer');
+    expect(answered.body).toMatchObject({
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: -32_000, data: { code: 'UNAUTHENTICATED' } },
+    });
+    const expired = await signToken('ada', 'agent', { expiresIn: '-1h' });
+    expect((await post(initialize, { token: expired })).status).toBe(401);
+  });
+
+  it.each(['person', 'front_end', 'runner'] as const)('[AP-9] takes no token of a %s', async (scope) => {
+    const answered = await post(initialize, { token: ada.tokens[scope] });
+    expect([answered.status, answered.body.error.data.code]).toEqual([403, 'FORBIDDEN']);
+  });
+
+  it('[AP-9] gives an agent no way to decide, over REST or MCP', async () => {
+    await server.runner(ada);
+    const made = await server.send('POST', '/my/tools/execute', {
+      token: ada.tokens.agent,
+      body: { tool_name: 'write_file', tool_params: { path: 'a.ts', content: 'x' } },
+    });
+    const { approval_id } = made.body;
+    const project = `/my/projects/${ada.projectId}`;
+    const attempts = [
+      ['POST', `${project}/approvals/${approval_id}/approve`],
+      ['POST', `${project}/approvals/${approval_id}/reject`],
+      ['POST', `/my/approvals/${approval_id}/confirm`],
+      ['POST', `${project}/approvals/${approval_id}/preview`],
+      ['GET', '/my/approvals'],
+      ['GET', `/my/approvals/${approval_id}`],
+      ['POST', `${project}/tools/${made.body.tool_id}/start`],
+      ['POST', `${project}/tools/${made.body.tool_id}/result`],
+      ['POST', '/my/tokens'],
+      ['PUT', '/my/policy'],
+      ['GET', '/my/stream'],
+    ] as const;
+    for (const [method, path] of attempts) {
+      const body = method === 'GET' ? undefined : {};
+      const answered = await server.send(method, path, { token: ada.tokens.agent, body });
+      expect([path, answered.status, answered.body.code]).toEqual([path, 403, 'FORBIDDEN']);
+    }
+    const [connect] = Object.values(officialClients);
+    const client = await connect?.({ address: server.address, token: ada.tokens.agent });
+    for (const name of ['approve', 'confirm', 'reject', 'approve_tool']) {
+      expect(await client?.call(name, { approval_id })).toMatchObject({
+        isError: true,
+        structuredContent: { error: { code: 'UNKNOWN_TOOL' } },
+      });
+    }
+    await client?.close();
+    const row = await server.store.read((tx) => tx.get('approvals', approval_id));
+    expect(row?.status).toBe('pending');
+  });
+
+  it('[RE-5] answers no other host and no page of another origin', async () => {
+    const asked = JSON.stringify(initialize);
+    const headers = {
+      ...accept,
+      authorization: `Bearer ${ada.tokens.agent}`,
+      'content-type': 'application/json',
+    };
+    for (const wrong of [
+      { host: 'evil.example' },
+      { host: '127.0.0.1:1' },
+      { origin: 'https://evil.example' },
+      { origin: 'http://127.0.0.1:1' },
+      { origin: 'null' },
+    ]) {
+      const answered = await sendRaw(server.address, {
+        method: 'POST',
+        path: '/mcp',
+        headers: { ...headers, ...wrong } as Record<string, string>,
+        contentLength: asked.length,
+        body: [asked],
+      });
+      expect([wrong, answered.status, answered.text]).toEqual([
+        wrong,
+        403,
+        expect.stringContaining('ORIGIN_REFUSED'),
+      ]);
+    }
+  });
+
+  it('[RE-4] tells who sends something else what is wrong with it', async () => {
+    const raw = async (text: string, more: Record<string, string> = {}) => {
+      const response = await fetch(`${server.address}/mcp`, {
+        method: 'POST',
+        headers: {
+          ...accept,
+          authorization: `Bearer ${ada.tokens.agent}`,
+          'content-type': 'application/json',
+          ...more,
+        },
+        body: text,
+      });
+      return [response.status, ((await response.json()) as { error: { code: number } }).error.code];
+    };
+    expect(await raw('{broken')).toEqual([400, -32_700]);
+    expect(await raw('')).toEqual([400, -32_700]);
+    expect(await raw('{"__proto__": {"a": 1}}')).toEqual([400, -32_700]);
+    expect(await raw('"text"')).toEqual([400, expect.any(Number)]);
+    expect(await raw('{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}')).toEqual([
+      400,
+      expect.any(Number),
+    ]);
+    expect(await raw('[]')).toEqual([400, expect.any(Number)]);
+    expect(await raw(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }))).toEqual([
+      400, -32_000,
+    ]);
+    expect(await raw('{}', { 'content-type': 'text/plain' })).toEqual([415, -32_000]);
+    expect(await raw('{}', { 'mcp-protocol-version': '2026-07-28' })).toEqual([400, expect.any(Number)]);
+    expect(await raw(JSON.stringify({ ...initialize, padding: 'x'.repeat(20_000) }))).toEqual([413, -32_000]);
+    for (const method of ['GET', 'PUT', 'PATCH']) {
+      const answered = await server.send(method, '/mcp', { token: ada.tokens.agent, headers: accept });
+      expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST, DELETE']);
+    }
+  });
+
+  it('keeps a bounded number of sessions, each for its own token', async () => {
+    const { agent } = ada.tokens;
+    const other = (await server.person('mallory')).tokens.agent;
+    const others = await begin(other);
+    const first = await begin(agent);
+    expect([await list(first, agent), await list(first, other)]).toEqual([200, 404]);
+    const many: string[] = [];
+    for (let index = 0; index < 1_000; index += 50) {
+      many.push(...(await Promise.all(Array.from({ length: 50 }, () => begin(agent)))));
+    }
+    // Its own oldest ones went, and nobody else's.
+    const statuses = [list(first, agent), list(many.at(-1) ?? '', agent), list(others, other)];
+    expect(await Promise.all(statuses)).toEqual([404, 200, 200]);
+    const alive = await Promise.all(many.slice(-100).map((session) => list(session, agent)));
+    expect(alive.filter((status) => status === 200).length).toBeLessThanOrEqual(50);
+  });
+
+  it('ends a session that is not used, or that its client ends', async () => {
+    const small = await TestServer.start({ mcpSessionIdleSeconds: 1, mcpSessions: 2 });
+    try {
+      const { agent } = (await small.person('ada')).tokens;
+      const session = await begin(agent, small);
+      const ended = await small.send('DELETE', '/mcp', {
+        token: agent,
+        headers: { 'mcp-session-id': session },
+      });
+      expect([ended.status, await list(session, agent, small)]).toEqual([200, 404]);
+      const unused = await begin(agent, small);
+      await vi.waitFor(async () => expect(await list(unused, agent, small)).toBe(404), {
+        timeout: 15_000,
+        interval: 2_500, // longer than it takes to end: looking at it is using it
+      });
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('refuses a session for which there is no room, and takes none from others', async () => {
+    const small = await TestServer.start({ mcpSessions: 1 });
+    try {
+      const first = (await small.person('ada')).tokens.agent;
+      const second = (await small.person('mallory')).tokens.agent;
+      const session = await begin(first, small);
+      const refused = await post(initialize, { token: second, to: small });
+      expect([refused.status, refused.body.error.data.code]).toEqual([503, 'UNAVAILABLE']);
+      expect(await list(session, first, small)).toBe(200);
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('cuts a revoked token off at once, also where it waits', async () => {
+    await server.runner(ada);
+    const made = await server.send('POST', '/my/tokens', {
+      token: ada.tokens.person,
+      body: { name: 'soon gone', scope: 'agent' },
+    });
+    const { token, details } = made.body;
+    const session = await begin(token);
+    const params = { name: 'write_file', arguments: { path: 'z.ts', content: 'x' } };
+    const held = post(
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params },
+      { token, headers: { 'mcp-session-id': session } },
+    ).then(
+      () => 'answered',
+      () => 'cut off',
+    );
+    await vi.waitFor(
+      async () => {
+        const rows = await server.store.read((tx) => tx.pendingApprovals('ada'));
+        expect(rows.some(({ agent }) => agent === 'soon gone')).toBe(true);
+      },
+      { timeout: 10_000 },
+    );
+    await server.send('DELETE', `/my/tokens/${details.token_id}`, { token: ada.tokens.person });
+    expect([await held, await list(session, token)]).toEqual(['cut off', 401]);
+  });
+
+  it('[AP-9] binds a token to a project of its person only, and only an agent’s', async () => {
+    const make = (body: object) =>
+      server.send('POST', '/my/tokens', { token: ada.tokens.person, body: { name: 'x', ...body } });
+    const mallory = await server.person('mallory');
+    const foreign = await make({ scope: 'agent', project_id: mallory.projectId });
+    expect([foreign.status, foreign.body.code]).toEqual([404, 'NOT_FOUND']);
+    const wide = await make({ scope: 'front_end', project_id: ada.projectId });
+    expect([wide.status, wide.body.code]).toEqual([400, 'INVALID_BODY']);
+
+    const second = await server.send('POST', '/my/projects', {
+      token: ada.tokens.person,
+      body: { name: 's' },
+    });
+    const { project_id: elsewhere } = second.body.project;
+    const { token } = (await make({ scope: 'agent', project_id: elsewhere })).body;
+    const projects = await server.send('GET', '/my/projects', { token });
+    expect(projects.body.projects.map(({ project_id }: { project_id: string }) => project_id)).toEqual([
+      elsewhere,
+    ]);
+    const body = { tool_name: 'read_file', tool_params: { path: 'a' }, session_id: ada.sessionId };
+    for (const [method, path, sent] of [
+      ['GET', `/my/projects/${ada.projectId}/tools/available`, undefined],
+      ['POST', `/my/projects/${ada.projectId}/sessions`, {}],
+      ['POST', '/my/tools/execute', body],
+    ] as const) {
+      expect([path, (await server.send(method, path, { token, body: sent })).status]).toEqual([path, 404]);
+    }
+  });
+});

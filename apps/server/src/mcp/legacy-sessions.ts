@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { Refusal } from '@countersign/engine';
+import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { authInfoOf, type Exchange } from './exchange.ts';
+
+export interface LegacySessionsOptions {
+  readonly newServer: () => Server;
+  readonly maxSessions: number;
+  readonly idleMs: number;
+}
+
+interface Session {
+  readonly tokenId: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  /** Requests that are being answered. */
+  busy: number;
+  /** Monotonic milliseconds. */
+  usedAt: number;
+}
+
+/** One program needs one, and a few more while it is being restarted. */
+const MAX_PER_TOKEN = 50;
+
+/**
+ * The sessions of MCP clients of 2025. They are bounded: a token that opens one after the other loses its own oldest
+ * ones, whose clients begin anew; what is not used for a while ends.
+ */
+export class LegacySessions {
+  readonly #options: LegacySessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(options: LegacySessionsOptions) {
+    this.#options = options;
+    this.#sweeper = setInterval(() => this.#sweep(), Math.min(options.idleMs / 2, 60_000));
+    this.#sweeper.unref();
+  }
+
+  /** Answers one request. Its response ends later than this does: `ended` resolves then. */
+  async answer(
+    exchange: Exchange,
+    request: Request,
+    parsedBody: unknown,
+    ended: Promise<void>,
+  ): Promise<Response> {
+    const session = this.#find(exchange, request) ?? (await this.#begin(exchange));
+    session.busy += 1;
+    void ended.then(() => {
+      session.busy -= 1;
+      session.usedAt = performance.now();
+    });
+    const authInfo = authInfoOf(exchange);
+    const response = await session.transport.handleRequest(request, { parsedBody, authInfo });
+    // What was no `initialize` has begun nothing.
+    if (session.transport.sessionId === undefined) await session.transport.close();
+    return response;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
+  }
+
+  /** Another token's session is none. */
+  #find({ caller }: Exchange, request: Request): Session | undefined {
+    const id = request.headers.get('mcp-session-id');
+    if (id === null) return undefined;
+    const session = this.#sessions.get(id);
+    if (session?.tokenId !== caller.tokenId) throw new Refusal('NOT_FOUND', { what: 'MCP session' });
+    return session;
+  }
+
+  async #begin({ caller }: Exchange): Promise<Session> {
+    await this.#makeRoom(caller.tokenId);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        this.#sessions.set(id, session);
+      },
+    });
+    const session: Session = { tokenId: caller.tokenId, transport, busy: 0, usedAt: performance.now() };
+    await this.#options.newServer().connect(transport);
+    const closed = transport.onclose;
+    transport.onclose = () => {
+      if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);
+      closed?.();
+    };
+    return session;
+  }
+
+  async #makeRoom(tokenId: string): Promise<void> {
+    const own = [...this.#sessions.values()].filter((session) => session.tokenId === tokenId);
+    if (own.length < MAX_PER_TOKEN && this.#sessions.size < this.#options.maxSessions) return;
+    const [oldest] = own.filter(({ busy }) => busy === 0).sort((a, b) => a.usedAt - b.usedAt);
+    if (!oldest) throw new Refusal('UNAVAILABLE', { problem: 'too many MCP sessions are open' });
+    await oldest.transport.close();
+  }
+
+  #sweep(): void {
+    const before = performance.now() - this.#options.idleMs;
+    for (const { busy, usedAt, transport } of this.#sessions.values())
+      if (busy === 0 && usedAt < before) void transport.close();
+  }
+}

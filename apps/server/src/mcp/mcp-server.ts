@@ -1,0 +1,173 @@
+import { Refusal } from '@countersign/engine';
+import { describeIssues } from '@countersign/protocol';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+  type Tool,
+} from '@modelcontextprotocol/server';
+import manifest from '../../package.json' with { type: 'json' };
+import { toAnswer } from '../http/refusals.ts';
+import type { CallNews } from './call-progress.ts';
+import { refusedResult } from './call-result.ts';
+import { type Exchange, exchangeOf } from './exchange.ts';
+import type { OutsideCalls } from './outside-calls.ts';
+import { cancelCall, waitForCall } from './tool-list.ts';
+
+/** Clients of 2026 send everything with each request; those of 2025 have a session. */
+export type Era = 'modern' | 'legacy';
+
+export interface McpServerDeps {
+  readonly calls: OutsideCalls;
+  readonly toolsOf: (exchange: Exchange) => Promise<Tool[]>;
+  /** Where the person decides, for whoever reached us by this request. */
+  readonly inboxOf: (exchange: Exchange) => string;
+  /** The server is stopping: what it holds goes on without it (AP-10). */
+  readonly isClosing: () => boolean;
+  readonly onError: (error: unknown) => void;
+}
+
+const instructions =
+  "These tools work on a person's own machine. Calls that change something ask that person first, and may take a while: " +
+  'an answer with status pending_approval is no failure; go on with wait_for_call. A rejected call carries the ' +
+  "person's reason: follow it, and do not repeat the call.";
+
+/** The person's tools for one MCP client: a server for a session of 2025, or for one request of 2026. */
+export function newMcpServer(era: Era, deps: McpServerDeps): Server {
+  const server = new Server(
+    { name: 'countersign', title: 'Countersign', version: manifest.version },
+    { capabilities: { tools: {} }, instructions },
+  );
+  server.setRequestHandler('tools/list', async (_request, context) => {
+    const exchange = exchangeOf(context);
+    try {
+      return { tools: await deps.toolsOf(exchange) };
+    } catch (error) {
+      throw asProtocolError(error, exchange.request.id);
+    }
+  });
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const exchange = exchangeOf(context);
+    try {
+      return await new CallRequest(era, server, context, deps).answer(params.name, params.arguments ?? {});
+    } catch (error) {
+      const { unexpected } = toAnswer(error, exchange.request.id);
+      if (unexpected) deps.onError(error);
+      return refusedResult(error, exchange.request.id);
+    }
+  });
+  server.onerror = () => {}; // what a client does wrong, it is told
+  return server;
+}
+
+/** One `tools/call`. */
+class CallRequest {
+  readonly #era: Era;
+  readonly #server: Server;
+  readonly #context: ServerContext;
+  readonly #deps: McpServerDeps;
+  readonly #exchange: Exchange;
+
+  constructor(era: Era, server: Server, context: ServerContext, deps: McpServerDeps) {
+    this.#era = era;
+    this.#server = server;
+    this.#context = context;
+    this.#deps = deps;
+    this.#exchange = exchangeOf(context);
+  }
+
+  async answer(
+    name: string,
+    params: Readonly<Record<string, unknown>>,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    const { calls } = this.#deps;
+    if (name === waitForCall.name) return this.#wait(callIdOf(waitForCall, params));
+    if (name === cancelCall.name) return calls.cancel(this.#exchange, callIdOf(cancelCall, params));
+    // A client that was shown the link comes back. What it answered is no decision and is not looked at (AP-9).
+    const known = this.#context.mcpReq.requestState<unknown>();
+    if (typeof known === 'string') return this.#hold(callIdOf(waitForCall, { call_id: known }));
+    const { callId, asks } = await calls.make(this.#exchange, name, params);
+    if (asks && this.#server.getClientCapabilities()?.elicitation?.url) {
+      if (this.#era === 'modern') return this.#link(callId);
+      return this.#hold(callId, (signal) => this.#showLink(callId, signal));
+    }
+    return this.#hold(callId);
+  }
+
+  /** Waits for the call of this request: whoever cancels the request cancels the call. */
+  async #hold(callId: string, meanwhile?: (signal: AbortSignal) => void): Promise<CallToolResult> {
+    const { calls, isClosing } = this.#deps;
+    const { signal } = this.#context.mcpReq;
+    const abandon = () => {
+      if (!isClosing()) calls.abandon(this.#exchange, callId);
+    };
+    if (signal.aborted) abandon();
+    signal.addEventListener('abort', abandon, { once: true });
+    const answered = new AbortController();
+    try {
+      meanwhile?.(AbortSignal.any([answered.signal, signal]));
+      return await this.#wait(callId);
+    } finally {
+      answered.abort();
+      signal.removeEventListener('abort', abandon);
+    }
+  }
+
+  #wait(callId: string): Promise<CallToolResult> {
+    const { calls, inboxOf } = this.#deps;
+    const { signal } = this.#context.mcpReq;
+    const exchange = this.#exchange;
+    return calls.wait(callId, { exchange, signal, inbox: inboxOf(exchange), onNews: this.#teller() });
+  }
+
+  /** Progress goes to who asked for it, and only ever grows. */
+  #teller(): ((news: CallNews) => void) | undefined {
+    const { mcpReq } = this.#context;
+    const progressToken = mcpReq._meta?.progressToken;
+    if (progressToken === undefined) return undefined;
+    let progress = 0;
+    return ({ percent, text: message }) => {
+      progress = Math.max(percent ?? 0, progress + 0.001);
+      const params = { progressToken, progress, message, ...(percent !== null && { total: 100 }) };
+      mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client is gone
+    };
+  }
+
+  /** 2026: the link is the answer of this request, and the client comes again. */
+  #link(callId: string): InputRequiredResult {
+    const approval = inputRequired.elicitUrl({ message: this.#invitation, url: this.#inbox });
+    return inputRequired({ inputRequests: { approval }, requestState: callId });
+  }
+
+  /** 2025: the link is shown while we wait, and withdrawn once the call has been decided. */
+  #showLink(callId: string, signal: AbortSignal): void {
+    const params = { mode: 'url', message: this.#invitation, url: this.#inbox, elicitationId: callId };
+    // Sent with this request's own stream: a client need not have another one open.
+    this.#context.mcpReq.send({ method: 'elicitation/create', params }, { signal }).catch(() => {}); // whatever became of it decides nothing
+  }
+
+  get #inbox(): string {
+    return this.#deps.inboxOf(this.#exchange);
+  }
+
+  get #invitation(): string {
+    return `${this.#exchange.caller.tokenName} asks for an approval in Countersign. You decide there, or in your terminal or editor; this dialog decides nothing.`;
+  }
+}
+
+function callIdOf({ name, params }: typeof waitForCall | typeof cancelCall, given: unknown): string {
+  const parsed = params.safeParse(given);
+  if (parsed.success) return parsed.data.call_id;
+  const values = { tool: name, problem: describeIssues(parsed.error) };
+  throw new Refusal('INVALID_PARAMS', values);
+}
+
+function asProtocolError(error: unknown, requestId: string): ProtocolError {
+  const { body, status } = toAnswer(error, requestId);
+  const code = status >= 500 ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidRequest;
+  return new ProtocolError(code, body.error, { code: body.code });
+}

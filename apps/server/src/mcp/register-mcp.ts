@@ -1,0 +1,140 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Bus, Refusal } from '@countersign/engine';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
+import { admission } from '../http/admission.ts';
+import { drainBeforeClosing } from '../http/large-bodies.ts';
+import { onlyProject } from '../http/only-project.ts';
+import { noteBodyLimit, toAnswer } from '../http/refusals.ts';
+import { type Routing, refuseOtherMethods } from '../http/routing.ts';
+import { CallProgress } from './call-progress.ts';
+import type { Exchange } from './exchange.ts';
+import { McpEndpoint } from './mcp-endpoint.ts';
+import { OutsideCalls } from './outside-calls.ts';
+import { mcpTools } from './tool-list.ts';
+
+const path = '/mcp';
+
+/** The person's tools for outside agents (UI-5), behind the checks that every other address has. */
+export function registerMcp(app: FastifyInstance, routing: Routing & { readonly bus: Bus }): void {
+  const { handlers, parts, bus } = routing;
+  const { store, engine, config, openStreams } = parts;
+  const onError = (error: unknown) => app.log.error({ err: error }, 'a call over MCP failed');
+  const progress = new CallProgress(bus);
+  const holdMs = config.mcpHoldSeconds * 1000;
+  const endpoint = new McpEndpoint({
+    calls: new OutsideCalls({ handlers, engine, progress, holdMs, onError }),
+    toolsOf: async (exchange) => {
+      const { id: project_id } = await onlyProject(store, exchange.caller);
+      const input = { ...exchange, params: { project_id }, query: undefined, body: undefined };
+      return mcpTools((await handlers.availableTools(input)).tools);
+    },
+    inboxOf: ({ request }) => `${originOf(request, config.publicOrigins)}/#/approvals`,
+    maxSessions: config.mcpSessions,
+    sessionIdleMs: config.mcpSessionIdleSeconds * 1000,
+    onError,
+  });
+  app.addHook('preClose', async () => {
+    progress.close();
+    await endpoint.close();
+  });
+
+  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const caller = request.caller as AuthenticatedCaller;
+    if (openStreams.size >= config.maxStreams) {
+      throw new Refusal('UNAVAILABLE', { problem: 'too many streams are open' });
+    }
+    // The client went away, or its token was revoked.
+    const gone = new AbortController();
+    const connection = { caller, end: () => reply.raw.destroy() };
+    openStreams.add(connection);
+    const ended = new Promise<void>((resolve) => {
+      reply.raw.once('close', () => {
+        openStreams.delete(connection);
+        if (!reply.raw.writableFinished) gone.abort();
+        resolve();
+      });
+    });
+    const exchange: Exchange = { caller, request, reply };
+    const asked = webRequest(request, config.publicOrigins, gone.signal);
+    await sendWeb(reply, await endpoint.answer(exchange, asked, ended));
+    return reply;
+  };
+  const admit = (takesBody: boolean) =>
+    admission({ scopes: ['agent'], takesCookie: false, isOfRunner: false, takesBody }, routing);
+  const errorHandler = answerAsRpc;
+  app.route({
+    method: 'POST',
+    url: path,
+    bodyLimit: config.callBodyBytes,
+    onRequest: admit(true),
+    handler: handle,
+    errorHandler,
+  });
+  // Ends a session of 2025.
+  app.route({ method: 'DELETE', url: path, onRequest: admit(false), handler: handle, errorHandler });
+  refuseOtherMethods(app, path, ['POST', 'DELETE']);
+}
+
+/** The address that this client uses for us; the Host header was checked before. */
+function originOf({ headers, protocol }: FastifyRequest, publicOrigins: readonly string[]): string {
+  const host = headers.host ?? '';
+  return publicOrigins.find((origin) => new URL(origin).host === host) ?? `${protocol}://${host}`;
+}
+
+/** As the SDK takes it. The body was read and parsed already. */
+function webRequest(request: FastifyRequest, publicOrigins: readonly string[], signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    // The token is not passed on.
+    if (value !== undefined && name !== 'authorization') headers.set(name, String(value));
+  }
+  return new Request(`${originOf(request, publicOrigins)}${path}`, {
+    method: request.method,
+    headers,
+    signal,
+  });
+}
+
+/** The head goes out at once: the client is told that we have heard, however long the answer takes. */
+async function sendWeb(reply: FastifyReply, { status, headers, body }: Response): Promise<void> {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(status, {
+    ...(reply.getHeaders() as Record<string, string>),
+    ...Object.fromEntries(headers),
+  });
+  if (body === null) {
+    raw.end();
+    return;
+  }
+  raw.flushHeaders();
+  await pipeline(Readable.fromWeb(body), raw).catch(() => {}); // the client is gone: `close` has said so
+}
+
+/** MCP clients read JSON-RPC; our stable code stands beside its number. */
+function answerAsRpc(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  noteBodyLimit(error, request);
+  const told = toAnswer(error, request.id);
+  if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'a request failed');
+  const { code, error: message } = told.body;
+  const rpc = {
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: rpcCode(code), message, data: { code } },
+  };
+  if (told.status === 413) return drainBeforeClosing(request, reply, { ...told, body: rpc });
+  if (told.headers) reply.headers(told.headers);
+  return reply.code(told.status).send(rpc);
+}
+
+/** Of JSON-RPC; everything that is not about the message itself is in the range that servers have for themselves. */
+const rpcCode = (code: string): number =>
+  code === 'INVALID_JSON'
+    ? -32_700
+    : code === 'NOT_FOUND'
+      ? -32_001
+      : code === 'INTERNAL'
+        ? -32_603
+        : -32_000;

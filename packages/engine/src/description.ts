@@ -1,1 +1,0 @@
-export { describeCall } from '@countersign/protocol';

@@ -1,0 +1,78 @@
+import {
+  type CustomTool,
+  type CustomToolCall,
+  type CustomToolName,
+  describeError,
+  type JsonValue,
+  type PolicyRule,
+  type Reason,
+  type ToolErrorValue,
+} from '@countersign/protocol';
+import type { CallAssessment } from '../risk-assessor.ts';
+import { allow } from '../verdict.ts';
+import { problemOfParams } from './parameter-schema.ts';
+
+/** The tools that the person registered in one workspace (RN-8). */
+export interface CustomTools {
+  find(name: string): CustomTool | undefined;
+  readonly names: readonly string[];
+}
+
+export const noCustomTools: CustomTools = { find: () => undefined, names: [] };
+
+export const customToolsOf = (tools: readonly CustomTool[]): CustomTools => {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  return { find: (name) => byName.get(name), names: [...byName.keys()] };
+};
+
+export type ParsedCustomCall =
+  | { readonly ok: true; readonly call: CustomToolCall; readonly tool: CustomTool }
+  | { readonly ok: false; readonly error: ToolErrorValue };
+
+/** Checks a call against what the tool itself says of its parameters. */
+export function parseCustomCall(name: CustomToolName, params: unknown, tools: CustomTools): ParsedCustomCall {
+  const tool = tools.find(name);
+  if (!tool) {
+    const known = tools.names.join(', ') || 'no custom tools in this workspace';
+    return { ok: false, error: describeError('UNKNOWN_TOOL', { tool: name, known }) };
+  }
+  const given = params ?? {};
+  const problem =
+    typeof given !== 'object' || Array.isArray(given)
+      ? 'the parameters are no JSON object'
+      : problemOfParams(tool.input_schema, given as Record<string, JsonValue>);
+  if (problem !== undefined)
+    return { ok: false, error: describeError('INVALID_PARAMS', { tool: name, problem }) };
+  return { ok: true, call: { tool: name, params: given as CustomToolCall['params'] }, tool };
+}
+
+/**
+ * How risky a call of a custom tool is. No path or command in its parameters is looked at: only its own program knows
+ * what they mean. What the tool says of itself can raise the level and never lower it (RN-8).
+ */
+export function assessCustomCall(tool: CustomTool): CallAssessment {
+  const { name, risk_level, read_only, destructive, network } = tool;
+  const [server] = name.split('__', 1);
+  const reasons: Reason[] = [
+    {
+      rule: 'CUSTOM-1',
+      why: `a tool of your server "${server}": its own program decides what it touches, so neither paths nor commands in the parameters are checked`,
+    },
+  ];
+  if (destructive) reasons.push({ rule: 'CUSTOM-2', why: 'it says of itself that it may destroy something' });
+  if (read_only)
+    reasons.push({ rule: 'CUSTOM-3', why: 'it says of itself that it only reads; nobody has checked that' });
+  // LOW is the person's leave to run unasked (`leaveToRun`); to repeat the call is not harmless for that.
+  const level = risk_level === 'HIGH' ? 'HIGH' : 'MEDIUM';
+  return { verdict: allow(level, reasons, network), operands: [], commands: [], needsPerson: false };
+}
+
+/** Of the rule that stands for the person's own tool configuration; it is in no policy file. */
+export const LEAVE_RULE = 'mcp.json';
+
+/** The person's own configuration says LOW: as an allow rule of theirs, which an ask or deny rule still beats. */
+export function leaveToRun({ name, risk_level }: CustomTool): PolicyRule | undefined {
+  if (risk_level !== 'LOW') return undefined;
+  const why = 'your tool configuration says that it need not ask';
+  return { id: LEAVE_RULE, effect: 'allow', tool: name, why };
+}

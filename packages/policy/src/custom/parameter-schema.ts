@@ -1,0 +1,232 @@
+import type { JsonValue } from '@countersign/protocol';
+import { shorten } from '../shown-text.ts';
+import { checkedPattern } from './checked-pattern.ts';
+
+type JsonObject = Readonly<Record<string, JsonValue>>;
+
+/** Steps of one check. A schema that needs more is not one that a person wrote. */
+const MAX_STEPS = 20_000;
+const MAX_DEPTH = 64;
+
+/**
+ * What is wrong with parameters by a tool's own JSON Schema, if anything. The schema comes from a program that nobody
+ * has looked at: it is interpreted, never compiled, refers only to itself, and the work is bounded whatever it says. A
+ * keyword that is not known here asks for nothing; the tool's own program checks again.
+ */
+export function problemOfParams(schema: JsonObject, params: JsonObject): string | undefined {
+  try {
+    return new SchemaCheck(schema).problemOf(schema, params, '', 0);
+  } catch (error) {
+    if (error instanceof TooMuchWork) return 'its schema takes too much work to check';
+    throw error;
+  }
+}
+
+class TooMuchWork extends Error {}
+
+class SchemaCheck {
+  readonly #root: JsonObject;
+  #steps = 0;
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+  }
+
+  problemOf(schema: JsonValue | undefined, value: JsonValue, at: string, depth: number): string | undefined {
+    this.#steps += 1;
+    if (this.#steps > MAX_STEPS || depth > MAX_DEPTH) throw new TooMuchWork();
+    if (schema === false) return say(at, 'is not allowed');
+    if (!isObject(schema)) return undefined;
+    const referred = own(schema, '$ref');
+    return (
+      (typeof referred === 'string'
+        ? this.problemOf(this.#find(referred), value, at, depth + 1)
+        : undefined) ??
+      typeProblem(own(schema, 'type'), value, at) ??
+      this.#choiceProblem(schema, value, at) ??
+      (typeof value === 'string' ? textProblem(schema, value, at) : undefined) ??
+      (typeof value === 'number' ? numberProblem(schema, value, at) : undefined) ??
+      (Array.isArray(value) ? this.#listProblem(schema, value, at, depth) : undefined) ??
+      (isObject(value) ? this.#objectProblem(schema, value, at, depth) : undefined) ??
+      this.#combinedProblem(schema, value, at, depth)
+    );
+  }
+
+  /** Only `#` and `#/…`: what stands elsewhere is never fetched. */
+  #find(reference: string): JsonValue | undefined {
+    if (reference === '#') return this.#root;
+    if (!reference.startsWith('#/')) return undefined;
+    let found: JsonValue | undefined = this.#root;
+    for (const part of reference.slice(2).split('/', MAX_DEPTH)) {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      if (Array.isArray(found)) found = found[Number(name)];
+      else found = isObject(found) ? own(found, name) : undefined;
+    }
+    return found;
+  }
+
+  #choiceProblem(schema: JsonObject, value: JsonValue, at: string): string | undefined {
+    const choices = own(schema, 'enum');
+    if (Array.isArray(choices)) {
+      this.#steps += choices.length;
+      if (!choices.some((choice) => isSame(choice, value)))
+        return say(
+          at,
+          `is not one of ${shorten(choices.map((choice) => JSON.stringify(choice)).join(', '))}`,
+        );
+    }
+    const constant = own(schema, 'const');
+    return constant !== undefined && !isSame(constant, value)
+      ? say(at, `is not ${shorten(JSON.stringify(constant))}`)
+      : undefined;
+  }
+
+  #listProblem(
+    schema: JsonObject,
+    value: readonly JsonValue[],
+    at: string,
+    depth: number,
+  ): string | undefined {
+    const least = own(schema, 'minItems');
+    const most = own(schema, 'maxItems');
+    if (typeof least === 'number' && value.length < least) return say(at, `has fewer than ${least} items`);
+    if (typeof most === 'number' && value.length > most) return say(at, `has more than ${most} items`);
+    const first = own(schema, 'prefixItems');
+    const placed = Array.isArray(first) ? first : [];
+    for (const [index, item] of value.entries()) {
+      const of = index < placed.length ? placed[index] : own(schema, 'items');
+      const problem = this.problemOf(of, item, `${at}[${index}]`, depth + 1);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #objectProblem(schema: JsonObject, value: JsonObject, at: string, depth: number): string | undefined {
+    const required = own(schema, 'required');
+    for (const name of Array.isArray(required) ? required : [])
+      if (typeof name === 'string' && !Object.hasOwn(value, name)) return say(below(at, name), 'is missing');
+    const listed = own(schema, 'properties');
+    const properties = isObject(listed) ? listed : {};
+    const byPattern = own(schema, 'patternProperties');
+    const patterns = Object.entries(isObject(byPattern) ? byPattern : {}).map(
+      ([source, of]) => [checkedPattern(source), of] as const,
+    );
+    for (const [name, inner] of Object.entries(value)) {
+      const known = own(properties, name);
+      const matching = patterns.filter(([matches]) => matches === undefined || matches(name));
+      const isExtra = known === undefined && matching.length === 0;
+      const problem =
+        (known === undefined ? undefined : this.problemOf(known, inner, below(at, name), depth + 1)) ??
+        this.#firstProblem(
+          matching.filter(([matches]) => matches !== undefined).map(([, of]) => of),
+          inner,
+          below(at, name),
+          depth,
+        ) ??
+        (isExtra ? this.#extraProblem(schema, properties, inner, name, at, depth) : undefined);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #extraProblem(
+    schema: JsonObject,
+    properties: JsonObject,
+    value: JsonValue,
+    name: string,
+    at: string,
+    depth: number,
+  ): string | undefined {
+    const extra = own(schema, 'additionalProperties');
+    if (extra !== false) return this.problemOf(extra, value, below(at, name), depth + 1);
+    const known = Object.keys(properties).join(', ');
+    return say(below(at, name), `is not known; there are: ${shorten(known) || 'none'}`);
+  }
+
+  #combinedProblem(schema: JsonObject, value: JsonValue, at: string, depth: number): string | undefined {
+    const list = (name: string): readonly JsonValue[] => {
+      const found = own(schema, name);
+      return Array.isArray(found) ? found : [];
+    };
+    const fits = (one: JsonValue): boolean => this.problemOf(one, value, at, depth + 1) === undefined;
+    const all = this.#firstProblem(list('allOf'), value, at, depth);
+    if (all !== undefined) return all;
+    const any = list('anyOf');
+    if (any.length > 0 && !any.some(fits)) return say(at, 'fits none of what is allowed');
+    const one = list('oneOf');
+    if (one.length > 0 && one.filter(fits).length !== 1)
+      return say(at, 'does not fit exactly one of what is allowed');
+    const not = own(schema, 'not');
+    return not !== undefined && fits(not) ? say(at, 'is what it must not be') : undefined;
+  }
+
+  #firstProblem(
+    schemas: readonly JsonValue[],
+    value: JsonValue,
+    at: string,
+    depth: number,
+  ): string | undefined {
+    for (const one of schemas) {
+      const problem = this.problemOf(one, value, at, depth + 1);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+}
+
+function typeProblem(wanted: JsonValue | undefined, value: JsonValue, at: string): string | undefined {
+  const types = Array.isArray(wanted) ? wanted : wanted === undefined ? [] : [wanted];
+  const known = types.filter((type): type is string => typeof type === 'string' && typeNames.has(type));
+  if (known.length === 0 || known.some((type) => isOfType(type, value))) return undefined;
+  return say(at, `is not of type ${known.join(' or ')}`);
+}
+
+const typeNames = new Set(['string', 'number', 'integer', 'boolean', 'null', 'array', 'object']);
+
+function isOfType(type: string, value: JsonValue): boolean {
+  if (type === 'null') return value === null;
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'object') return isObject(value);
+  if (type === 'integer') return Number.isInteger(value);
+  return typeof value === type;
+}
+
+function textProblem(schema: JsonObject, value: string, at: string): string | undefined {
+  const least = own(schema, 'minLength');
+  const most = own(schema, 'maxLength');
+  // Characters, not halves of them; a text that is long enough either way need not be counted.
+  const length = value.length > 100_000 ? value.length : [...value].length;
+  if (typeof least === 'number' && length < least) return say(at, `has fewer than ${least} characters`);
+  if (typeof most === 'number' && length > most) return say(at, `has more than ${most} characters`);
+  const pattern = own(schema, 'pattern');
+  const matches = typeof pattern === 'string' ? checkedPattern(pattern) : undefined;
+  return matches && !matches(value) ? say(at, `does not match ${shorten(String(pattern))}`) : undefined;
+}
+
+function numberProblem(schema: JsonObject, value: number, at: string): string | undefined {
+  const bound = (name: string, isBroken: (limit: number) => boolean, words: string): string | undefined => {
+    const limit = own(schema, name);
+    return typeof limit === 'number' && isBroken(limit) ? say(at, `${words} ${limit}`) : undefined;
+  };
+  return (
+    bound('minimum', (limit) => value < limit, 'is less than') ??
+    bound('maximum', (limit) => value > limit, 'is more than') ??
+    bound('exclusiveMinimum', (limit) => value <= limit, 'is not more than') ??
+    bound('exclusiveMaximum', (limit) => value >= limit, 'is not less than')
+  );
+}
+
+const isObject = (value: JsonValue | undefined): value is { [key: string]: JsonValue } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `__proto__` and `constructor` are names like any other here. */
+const own = (object: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+function isSame(a: JsonValue, b: JsonValue): boolean {
+  if (a === b) return true;
+  return typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b);
+}
+
+const below = (at: string, name: string): string => (at === '' ? shorten(name) : `${at}.${shorten(name)}`);
+const say = (at: string, problem: string): string => `${at === '' ? 'the whole' : at} ${problem}`;

@@ -1,0 +1,120 @@
+import type { ChildProcess } from 'node:child_process';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { KeptOutput } from '../commands/kept-output.ts';
+import type { ProcessRequest, ProcessStarter } from '../isolation/isolated-process.ts';
+import { BoundedLines } from './bounded-lines.ts';
+
+const KEPT_ERROR_BYTES = 16 * 1024;
+/** Some servers greet on standard output; one that only chats does not speak the protocol. */
+const MAX_OTHER_LINES = 1_000;
+/** Of what we say to it; the parameters of a call are far smaller. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
+
+/**
+ * MCP over the pipes of an isolated process: each message is a line. However it ends, the process and all it started
+ * are ended with it.
+ */
+export class ChildTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  readonly #starter: ProcessStarter;
+  readonly #request: ProcessRequest;
+  readonly #standardError = new KeptOutput(KEPT_ERROR_BYTES);
+  #child: ChildProcess | undefined;
+  #lines: BoundedLines | undefined;
+  #otherLines = 0;
+  #problem: string | undefined;
+  #ended: Promise<void> | undefined;
+
+  constructor(starter: ProcessStarter, request: ProcessRequest) {
+    this.#starter = starter;
+    this.#request = request;
+  }
+
+  /** The end of what it wrote on standard error, and on standard output beside the protocol. */
+  get lastWords(): string {
+    return this.#standardError.text();
+  }
+
+  /** Why it is over; undefined while it is not, or when we ended it. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async start(): Promise<void> {
+    const child = this.#starter.start(this.#request);
+    this.#child = child;
+    const { stdin, stdout, stderr } = child;
+    if (!stdin || !stdout || !stderr) throw new TypeError('a tool server needs all three pipes');
+    stderr.on('data', (chunk: Buffer) => this.#standardError.push(chunk));
+    stderr.on('error', () => {});
+    stdin.on('error', () => {}); // it closed its input: it has ended, or will not answer
+    this.#lines = new BoundedLines(stdout, {
+      onLine: (line) => this.#take(line),
+      onError: (problem) => this.#fail(problem),
+      onEnd: () => {}, // how it exits tells more
+    });
+    child.on('error', (error) => this.#fail(`it could not be started: ${error.message}`));
+    child.on('exit', (code, signal) => this.#fail(`it ended with ${code ?? signal}`));
+  }
+
+  /** Resolves when the message is in the pipe's buffer: a server that does not read is noticed by its silence. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin?.writable || this.#ended) throw new Error(this.#problem ?? 'it is not running');
+    stdin.write(`${JSON.stringify(message)}\n`);
+    if (stdin.writableLength > MAX_UNREAD_BYTES) this.#fail('it does not read what it is told');
+  }
+
+  /** Resolves when nothing of it is left. Harmless twice. */
+  async close(): Promise<void> {
+    this.#end();
+    await this.#ended;
+  }
+
+  #take(line: string): void {
+    const message = line.trim() === '' ? undefined : parseMessage(line);
+    if (message) {
+      this.#handOver(message);
+      return;
+    }
+    this.#standardError.push(Buffer.from(`${line.slice(0, 1_000)}\n`));
+    this.#otherLines += 1;
+    if (this.#otherLines > MAX_OTHER_LINES) this.#fail('what it writes is not the Model Context Protocol');
+  }
+
+  /** The protocol believes in some shapes. What it throws must not reach the stream that this came from. */
+  #handOver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#fail(`a message of it makes no sense: ${(error as Error).message}`);
+    }
+  }
+
+  #fail(problem: string): void {
+    if (this.#ended) return;
+    this.#problem = problem;
+    this.onerror?.(new Error(problem));
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#lines?.stop();
+    this.#ended = this.#child ? this.#starter.stop(this.#child) : Promise.resolve();
+    this.#ended.catch(() => {}); // close() reports it
+    this.onclose?.();
+  }
+}
+
+function parseMessage(line: string): JSONRPCMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    const isMessage = typeof value === 'object' && value !== null && 'jsonrpc' in value;
+    return isMessage ? (value as JSONRPCMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Decision } from '@countersign/policy';
+import {
+  CountersignError,
+  type CustomToolCall,
+  isCustomCall,
+  makeVisible,
+  type Preview,
+  type ToolCall,
+} from '@countersign/protocol';
+import type { CallContext, Executor, ToolResult } from '../executor.ts';
+import { digestOf } from '../preview/call-digest.ts';
+import type { Workspace } from '../workspace.ts';
+import type { ListedTool } from './listed-tools.ts';
+import { runsWords } from './server-entry.ts';
+import { resultOfAnswer } from './tool-answer.ts';
+import type { FoundTool, ToolServers } from './tool-servers.ts';
+
+const MAX_SUMMARY = 500;
+
+/** Calls of custom tools (RN-8): what a card shows, what its approval stands for, and the call itself. */
+export class CustomExecutor implements Executor {
+  /** Not known by name: whatever the person registers. */
+  readonly tools = [] as const;
+  readonly #workspace: Workspace;
+  readonly #servers: ToolServers;
+
+  constructor(workspace: Workspace, servers: ToolServers) {
+    this.#workspace = workspace;
+    this.#servers = servers;
+  }
+
+  preview(call: CustomToolCall, decision: Decision): { preview: Preview; digest: string } {
+    const { server, listed } = this.#locate(call);
+    const { tool, ownName } = listed;
+    const preview: Preview = {
+      kind: 'custom',
+      server: server.entry.name,
+      tool: makeVisible(ownName.slice(0, 200)),
+      summary: tool.description.slice(0, MAX_SUMMARY),
+      runs: server.mask(runsWords(server.entry)),
+      network: tool.network,
+      hints: [
+        ...(tool.read_only ? ['read_only' as const] : []),
+        ...(tool.destructive ? ['destructive' as const] : []),
+      ],
+    };
+    return { preview, digest: this.digest(call, decision) };
+  }
+
+  /** Covers the call and the tool as its server describes it, with the server's own entry (AP-8). */
+  digest(call: CustomToolCall, _decision: Decision): string {
+    return this.#digestOf(call, this.#locate(call).listed);
+  }
+
+  async execute(call: ToolCall, context: CallContext): Promise<ToolResult> {
+    if (!isCustomCall(call)) throw new TypeError(`CustomExecutor does not know ${call.tool}`);
+    const { server, listed } = this.#locate(call);
+    const answer = await server.call({
+      tool: listed.ownName,
+      params: call.params,
+      signal: context.signal,
+      confirm: (now) => {
+        if (now && this.#digestOf(call, now) === context.digest) return;
+        throw new CountersignError('APPROVAL_STALE', {
+          problem: now
+            ? 'its server describes the tool differently now'
+            : 'its server no longer has the tool',
+        });
+      },
+      onProgress: ({ progress, total, message }) => {
+        const percent = total !== undefined && total > 0 ? (100 * progress) / total : undefined;
+        const isMeant = percent !== undefined && Number.isFinite(percent);
+        context.onProgress({
+          ...(isMeant && { percent: Math.min(100, Math.max(0, percent)) }),
+          ...(message !== undefined && { message: makeVisible(server.mask(message)).slice(0, 500) }),
+        });
+      },
+    });
+    const { outputStreamBytes } = this.#workspace.limits;
+    return resultOfAnswer(answer, { outputBytes: outputStreamBytes, mask: server.mask });
+  }
+
+  async dispose(): Promise<void> {
+    await this.#servers.dispose();
+  }
+
+  #locate({ tool }: CustomToolCall): FoundTool {
+    const found = this.#servers.locate(tool);
+    if (found) return found;
+    throw new CountersignError('UNKNOWN_TOOL', { tool, known: this.#servers.names.join(', ') || 'none' });
+  }
+
+  #digestOf(call: CustomToolCall, { tool, digest }: ListedTool): string {
+    const { root } = this.#workspace;
+    return digestOf({
+      call,
+      root,
+      directory: '',
+      network: tool.network,
+      files: [],
+      base: ['custom', digest],
+    });
+  }
+}

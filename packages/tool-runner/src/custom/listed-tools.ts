@@ -1,0 +1,96 @@
+import { hash } from 'node:crypto';
+import {
+  type CustomTool,
+  type CustomToolName,
+  customToolSchema,
+  type JsonValue,
+  jsonValueSchema,
+  makeVisible,
+} from '@countersign/protocol';
+import { z } from 'zod';
+import { canonicalJson } from '../preview/call-digest.ts';
+import type { ServerEntry } from './server-entry.ts';
+
+/** One tool of a server: how it is called here, how it is called there, and what exactly it is. */
+export interface ListedTool {
+  readonly tool: CustomTool;
+  /** The name that its server knows. */
+  readonly ownName: string;
+  /** Of its description, schema, hints and its server's entry: what an approval stands for (AP-8). */
+  readonly digest: string;
+}
+
+export interface ToolListing {
+  readonly tools: readonly ListedTool[];
+  /** Tools that cannot be used, and why. */
+  readonly leftOut: readonly string[];
+}
+
+const MAX_TOOLS = 128;
+const MAX_DESCRIPTION = 2_000;
+const MAX_SCHEMA_BYTES = 16 * 1024;
+/** What models take for the name of a tool. */
+const MAX_NAME = 64;
+
+const toolSchema = z.object({
+  name: z.string().min(1).max(1_000),
+  title: z.string().max(1_000).optional(),
+  description: z.string().optional(),
+  inputSchema: z.record(z.string(), jsonValueSchema),
+  annotations: z
+    .object({ readOnlyHint: z.boolean().optional(), destructiveHint: z.boolean().optional() })
+    .optional(),
+});
+
+/** What a server says of its tools, within bounds. What does not fit is left out, and said. */
+export function listTools(said: readonly unknown[], entry: ServerEntry, definition: string): ToolListing {
+  const tools = new Map<string, ListedTool>();
+  const leftOut: string[] = [];
+  for (const raw of said) {
+    if (tools.size >= MAX_TOOLS) {
+      leftOut.push(`it has ${said.length} tools; the first ${MAX_TOOLS} are used`);
+      break;
+    }
+    const listed = readTool(raw, entry, definition);
+    if (typeof listed === 'string') leftOut.push(listed);
+    else if (tools.has(listed.tool.name))
+      leftOut.push(`${shownName(listed.ownName)}: another tool is called ${listed.tool.name} already`);
+    else tools.set(listed.tool.name, listed);
+  }
+  return { tools: [...tools.values()], leftOut: leftOut.slice(0, MAX_TOOLS) };
+}
+
+function readTool(raw: unknown, entry: ServerEntry, definition: string): ListedTool | string {
+  const parsed = toolSchema.safeParse(raw);
+  if (!parsed.success) return `${shownName(nameOf(raw))}: it is not described as the protocol says`;
+  const { name: ownName, title, description = '', inputSchema, annotations } = parsed.data;
+  const name = callName(entry.name, ownName);
+  if (name === undefined) return `${shownName(ownName)}: its name has no letter or digit`;
+  if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES)
+    return `${shownName(ownName)}: its schema has more than ${MAX_SCHEMA_BYTES} bytes`;
+  const destructive = annotations?.destructiveHint === true;
+  const shown = makeVisible(description || title || '').slice(0, MAX_DESCRIPTION);
+  const tool = customToolSchema.safeParse({
+    name,
+    description: shown,
+    input_schema: inputSchema as Record<string, JsonValue>,
+    risk_level: entry.risk.get(ownName) ?? (destructive ? 'HIGH' : 'MEDIUM'),
+    read_only: annotations?.readOnlyHint === true,
+    destructive,
+    network: entry.network,
+  });
+  if (!tool.success) return `${shownName(ownName)}: its schema cannot be used`;
+  const covered = [definition, ownName, title ?? '', description, inputSchema, tool.data];
+  return { tool: tool.data, ownName, digest: `sha256:${hash('sha256', canonicalJson(covered))}` };
+}
+
+/** Models take letters, digits, `_` and `-` only. */
+function callName(server: string, ownName: string): CustomToolName | undefined {
+  const plain = ownName.replaceAll(/[^A-Za-z0-9_-]/g, '_').replace(/^[^A-Za-z0-9]+/, '');
+  return plain === '' ? undefined : `${server}__${plain.slice(0, MAX_NAME - server.length - 2)}`;
+}
+
+const nameOf = (raw: unknown): string =>
+  String((typeof raw === 'object' && raw !== null && 'name' in raw && raw.name) || 'a tool');
+
+const shownName = (name: string): string => `"${makeVisible(name.slice(0, 64)).replaceAll(/\s/g, ' ')}"`;

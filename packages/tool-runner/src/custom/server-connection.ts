@@ -1,0 +1,232 @@
+import {
+  Client,
+  ProtocolError,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import type { ProcessStarter } from '../isolation/isolated-process.ts';
+import { ExecutionCancelled } from '../runner-errors.ts';
+import type { Workspace } from '../workspace.ts';
+import { ChildTransport } from './child-transport.ts';
+import { httpTransport } from './http-transport.ts';
+import type { ServerEntry } from './server-entry.ts';
+import { neededFolders } from './server-files.ts';
+import { ToolServerFailure } from './tool-server-failure.ts';
+
+const CONNECT_MS = 30_000;
+/** A server of 2025 that does not know the first question of 2026 says so, or says nothing. */
+const PROBE_MS = 5_000;
+const LIST_MS = 30_000;
+const PING_MS = 5_000;
+const MAX_PAGES = 20;
+
+/** RN-8. */
+const limits = { cpuSeconds: 3_600, memoryBytes: 1024 ** 3, files: 100 };
+
+export interface ConnectionDeps {
+  readonly workspace: Workspace;
+  readonly configFolder: string;
+  readonly starter: ProcessStarter;
+}
+
+export interface ConnectionListener {
+  onToolsChanged(): void;
+  /** It is over, and nobody here ended it. */
+  onLost(problem: string): void;
+}
+
+const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/**
+ * One server that is up: over the pipes of an isolated process, or over HTTP. Whoever has no tool servers need not
+ * load this file: the SDK takes a while.
+ */
+export class ServerConnection {
+  readonly #client: Client;
+  readonly #transport: Transport;
+  #isClosing = false;
+
+  private constructor(client: Client, transport: Transport) {
+    this.#client = client;
+    this.#transport = transport;
+  }
+
+  /** Throws a ToolServerFailure. `mayWrite`: the workspace is writable for it, as for a command that was approved. */
+  static async open(
+    entry: ServerEntry,
+    mayWrite: boolean,
+    deps: ConnectionDeps,
+    listener: ConnectionListener,
+    signal: AbortSignal,
+  ): Promise<ServerConnection> {
+    try {
+      return await connect(entry, mayWrite, deps, listener, signal, 'auto');
+    } catch (error) {
+      // Some servers of 2025 end over the first question of 2026.
+      if (entry.reach.kind === 'http' || signal.aborted) throw error;
+      return await connect(entry, mayWrite, deps, listener, signal, 'legacy');
+    }
+  }
+
+  static of(client: Client, transport: Transport, listener: ConnectionListener): ServerConnection {
+    const connection = new ServerConnection(client, transport);
+    client.onclose = () => {
+      if (!connection.#isClosing) listener.onLost(connection.#problem('the connection to it ended'));
+    };
+    return connection;
+  }
+
+  get lastWords(): string {
+    return this.#transport instanceof ChildTransport ? this.#transport.lastWords : '';
+  }
+
+  /** As the server says it: nothing of it is believed yet. */
+  async listTools(signal: AbortSignal): Promise<readonly unknown[]> {
+    const tools: unknown[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const answer = await this.#ask('tools/list', params, pageSchema, { signal, timeout: LIST_MS });
+      tools.push(...answer.tools);
+      cursor = answer.nextCursor;
+      if (cursor === undefined) break;
+    }
+    return tools;
+  }
+
+  /** The answer as it is. An error that the server answers with is a ToolServerFailure like any other. */
+  async call(
+    name: string,
+    params: Readonly<Record<string, unknown>>,
+    how: {
+      readonly signal: AbortSignal;
+      readonly timeoutMs: number;
+      readonly onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
+    },
+  ): Promise<unknown> {
+    return this.#ask('tools/call', { name, arguments: params }, z.looseObject({}), {
+      signal: how.signal,
+      timeout: how.timeoutMs,
+      onprogress: ({ progress, total, message }) =>
+        how.onProgress({
+          progress,
+          ...(total !== undefined && { total }),
+          ...(message !== undefined && { message }),
+        }),
+    });
+  }
+
+  /** Whether it still answers anything. */
+  async isAlive(): Promise<boolean> {
+    try {
+      await this.#client.ping({ timeout: PING_MS });
+      return true;
+    } catch (error) {
+      return error instanceof ProtocolError; // it does not know the question, and says so
+    }
+  }
+
+  /** Resolves when nothing of it is left. Harmless twice. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#client.close().catch(() => {});
+    await this.#transport.close().catch(() => {});
+  }
+
+  async #ask<T extends z.ZodType>(
+    method: 'tools/list' | 'tools/call',
+    params: Record<string, unknown>,
+    schema: T,
+    options: RequestOptions & { readonly signal: AbortSignal },
+  ): Promise<z.output<T>> {
+    try {
+      return (await this.#client.request({ method, params }, schema, options)) as z.output<T>;
+    } catch (error) {
+      if (options.signal.aborted) throw new ExecutionCancelled();
+      throw new ToolServerFailure(this.#problem(problemOf(error, method)), {
+        lastWords: this.lastWords,
+        isAnswer: error instanceof ProtocolError,
+        cause: error,
+      });
+    }
+  }
+
+  #problem(otherwise: string): string {
+    return (this.#transport instanceof ChildTransport && this.#transport.problem) || otherwise;
+  }
+}
+
+async function connect(
+  entry: ServerEntry,
+  mayWrite: boolean,
+  deps: ConnectionDeps,
+  listener: ConnectionListener,
+  signal: AbortSignal,
+  mode: 'auto' | 'legacy',
+): Promise<ServerConnection> {
+  const { reach } = entry;
+  const transport =
+    reach.kind === 'http'
+      ? httpTransport(reach.url, reach.headers)
+      : childTransport(entry, reach, mayWrite, deps);
+  const client = new Client(
+    { name: 'countersign', version: '1.0.0' },
+    {
+      versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
+      inputRequired: { autoFulfill: false },
+      // Whoever changes without end would be waited for without end: the listener decides when to look.
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() },
+      },
+    },
+  );
+  client.onerror = () => {}; // what matters fails a question, or ends the connection
+  try {
+    await client.connect(transport, { timeout: CONNECT_MS, signal });
+    return ServerConnection.of(client, transport, listener);
+  } catch (error) {
+    await client.close().catch(() => {});
+    await transport.close().catch(() => {});
+    if (signal.aborted) throw new ExecutionCancelled();
+    const isChild = transport instanceof ChildTransport;
+    const problem = (isChild && transport.problem) || problemOf(error, 'the first question');
+    throw new ToolServerFailure(problem, { lastWords: isChild ? transport.lastWords : '', cause: error });
+  }
+}
+
+function childTransport(
+  entry: ServerEntry,
+  { command, args, env, cwd }: Extract<ServerEntry['reach'], { kind: 'stdio' }>,
+  mayWrite: boolean,
+  { workspace, configFolder, starter }: ConnectionDeps,
+): ChildTransport {
+  const { root, home, stateFolder } = workspace;
+  const readable = neededFolders(entry, { root, home, config: configFolder, state: stateFolder });
+  return new ChildTransport(starter, {
+    program: command,
+    args,
+    cwd: entry.workspace === 'none' ? '' : cwd,
+    environment: env,
+    stdin: 'pipe',
+    confinement: {
+      workspace: entry.workspace === 'write' && !mayWrite ? 'read' : entry.workspace,
+      network: entry.network,
+      // Nobody knows what it reads, so no card could say that it reads secrets.
+      maskSensitive: true,
+      readable,
+      limits,
+    },
+  });
+}
+
+function problemOf(error: unknown, question: string): string {
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return `it did not answer ${question} in time`;
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return `its answer to ${question} is not what the protocol says`;
+  const text = error instanceof Error ? error.message : String(error);
+  return text.slice(0, 1_000);
+}

@@ -1,0 +1,197 @@
+import { hash } from 'node:crypto';
+import { describeIssues, makeVisible, type RiskLevel, riskLevelSchema } from '@countersign/protocol';
+import { z } from 'zod';
+import { canonicalJson } from '../preview/call-digest.ts';
+
+/** Whose configuration names a server. A workspace's is started only once the person has allowed it here. */
+export type ServerOwner = 'person' | 'workspace';
+
+/** One server of `mcpServers`, as it counts on this machine. */
+export interface ServerEntry {
+  /** The first part of its tools' names. */
+  readonly name: string;
+  readonly owner: ServerOwner;
+  readonly reach:
+    | {
+        readonly kind: 'stdio';
+        readonly command: string;
+        readonly args: readonly string[];
+        readonly env: Readonly<Record<string, string>>;
+        /** Workspace-relative. */
+        readonly cwd: string;
+      }
+    | {
+        readonly kind: 'http';
+        readonly url: string;
+        readonly headers: Readonly<Record<string, string>>;
+      };
+  readonly network: boolean;
+  /** Levels that the person chose, by the tool's own name. */
+  readonly risk: ReadonlyMap<string, RiskLevel>;
+  /** What its process may do in the workspace. */
+  readonly workspace: 'write' | 'read' | 'none';
+  /** Folders beside the workspace that it may read. */
+  readonly readable: readonly string[];
+  readonly timeoutSeconds: number;
+  readonly isDisabled: boolean;
+  /** Of the whole entry as it stands in the file. */
+  readonly digest: string;
+}
+
+/** Longer than any command may take, since a deployment does; the person may raise it to an hour. */
+const DEFAULT_TIMEOUT_SECONDS = 300;
+const MAX_SERVERS = 50;
+
+const ownSchema = z.strictObject({
+  network: z.boolean().default(false),
+  risk: z.record(z.string(), riskLevelSchema).default({}),
+  disabled: z.boolean().default(false),
+  workspace: z.enum(['write', 'read', 'none']).default('write'),
+  readable: z.array(z.string().startsWith('/', 'not an absolute path')).default([]),
+  timeout_seconds: z.int().min(1).max(3600).default(DEFAULT_TIMEOUT_SECONDS),
+});
+
+/**
+ * Would decide what our own programs load before isolation begins, or say where things are in it: the environment of a
+ * server is also that of bubblewrap, which starts it.
+ */
+const refusedVariable =
+  /^(LD_|DYLD_|BASH|ENV$|SHELLOPTS$|PS4$|IFS$|GCONV_PATH$|GLIBC_TUNABLES$|LOCPATH$|NLSPATH$|MALLOC_|GETCONF_DIR$|RES_OPTIONS$|HOSTALIASES$|LOCALDOMAIN$|COUNTERSIGN_|PATH$|HOME$|TMPDIR$)/;
+
+const text = z
+  .string()
+  .max(32_768)
+  .refine((value) => !value.includes('\0'), 'has a NUL character');
+/** Other programs have fields of their own in it, which mean nothing here. */
+const entrySchema = z.object({
+  type: z.string().optional(),
+  command: text.min(1).optional(),
+  args: z.array(text).max(256).default([]),
+  env: z
+    .record(
+      z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of a variable')
+        .refine((name) => !refusedVariable.test(name), 'may not be set for a server'),
+      text,
+    )
+    .default({}),
+  cwd: text.default(''),
+  url: text.optional(),
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,128}$/), text).default({}),
+  disabled: z.boolean().default(false),
+  countersign: ownSchema.prefault({}),
+});
+
+/** A server that is named and cannot be used, and why. */
+export interface UnusableEntry {
+  readonly name: string;
+  readonly owner: ServerOwner;
+  readonly problem: string;
+}
+
+export interface ServerList {
+  readonly entries: readonly ServerEntry[];
+  readonly unusable: readonly UnusableEntry[];
+}
+
+/** Reads `{"mcpServers": {…}}`. One entry that is wrong does not keep the others from working. */
+export function readServerList(json: string, owner: ServerOwner, root: string): ServerList {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    return broken(owner, `it is not JSON: ${(error as Error).message}`);
+  }
+  const file = z.object({ mcpServers: z.record(z.string(), z.unknown()).default({}) }).safeParse(value);
+  if (!file.success) return broken(owner, describeIssues(file.error));
+  const entries: ServerEntry[] = [];
+  const unusable: UnusableEntry[] = [];
+  for (const [title, raw] of Object.entries(file.data.mcpServers)) {
+    const entry = readEntry(title, raw, owner, root);
+    const problem =
+      typeof entry === 'string'
+        ? entry
+        : entries.some(({ name }) => name === entry.name)
+          ? `another server is called ${entry.name} already`
+          : entries.length >= MAX_SERVERS
+            ? `there are more than ${MAX_SERVERS} servers`
+            : undefined;
+    if (problem !== undefined) unusable.push({ name: shownName(title), owner, problem });
+    else entries.push(entry as ServerEntry);
+  }
+  return { entries, unusable };
+}
+
+/** `__` divides a server's name from its tool's, so an underscore becomes a hyphen. */
+const callName = (title: string): string => title.replaceAll(/[_ .]+/g, '-');
+
+const shownName = (title: string): string => makeVisible(title.slice(0, 64)).replaceAll(/\s/g, ' ');
+
+function readEntry(title: string, raw: unknown, owner: ServerOwner, root: string): ServerEntry | string {
+  const name = callName(title);
+  if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,31}$/.test(name))
+    return 'its name must be letters, digits and hyphens, at most 32';
+  const parsed = entrySchema.safeParse(raw);
+  if (!parsed.success) return describeIssues(parsed.error);
+  const { command, args, env, cwd, url, headers, disabled, countersign } = parsed.data;
+  if ((command === undefined) === (url === undefined)) return 'it needs either a command or a url';
+  const folder = cwd === root ? '' : cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd;
+  if (folder.startsWith('/') || folder.split('/').includes('..'))
+    return 'cwd must be a folder of the workspace';
+  const badAddress = url === undefined ? undefined : problemOfAddress(url, headers);
+  if (badAddress !== undefined) return badAddress;
+  const isPersons = owner === 'person';
+  return {
+    name,
+    owner,
+    reach:
+      url === undefined
+        ? { kind: 'stdio', command: command as string, args, env, cwd: folder }
+        : { kind: 'http', url, headers },
+    network: countersign.network || url !== undefined,
+    risk: new Map(
+      Object.entries(countersign.risk)
+        // A cloned repository never loosens anything.
+        .filter(([, level]) => isPersons || level !== 'LOW'),
+    ),
+    workspace: countersign.workspace,
+    readable: isPersons ? countersign.readable : [],
+    timeoutSeconds: countersign.timeout_seconds,
+    isDisabled: disabled || countersign.disabled,
+    digest: `sha256:${hash('sha256', canonicalJson([name, raw]))}`,
+  };
+}
+
+function problemOfAddress(url: string, headers: Readonly<Record<string, string>>): string | undefined {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  if (!address || !['http:', 'https:'].includes(address.protocol)) return 'its url is no http address';
+  if (address.username !== '' || address.password !== '') return 'its url has a password in it; use a header';
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(address.hostname);
+  return address.protocol === 'http:' && !isHere && Object.keys(headers).length > 0
+    ? 'its headers would travel unencrypted; use https'
+    : undefined;
+}
+
+const broken = (owner: ServerOwner, problem: string): ServerList => ({
+  entries: [],
+  unusable: [{ name: owner === 'person' ? 'mcp.json' : '.mcp.json', owner, problem }],
+});
+
+/** The command line as a shell would take it, or the address; nothing in it hides or moves the cursor. */
+export function runsWords({ reach }: ServerEntry): string {
+  if (reach.kind === 'http') return makeVisible(reach.url);
+  return [reach.command, ...reach.args].map(quoted).join(' ');
+}
+
+const quoted = (word: string): string => {
+  const shown = makeVisible(word).replaceAll('\n', '⟨U+000A⟩').replaceAll('\t', '⟨U+0009⟩');
+  return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
+};
+
+/** What of an entry is secret: values of variables and headers. */
+export function secretsOf({ reach }: ServerEntry): readonly string[] {
+  return Object.values(reach.kind === 'http' ? reach.headers : reach.env).filter(
+    (value) => value.length >= 6,
+  );
+}

@@ -1,0 +1,277 @@
+import { CountersignError, makeVisible } from '@countersign/protocol';
+import type { RunnerClock } from '../clock.ts';
+import { orCancelled } from '../lsp/or-cancelled.ts';
+import { ExecutionCancelled } from '../runner-errors.ts';
+import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
+import { maskerOf } from './masked-secrets.ts';
+import type { ConnectionDeps, ConnectionListener, ServerConnection } from './server-connection.ts';
+import { runsWords, type ServerEntry, type ServerOwner, secretsOf } from './server-entry.ts';
+import { ToolServerFailure } from './tool-server-failure.ts';
+
+export interface ToolServerDeps extends ConnectionDeps {
+  readonly clock: RunnerClock;
+  /** Its tools, or how it is, are others than before. */
+  readonly onChange: () => void;
+  /** How long a server keeps the workspace writable when nobody calls it. */
+  readonly idleMs?: number;
+  /** Between two looks at a list that it says has changed. */
+  readonly listPauseMs?: number;
+}
+
+/** How a server is, for `countersign tools list`. */
+export interface ServerStatus {
+  readonly name: string;
+  readonly owner: ServerOwner;
+  readonly state: 'not_allowed' | 'disabled' | 'unusable' | 'starting' | 'ready' | 'failed';
+  /** Its command line or address. */
+  readonly runs: string;
+  readonly network: boolean;
+  readonly problem?: string;
+  /** The end of what it wrote on standard error. */
+  readonly lastWords?: string;
+  readonly tools: readonly ListedTool[];
+  readonly leftOut: readonly string[];
+}
+
+export interface ServerCall {
+  /** As its server knows it. */
+  readonly tool: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+  /** Throws where the tool is not the one that was agreed to, as its server describes it now. */
+  readonly confirm: (now: ListedTool | undefined) => void;
+  readonly onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
+}
+
+const IDLE_MS = 60_000;
+const LIST_PAUSE_MS = 2_000;
+const MAX_FAILURES = 10;
+const restartMs = (failures: number): number => Math.min(1_000 * 2 ** (failures - 1), 60_000);
+/** Who was up as long as this begins anew with its failures. */
+const STEADY_MS = 60_000;
+const SHOWN_WORDS = 2_000;
+
+interface Current {
+  readonly connection: ServerConnection;
+  readonly mayWrite: boolean;
+}
+
+/**
+ * One server of the configuration: started, listed, called, started again when it fails. Between calls it runs with the
+ * workspace read-only and tells its tools. A call that a person agreed to starts it with the workspace writable; a
+ * while after the last one it goes back. So what it may plant is looked for (VA-3) when it ends, soon after.
+ */
+export class ToolServer {
+  readonly entry: ServerEntry;
+  /** Of the entry and the program texts it names: another definition is another server. */
+  readonly definition: string;
+  readonly mask: (text: string) => string;
+  readonly #deps: ToolServerDeps;
+  readonly #ending = new AbortController();
+  #current: Current | undefined;
+  #listing: ToolListing = { tools: [], leftOut: [] };
+  #state: 'starting' | 'ready' | 'failed' = 'starting';
+  #problem: string | undefined;
+  #lastWords = '';
+  #users = 0;
+  #isOpening = false;
+  #failures = 0;
+  #readyAt = 0;
+  /** One start or stop after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #cancelIdle = () => {};
+  #cancelRestart = () => {};
+  #cancelListing: (() => void) | undefined;
+
+  constructor(entry: ServerEntry, definition: string, deps: ToolServerDeps) {
+    this.entry = entry;
+    this.definition = definition;
+    this.mask = maskerOf(secretsOf(entry));
+    this.#deps = deps;
+  }
+
+  get tools(): readonly ListedTool[] {
+    return this.#listing.tools;
+  }
+
+  get status(): ServerStatus {
+    const { name, owner, network } = this.entry;
+    const words = this.#current?.connection.lastWords ?? this.#lastWords;
+    const lastWords = makeVisible(this.mask(words)).slice(-SHOWN_WORDS);
+    return {
+      name,
+      owner,
+      state: this.#state,
+      runs: this.mask(runsWords(this.entry)),
+      network,
+      ...(this.#problem !== undefined && { problem: this.#problem }),
+      ...(lastWords !== '' && { lastWords }),
+      tools: this.tools,
+      leftOut: this.#listing.leftOut,
+    };
+  }
+
+  /** Resolves when it is up, or has failed for the first time. Never rejects. */
+  async start(): Promise<void> {
+    await this.#connected(false).catch(() => {});
+  }
+
+  /** Throws TOOL_SERVER_FAILED, EXECUTION_FAILED for what it answers as an error, or ExecutionCancelled. */
+  async call({ tool, params, signal, confirm, onProgress }: ServerCall): Promise<unknown> {
+    this.#users += 1;
+    this.#cancelIdle();
+    let used: ServerConnection | undefined;
+    try {
+      used = await orCancelled(this.#connected(this.#isWriter), signal);
+      confirm(this.tools.find(({ ownName }) => ownName === tool));
+      const timeoutMs = this.entry.timeoutSeconds * 1_000;
+      return await used.call(tool, params, { signal, timeoutMs, onProgress });
+    } catch (error) {
+      if (used) await this.#afterFailure(used, error);
+      throw this.#failureOf(error);
+    } finally {
+      this.#users -= 1;
+      if (this.#users === 0) this.#restSoon();
+    }
+  }
+
+  /** Leaves no process behind. Harmless twice. */
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    this.#cancelIdle();
+    this.#cancelRestart();
+    this.#cancelListing?.();
+    await this.#turn.catch(() => {});
+    await this.#drop();
+  }
+
+  get #isWriter(): boolean {
+    return this.entry.reach.kind === 'stdio' && this.entry.workspace === 'write';
+  }
+
+  #connected(mayWrite: boolean): Promise<ServerConnection> {
+    const connected = this.#turn.then(() => this.#connect(mayWrite));
+    this.#turn = connected.catch(() => {});
+    return connected;
+  }
+
+  async #connect(mayWrite: boolean): Promise<ServerConnection> {
+    if (this.#ending.signal.aborted) throw new ExecutionCancelled();
+    if (this.#current && (this.#current.mayWrite || !mayWrite)) return this.#current.connection;
+    await this.#drop();
+    this.#cancelRestart();
+    this.#state = 'starting';
+    this.#isOpening = true;
+    try {
+      const listener: ConnectionListener = {
+        onToolsChanged: () => this.#listSoon(),
+        onLost: (problem) => this.#lost(problem),
+      };
+      const { signal } = this.#ending;
+      const { ServerConnection } = await import('./server-connection.ts');
+      const connection = await ServerConnection.open(this.entry, mayWrite, this.#deps, listener, signal);
+      this.#current = { connection, mayWrite };
+      await this.#list(connection);
+      this.#state = 'ready';
+      this.#problem = undefined;
+      this.#readyAt = this.#deps.clock.monotonic();
+      this.#deps.onChange();
+      return connection;
+    } catch (error) {
+      await this.#drop();
+      this.#failed(error);
+      throw error;
+    } finally {
+      this.#isOpening = false;
+    }
+  }
+
+  async #list(connection: ServerConnection): Promise<void> {
+    const said = await connection.listTools(this.#ending.signal);
+    // A description reaches the model: not even there may a secret of the configuration stand.
+    const masked = JSON.parse(this.mask(JSON.stringify(said))) as readonly unknown[];
+    this.#listing = listTools(masked, this.entry, this.definition);
+  }
+
+  /** However often it says so, its list is read once in a while. */
+  #listSoon(): void {
+    if (this.#cancelListing || this.#ending.signal.aborted) return;
+    const { clock, listPauseMs = LIST_PAUSE_MS } = this.#deps;
+    this.#cancelListing = clock.after(listPauseMs, () => {
+      this.#cancelListing = undefined;
+      const current = this.#current;
+      if (!current) return;
+      this.#list(current.connection).then(this.#deps.onChange, (error: unknown) => {
+        if (this.#current === current) this.#lost(problemOf(error));
+      });
+    });
+  }
+
+  #lost(problem: string): void {
+    const { connection } = this.#current ?? {};
+    // While it is being opened, whoever opens it hears of it.
+    if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
+    this.#current = undefined;
+    this.#turn = this.#turn.then(() => connection.close());
+    this.#failed(new ToolServerFailure(problem, { lastWords: connection.lastWords }));
+  }
+
+  #failed(error: unknown): void {
+    if (this.#ending.signal.aborted) return;
+    const { clock, onChange } = this.#deps;
+    const wasSteady = this.#readyAt > 0 && clock.monotonic() - this.#readyAt > STEADY_MS;
+    this.#failures = wasSteady ? 1 : this.#failures + 1;
+    this.#state = 'failed';
+    this.#lastWords = error instanceof ToolServerFailure ? error.lastWords : '';
+    const problem = makeVisible(this.mask(problemOf(error)));
+    const isGivenUp = this.#failures >= MAX_FAILURES;
+    this.#problem = isGivenUp ? `${problem} (it failed ${MAX_FAILURES} times and is left alone)` : problem;
+    this.#cancelRestart();
+    if (!isGivenUp) this.#cancelRestart = clock.after(restartMs(this.#failures), () => void this.start());
+    onChange();
+  }
+
+  /**
+   * A cancelled or silent call may still be at work. A process that nobody else uses is ended, so that cancelled means
+   * that nothing goes on; one that is shared, or elsewhere, only if it answers nothing any more.
+   */
+  async #afterFailure(used: ServerConnection, error: unknown): Promise<void> {
+    if (this.#current?.connection !== used) return;
+    if (error instanceof CountersignError && error.code === 'APPROVAL_STALE') return;
+    if (error instanceof ToolServerFailure && error.isAnswer) return;
+    const isAlone = this.entry.reach.kind === 'stdio' && this.#users === 1;
+    if (!isAlone && (await used.isAlive())) return;
+    await this.#drop();
+    if (this.#ending.signal.aborted) return;
+    if (error instanceof ExecutionCancelled) void this.start();
+    else this.#failed(error);
+  }
+
+  #restSoon(): void {
+    if (!this.#current?.mayWrite || this.#ending.signal.aborted) return;
+    this.#cancelIdle = this.#deps.clock.after(this.#deps.idleMs ?? IDLE_MS, () => {
+      this.#turn = this.#turn.then(async () => {
+        if (this.#users === 0) await this.#drop();
+      });
+      if (this.#users === 0) void this.start();
+    });
+  }
+
+  async #drop(): Promise<void> {
+    const dropped = this.#current;
+    this.#current = undefined;
+    if (!dropped) return;
+    this.#lastWords = dropped.connection.lastWords;
+    await dropped.connection.close();
+  }
+
+  #failureOf(error: unknown): unknown {
+    if (error instanceof CountersignError) return error;
+    const problem = makeVisible(this.mask(problemOf(error)));
+    if (error instanceof ToolServerFailure && error.isAnswer)
+      return new CountersignError('EXECUTION_FAILED', { problem }, { cause: error });
+    return new CountersignError('TOOL_SERVER_FAILED', { server: this.entry.name, problem }, { cause: error });
+  }
+}
+
+const problemOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,182 @@
+import type { CustomTools } from '@countersign/policy';
+import { type CustomTool, isCustomToolName } from '@countersign/protocol';
+import type { RunnerClock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { Allowances } from './allowances.ts';
+import type { ListedTool } from './listed-tools.ts';
+import type { ConnectionDeps } from './server-connection.ts';
+import { runsWords, type ServerEntry } from './server-entry.ts';
+import { readServers } from './server-files.ts';
+import { type ServerStatus, ToolServer, type ToolServerDeps } from './tool-server.ts';
+
+export interface ToolServersOptions extends ConnectionDeps, Pick<ToolServerDeps, 'idleMs' | 'listPauseMs'> {
+  readonly clock: RunnerClock;
+  readonly logger: Logger;
+  /** How often the configuration is read. */
+  readonly lookMs?: number;
+}
+
+/** The files are small, and a person who has just allowed a server looks at the screen. */
+const LOOK_MS = 3_000;
+const MAX_TOOLS = 500;
+/** Of all definitions together, as the server is told them. */
+const MAX_TOLD_BYTES = 512 * 1024;
+
+export interface FoundTool {
+  readonly server: ToolServer;
+  readonly listed: ListedTool;
+}
+
+/**
+ * The tool servers of one workspace (RN-8): those of the person's own `mcp.json`, and those of the workspace's
+ * `.mcp.json` once the person has allowed them here. What is saved in these files counts within seconds.
+ */
+export class ToolServers implements CustomTools {
+  readonly #options: ToolServersOptions;
+  readonly #allowances: Allowances;
+  readonly #servers = new Map<string, ToolServer>();
+  /** Those that do not run, and why. */
+  #idle: readonly ServerStatus[] = [];
+  readonly #listeners = new Set<() => void>();
+  #cancelLook = () => {};
+  #isOver = false;
+  #started: Promise<void> | undefined;
+  readonly #leaving = new Set<Promise<void>>();
+
+  constructor(options: ToolServersOptions) {
+    this.#options = options;
+    this.#allowances = new Allowances(options.configFolder, options.workspace.root);
+  }
+
+  /** Starts what is configured, and looks from then on. Resolves when each is up or has failed. Harmless twice. */
+  start(): Promise<void> {
+    this.#started ??= this.#look().then(() => {
+      this.#changed();
+      this.#lookAgain();
+    });
+    return this.#started;
+  }
+
+  /** Calls back when the tools may be others than before. The answer stops that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get tools(): readonly CustomTool[] {
+    const told: CustomTool[] = [];
+    let bytes = 0;
+    for (const { listed } of this.#all()) {
+      bytes += JSON.stringify(listed.tool).length;
+      if (told.length >= MAX_TOOLS || bytes > MAX_TOLD_BYTES) break;
+      told.push(listed.tool);
+    }
+    return told;
+  }
+
+  get names(): readonly string[] {
+    return this.tools.map(({ name }) => name);
+  }
+
+  find(name: string): CustomTool | undefined {
+    return this.locate(name)?.listed.tool;
+  }
+
+  locate(name: string): FoundTool | undefined {
+    if (!isCustomToolName(name)) return undefined;
+    return this.#all().find(({ listed }) => listed.tool.name === name);
+  }
+
+  get status(): readonly ServerStatus[] {
+    return [...[...this.#servers.values()].map(({ status }) => status), ...this.#idle];
+  }
+
+  /** Leaves no process behind. Harmless twice. */
+  async dispose(): Promise<void> {
+    this.#isOver = true;
+    this.#cancelLook();
+    for (const server of this.#servers.values()) this.#leave(server);
+    this.#servers.clear();
+    await Promise.allSettled(this.#leaving);
+  }
+
+  #all(): FoundTool[] {
+    return [...this.#servers.values()].flatMap((server) =>
+      server.tools.map((listed) => ({ server, listed })),
+    );
+  }
+
+  #lookAgain(): void {
+    if (this.#isOver) return;
+    this.#cancelLook = this.#options.clock.after(this.#options.lookMs ?? LOOK_MS, () => {
+      void this.#look().catch((error: unknown) => {
+        this.#options.logger.error('The tool configuration could not be read', { error });
+      });
+      this.#lookAgain();
+    });
+  }
+
+  /** Brings what runs in line with what is configured. */
+  async #look(): Promise<void> {
+    if (this.#isOver) return;
+    const { configFolder, workspace } = this.#options;
+    const { entries, unusable } = readServers(configFolder, workspace.root);
+    const wanted = new Map<string, { entry: ServerEntry; definition: string }>();
+    const idle: ServerStatus[] = unusable.map(({ name, owner, problem }) => ({
+      ...nothing,
+      name,
+      owner,
+      state: 'unusable',
+      problem,
+    }));
+    for (const entry of entries) {
+      const { name, owner, network } = entry;
+      const about = { ...nothing, name, owner, network, runs: runsWords(entry) };
+      if (entry.isDisabled) idle.push({ ...about, state: 'disabled' });
+      else if (!this.#allowances.isAllowed(entry)) {
+        const problem = this.#allowances.wasAllowed(entry)
+          ? 'it has changed since you allowed it'
+          : 'you have not allowed it yet';
+        idle.push({ ...about, state: 'not_allowed', problem });
+      } else wanted.set(name, { entry, definition: this.#allowances.digestOf(entry) });
+    }
+    const wereIdle = JSON.stringify(this.#idle);
+    this.#idle = idle;
+    let isChanged = wereIdle !== JSON.stringify(idle);
+    for (const [name, server] of this.#servers) {
+      if (wanted.get(name)?.definition === server.definition) continue;
+      this.#servers.delete(name);
+      this.#leave(server);
+      isChanged = true;
+    }
+    const started: Promise<void>[] = [];
+    for (const [name, { entry, definition }] of wanted) {
+      if (this.#servers.has(name)) continue;
+      const server = new ToolServer(entry, definition, {
+        ...this.#options,
+        onChange: () => this.#changed(),
+      });
+      this.#servers.set(name, server);
+      this.#options.logger.info(`Tool server ${name} starts`);
+      started.push(server.start());
+    }
+    if (isChanged && this.#started) this.#changed();
+    await Promise.all(started);
+  }
+
+  #leave(server: ToolServer): void {
+    const left = server.stop();
+    this.#leaving.add(left);
+    const forget = () => this.#leaving.delete(left);
+    left.then(forget, forget);
+  }
+
+  #changed(): void {
+    if (this.#isOver) return;
+    for (const { name, state, problem } of this.status)
+      if (problem !== undefined) this.#options.logger.info(`Tool server ${name} is ${state}: ${problem}`);
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const nothing = { runs: '', network: false, tools: [], leftOut: [] } as const;

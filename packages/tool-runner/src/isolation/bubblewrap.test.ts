@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { bubblewrapArguments } from './bubblewrap.ts';
+import { cannotIsolate, lookOnly } from './isolation-fixture.test-data.ts';
+import { findTool } from './isolation-probe.ts';
+import { prepareFiles, systemArguments } from './visible-system.ts';
+
+it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens, are empty inside", () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-bubblewrap-')));
+  try {
+    const shown = join(folder, 'node');
+    mkdirSync(join(shown, 'etc'), { recursive: true });
+    mkdirSync(join(folder, 'workspace'));
+    writeFileSync(join(shown, 'etc/npmrc'), '//registry.example/:_authToken=token-1');
+    writeFileSync(join(shown, 'etc/other'), 'other');
+    const files = prepareFiles(folder, { name: undefined, email: undefined });
+    const line = bubblewrapArguments({
+      root: join(folder, 'workspace'),
+      confinement: lookOnly,
+      files,
+      system: systemArguments(files, { network: false }),
+      node: { programs: join(shown, 'bin'), shown },
+      hasSeccomp: false,
+      gate: undefined,
+      places: { sensitive: [], executing: [], doors: [] },
+      readOnly: [],
+      pinned: [],
+      cwd: '',
+    });
+    const { stdout, stderr } = spawnSync(
+      findTool('bwrap') as string,
+      [...line, '/bin/cat', join(shown, 'etc/npmrc'), join(shown, 'etc/other')],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+    );
+    expect([stdout, stderr]).toEqual(['other', '']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,63 @@
+import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { z } from 'zod';
+import { callResult, type ParametersOf, type ToolContext, type ToolDefinition } from './define-tool.ts';
+
+export interface ToolServerOptions {
+  readonly name: string;
+  readonly version?: string;
+}
+
+/** Some tools as one MCP server over standard input and output. Standard output is the protocol's: print to standard error. */
+export interface ToolServer {
+  /** Answers the server, so that several can be registered in a row. Throws when there is a tool of that name. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a tool's parameters are, its own definition has checked them
+  registerTool(tool: ToolDefinition<any>): ToolServer;
+  /** Serves until standard input ends. Clients of 2025 and of 2026 are served alike. */
+  start(): void;
+}
+
+export function createToolServer({ name, version = '1.0.0' }: ToolServerOptions): ToolServer {
+  const tools = new Map<string, ToolDefinition>();
+  const server: ToolServer = {
+    registerTool(tool) {
+      if (tools.has(tool.name)) throw new Error(`There is a tool "${tool.name}" already.`);
+      tools.set(tool.name, tool);
+      return server;
+    },
+    start() {
+      serveStdio(() => {
+        const mcp = new McpServer({ name, version });
+        for (const tool of tools.values()) register(mcp, tool);
+        return mcp;
+      });
+    },
+  };
+  return server;
+}
+
+function register(mcp: McpServer, tool: ToolDefinition): void {
+  const { name, description, parameters, readOnly, destructive } = tool;
+  const annotations = {
+    ...(readOnly !== undefined && { readOnlyHint: readOnly }),
+    ...(destructive !== undefined && { destructiveHint: destructive }),
+  };
+  const inputSchema = parameters instanceof z.ZodObject ? parameters : fromJsonSchema(parameters);
+  mcp.registerTool(name, { description, inputSchema, annotations }, async (given, { mcpReq }) => {
+    const progressToken = mcpReq._meta?.progressToken;
+    const context: ToolContext = {
+      signal: mcpReq.signal,
+      progress(percent, message) {
+        if (progressToken === undefined) return;
+        const params = {
+          progressToken,
+          progress: percent,
+          total: 100,
+          ...(message !== undefined && { message }),
+        };
+        mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // nobody listens any more
+      },
+    };
+    return callResult(await tool.handler(given as ParametersOf<typeof parameters>, context));
+  });
+}

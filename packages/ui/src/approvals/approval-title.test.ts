@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { languages } from '../words/words.ts';
+import { titleOf } from './approval-title.ts';
+
+const asked = { agent: 'Agent', description: 'Agent wants something' };
+
+describe('the title of a card', () => {
+  it.each([
+    ['write_file', { path: 'a.md', mode: 'write' }, 'Агент хочет записать a.md'],
+    ['write_file', { path: 'a.md', mode: 'append' }, 'Агент хочет дописать в a.md'],
+    ['execute_command', { command: 'git', args: ['log', 'a b'] }, 'Агент хочет выполнить git log "a b"'],
+    [
+      'shell_exec',
+      { command: `echo\n${'x'.repeat(300)}` },
+      `Агент хочет выполнить в оболочке echo ${'x'.repeat(154)}…`,
+    ],
+    ['constructor', { path: 'a.md' }, 'Agent wants something'],
+    ['write_file', {}, 'Agent wants something'], // did not fit into the event, and is being fetched
+  ])('%s %j', (tool_name, tool_params, title) => {
+    expect(titleOf({ ...asked, tool_name, tool_params }, languages.ru)).toBe(title);
+    expect(titleOf({ ...asked, tool_name, tool_params }, languages.en)).toBe('Agent wants something');
+  });
+
+  it('keeps the name of an agent that has one', () => {
+    const claude = { ...asked, agent: 'Claude', tool_name: 'edit_file', tool_params: { path: 'a.md' } };
+    expect(titleOf(claude, languages.ru)).toBe('Claude хочет изменить a.md');
+    expect(titleOf({ ...claude, agent: 'Person' }, languages.ru)).toBe('Человек хочет изменить a.md');
+  });
+});

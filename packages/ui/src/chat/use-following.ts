@@ -1,0 +1,48 @@
+import { type RefObject, useLayoutEffect } from 'react';
+
+/** The card under the pointer, or with the focus in it. */
+const lookedAt = (box: HTMLElement): Element | undefined =>
+  [...box.querySelectorAll('[data-approval][data-waiting]')].find(
+    (card) => card.contains(document.activeElement) || card.matches(':hover'),
+  );
+
+/**
+ * Keeps the end in view while the content grows, unless the person has scrolled up. A card that is being looked at
+ * keeps its place meanwhile: what slides away under the pointer cannot be decided (UI-6). Only when it grows out of
+ * sight itself, its end is brought back.
+ */
+export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: RefObject<boolean>): void {
+  useLayoutEffect(() => {
+    const element = box.current;
+    const content = element?.firstElementChild;
+    if (!element || !content) return;
+    let place: { readonly card: Element; readonly top: number } | null = null;
+    const note = () => {
+      const card = lookedAt(element);
+      place = card ? { card, top: card.getBoundingClientRect().top } : null;
+    };
+    const follow = () => {
+      const card = lookedAt(element);
+      if (!card) {
+        if (isFollowing.current) element.scrollTop = element.scrollHeight;
+      } else {
+        const { top, bottom } = card.getBoundingClientRect();
+        const moved = place?.card === card ? top - place.top : 0;
+        const hidden = bottom - moved - element.getBoundingClientRect().bottom;
+        element.scrollTop += moved + (isFollowing.current ? Math.max(0, hidden) : 0);
+      }
+      note();
+    };
+    follow();
+    if (typeof ResizeObserver === 'undefined') return;
+    const listening = new AbortController();
+    for (const name of ['scroll', 'pointerover', 'focusin'] as const)
+      element.addEventListener(name, note, { signal: listening.signal, passive: true });
+    const observer = new ResizeObserver(follow);
+    observer.observe(content);
+    return () => {
+      listening.abort();
+      observer.disconnect();
+    };
+  }, [box, isFollowing]);
+}

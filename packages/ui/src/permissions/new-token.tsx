@@ -1,0 +1,114 @@
+import type { CallResponse } from '@countersign/client';
+import { useId, useState } from 'react';
+import { useMakingToken } from '../queries/tokens.ts';
+import { CodeBlock } from '../text/code-block.tsx';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+type Project = CallResponse<'listProjects'>['projects'][number];
+
+/** As long as `countersign tokens new` makes them. */
+const goodForSeconds = 90 * 24 * 3600;
+
+/** Makes a token for an agent. It is shown once, until the person says that they have it. */
+export function NewToken({ projects }: { readonly projects: readonly Project[] }) {
+  const words = useWords().tokens;
+  const making = useMakingToken();
+  const [name, setName] = useState('');
+  const [projectId, setProjectId] = useState('');
+  const id = useId();
+  if (making.data) {
+    const { token, details } = making.data;
+    return (
+      <ShownOnce
+        token={token}
+        name={details.name}
+        onDone={() => {
+          making.reset();
+          setName('');
+        }}
+      />
+    );
+  }
+  return (
+    <form
+      className="token-form"
+      aria-label={words.make}
+      onSubmit={(event) => {
+        event.preventDefault();
+        making.mutate({
+          name: name.trim(),
+          scope: 'agent',
+          expires_in_seconds: goodForSeconds,
+          ...(projectId !== '' && { project_id: projectId }),
+        });
+      }}
+    >
+      <label htmlFor={`${id}-name`}>
+        {words.name}
+        <input
+          id={`${id}-name`}
+          value={name}
+          maxLength={100}
+          placeholder={words.namePlaceholder}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </label>
+      <label htmlFor={`${id}-project`}>
+        {words.project}
+        <select id={`${id}-project`} value={projectId} onChange={(event) => setProjectId(event.target.value)}>
+          <option value="">{words.allProjects}</option>
+          {projects.map((project) => (
+            <option key={project.project_id} value={project.project_id}>
+              {project.name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" className="button" disabled={name.trim() === '' || making.isPending}>
+        {words.makeIt}
+      </button>
+      {making.isError && (
+        <p className="field-problem" role="alert">
+          <Visible text={making.error.message} />
+        </p>
+      )}
+    </form>
+  );
+}
+
+interface ShownOnceProps {
+  readonly token: string;
+  readonly name: string;
+  readonly onDone: () => void;
+}
+
+function ShownOnce({ token, name, onDone }: ShownOnceProps) {
+  const words = useWords().tokens;
+  const [copied, setCopied] = useState<boolean | undefined>(undefined);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(token);
+      setCopied(true);
+    } catch {
+      setCopied(false); // not over plain http, or the browser does not let us
+    }
+  };
+  return (
+    <div className="token-once" role="status">
+      <p>
+        <Visible text={words.once(name)} />
+      </p>
+      <CodeBlock className="token-text">{token}</CodeBlock>
+      <div className="buttons">
+        <button type="button" className="button" onClick={() => void copy()}>
+          {copied === true ? words.copied : words.copy}
+        </button>
+        <button type="button" className="button" onClick={onDone}>
+          {words.done}
+        </button>
+      </div>
+      {copied === false && <p className="field-problem">{words.notCopied}</p>}
+    </div>
+  );
+}

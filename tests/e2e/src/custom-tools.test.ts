@@ -1,0 +1,273 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from './patience.ts';
+import { Desk, RunnerServer } from './runner/runner-story.ts';
+
+/** The person's own tools (RN-8), with the real server, `countersign connect`, and servers as they come from npm. */
+
+const cli = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
+const scriptedServer = fileURLToPath(
+  new URL('../../../packages/tool-runner/src/custom/hostile-server.test-data.ts', import.meta.url),
+);
+const { resolve } = createRequire(import.meta.url);
+const fromNpm = (name: string): string =>
+  join(dirname(resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist/index.js');
+
+let server: RunnerServer;
+let desk: Desk;
+beforeAll(async () => {
+  server = await RunnerServer.start();
+  desk = await Desk.open(server, 'ada');
+  configure({
+    files: {
+      command: 'node',
+      args: [fromNpm('server-filesystem'), '.'],
+      countersign: { risk: { list_directory: 'LOW' } },
+    },
+    everything: { command: 'node', args: [fromNpm('server-everything')], env: { SECRET: 'hunter2-secret' } },
+  });
+  desk.write('notes.md', 'hello\n');
+  desk.write('.env', 'KEY=secret\n');
+  await desk.startRunner();
+  await untilListed('files__write_file', 'everything__echo');
+}, 60_000);
+afterAll(async () => {
+  await desk?.close();
+  await server?.close();
+});
+
+const configure = (mcpServers: object) =>
+  desk.write(join(desk.home, '.config/countersign/mcp.json'), JSON.stringify({ mcpServers }), 0o600);
+
+async function listed() {
+  const { tools } = await desk.agent.availableTools({ params: { project_id: desk.projectId } });
+  return tools.filter(({ category }) => category === 'custom');
+}
+
+async function untilListed(...names: readonly string[]): Promise<void> {
+  await until(
+    async () => {
+      const known = (await listed()).map(({ name }) => name);
+      return names.every((name) => known.includes(name));
+    },
+    {
+      within: 30_000,
+      otherwise: async () => `${names} are not among ${JSON.stringify(await listed())}\n${desk.runner.log}`,
+    },
+  );
+}
+
+const ask = async (tool: string, params: object): Promise<string> => {
+  const asked = await desk.ask(tool, params);
+  if (typeof asked !== 'string') throw new Error(asked.message);
+  return asked;
+};
+
+describe('[RN-8] the official filesystem server', () => {
+  it('[TL-1] has its tools in the catalogue, with schema, hints and risk', async () => {
+    const tools = Object.fromEntries((await listed()).map((tool) => [tool.name, tool]));
+    expect(tools.files__write_file).toMatchObject({
+      category: 'custom',
+      risk_level: 'HIGH', // it says of itself that it is destructive
+      requires_approval: true,
+      timeout_seconds: 600,
+      read_only: false,
+      input_schema: { required: ['path', 'content'] },
+    });
+    expect(tools.files__read_text_file).toMatchObject({ risk_level: 'MEDIUM', read_only: true });
+    expect(tools.files__list_directory).toMatchObject({ risk_level: 'LOW', requires_approval: false });
+  });
+
+  it('[AP-7] writes what a person approved, and its card says what it is', async () => {
+    const toolId = await ask('files__write_file', { path: 'made.txt', content: 'from a custom tool' });
+    const card = await desk.card(toolId);
+    expect(card).toMatchObject({
+      risk_level: 'HIGH',
+      preview: {
+        kind: 'custom',
+        server: 'files',
+        tool: 'write_file',
+        network: false,
+        hints: ['destructive'],
+        runs: expect.stringContaining('server-filesystem/dist/index.js .'),
+      },
+    });
+    expect(card.reasons.map(({ rule }) => rule)).toEqual(['CUSTOM-1', 'CUSTOM-2']);
+    expect(existsSync(desk.at('made.txt'))).toBe(false);
+    const ended = await desk.approvedToTheEnd(toolId);
+    expect(ended).toMatchObject({ status: 'completed', result: { success: true } });
+    expect(desk.read('made.txt')).toBe('from a custom tool');
+  });
+
+  it('reads with approval, lists unasked where the person said so, and never sees a secret', async () => {
+    expect(await desk.call('files__read_text_file', { path: 'notes.md' })).toMatchObject({
+      status: 'completed',
+      result: { success: true, content: 'hello\n' },
+    });
+    const unasked = await ask('files__list_directory', { path: '.' });
+    const ended = await desk.untilFinal(unasked);
+    expect(ended).toMatchObject({
+      status: 'completed',
+      result: { content: expect.stringContaining('notes.md') },
+    });
+    const { execution } = await desk.look(unasked);
+    expect(execution).toMatchObject({ approved_by: 'config', requires_approval: false, attempt: 1 });
+    expect(await desk.call('files__read_text_file', { path: '.env' })).toMatchObject({
+      result: { content: '' },
+    });
+    expect(await desk.call('files__read_text_file', { path: '/etc/passwd' })).toMatchObject({
+      status: 'failed',
+      code: 'EXECUTION_FAILED',
+      message: expect.stringContaining('Access denied'),
+    });
+  });
+
+  it('[AP-5] does nothing when the person rejects', async () => {
+    const toolId = await ask('files__write_file', { path: 'never.txt', content: 'x' });
+    const { approval_id, project_id } = await desk.card(toolId);
+    await desk.person.client.reject({
+      params: { approval_id, project_id },
+      body: { reason: 'no', message: 'use notes.md' },
+    });
+    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'rejected' });
+    expect(existsSync(desk.at('never.txt'))).toBe(false);
+  });
+
+  it('[AP-4] may be granted for the session, this tool alone', async () => {
+    const toolId = await ask('files__get_file_info', { path: 'notes.md' });
+    await desk.approve(await desk.card(toolId), { scope: 'class' });
+    await desk.untilFinal(toolId);
+    const again = await desk.untilFinal(await ask('files__get_file_info', { path: 'made.txt' }));
+    expect(again.status).toBe('completed');
+    expect((await desk.look(again.toolId)).execution.grant_id).not.toBeNull();
+    const other = await ask('files__directory_tree', { path: '.' });
+    expect((await desk.card(other)).risk_level).toBe('MEDIUM');
+  });
+
+  it('is refused clearly for what it does not have, and for parameters that do not fit', async () => {
+    expect(await desk.ask('files__format_disk', {})).toMatchObject({
+      status: 'refused',
+      code: 'UNKNOWN_TOOL',
+      message: expect.stringContaining('files__read_file'),
+    });
+    expect(await desk.ask('files__write_file', { path: 'a' })).toMatchObject({
+      code: 'INVALID_PARAMS',
+      message: expect.stringContaining('content is missing'),
+    });
+  });
+});
+
+describe('[RN-8] the official everything server', () => {
+  it('answers in every kind of content', async () => {
+    expect(await desk.call('everything__echo', { message: 'hi' })).toMatchObject({
+      result: { content: 'Echo: hi' },
+    });
+    expect(await desk.call('everything__get-tiny-image', {})).toMatchObject({
+      result: { items: [{ type: 'image', mime_type: 'image/png', encoding: 'base64' }] },
+    });
+    expect(await desk.call('everything__get-resource-links', { count: 2 })).toMatchObject({
+      result: { items: [{ type: 'resource_link' }, { type: 'resource_link' }] },
+    });
+    expect(
+      await desk.call('everything__get-resource-reference', { resourceType: 'Text', resourceId: 1 }),
+    ).toMatchObject({ result: { items: [{ type: 'resource', mime_type: 'text/plain' }] } });
+    expect(await desk.call('everything__get-structured-content', { location: 'New York' })).toMatchObject({
+      result: { structured_content: { temperature: expect.anything() } },
+    });
+    const { result } = await desk.call('everything__get-env', {});
+    expect(result.content).toContain('"SECRET": "[masked]"');
+    expect(result.content).not.toContain('COUNTERSIGN');
+  });
+
+  it('[EV-1] tells its progress, and can be cancelled', async () => {
+    const long = await desk.call('everything__trigger-long-running-operation', { duration: 1, steps: 4 });
+    expect(long.status).toBe('completed');
+    const progress = desk.person.all('tool.progress').filter(({ tool_id }) => tool_id === long.toolId);
+    expect(progress.map((made) => made.progress)).toContain(50);
+
+    const toolId = await ask('everything__trigger-long-running-operation', { duration: 60, steps: 60 });
+    await desk.approve(await desk.card(toolId));
+    await desk.untilStatus(toolId, 'executing');
+    await until(() => desk.person.all('tool.progress').some(({ tool_id }) => tool_id === toolId), {
+      within: 20_000,
+      otherwise: () => `no progress\n${desk.runner.log}`,
+    });
+    await desk.agent.cancelExecution({ params: { tool_id: toolId } });
+    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
+    expect(await desk.call('everything__echo', { message: 'again' })).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('[RN-8] over a restart, and when the configuration changes', () => {
+  it('[AP-10] the server still knows the tools, before the runner has told it again', async () => {
+    await server.crash();
+    await until(async () => (await listed().catch(() => [])).length > 0, {
+      within: 20_000,
+      otherwise: () => 'the tools are forgotten',
+    });
+    expect(await desk.call('everything__echo', { message: 'back' })).toMatchObject({ status: 'completed' });
+  });
+
+  it('a tool that the person has just made works', { timeout: 60_000 }, async () => {
+    desk.run(process.execPath, cli, 'tools', 'new', 'ship', '--in', join(desk.parent, 'ship'), '--add');
+    await untilListed('ship__ship');
+    expect(await desk.call('ship__ship', { environment: 'staging' })).toMatchObject({
+      status: 'completed',
+      result: { content: 'Deployed to staging.' },
+    });
+    expect(await desk.ask('ship__ship', { environment: 'moon' })).toMatchObject({ code: 'INVALID_PARAMS' });
+  });
+
+  it("a workspace's server waits until the person allows it on this machine", {
+    timeout: 60_000,
+  }, async () => {
+    desk.write('tools/server.ts', readFileSync(scriptedServer, 'utf8'));
+    const args = ['--disable-warning=ExperimentalWarning', 'tools/server.ts'];
+    desk.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: { command: 'node', args } } }));
+    const notice = () =>
+      desk.runner.said.find((line) => (line.tool_server as { name?: string } | undefined)?.name === 'theirs');
+    await until(() => notice() !== undefined, {
+      within: 20_000,
+      otherwise: () => `the runner says nothing of it\n${desk.runner.log}`,
+    });
+    expect(notice()).toMatchObject({ tool_server: { state: 'not_allowed' } });
+
+    const tools = (...words: string[]) =>
+      desk.run('sh', '-c', '"$@" || true', 'sh', process.execPath, cli, 'tools', ...words, '--json');
+    const question = JSON.parse(tools('allow', 'theirs')) as {
+      digest: string;
+      runs: string;
+      files: string[];
+    };
+    expect(question).toMatchObject({ runs: `node ${args.join(' ')}`, files: ['tools/server.ts'] });
+    expect((await listed()).map(({ name }) => name)).not.toContain('theirs__do');
+    tools('allow', 'theirs', '--digest', question.digest);
+    await untilListed('theirs__do');
+    expect(await desk.call('theirs__do', { what: 'version' })).toMatchObject({
+      result: { content: 'version 1' },
+    });
+
+    // Approved as it was; then the server describes it differently: asked again, and nothing ran before.
+    const toolId = await ask('theirs__do', { what: 'version' });
+    const before = await desk.card(toolId);
+    await desk.call('theirs__do', { what: 'change' });
+    await until(async () => (await listed()).some(({ description }) => description === 'Version 2'), {
+      within: 20_000,
+      otherwise: () => 'the list is not followed',
+    });
+    await desk.approve(before);
+    const again = await desk.card(toolId, ({ digest }) => digest !== before.digest);
+    expect(again.preview).toMatchObject({ summary: 'Version 2' });
+    await desk.approve(again);
+    expect(await desk.untilFinal(toolId)).toMatchObject({ result: { content: 'version 2' } });
+
+    desk.write('tools/server.ts', '// another program\n');
+    await until(async () => !(await listed()).some(({ name }) => name.startsWith('theirs__')), {
+      within: 20_000,
+      otherwise: () => 'its tools are still offered',
+    });
+  });
+});

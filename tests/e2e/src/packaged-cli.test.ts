@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Machine } from './up-process.ts';
+import { signedIn, wholeLoop } from './up-story.ts';
+
+/** Where Node comes from as a package; the set-up takes Node 24 from there as well. */
+const nodePackage = `node-linux-${process.arch}`;
+const oldNode = '22.23.3';
+const packager = fileURLToPath(new URL('../../../tooling/package/cli.ts', import.meta.url));
+const cache = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url));
+
+/** What a person types in an empty folder. */
+function install(folder: string, ...packages: string[]): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"private": true}');
+  const options = ['--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  execFileSync('npm', ['install', ...options, ...packages], { cwd: folder, stdio: 'pipe' });
+}
+
+function node22(): string {
+  const folder = join(cache, `node-${oldNode}`);
+  install(folder, `${nodePackage}@${oldNode}`);
+  return join(folder, 'node_modules', nodePackage, 'bin', 'node');
+}
+
+describe('the packaged command', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-packaged-'));
+  const nodes = new Map<string, string>([['24', process.execPath]]);
+  beforeAll(() => {
+    install(folder, execFileSync(process.execPath, [packager], { encoding: 'utf8' }).trim());
+    nodes.set('22', node22());
+  }, 300_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(['24', '22'])('runs the whole product from an empty folder on Node %s', async (version) => {
+    const node = nodes.get(version) ?? '';
+    expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(`v${version}.`);
+    const command = [node, join(folder, 'node_modules', '.bin', 'countersign')];
+    // The page in the package, and nothing of ours on the PATH.
+    const env = { COUNTERSIGN_WEB_FOLDER: '', PATH: `${dirname(node)}:/usr/bin:/bin` };
+    const machine = new Machine(env, command);
+    try {
+      const up = machine.up('--json', '--no-open');
+      const ready = await up.ready();
+      const page = await (await fetch(ready.address)).text();
+      const [, script = ''] = /src="([^"]+\.js)"/.exec(page) ?? [];
+      expect((await fetch(new URL(script, ready.address))).status).toBe(200);
+
+      const person = await signedIn(ready);
+      expect(await wholeLoop(person, ready)).toMatch(/exit code 0.*pass 1/s);
+      expect(readFileSync(join(ready.workspace, 'src/greeting.js'), 'utf8')).toContain('Hello, ');
+      person.close();
+      expect(await up.kill('SIGINT')).toBe('0');
+      expect(up.errors).toBe('');
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it('has one version, and says so', () => {
+    const { version } = JSON.parse(
+      readFileSync(join(folder, 'node_modules/countersign/package.json'), 'utf8'),
+    );
+    const command = join(folder, 'node_modules', '.bin', 'countersign');
+    expect(execFileSync(process.execPath, [command, '--version'], { encoding: 'utf8' })).toBe(`${version}\n`);
+  });
+});

@@ -1,0 +1,68 @@
+import {
+  type AgentInputItem,
+  type Model,
+  type ModelRequest,
+  type ModelResponse,
+  Usage,
+} from '@openai/agents';
+
+/** One turn of the model: a tool call, or what it says last. It may look at what the last call came to. */
+export type AgentTurn = (
+  last: Readonly<Record<string, unknown>>,
+) => { readonly call: string; readonly args: object } | { readonly say: string };
+
+/** A model for the OpenAI Agents SDK that plays a script. Nothing is asked over a network. */
+export class ScriptedAgentModel implements Model {
+  /** What each tool call came to, as the model saw it. */
+  readonly seen: Readonly<Record<string, unknown>>[] = [];
+  /** The names of the tools that it was offered first. */
+  offered: readonly string[] = [];
+  readonly #turns: AgentTurn[];
+
+  constructor(turns: readonly AgentTurn[]) {
+    this.#turns = [...turns];
+  }
+
+  async getResponse({ input, tools }: ModelRequest): Promise<ModelResponse> {
+    if (this.offered.length === 0) this.offered = tools.map((tool) => tool.name);
+    const last = lastResult(input);
+    if (last) this.seen.push(last);
+    const turn = this.#turns.shift()?.(last ?? {}) ?? { say: 'The script is over.' };
+    const callId = `call_${this.#turns.length}`;
+    return {
+      usage: new Usage(),
+      output: [
+        'call' in turn
+          ? {
+              type: 'function_call',
+              callId,
+              name: turn.call,
+              arguments: JSON.stringify(turn.args),
+              status: 'completed',
+            }
+          : {
+              type: 'message',
+              role: 'assistant',
+              status: 'completed',
+              content: [{ type: 'output_text', text: turn.say }],
+            },
+      ],
+    };
+  }
+
+  // biome-ignore lint/correctness/useYield: the runs of these tests are not streamed
+  async *getStreamedResponse(): AsyncGenerator<never> {
+    throw new Error('Not streamed');
+  }
+}
+
+/** Our answers are JSON, also where the SDK wraps them as text. */
+function lastResult(input: string | AgentInputItem[]): Readonly<Record<string, unknown>> | undefined {
+  const last = typeof input === 'string' ? undefined : input.at(-1);
+  if (last?.type !== 'function_call_result') return undefined;
+  const text = [last.output]
+    .flat()
+    .map((part) => (typeof part === 'string' ? part : 'text' in part ? part.text : ''));
+  const unwrapped = JSON.parse(text.join('')) as { text?: string };
+  return (unwrapped.text === undefined ? unwrapped : JSON.parse(unwrapped.text)) as Record<string, unknown>;
+}

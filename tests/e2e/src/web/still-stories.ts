@@ -1,0 +1,84 @@
+import type { Locator } from 'playwright-core';
+import { expect, it } from 'vitest';
+import type { Household } from './household.ts';
+
+const isInView = (element: Element): boolean => {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= window.innerHeight;
+};
+
+/** What is looked at stays where it is, and what lies under the pointer can be decided (UI-6). */
+export function stillStories(home: () => Household): void {
+  it('[UI-6] a card that slid under the resting pointer answers to it', async () => {
+    const window = await home().window();
+    const { client } = await home().person();
+    const paths = ['slid-1.md', 'slid-2.md'];
+    for (const path of paths) {
+      const tool_params = { path, content: 'x', mode: 'write' };
+      await client.executeTool({ body: { tool_name: 'write_file', tool_params } });
+    }
+    await window.go('approvals');
+    const [first, second] = paths.map((path) => window.card(path)) as [Locator, Locator];
+    await second.locator('.file-diff').waitFor();
+    await window.pointAt(first);
+    await first.getByRole('button', { name: 'Approve y' }).click();
+    await first.getByText('You approved this.').waitFor();
+    // The first one is smaller now; the button under the pointer is gone, and the next card is there instead.
+    await expect.poll(() => second.evaluate((card) => card.matches(':hover'))).toBe(true);
+    await window.wait(550);
+    await second.getByRole('button', { name: 'Approve y' }).click();
+    await second.getByText('You approved this.').waitFor();
+    expect(window.problems).toEqual([]);
+  });
+
+  it('[UI-6] a card under the pointer keeps its place while the conversation grows', async () => {
+    const window = await home().window();
+    const { page } = window;
+    const { client } = await home().person();
+    await window.say('/write_file path=looked-at.md content=x');
+    const card = window.card('looked-at.md');
+    await card.locator('.file-diff').waitFor();
+    const approve = card.getByRole('button', { name: 'Approve y' });
+    await approve.hover();
+    const before = await approve.boundingBox();
+    const session_id = (await page.evaluate(() => location.hash)).split('/')[2] as string;
+    const tool_params = { path: 'meanwhile.md', content: 'y', mode: 'write' };
+    await client.executeTool({ body: { tool_name: 'write_file', tool_params, session_id } });
+    await window.card('meanwhile.md').locator('.file-diff').waitFor();
+    expect(await approve.boundingBox()).toEqual(before);
+    await window.wait(550);
+    await page.mouse.down(); // where the pointer is
+    await page.mouse.up();
+    await card.getByText('You approved this.').waitFor();
+    // Nothing is looked at any more: the end comes into view.
+    const next = window.waiting.getByRole('button', { name: 'Approve y' });
+    await expect.poll(() => next.evaluate(isInView)).toBe(true);
+    await window.look(window.waiting);
+    await window.press('y');
+    await window.card('meanwhile.md').getByText('You approved this.').waitFor();
+    expect(window.problems).toEqual([]);
+  });
+
+  it('[UI-6] words about a click that came too soon do not move the button away', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await window.say('/write_file path=hasty.md content=x');
+    const card = window.waiting;
+    await card.locator('.file-diff').waitFor();
+    const approve = card.getByRole('button', { name: 'Approve y' });
+    await approve.hover();
+    const before = await approve.boundingBox();
+    await page.clock.install();
+    await window.blur();
+    await page.mouse.move(0, 0);
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await approve.click();
+    await card.getByText(/^Too quick/).waitFor();
+    expect(await approve.boundingBox()).toEqual(before);
+    await page.clock.runFor(600);
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.clock.resume();
+    await window.card('hasty.md').getByText('You approved this.').waitFor();
+  });
+}

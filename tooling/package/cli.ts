@@ -1,0 +1,88 @@
+/**
+ * `npm run package:cli`: the command as one package, `dist/countersign-VERSION.tgz`, with the server and the web page
+ * in it. Our own packages and everything that is plain JavaScript are bundled; what brings programs of its own stays a
+ * dependency, which npm installs for the machine at hand.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+import { repositoryRoot } from '../set-up.mjs';
+import { allWorkspaces } from '../workspaces.ts';
+import { namedFiles, pathsFromTheRoot, rootOf } from './program-files.ts';
+
+const inRoot = (path: string): string => join(repositoryRoot, path);
+const output = inRoot('dist');
+
+/** What is no plain JavaScript: language servers and ripgrep. */
+const ownPrograms = ['@vscode/ripgrep', 'pyright', 'typescript'];
+/** Asked for by libraries that go on without it. */
+const leftOut = ['pg-native', 'pg-cloudflare'];
+
+async function packageCli(): Promise<string> {
+  const stage = join(output, 'countersign');
+  rmSync(stage, { recursive: true, force: true });
+  mkdirSync(stage, { recursive: true });
+  await bundlePrograms(stage);
+  for (const folder of namedFiles().filter((path) => !path.endsWith('.ts'))) {
+    cpSync(inRoot(folder), join(stage, folder), { recursive: true });
+  }
+  cpSync(inRoot('LICENSE'), join(stage, 'LICENSE'));
+  cpSync(inRoot('tooling/package/cli-readme.md'), join(stage, 'README.md'));
+  cpSync(inRoot('tooling/package/launcher.mjs'), join(stage, 'countersign.mjs'));
+  chmodSync(join(stage, 'countersign.mjs'), 0o755);
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+  return pack(stage);
+}
+
+async function bundlePrograms(stage: string): Promise<void> {
+  const programs = ['apps/cli/src/main.ts', ...namedFiles().filter((path) => path.endsWith('.ts'))];
+  const bundle = await rolldown({
+    input: Object.fromEntries(programs.map((path) => [path.replace(/\.ts$/, ''), inRoot(path)])),
+    platform: 'node',
+    external: [...ownPrograms, ...leftOut].map((name) => new RegExp(`^${name}(/|$)`)),
+    plugins: [pathsFromTheRoot],
+    checks: { eval: false },
+  });
+  await bundle.write({
+    dir: stage,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'shared/[name]-[hash].js',
+    banner: ({ fileName }) => rootOf(fileName),
+    minify: { compress: true, mangle: false },
+  });
+  await bundle.close();
+}
+
+function manifest(): object {
+  const { version, description, license } = readManifest('package.json');
+  const versions = new Map(
+    allWorkspaces().flatMap(({ manifest: { dependencies } }) => Object.entries(dependencies ?? {})),
+  );
+  return {
+    name: 'countersign',
+    version,
+    description,
+    license,
+    type: 'module',
+    bin: { countersign: 'countersign.mjs' },
+    engines: { node: '>=22.16' },
+    dependencies: Object.fromEntries(ownPrograms.map((name) => [name, versions.get(name)])),
+  };
+}
+
+const readManifest = (path: string) =>
+  JSON.parse(readFileSync(inRoot(path), 'utf8')) as Record<'version' | 'description' | 'license', string>;
+
+function pack(stage: string): string {
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--pack-destination', output], {
+    cwd: stage,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  return join(output, filename);
+}
+
+console.log(await packageCli());

@@ -1,0 +1,49 @@
+/** Every sentence that a rule of ours gives as a reason has its Russian one: the page is whole in both languages. */
+import { expect, it } from 'vitest';
+import { commandRules } from '../packages/policy/src/command/command-rules.ts';
+import { executingPlaces, sensitivePlaces, ToolCallPolicy } from '../packages/policy/src/index.ts';
+import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';
+import { programWarnings, warnings } from '../packages/policy/src/shell/warnings.ts';
+import { writeRules } from '../packages/policy/src/write-rules.ts';
+import { languages } from '../packages/ui/src/words/words.ts';
+
+const rules = [
+  ...commandRules,
+  ...Object.values(warnings),
+  ...programWarnings,
+  ...catastropheList,
+  ...writeRules,
+];
+const places = [...executingPlaces.places, ...sensitivePlaces.places];
+
+/** Calls of each tool, and some that are refused: what is said where no table has it. */
+const calls: readonly (readonly [tool: string, params: object])[] = [
+  ['read_file', { path: 'a.md' }],
+  ['read_file', { path: '.env' }],
+  ['list_directory', { path: '.' }],
+  ['search_files', { content: 'x' }],
+  ['search_files', { pattern: '.env*' }],
+  ['diagnostics', { path: 'a.ts' }],
+  ['write_file', { path: 'a.exe', content: '' }],
+  ['write_file', { path: '.git/config', content: '' }],
+  ['delete_file', { path: 'a' }],
+  ['create_directory', { path: 'a' }],
+  ['execute_command', { command: 'rm', args: ['a'] }],
+  ['shell_exec', { command: 'ls' }],
+  ['shell_exec', { command: 'ls; ((' }],
+  ['shell_output', { job_id: 'a' }],
+  ['git_status', {}],
+  ['git_commit', { message: 'm', files: ['a'] }],
+  ['git_branch', {}],
+  ['git_branch', { name: 'b', create: true }],
+  ['git_push', {}],
+];
+const policy = new ToolCallPolicy({ root: '/workspace' });
+const given = calls.flatMap(([tool, params]) =>
+  policy.decide(tool, params).verdict.reasons.map(({ why }) => why),
+);
+
+it.each([...new Set([...rules.map(({ why }) => why), ...places.map(({ kind }) => kind), ...given])])(
+  '[UI-1] %s',
+  (english) => expect(languages.ru.said(english)).toMatch(/[а-яё]{3}/i),
+);
