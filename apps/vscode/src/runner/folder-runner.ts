@@ -206,6 +206,7 @@ export class FolderRunner {
         runUnisolated,
         languageFeatures,
         program: device,
+        takesOver: true,
         refusedHosts: [hostOf(account.server)],
       });
       return 'here';
