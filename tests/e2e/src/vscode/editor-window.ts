@@ -76,14 +76,21 @@ export class EditorWindow {
   }
 
   async command(name: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.input.waitFor();
-    await this.input.fill(`>${name}`);
-    await this.page
-      .locator('.quick-input-list .monaco-list-row.focused')
-      .filter({ hasText: name.split(': ').at(-1) as string })
-      .waitFor();
-    await this.page.keyboard.press('Enter');
+    const title = name.split(': ').at(-1) as string;
+    const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: title });
+    // The palette shows what there was when it opened; a window that has just come up gets more.
+    for (let tries = 0; tries < 5; tries += 1) {
+      await this.page.keyboard.press('F1');
+      await this.input.waitFor();
+      await this.input.fill(`>${name}`);
+      const isThere = await found.waitFor({ timeout: 3_000 }).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) return this.page.keyboard.press('Enter');
+      await this.page.keyboard.press('Escape');
+    }
+    throw new Error(`The palette has no "${name}"`);
   }
 
   /** Answers a question of the editor. */

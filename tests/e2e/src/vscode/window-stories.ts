@@ -9,6 +9,9 @@ export function windowStories(home: () => EditorHome): void {
       .poll(() => second.state(), { timeout: 30_000 })
       .toContain('connected; tools run in code-server');
     await second.open(home().severalFolders('one', 'two'));
+    await expect
+      .poll(() => second.state(), { timeout: 30_000 })
+      .toMatch(/two: connected; nothing runs here until/);
     await second.trust();
     await expect
       .poll(() => second.state(), { timeout: 30_000 })
