@@ -1,4 +1,4 @@
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
 import { type BuiltInToolName, isCustomCall } from '@countersign/protocol';
@@ -79,6 +79,30 @@ describe('[RN-9] an unsaved buffer', () => {
       end_line: 2,
     });
     expect(await read({ path: 'a.md', start_line: 9 })).toMatchObject({ content: '', end_line: 3 });
+  });
+
+  it('is what search_files searches, where the search goes and nothing is sensitive', async () => {
+    mkdirSync(at('src'));
+    for (const path of ['a.md', 'src/b.md', 'src/c.md', '.env']) put(path, 'needle on the disk\n');
+    editor.open(at('a.md'), 'typed\nneedle in the buffer\n');
+    editor.open(at('src/b.md'), 'nothing of the kind\n');
+    editor.open(at('.env'), 'needle=secret\n');
+    editor.open(join(folder.outside, 'x.md'), 'needle outside\n');
+    editor.open(at('src/c.md')); // as it is on the disk
+    const search = async (params: Record<string, unknown>) => {
+      const { files } = await executor.execute(callOf('search_files', params), recordingContext());
+      return (files as { path: string; matches: unknown[] }[]).map(({ path, matches }) => [path, ...matches]);
+    };
+    const inC = ['src/c.md', { line: 1, text: 'needle on the disk' }];
+    expect(await search({ content: 'needle' })).toEqual([
+      ['a.md', { line: 2, text: 'needle in the buffer' }],
+      inC,
+    ]);
+    expect(await search({ content: 'needle', path: 'src' })).toEqual([inC]);
+    expect(await search({ content: 'nothing', pattern: 'b.*' })).toEqual([
+      ['src/b.md', { line: 1, text: 'nothing of the kind' }],
+    ]);
+    expect(await search({ content: 'needle in', pattern: '*.ts' })).toEqual([]);
   });
 
   it('is cut like a file, behind a whole line', async () => {

@@ -34,6 +34,20 @@ export function unsavedText(workspace: Workspace, path: string): string | undefi
   return document?.isUnsaved ? document.text() : undefined;
 }
 
+export interface UnsavedText {
+  /** Workspace-relative, links resolved. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Everything of the workspace that is not on the disk yet. */
+export function unsavedTexts({ root, documents }: Workspace): readonly UnsavedText[] {
+  return (documents?.list() ?? []).flatMap((document) => {
+    const real = document.isUnsaved ? realPath(document.path) : undefined;
+    return real?.startsWith(`${root}/`) ? [{ path: real.slice(root.length + 1), text: document.text() }] : [];
+  });
+}
+
 function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);

@@ -5,6 +5,7 @@ import { EditorHome } from './vscode/editor-home.ts';
 import { executionStories } from './vscode/execution-stories.ts';
 import { languageStories } from './vscode/language-stories.ts';
 import { startStories } from './vscode/start-stories.ts';
+import { windowStories } from './vscode/window-stories.ts';
 import { useBrowser } from './web/use-browser.ts';
 
 describe('the VS Code extension', () => {
@@ -26,4 +27,5 @@ describe('the VS Code extension', () => {
   describe('deciding', () => approvalStories(home));
   describe('executing', () => executionStories(home));
   describe('language tools', () => languageStories(home));
+  describe('more than one', () => windowStories(home));
 });

@@ -1,10 +1,13 @@
 import { ApiError } from '@countersign/client';
 import { type Disposable, EventEmitter, lm, McpHttpServerDefinition, type SecretStorage, Uri } from 'vscode';
+import type { PageProject } from '../chat/messages.ts';
 import type { Account } from '../connection/account.ts';
 import type { Words } from '../words/words.ts';
 
 export interface McpEndpointOptions {
   readonly account: () => Account | undefined;
+  /** Of this window's folders: an agent's token is for one of them. */
+  readonly projects: () => readonly PageProject[];
   readonly secrets: SecretStorage;
   readonly words: Words;
   readonly version: string;
@@ -12,6 +15,7 @@ export interface McpEndpointOptions {
 
 interface KeptToken {
   readonly server: string;
+  readonly projectId: string;
   readonly token: string;
   readonly tokenId: string;
   readonly endsAt: number;
@@ -32,20 +36,23 @@ export class McpEndpoint implements Disposable {
 
   constructor(options: McpEndpointOptions) {
     this.#options = options;
-    const { account, words, version } = options;
+    const { account, projects, version } = options;
     this.#registered = lm.registerMcpServerDefinitionProvider('countersign', {
       onDidChangeMcpServerDefinitions: this.#changed.event,
       provideMcpServerDefinitions: () => {
         const current = account();
-        return current
-          ? [new McpHttpServerDefinition(words.mcp.label, Uri.parse(`${current.server}/mcp`), {}, version)]
-          : [];
+        if (!current) return [];
+        const uri = Uri.parse(`${current.server}/mcp`);
+        return projects().map(
+          (project) => new McpHttpServerDefinition(this.#labelOf(project), uri, {}, version),
+        );
       },
       // The token is made when the editor wants to connect, not before.
       resolveMcpServerDefinition: async (definition) => {
         const current = account();
-        if (!current || !(definition instanceof McpHttpServerDefinition)) return undefined;
-        definition.headers = { Authorization: `Bearer ${await this.#token(current)}` };
+        const project = projects().find((one) => this.#labelOf(one) === definition.label);
+        if (!current || !project || !(definition instanceof McpHttpServerDefinition)) return undefined;
+        definition.headers = { Authorization: `Bearer ${await this.#token(current, project)}` };
         return definition;
       },
     });
@@ -61,39 +68,54 @@ export class McpEndpoint implements Disposable {
     this.#changed.fire();
   }
 
-  /** Ends the token, while the person is still signed in. */
+  /** Ends the tokens, while the person is still signed in. */
   async revoke({ client, server }: Account): Promise<void> {
-    const kept = await this.#kept();
+    const kept = (await this.#kept()).filter((one) => one.server === server);
     await this.#options.secrets.delete(key);
-    if (kept?.server !== server) return;
-    await client.revokeToken({ params: { token_id: kept.tokenId } }, { timeoutMs: 5_000 }).catch(() => {});
+    const revocations = kept.map(({ tokenId }) =>
+      client.revokeToken({ params: { token_id: tokenId } }, { timeoutMs: 5_000 }).catch(() => {}),
+    );
+    await Promise.all(revocations);
   }
 
-  async #token({ client, server }: Account): Promise<string> {
-    const kept = await this.#kept();
-    if (kept?.server === server && kept.endsAt - Date.now() > dayMs && (await isGood(client, kept)))
-      return kept.token;
+  /** Several folders are told apart by their names. */
+  #labelOf({ name, project_id }: PageProject): string {
+    const { projects, words } = this.#options;
+    const { label } = words.mcp;
+    if (projects().length < 2) return label;
+    const isUnique = projects().filter((one) => one.name === name).length === 1;
+    return `${label}: ${name}${isUnique ? '' : ` (${project_id.slice(-6)})`}`;
+  }
+
+  async #token({ client, server }: Account, { project_id }: PageProject): Promise<string> {
+    const all = await this.#kept();
+    const isMeant = (one: KeptToken) => one.server === server && one.projectId === project_id;
+    const kept = all.find(isMeant);
+    if (kept && kept.endsAt - Date.now() > dayMs && (await isGood(client, kept))) return kept.token;
     const body = {
       name: this.#options.words.mcp.token,
       scope: 'agent',
+      project_id,
       expires_in_seconds: goodForSeconds,
     } as const;
     const { token, details } = await client.createToken({ body });
     const fresh: KeptToken = {
       server,
+      projectId: project_id,
       token,
       tokenId: details.token_id,
       endsAt: Date.now() + goodForSeconds * 1000,
     };
-    await this.#options.secrets.store(key, JSON.stringify(fresh));
+    await this.#options.secrets.store(key, JSON.stringify([...all.filter((one) => !isMeant(one)), fresh]));
     return token;
   }
 
-  async #kept(): Promise<KeptToken | undefined> {
+  async #kept(): Promise<readonly KeptToken[]> {
     try {
-      return JSON.parse((await this.#options.secrets.get(key)) ?? 'null') ?? undefined;
+      const kept: unknown = JSON.parse((await this.#options.secrets.get(key)) ?? '[]');
+      return Array.isArray(kept) ? kept : [];
     } catch {
-      return undefined;
+      return [];
     }
   }
 }

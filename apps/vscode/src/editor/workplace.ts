@@ -40,6 +40,8 @@ export class Workplace {
   readonly #mcp: McpEndpoint;
   readonly #localServer: LocalServer;
   readonly #commandLog: CommandLog;
+  /** The projects that the editor's own agent has been told of. */
+  #offered = '';
   #opening: Promise<void> = Promise.resolve();
 
   private constructor(context: ExtensionContext) {
@@ -67,7 +69,13 @@ export class Workplace {
     });
     const { secrets, extension } = context;
     const version = String(extension.packageJSON.version);
-    this.#mcp = new McpEndpoint({ account: () => this.#accounts.current, secrets, words, version });
+    this.#mcp = new McpEndpoint({
+      account: () => this.#accounts.current,
+      projects: () => this.#projects(),
+      secrets,
+      words,
+      version,
+    });
     this.#localServer = new LocalServer({ words, signIn: (link) => this.#signInWith(link) });
   }
 
@@ -234,6 +242,11 @@ export class Workplace {
       this.#log.info(`${folder}: ${stateText(state, this.#words)}`);
     this.#show();
     this.#chat.update();
+    const offered = this.#projects()
+      .map(({ project_id }) => project_id)
+      .join(' ');
+    if (offered !== this.#offered) this.#mcp.update();
+    this.#offered = offered;
   }
 
   #show(): void {

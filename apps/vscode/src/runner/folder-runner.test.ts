@@ -2,7 +2,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@countersign/client';
 import type { CountersignEvent, JsonValue } from '@countersign/protocol';
-import type { LanguageFeatures, Logger } from '@countersign/tool-runner';
+import {
+  type LanguageFeatures,
+  type Logger,
+  personsFolders,
+  WorkspaceRunner,
+  workspaceAt,
+} from '@countersign/tool-runner';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PendingApprovals, type PendingEntry } from '../approvals/pending-approvals.ts';
 import type { Account } from '../connection/account.ts';
@@ -143,6 +149,22 @@ describe('[RN-10] a folder of the window', () => {
     const { project_id, approval_id } = request;
     await account.client.reject({ params: { project_id, approval_id }, body: {} });
     await vi.waitFor(() => expect(second.pending.all).toEqual([]), within);
+  });
+
+  it('that a program runs which lets go when it is idle is taken over', async () => {
+    const folders = personsFolders(fixture.environment);
+    const terminal = new WorkspaceRunner({
+      runnerId: 'terminal',
+      workspace: workspaceAt(fixture.workspace, { folders }),
+      configFolder: folders.config,
+      api: { approveToolExecution: nobody, rejectToolExecution: nobody, sendToolResult: nobody },
+      dialogProvider: undefined,
+      logger: silent,
+      program: 'the terminal',
+      onWanted: () => void terminal.dispose(),
+    });
+    const { isOpen } = open();
+    await isOpen('here');
   });
 
   it('says why it cannot be one', async () => {

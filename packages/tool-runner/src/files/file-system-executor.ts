@@ -5,6 +5,7 @@ import {
   type ToolParams,
 } from '@countersign/protocol';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
+import { unsavedTexts } from '../open-documents.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { executeChange } from './change-executor.ts';
@@ -109,8 +110,9 @@ export class FileSystemExecutor implements Executor {
   async #search({ path = '.', pattern = '*', content }: ToolParams<'search_files'>, signal: AbortSignal) {
     const { root, limits, ripgrep } = this.#workspace;
     const visible = new VisibleEntries(pattern);
+    const unsaved = unsavedTexts(this.#workspace);
     return this.#in(path, async (directory) =>
-      asResult(await findFiles({ directory, root, visible, content, limits, signal, ripgrep })),
+      asResult(await findFiles({ directory, root, visible, content, limits, signal, unsaved, ripgrep })),
     );
   }
 

@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { CountersignError } from '@countersign/protocol';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { ownRipgrep } from './ripgrep-program.ts';
@@ -18,6 +18,8 @@ export interface RipgrepQuestion {
   readonly gitFolder: boolean;
   readonly maxFileBytes: number;
   readonly maxMatchesPerFile: number;
+  /** A text to search in place of the directory. */
+  readonly text?: string;
   /** More or less: it counts what looks like one. */
   readonly maxLineCharacters: number;
 }
@@ -28,7 +30,7 @@ export interface RipgrepQuestion {
  * It is not started through `ProcessStarter`: isolating a process costs about 10 ms and more the larger the
  * workspace is, and a search promises at most 1.3 times what plain `rg` takes. Instead it can do nothing but search: it
  * is our own binary (in an editor that editor's own), not one of the machine's; its options are fixed here, and the only words from outside stand behind `--` or in an option's value; no shell, no environment (so
- * no configuration file and no preprocessor), nothing on its standard input; and its working directory is a
+ * no configuration file and no preprocessor), nothing on its standard input but a text to search; and its working directory is a
  * descriptor, so it starts in the directory that was checked. It writes nothing. It walks by names, though, and can
  * be led outside by a link that is swapped while it runs: believe nothing it says without a second look.
  */
@@ -77,13 +79,16 @@ function start(
   program: string,
   directory: string,
   question: RipgrepQuestion,
-): ChildProcessByStdio<null, Readable, Readable> {
+): ChildProcessByStdio<Writable, Readable, Readable> {
   try {
-    return spawn(program, argumentsFor(question), {
+    const child = spawn(program, argumentsFor(question), {
       cwd: directory,
       env: {},
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
+    child.stdin.on('error', () => {}); // it has read enough
+    child.stdin.end(question.text ?? '');
+    return child;
   } catch (error) {
     return refuseStart(error);
   }
@@ -116,7 +121,7 @@ function argumentsFor(question: RipgrepQuestion): string[] {
           ...['--line-number', '--byte-offset', '--with-filename', '--no-heading'],
           `--max-count=${maxMatchesPerFile}`,
           ...[`--max-columns=${maxLineCharacters}`, '--max-columns-preview'],
-          ...['--', content, './'],
+          ...['--', content, question.text === undefined ? './' : '-'],
         ]),
   ];
 }

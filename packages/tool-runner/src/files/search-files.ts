@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Limits } from '@countersign/protocol';
+import type { UnsavedText } from '../open-documents.ts';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry } from './file-entry.ts';
@@ -18,6 +19,8 @@ export interface Search {
   readonly content: string | undefined;
   readonly limits: Limits;
   readonly signal: AbortSignal;
+  /** What an editor has not saved yet: it is searched in place of the disk's (RN-9). */
+  readonly unsaved?: readonly UnsavedText[];
   /** Our own unless said. */
   readonly ripgrep?: string | undefined;
 }
@@ -40,7 +43,7 @@ const LINE_CHARACTERS = 500;
  * no particular order.
  */
 export async function findFiles(search: Search): Promise<Found> {
-  return search.content === undefined ? findByName(search) : findByContent(search);
+  return search.content === undefined ? findByName(search) : inBuffers(search, await findByContent(search));
 }
 
 async function findByName(search: Search): Promise<Found> {
@@ -76,6 +79,37 @@ async function findByContent(search: Search): Promise<Found> {
     found.close();
   }
   return { files: found.files, truncated: found.truncated };
+}
+
+/** What was found on the disk, with the unsaved buffers in the place of their files. */
+async function inBuffers(search: Search, { files, truncated }: Found): Promise<Found> {
+  const { directory, visible, root, limits, unsaved = [] } = search;
+  const below = directory.path === '' ? '' : `${directory.path}/`;
+  const searched = unsaved.filter(
+    ({ path }) => path.startsWith(below) && visible.shows(path.slice(below.length), path),
+  );
+  const found: FoundFile[] = [];
+  for (const { path, text } of searched) {
+    const stats = lookExactly(rawPath(root), rawPath(path));
+    const matches = stats && (await matchesIn(text, search));
+    if (stats && matches?.length) found.push({ ...describeEntry(path, stats), matches });
+  }
+  const paths = new Set(searched.map(({ path }) => path));
+  const all = [...files.filter(({ path }) => !paths.has(path)), ...found];
+  return { files: all.slice(0, limits.entries), truncated: truncated || all.length > limits.entries };
+}
+
+async function matchesIn(text: string, search: Search): Promise<{ line: number; text: string }[]> {
+  const lines = new MatchedLines();
+  const matches: { line: number; text: string }[] = [];
+  const take = (piece: Buffer): boolean => {
+    for (const { line, text: bytes, isCut } of lines.push(piece))
+      matches.push({ line, text: shownLine(bytes.toString('utf8'), isCut) });
+    return matches.length <= MATCHES_PER_FILE;
+  };
+  const question = { ...questionOf(search), names: [], text };
+  await runRipgrep(search.directory.reach, question, search.signal, take, search.ripgrep);
+  return matches.slice(0, MATCHES_PER_FILE);
 }
 
 /** Collects what ripgrep found, line by line; the lines of a file come one after the other. */

@@ -1,10 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createClient } from '@countersign/client';
 import type { BuiltInToolName, Execution, JsonValue } from '@countersign/protocol';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { until } from '../patience.ts';
 import { RemotePerson } from '../remote-person.ts';
+import { freePort } from '../server-process.ts';
 import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
 import { takePicture } from '../web/pictures.ts';
 import { WebWindow } from '../web/web-window.ts';
@@ -26,6 +28,8 @@ const files = {
 /** A person's machine: a server (with a runner of another folder), a workspace, and VS Code on it. */
 export class EditorHome {
   readonly workspace: string;
+  /** Where the server will be that the editor starts. */
+  localServer = '';
   readonly #machine = new Machine({ COUNTERSIGN_WEB_FOLDER: '' });
   readonly #elsewhere: string;
   readonly #up: UpProcess;
@@ -78,6 +82,24 @@ export class EditorHome {
   /** A link that works once. */
   async signInLink(): Promise<string> {
     return (await this.#machine.up(this.#elsewhere, '--json').ready()).sign_in_link;
+  }
+
+  /** Another window of the same editor, on a folder or on a file that names several. */
+  async otherWindow(path: string): Promise<EditorWindow> {
+    const page = await this.window.page.context().newPage();
+    const window = new EditorWindow(page, (this.#editor as VsCode).address);
+    await window.open(path);
+    return window;
+  }
+
+  /** Folders beside the workspace, and the file that opens them together. */
+  severalFolders(...names: string[]): string {
+    const folders = names.map((name) => ({
+      path: this.#machine.folder(name, { 'README.md': `# ${name}\n` }),
+    }));
+    const path = join(this.#machine.home, 'several.code-workspace');
+    writeFileSync(path, JSON.stringify({ folders }));
+    return path;
   }
 
   /** The web page of the same person. */
@@ -160,6 +182,7 @@ export class EditorHome {
       vsix,
       asksForTrust: true,
       settings: { 'security.workspace.trust.startupPrompt': 'never' },
+      machineSettings: { 'countersign.localServer.command': await this.#localServer() },
     });
     const { address } = this.#ready;
     const code = new URL(await this.signInLink()).hash.replace('#sign-in=', '');
@@ -168,6 +191,14 @@ export class EditorHome {
     const page = await (await this.#context()).newPage();
     this.#window = new EditorWindow(page, this.#editor.address);
     await this.#window.open(this.workspace);
+  }
+
+  /** A server of the person's own, as it is started in a checkout. */
+  async #localServer(): Promise<string> {
+    this.localServer = `http://127.0.0.1:${await freePort()}`;
+    const program = fileURLToPath(new URL('../../../../apps/cli/bin/countersign.mjs', import.meta.url));
+    const database = join(this.#machine.home, 'local.db');
+    return `"${process.execPath}" "${program}" serve --port ${new URL(this.localServer).port} --database "${database}"`;
   }
 
   async #context(): Promise<BrowserContext> {

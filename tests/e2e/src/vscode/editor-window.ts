@@ -17,8 +17,10 @@ export class EditorWindow {
     page.on('console', (message) => this.console.push(message.text()));
   }
 
+  /** A folder, or a file that names several. */
   async open(folder: string): Promise<void> {
-    await this.page.goto(`${this.#address}/?folder=${folder}`, { timeout: 60_000 });
+    const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
+    await this.page.goto(`${this.#address}/?${kind}=${folder}`, { timeout: 60_000 });
     await this.status.waitFor({ timeout: 60_000 });
   }
 
@@ -74,14 +76,21 @@ export class EditorWindow {
   }
 
   async command(name: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.input.waitFor();
-    await this.input.fill(`>${name}`);
-    await this.page
-      .locator('.quick-input-list .monaco-list-row.focused')
-      .filter({ hasText: name.split(': ').at(-1) as string })
-      .waitFor();
-    await this.page.keyboard.press('Enter');
+    const title = name.split(': ').at(-1) as string;
+    const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: title });
+    // The palette shows what there was when it opened; a window that has just come up gets more.
+    for (let tries = 0; tries < 5; tries += 1) {
+      await this.page.keyboard.press('F1');
+      await this.input.waitFor();
+      await this.input.fill(`>${name}`);
+      const isThere = await found.waitFor({ timeout: 3_000 }).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) return this.page.keyboard.press('Enter');
+      await this.page.keyboard.press('Escape');
+    }
+    throw new Error(`The palette has no "${name}"`);
   }
 
   /** Answers a question of the editor. */
@@ -114,6 +123,14 @@ export class EditorWindow {
     }
     await this.page.keyboard.press('Enter');
     await this.tab(name).waitFor();
+  }
+
+  async trust(): Promise<void> {
+    await this.command('Workspaces: Manage Workspace Trust');
+    await this.page
+      .locator('.workspace-trust-editor')
+      .getByRole('button', { name: 'Trust', exact: true })
+      .click();
   }
 
   async openChat(): Promise<void> {

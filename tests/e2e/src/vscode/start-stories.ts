@@ -27,11 +27,7 @@ export function startStories(home: () => EditorHome): void {
 
   it('[UI-2] trusted, it is the runner of the folder', async () => {
     const { window } = home();
-    await window.command('Workspaces: Manage Workspace Trust');
-    await window.page
-      .locator('.workspace-trust-editor')
-      .getByRole('button', { name: 'Trust', exact: true })
-      .click();
+    await window.trust();
     await expect.poll(() => window.state(), { timeout: 20_000 }).toContain('approved tool calls run here');
     // Grants and extensions that were off until now: as a person starts the next day.
     await window.reload();

@@ -20,6 +20,8 @@ export interface VsCodeOptions {
   readonly home: string;
   readonly vsix: string;
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Settings that only the machine may have, such as what is started on it. */
+  readonly machineSettings?: Readonly<Record<string, unknown>>;
   /** Folders are not trusted until the person says so. */
   readonly asksForTrust?: boolean;
 }
@@ -42,13 +44,16 @@ export class VsCode {
     this.#ended = new Promise((resolve) => child.once('close', () => resolve()));
   }
 
-  static async start({ home, vsix, settings = {}, asksForTrust = false }: VsCodeOptions): Promise<VsCode> {
+  static async start(options: VsCodeOptions): Promise<VsCode> {
+    const { home, vsix, settings = {}, machineSettings = {}, asksForTrust = false } = options;
     const port = await freePort();
     const user = join(home, 'editor');
     const temporary = join(home, 'editor-tmp');
     mkdirSync(join(user, 'User'), { recursive: true });
+    mkdirSync(join(user, 'Machine'), { recursive: true });
     mkdirSync(temporary, { recursive: true });
     writeFileSync(join(user, 'User', 'settings.json'), JSON.stringify({ ...quiet, ...settings }));
+    writeFileSync(join(user, 'Machine', 'settings.json'), JSON.stringify(machineSettings));
     const folders = ['--user-data-dir', user, '--extensions-dir', join(home, 'editor-extensions')];
     const env = {
       PATH: process.env.PATH,
