@@ -24,6 +24,7 @@ function draw(lines: readonly string[]): string {
   const width = Math.max(...lines.map((line) => plain(line).length)) * 8.45 + 40;
   const text = lines.map((line, i) => `<text x="20" y="${34 + i * lineHeight}">${spans(line)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${lines.length * lineHeight + 36}" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e6e9ef" xml:space="preserve">
+<style>text { white-space: pre }</style>
 <title>${escapeMarkup(plain(lines[0] ?? ''))}</title>
 <rect width="100%" height="100%" rx="10" fill="#1b1f2a"/>
 ${text.join('\n')}

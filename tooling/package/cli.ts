@@ -31,7 +31,11 @@ async function packageCli(): Promise<string> {
   cpSync(inRoot('tooling/package/cli-readme.md'), join(stage, 'README.md'));
   cpSync(inRoot('tooling/package/launcher.mjs'), join(stage, 'countersign.mjs'));
   chmodSync(join(stage, 'countersign.mjs'), 0o755);
-  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+  writeManifest(stage, manifest());
+  // What `countersign tools new` links to.
+  const { version, license } = readManifest('packages/tools/package.json');
+  const helper = { name: '@countersign/tools', version, license, type: 'module', exports: './src/index.js' };
+  writeManifest(join(stage, 'packages/tools'), helper);
   return pack(stage);
 }
 
@@ -71,6 +75,9 @@ function manifest(): object {
     dependencies: Object.fromEntries(ownPrograms.map((name) => [name, versions.get(name)])),
   };
 }
+
+const writeManifest = (folder: string, content: object): void =>
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(content, null, 2)}\n`);
 
 const readManifest = (path: string) =>
   JSON.parse(readFileSync(inRoot(path), 'utf8')) as Record<'version' | 'description' | 'license', string>;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, posix, relative, sep } from 'node:path';
 import type { Plugin } from 'rolldown';
 import { repositoryRoot } from '../set-up.mjs';
-import { allWorkspaces, sourcesOf } from '../workspaces.ts';
+import { allWorkspaces, sourcesOf, type Workspace } from '../workspaces.ts';
 
 const asked = /new URL\(\s*'([^']+)',\s*import\.meta\.url,?\s*\)/g;
 
@@ -12,12 +12,16 @@ const pathFromRoot = (file: string): string => relative(repositoryRoot, file).sp
 
 const built = (path: string): string => path.replace(/\.ts$/, '.js');
 
-/** Every file that product code names by `new URL('…', import.meta.url)`: programs, and folders with data. */
+/** The command and the server that it starts; an editor's extension is a package of its own. */
+const isPartOfCommand = ({ name }: Workspace): boolean =>
+  ['apps/cli', 'apps/server'].includes(name) || (!name.includes('/') && name !== 'testing');
+
+/** Every file that its code names by `new URL('…', import.meta.url)`: programs, and folders with data. */
 export function namedFiles(): readonly string[] {
   const named = allWorkspaces()
-    .filter(({ name }) => name.startsWith('apps/') || !name.includes('/'))
+    .filter(isPartOfCommand)
     .flatMap((workspace) =>
-      sourcesOf(workspace, 'product').flatMap((source) => {
+      ownSourcesOf(workspace).flatMap((source) => {
         const file = `${workspace.folder}/${source}`;
         const folder = pathFromRoot(dirname(file));
         return [...readFileSync(file, 'utf8').matchAll(asked)].map(([, to = '']) => posix.join(folder, to));
@@ -25,6 +29,10 @@ export function namedFiles(): readonly string[] {
     );
   return [...new Set(named)].sort();
 }
+
+/** Without the launcher of a checkout, which sets that up. */
+const ownSourcesOf = (workspace: Workspace): readonly string[] =>
+  sourcesOf(workspace, 'product').filter((source) => source.startsWith('src/'));
 
 /**
  * Code moves into shared files when it is bundled, so a path from its own place leads nowhere. It is written from the

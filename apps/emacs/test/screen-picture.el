@@ -108,7 +108,7 @@
                     texts)))))
       (cl-incf row))
     (concat
-     (format "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"14\" xml:space=\"preserve\">\n<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" rx=\"10\" fill=\"#1b1f2a\"/>\n"
+     (format "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"14\" xml:space=\"preserve\">\n<style>text { white-space: pre }</style>\n<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" rx=\"10\" fill=\"#1b1f2a\"/>\n"
              width (+ 32 (* height (length lines))) (screen-picture--escape title))
      (string-join (nreverse boxes) "\n") "\n"
      (string-join (nreverse texts) "\n") "\n</svg>\n")))

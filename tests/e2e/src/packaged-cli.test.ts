@@ -61,6 +61,19 @@ describe('the packaged command', () => {
     }
   });
 
+  it('[RN-8] makes a tool of one’s own that runs', () => {
+    const home = join(folder, 'home');
+    mkdirSync(join(home, 'workspace'), { recursive: true });
+    const run = (...args: string[]) =>
+      execFileSync(process.execPath, [join(folder, 'node_modules/.bin/countersign'), 'tools', ...args], {
+        cwd: join(home, 'workspace'),
+        env: { HOME: home, PATH: `${dirname(process.execPath)}:/usr/bin:/bin` },
+        encoding: 'utf8',
+      });
+    run('new', 'deploy', '--in', join(home, 'deploy'), '--add');
+    expect(run('list', '--json')).toMatch(/"deploy__deploy"/);
+  });
+
   it('has one version, and says so', () => {
     const { version } = JSON.parse(
       readFileSync(join(folder, 'node_modules/countersign/package.json'), 'utf8'),

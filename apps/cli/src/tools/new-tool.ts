@@ -61,13 +61,19 @@ export async function newTool(about: NewTool): Promise<number> {
   return 0;
 }
 
+/** `@countersign/tools`, which comes with this command. */
+const helper = fileURLToPath(new URL('../../../../packages/tools/src/index.ts', import.meta.url));
+
 function makeFolder(folder: string, name: string): void {
   mkdirSync(join(folder, 'node_modules', '@countersign'), { recursive: true });
   writeFileSync(join(folder, `${name}.ts`), toolTemplate(name));
   const manifest = { name, private: true, type: 'module' };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  const helper = dirname(dirname(fileURLToPath(import.meta.resolve('@countersign/tools'))));
-  symlinkSync(realpathSync(helper), join(folder, 'node_modules', '@countersign', 'tools'), 'junction');
+  symlinkSync(
+    realpathSync(dirname(dirname(helper))),
+    join(folder, 'node_modules', '@countersign', 'tools'),
+    'junction',
+  );
 }
 
 type Configuration = { mcpServers?: Record<string, unknown>; [other: string]: unknown };
