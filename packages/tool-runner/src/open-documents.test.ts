@@ -82,7 +82,7 @@ describe('[RN-9] an unsaved buffer', () => {
   });
 
   it('is what search_files searches, where the search goes and nothing is sensitive', async () => {
-    mkdirSync(at('src'));
+    mkdirSync(at('src'), { recursive: true });
     for (const path of ['a.md', 'src/b.md', 'src/c.md', '.env']) put(path, 'needle on the disk\n');
     editor.open(at('a.md'), 'typed\nneedle in the buffer\n');
     editor.open(at('src/b.md'), 'nothing of the kind\n');
