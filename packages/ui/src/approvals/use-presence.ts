@@ -1,6 +1,9 @@
 import { type RefObject, useEffect } from 'react';
 import type { Attention } from './attention.ts';
 
+/** How often it is looked where the pointer is: a card that slides under it, or away, tells no event for certain. */
+const lookMs = 100;
+
 /**
  * Tells whether the pointer rests on a card, by the browser's own events. React makes its enter and leave of others,
  * which do not come when what lay under the pointer is disabled or gone: a card that slid there would wait for ever.
@@ -21,6 +24,15 @@ export function usePresence(card: RefObject<HTMLElement | null>, attention: Atte
       if (!element.contains(document.activeElement)) attention.focus(false);
     });
     document.addEventListener('visibilitychange', () => attention.restart(), { signal });
-    return () => listening.abort();
+    let wasThere = false;
+    const looking = setInterval(() => {
+      const isThere = element.matches(':hover');
+      if (isThere !== wasThere) attention.pointer(isThere);
+      wasThere = isThere;
+    }, lookMs);
+    return () => {
+      listening.abort();
+      clearInterval(looking);
+    };
   }, [card, attention]);
 }
