@@ -214,6 +214,34 @@ describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
     expect(fixture.desk.question('theirs').wasAllowed).toBe(false);
   });
 
+  it('[AP-8] does not run what was changed a moment before a call, or forbidden', async () => {
+    await fixture.remove();
+    fixture = new ToolServersFixture({ lookMs: 3_600_000 }); // between two looks
+    fixture.isolation.write('tools/server.ts', script());
+    const args = ['--disable-warning=ExperimentalWarning', 'tools/server.ts'];
+    workspaceServers({ theirs: { command: 'node', args } });
+    const allow = () => fixture.desk.allow('theirs', fixture.desk.question('theirs').digest);
+    allow();
+    await fixture.servers.start();
+    const call = { tool: 'theirs__do', params: { what: 'version' } } as const;
+    const digest = fixture.digest(call);
+    const other = `import { writeFileSync as w } from 'node:fs';\nw('owned.txt', '');\n${script()}`;
+    fixture.isolation.write('tools/server.ts', other);
+    expect(await fixture.failure(call.tool, call.params, { digest })).toMatch(/^APPROVAL_STALE/);
+    expect(fixture.isolation.has('owned.txt')).toBe(false);
+    expect(fixture.status('theirs').state).toBe('not_allowed');
+    await fixture.remove();
+
+    fixture = new ToolServersFixture({ lookMs: 3_600_000 });
+    fixture.isolation.write('tools/server.ts', script());
+    workspaceServers({ theirs: { command: 'node', args } });
+    allow();
+    await fixture.servers.start();
+    expect(await fixture.call(call.tool, call.params)).toMatchObject({ success: true });
+    fixture.desk.forbid('theirs');
+    expect(await fixture.failure(call.tool, call.params)).toMatch(/^APPROVAL_STALE/);
+  });
+
   it('also where the person’s own entry runs a program of the workspace', async () => {
     fixture.isolation.write('tools/server.ts', script());
     fixture.configure({ mine: { command: 'node', args: [join(fixture.root, 'tools/server.ts')] } });
@@ -301,6 +329,7 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
       configFolder: fixture.configFolder,
       clock,
       onChange: () => states.push(server.status.problem ?? ''),
+      isStillAllowed: () => true,
     });
     await server.start();
     for (const [failures, seconds] of [1, 2, 4, 8, 16, 32, 60, 60, 60].entries()) {

@@ -102,7 +102,7 @@ export class ToolDesk {
       isIsolated: isStdio && createProcessStarter(this.#workspace).isIsolated,
       workspace: isStdio ? workspace : 'none',
       files: namedFiles(entry, this.#workspace.root).map(({ path }) => makeVisible(path)),
-      isAllowed: this.#allowances.isAllowed(entry),
+      isAllowed: this.#allowances.allowedDigest(entry) !== undefined,
       wasAllowed: this.#allowances.wasAllowed(entry),
       digest: this.#allowances.digestOf(entry),
     };

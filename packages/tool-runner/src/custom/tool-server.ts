@@ -12,6 +12,8 @@ export interface ToolServerDeps extends ConnectionDeps {
   readonly clock: RunnerClock;
   /** Its tools, or how it is, are others than before. */
   readonly onChange: () => void;
+  /** Whether its entry and the program texts it names are, at this moment, those that it stands for. */
+  readonly isStillAllowed: () => boolean;
   /** How long a server keeps the workspace writable when nobody calls it. */
   readonly idleMs?: number;
   /** Between two looks at a list that it says has changed. */
@@ -116,13 +118,17 @@ export class ToolServer {
     await this.#connected(false).catch(() => {});
   }
 
-  /** Throws TOOL_SERVER_FAILED, EXECUTION_FAILED for what it answers as an error, or ExecutionCancelled. */
+  /**
+   * Throws TOOL_SERVER_FAILED, EXECUTION_FAILED for what it answers as an error, ExecutionCancelled, or APPROVAL_STALE
+   * where its program is not the one that was agreed to.
+   */
   async call({ tool, params, signal, confirm, onProgress }: ServerCall): Promise<unknown> {
     this.#users += 1;
     this.#cancelIdle();
     let used: ServerConnection | undefined;
     try {
       used = await orCancelled(this.#connected(this.#isWriter), signal);
+      this.#requireAllowed();
       confirm(this.tools.find(({ ownName }) => ownName === tool));
       const timeoutMs = this.entry.timeoutSeconds * 1_000;
       return await used.call(tool, params, { signal, timeoutMs, onProgress });
@@ -168,10 +174,12 @@ export class ToolServer {
         onLost: (problem) => this.#lost(problem),
       };
       const { signal } = this.#ending;
+      this.#requireAllowed();
       const { ServerConnection } = await import('./server-connection.ts');
       const connection = await ServerConnection.open(this.entry, mayWrite, this.#deps, listener, signal);
       this.#current = { connection, mayWrite };
       await this.#list(connection);
+      this.#requireAllowed(); // what was started is what was looked at
       this.#state = 'ready';
       this.#problem = undefined;
       this.#readyAt = this.#deps.clock.monotonic();
@@ -184,6 +192,13 @@ export class ToolServer {
     } finally {
       this.#isOpening = false;
     }
+  }
+
+  #requireAllowed(): void {
+    if (this.#deps.isStillAllowed()) return;
+    throw new CountersignError('APPROVAL_STALE', {
+      problem: 'the program of its server has changed, or is no longer allowed',
+    });
   }
 
   async #list(connection: ServerConnection): Promise<void> {

@@ -111,11 +111,22 @@ export class ToolServers implements CustomTools {
   #lookAgain(): void {
     if (this.#isOver) return;
     this.#cancelLook = this.#options.clock.after(this.#options.lookMs ?? LOOK_MS, () => {
-      void this.#look().catch((error: unknown) => {
-        this.#options.logger.error('The tool configuration could not be read', { error });
-      });
+      this.#lookNow();
       this.#lookAgain();
     });
+  }
+
+  #lookNow(): void {
+    void this.#look().catch((error: unknown) => {
+      this.#options.logger.error('The tool configuration could not be read', { error });
+    });
+  }
+
+  /** Between two looks a tool may have changed the program of a server: it is not what the person agreed to. */
+  #isStillAllowed(entry: ServerEntry, definition: string): boolean {
+    const isSame = this.#allowances.allowedDigest(entry) === definition;
+    if (!isSame) this.#lookNow();
+    return isSame;
   }
 
   /** Brings what runs in line with what is configured. */
@@ -134,13 +145,14 @@ export class ToolServers implements CustomTools {
     for (const entry of entries) {
       const { name, owner, network } = entry;
       const about = { ...nothing, name, owner, network, runs: runsWords(entry) };
+      const definition = entry.isDisabled ? undefined : this.#allowances.allowedDigest(entry);
       if (entry.isDisabled) idle.push({ ...about, state: 'disabled' });
-      else if (!this.#allowances.isAllowed(entry)) {
+      else if (definition === undefined) {
         const problem = this.#allowances.wasAllowed(entry)
           ? 'it has changed since you allowed it'
           : 'you have not allowed it yet';
         idle.push({ ...about, state: 'not_allowed', problem });
-      } else wanted.set(name, { entry, definition: this.#allowances.digestOf(entry) });
+      } else wanted.set(name, { entry, definition });
     }
     const wereIdle = JSON.stringify(this.#idle);
     this.#idle = idle;
@@ -157,6 +169,7 @@ export class ToolServers implements CustomTools {
       const server = new ToolServer(entry, definition, {
         ...this.#options,
         onChange: () => this.#changed(),
+        isStillAllowed: () => this.#isStillAllowed(entry, definition),
       });
       this.#servers.set(name, server);
       this.#options.logger.info(`Tool server ${name} starts`);
