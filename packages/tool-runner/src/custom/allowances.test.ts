@@ -162,6 +162,37 @@ describe('[RN-8] what isolation shows of the person’s disk', () => {
   });
 });
 
+describe('[RN-8] the programs of the workspace that an allowance covers', () => {
+  const covers = (entry: object) => {
+    workspaceServers({ theirs: entry });
+    return fixture.desk.question('theirs').files;
+  };
+
+  it.each([
+    [{ command: 'node', args: ['tools/server'] }, ['tools/server.js']],
+    [{ command: 'node', args: ['--no-warnings', 'tools'] }, ['tools/index.js', 'tools/package.json']],
+    [{ command: 'node', args: ['.'] }, ['lib/main.js', 'package.json']],
+    [{ command: 'node', args: ['/usr/lib/x.js', '.'] }, []],
+    [{ command: 'node', args: ['--require=./tools/server.js', '-e', '0'] }, ['tools/server.js']],
+    [{ command: 'x', env: { NODE_OPTIONS: '--import ./tools/server.js' } }, ['tools/server.js']],
+    [{ command: 'sh', args: ['-c', 'cd . && node tools/server.js;'] }, ['tools/server.js']],
+    [{ command: 'npm', args: ['run', 'serve'] }, ['lib/main.js', 'package.json']],
+    [{ command: 'npx', args: ['-y', 'serve'] }, ['tools/run']],
+    [{ command: 'python3', args: ['-m', 'tools'] }, ['tools/__main__.py']],
+    [{ command: './tools/run', cwd: '' }, ['tools/run']],
+    [{ command: 'run', cwd: 'tools' }, ['tools/run']],
+    [{ command: 'node', args: ['tools/server.js', 'data.csv', 'package.json'] }, ['tools/server.js']],
+  ])('%j: %j', (entry, files) => {
+    fixture.isolation.write('package.json', '{"main": "lib/main"}');
+    for (const path of ['tools/server.js', 'tools/index.js', 'tools/package.json', 'lib/main.js'])
+      fixture.isolation.write(path, '0');
+    for (const path of ['tools/__main__.py', 'tools/run', 'data.csv']) fixture.isolation.write(path, '0');
+    mkdirSync(join(fixture.root, 'node_modules/.bin'), { recursive: true });
+    symlinkSync('../../tools/run', join(fixture.root, 'node_modules/.bin/serve'));
+    expect(covers(entry)).toEqual(files);
+  });
+});
+
 describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
   const script = () => readFileSync(hostileServer, 'utf8');
 
