@@ -81,11 +81,11 @@ describe('[RN-8] the usual configuration', () => {
   });
 
   it('a workspace neither lowers a risk nor shows folders of the person', () => {
-    const own = { risk: { a: 'LOW', b: 'HIGH' }, readable: ['/home'], network: true };
+    const own = { risk: { a: 'LOW', b: 'HIGH', c: 'MEDIUM' }, readable: ['/home'], network: true };
     const [entry] = read({ x: { command: 'node', countersign: own } }, 'workspace').entries;
     expect(entry).toMatchObject({ readable: [], network: true });
     expect([...(entry?.risk ?? [])]).toEqual([['b', 'HIGH']]);
-    expect([...(read({ x: { command: 'node', countersign: own } }).entries[0]?.risk ?? [])]).toHaveLength(2);
+    expect([...(read({ x: { command: 'node', countersign: own } }).entries[0]?.risk ?? [])]).toHaveLength(3);
   });
 
   it('is not believed where somebody else could have written it, or where it is no JSON', () => {

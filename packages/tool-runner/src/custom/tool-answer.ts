@@ -2,6 +2,7 @@ import { type JsonValue, jsonValueSchema } from '@countersign/protocol';
 import { z } from 'zod';
 import { KeptOutput } from '../commands/kept-output.ts';
 import type { ToolResult } from '../executor.ts';
+import { maskedJson } from './masked-secrets.ts';
 
 /** A reported error is at most this long on its way to the server. */
 const MAX_ERROR = 8_000;
@@ -128,7 +129,7 @@ function fitting(value: JsonValue, room: { bytes: number }, mask: AnswerBounds['
   const text = JSON.stringify(value);
   if (text.length > room.bytes) return { left_out: `${text.length} characters of JSON` };
   room.bytes -= text.length;
-  return JSON.parse(mask(text)) as JsonValue;
+  return maskedJson(value, mask);
 }
 
 const short = (text: string): string => text.slice(0, 2_000);

@@ -3,9 +3,9 @@ import type { RunnerClock } from '../clock.ts';
 import { orCancelled } from '../lsp/or-cancelled.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
-import { maskerOf } from './masked-secrets.ts';
+import { maskedJson, maskerOf, secretsOf } from './masked-secrets.ts';
 import type { ConnectionDeps, ConnectionListener, ServerConnection } from './server-connection.ts';
-import { runsWords, type ServerEntry, type ServerOwner, secretsOf } from './server-entry.ts';
+import { runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
 import { ToolServerFailure } from './tool-server-failure.ts';
 
 export interface ToolServerDeps extends ConnectionDeps {
@@ -96,6 +96,12 @@ export class ToolServer {
     return this.#listing.tools;
   }
 
+  /** What it runs, for cards and lists. A workspace has no secrets of the person that could hide part of it. */
+  get runs(): string {
+    const words = runsWords(this.entry);
+    return this.entry.owner === 'person' ? this.mask(words) : words;
+  }
+
   get status(): ServerStatus {
     const { name, owner, network } = this.entry;
     const words = this.#current?.connection.lastWords ?? this.#lastWords;
@@ -104,7 +110,7 @@ export class ToolServer {
       name,
       owner,
       state: this.#state,
-      runs: this.mask(runsWords(this.entry)),
+      runs: this.runs,
       network,
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...(lastWords !== '' && { lastWords }),
@@ -204,8 +210,7 @@ export class ToolServer {
   async #list(connection: ServerConnection): Promise<void> {
     const said = await connection.listTools(this.#ending.signal);
     // A description reaches the model: not even there may a secret of the configuration stand.
-    const masked = JSON.parse(this.mask(JSON.stringify(said))) as readonly unknown[];
-    this.#listing = listTools(masked, this.entry, this.definition);
+    this.#listing = listTools(maskedJson(said, this.mask), this.entry, this.definition);
   }
 
   /** However often it says so, its list is read once in a while. */

@@ -4,6 +4,7 @@ import type { RunnerClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { Allowances } from './allowances.ts';
 import type { ListedTool } from './listed-tools.ts';
+import { maskerOf, secretsOf } from './masked-secrets.ts';
 import type { ConnectionDeps } from './server-connection.ts';
 import { runsWords, type ServerEntry } from './server-entry.ts';
 import { readServers } from './server-files.ts';
@@ -144,7 +145,8 @@ export class ToolServers implements CustomTools {
     }));
     for (const entry of entries) {
       const { name, owner, network } = entry;
-      const about = { ...nothing, name, owner, network, runs: runsWords(entry) };
+      const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
+      const about = { ...nothing, name, owner, network, runs: mask(runsWords(entry)) };
       const definition = entry.isDisabled ? undefined : this.#allowances.allowedDigest(entry);
       if (entry.isDisabled) idle.push({ ...about, state: 'disabled' });
       else if (definition === undefined) {
