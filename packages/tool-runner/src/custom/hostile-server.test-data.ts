@@ -33,6 +33,10 @@ function tools(): object[] {
   switch (manner) {
     case 'many':
       return Array.from({ length: 5_000 }, (_, i) => named(`t${i}`));
+    case 'endless-list':
+      return Array.from({ length: 100_000 }, () => ({}));
+    case 'long-list':
+      return Array.from({ length: 100 }, (_, i) => named(`t${i}`, { description: 'x'.repeat(50_000) }));
     case 'names':
       return [
         named('read_file'),

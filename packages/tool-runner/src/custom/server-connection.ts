@@ -22,6 +22,9 @@ const PROBE_MS = 5_000;
 const LIST_MS = 30_000;
 const PING_MS = 5_000;
 const MAX_PAGES = 20;
+/** Of all pages together: far more than 128 tools that are used can have. */
+const MAX_LIST_CHARACTERS = 4 * 1024 * 1024;
+const MAX_LISTED = 10_000;
 
 /** RN-8. */
 const limits = { cpuSeconds: 3_600, memoryBytes: 1024 ** 3, files: 100 };
@@ -87,9 +90,13 @@ export class ServerConnection {
   async listTools(signal: AbortSignal): Promise<readonly unknown[]> {
     const tools: unknown[] = [];
     let cursor: string | undefined;
+    let characters = 0;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
       const answer = await this.#ask('tools/list', params, pageSchema, { signal, timeout: LIST_MS });
+      characters += JSON.stringify(answer.tools).length;
+      if (characters > MAX_LIST_CHARACTERS || tools.length + answer.tools.length > MAX_LISTED)
+        throw new ToolServerFailure('its list of tools is too long', { lastWords: this.lastWords });
       tools.push(...answer.tools);
       cursor = answer.nextCursor;
       if (cursor === undefined) break;
