@@ -129,6 +129,7 @@ describe('countersign tools', () => {
     writeFileSync(join(root, 'tool.js'), '');
     const { out } = await run(['allow', 'theirs'], { typed: ['no'] });
     expect(out).toContain('Runs the file tool.js');
+    expect(out).toContain('Your rules    those that name theirs__…');
     expect(out).toContain('Asked again   when this entry or a file above changes; not when other files');
     expect(out).toContain('Variable      A=b⟨U+000A⟩  Network       no');
   });

@@ -318,7 +318,13 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
     expect(await fixture.call('a__do', { what: 'write', path: 'b.txt', content: 'b' })).toMatchObject({
       success: true,
     });
+    await fixture.call('a__do', { what: 'write', path: '.pre-commit-config.yaml', content: 'repos: []' });
     await fixture.until(() => !fixture.isolation.has('.vscode'), 'the end of the writable life');
+    await fixture.until(
+      () => /\.pre-commit-config\.yaml.*set aside \(VA-3\)/.test(JSON.stringify(fixture.logger.lines)),
+      'the word on what it planted',
+    );
+    expect(fixture.isolation.has('.pre-commit-config.yaml')).toBe(false);
     await fixture.until(() => fixture.status('a').state === 'ready', 'the read-only life');
     expect(await fixture.call('a__do', { what: 'read', path: 'b.txt' })).toMatchObject({ content: 'b' });
   });
@@ -360,6 +366,7 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
       configFolder: fixture.configFolder,
       clock,
       onChange: () => states.push(server.status.problem ?? ''),
+      onPlanted: () => {},
       isStillAllowed: () => true,
     });
     await server.start();

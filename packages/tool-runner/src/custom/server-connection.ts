@@ -7,7 +7,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { ProcessStarter } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { ChildTransport } from './child-transport.ts';
@@ -32,7 +32,7 @@ const limits = { cpuSeconds: 3_600, memoryBytes: 1024 ** 3, files: 100 };
 export interface ConnectionDeps {
   readonly workspace: Workspace;
   readonly configFolder: string;
-  readonly starter: ProcessStarter;
+  readonly starter: IsolatingStarter;
 }
 
 export interface ConnectionListener {
@@ -84,6 +84,11 @@ export class ServerConnection {
 
   get lastWords(): string {
     return this.#transport instanceof ChildTransport ? this.#transport.lastWords : '';
+  }
+
+  /** What it left where it would execute later (VA-3); known once `close` has resolved. */
+  get planted(): readonly string[] {
+    return this.#transport instanceof ChildTransport ? this.#transport.planted : [];
   }
 
   /** As the server says it: nothing of it is believed yet. */

@@ -12,6 +12,8 @@ export interface ToolServerDeps extends ConnectionDeps {
   readonly clock: RunnerClock;
   /** Its tools, or how it is, are others than before. */
   readonly onChange: () => void;
+  /** Something that it left in the workspace would execute later (VA-3), and what became of that. */
+  readonly onPlanted: (note: string) => void;
   /** Whether its entry and the program texts it names are, at this moment, those that it stands for. */
   readonly isStillAllowed: () => boolean;
   /** How long a server keeps the workspace writable when nobody calls it. */
@@ -232,7 +234,7 @@ export class ToolServer {
     // While it is being opened, whoever opens it hears of it.
     if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
     this.#current = undefined;
-    this.#turn = this.#turn.then(() => connection.close());
+    this.#turn = this.#turn.then(() => this.#close(connection));
     this.#failed(new ToolServerFailure(problem, { lastWords: connection.lastWords }));
   }
 
@@ -282,7 +284,12 @@ export class ToolServer {
     this.#current = undefined;
     if (!dropped) return;
     this.#lastWords = dropped.connection.lastWords;
-    await dropped.connection.close();
+    await this.#close(dropped.connection);
+  }
+
+  async #close(connection: ServerConnection): Promise<void> {
+    await connection.close();
+    for (const note of connection.planted) this.#deps.onPlanted(note);
   }
 
   #failureOf(error: unknown): unknown {

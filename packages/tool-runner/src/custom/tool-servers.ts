@@ -90,6 +90,11 @@ export class ToolServers implements CustomTools {
     return this.#all().find(({ listed }) => listed.tool.name === name);
   }
 
+  /** Whether a program of this machine does the work of that tool. */
+  startsProcess(name: string): boolean {
+    return this.locate(name)?.server.entry.reach.kind === 'stdio';
+  }
+
   get status(): readonly ServerStatus[] {
     return [...[...this.#servers.values()].map(({ status }) => status), ...this.#idle];
   }
@@ -171,6 +176,7 @@ export class ToolServers implements CustomTools {
       const server = new ToolServer(entry, definition, {
         ...this.#options,
         onChange: () => this.#changed(),
+        onPlanted: (note) => this.#options.logger.error(`Tool server ${name}: ${note}`),
         isStillAllowed: () => this.#isStillAllowed(entry, definition),
       });
       this.#servers.set(name, server);
