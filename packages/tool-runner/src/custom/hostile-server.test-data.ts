@@ -37,6 +37,10 @@ function tools(): object[] {
       return Array.from({ length: 100_000 }, () => ({}));
     case 'long-list':
       return Array.from({ length: 100 }, (_, i) => named(`t${i}`, { description: 'x'.repeat(50_000) }));
+    case 'large':
+      return Array.from({ length: 100 }, (_, i) =>
+        named(`t${i}`, { inputSchema: { type: 'object', description: 'x'.repeat(15_000) } }),
+      );
     case 'names':
       return [
         named('read_file'),

@@ -62,6 +62,16 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
       expect(await fixture.call('odd__do', { what: 'version' })).toMatchObject({ success: true });
   });
 
+  it('crowds out nobody with what it says, and hears of it', async () => {
+    await start({ large: hostile('large'), good: hostile('plain') });
+    expect(fixture.servers.names).toContain('good__do');
+    expect(fixture.servers.names).toContain('large__t0');
+    expect(JSON.stringify(fixture.servers.tools).length).toBeLessThan(600_000);
+    expect(fixture.status('large').leftOut.join()).toMatch(
+      /^\d+ of its tools: there are more than can be told$/,
+    );
+  });
+
   it('tells no secret of its configuration in a description', async () => {
     await start({ tells: hostile('tells') });
     expect(fixture.servers.find('tells__do')?.description).toBe('[masked]');

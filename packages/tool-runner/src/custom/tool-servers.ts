@@ -66,13 +66,23 @@ export class ToolServers implements CustomTools {
     return () => this.#listeners.delete(listener);
   }
 
+  /** As many as can be told. Whoever says little comes first, so that one that says much crowds out nobody else. */
   get tools(): readonly CustomTool[] {
-    const told: CustomTool[] = [];
+    const told = this.#told();
+    return this.#all().flatMap(({ listed }) => (told.has(listed) ? [listed.tool] : []));
+  }
+
+  #told(): ReadonlySet<ListedTool> {
+    const sizeOf = ({ tool }: ListedTool): number => JSON.stringify(tool).length;
+    const servers = [...this.#servers.values()]
+      .map(({ tools }) => ({ tools, size: tools.reduce((sum, listed) => sum + sizeOf(listed), 0) }))
+      .toSorted((a, b) => a.size - b.size);
+    const told = new Set<ListedTool>();
     let bytes = 0;
-    for (const { listed } of this.#all()) {
-      bytes += JSON.stringify(listed.tool).length;
-      if (told.length >= MAX_TOOLS || bytes > MAX_TOLD_BYTES) break;
-      told.push(listed.tool);
+    for (const listed of servers.flatMap(({ tools }) => tools)) {
+      bytes += sizeOf(listed);
+      if (told.size >= MAX_TOOLS || bytes > MAX_TOLD_BYTES) break;
+      told.add(listed);
     }
     return told;
   }
@@ -96,7 +106,13 @@ export class ToolServers implements CustomTools {
   }
 
   get status(): readonly ServerStatus[] {
-    return [...[...this.#servers.values()].map(({ status }) => status), ...this.#idle];
+    const told = this.#told();
+    const running = [...this.#servers.values()].map(({ status }) => {
+      const untold = status.tools.filter((listed) => !told.has(listed)).length;
+      const why = `${untold} of its tools: there are more than can be told`;
+      return untold === 0 ? status : { ...status, leftOut: [...status.leftOut, why] };
+    });
+    return [...running, ...this.#idle];
   }
 
   /** Leaves no process behind. Harmless twice. */
