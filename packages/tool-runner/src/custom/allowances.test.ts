@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManualClock } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
+import { ExecutionCancelled } from '../runner-errors.ts';
 import { readServerList, runsWords, type ServerEntry } from './server-entry.ts';
 import { neededFolders, readServers } from './server-files.ts';
 import { ToolServer } from './tool-server.ts';
@@ -327,6 +328,28 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
     expect(fixture.isolation.has('.pre-commit-config.yaml')).toBe(false);
     await fixture.until(() => fixture.status('a').state === 'ready', 'the read-only life');
     expect(await fixture.call('a__do', { what: 'read', path: 'b.txt' })).toMatchObject({ content: 'b' });
+  });
+
+  it('does not stay writable because its call was cancelled while it started', async () => {
+    await fixture.remove();
+    fixture = new ToolServersFixture({ idleMs: 200 });
+    fixture.configure({ a: hostile('slow-writer') });
+    await fixture.servers.start();
+    const cancel = new AbortController();
+    const called = fixture.call('a__do', { what: 'version' }, { signal: cancel.signal });
+    called.catch(() => {});
+    await fixture.until(() => fixture.isolation.has('life-0'), 'the writable life');
+    cancel.abort();
+    await expect(called).rejects.toThrow(ExecutionCancelled);
+    fixture.isolation.write('go', '');
+    const lives = () => readdirSync(fixture.root).filter((name) => name.startsWith('life-')).length;
+    await fixture.until(() => lives() > 1, 'its first sign of life');
+    const isQuiet = async () => {
+      const before = lives();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return lives() === before;
+    };
+    await expect.poll(isQuiet, { timeout: 20_000, interval: 10 }).toBe(true);
   });
 
   it('keeps its state where it never writes, and is switched off by the configuration', {

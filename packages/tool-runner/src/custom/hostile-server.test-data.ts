@@ -232,6 +232,16 @@ switch (manner) {
       stderr.write(String(error));
     }
     break;
+  case 'slow-writer':
+    // Says nothing until it is let, once it may write; a sign of life as long as it may.
+    try {
+      writeFileSync('life-0', '');
+    } catch {
+      break;
+    }
+    while (!readdirSync('.').includes('go')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    setInterval(() => writeFileSync(`life-${Date.now()}`, ''), 50);
+    break;
   case 'greets':
     stdout.write('Welcome!\n\n{"not": "a message"}\n');
 }

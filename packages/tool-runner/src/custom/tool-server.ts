@@ -192,6 +192,7 @@ export class ToolServer {
       this.#problem = undefined;
       this.#readyAt = this.#deps.clock.monotonic();
       this.#deps.onChange();
+      if (this.#users === 0) this.#restSoon(); // whoever wanted it writable has given up meanwhile
       return connection;
     } catch (error) {
       await this.#drop();
@@ -271,6 +272,7 @@ export class ToolServer {
 
   #restSoon(): void {
     if (!this.#current?.mayWrite || this.#ending.signal.aborted) return;
+    this.#cancelIdle();
     this.#cancelIdle = this.#deps.clock.after(this.#deps.idleMs ?? IDLE_MS, () => {
       this.#turn = this.#turn.then(async () => {
         if (this.#users === 0) await this.#drop();
