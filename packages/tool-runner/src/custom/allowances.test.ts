@@ -194,6 +194,16 @@ describe('[RN-8] the programs of the workspace that an allowance covers', () => 
   });
 });
 
+it('[RN-8] a large program of the workspace is not replaced by another of its size', () => {
+  workspaceServers({ theirs: { command: './server' } });
+  const digestOf = (text: string) => {
+    fixture.isolation.write('server', text.repeat(17 * 1024 * 1024));
+    return fixture.desk.question('theirs').digest;
+  };
+  expect(digestOf('a')).not.toBe(digestOf('b'));
+  expect(fixture.desk.question('theirs')).toMatchObject({ files: ['server'] });
+});
+
 describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
   const script = () => readFileSync(hostileServer, 'utf8');
 

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  type Stats,
   statSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
@@ -19,7 +20,7 @@ import { mainOf, startedCode } from './started-code.ts';
 
 /** Where a workspace names servers of its own: a place that executes later (VA-3). */
 const WORKSPACE_SERVERS = '.mcp.json';
-/** A script that is larger is no script. */
+/** A larger one is not read every few seconds: when it changed last says that it changed. */
 const MAX_SCRIPT_BYTES = 16 * 1024 * 1024;
 const MAX_LINKED = 50;
 
@@ -86,7 +87,8 @@ export function namedFiles({ reach }: ServerEntry, root: string): readonly Named
   for (const { path, isCode } of started) {
     const file = realFile(isAbsolute(path) ? path : join(root, reach.cwd, path));
     if (file === undefined || !isInside(root, file.real)) continue;
-    const isTooLarge = file.size > MAX_SCRIPT_BYTES;
+    const { size, ino, ctimeMs } = file.stats;
+    const isTooLarge = size > MAX_SCRIPT_BYTES;
     const bytes = isTooLarge ? Buffer.alloc(0) : readFileSync(file.real);
     const looksLikeCode = codeExtension.test(file.real) || bytes.subarray(0, 2).equals(shebang);
     if (!isCode && !looksLikeCode) continue; // data that the server may well change itself
@@ -94,7 +96,10 @@ export function namedFiles({ reach }: ServerEntry, root: string): readonly Named
       started.push(
         ...mainOf(bytes.toString()).map((main) => ({ path: join(dirname(file.real), main), isCode })),
       );
-    found.set(file.real.slice(root.length + 1), isTooLarge ? `${file.size} bytes` : versionOf(bytes));
+    found.set(
+      file.real.slice(root.length + 1),
+      isTooLarge ? `${size} bytes, ${ino}, ${ctimeMs}` : versionOf(bytes),
+    );
   }
   return [...found].sort().map(([path, version]) => ({ path, version }));
 }
@@ -174,11 +179,11 @@ function realPath(path: string): string[] {
   }
 }
 
-function realFile(path: string): { readonly real: string; readonly size: number } | undefined {
+function realFile(path: string): { readonly real: string; readonly stats: Stats } | undefined {
   try {
     const real = realpathSync(path);
     const stats = statSync(real);
-    return stats.isFile() ? { real, size: stats.size } : undefined;
+    return stats.isFile() ? { real, stats } : undefined;
   } catch {
     return undefined;
   }
