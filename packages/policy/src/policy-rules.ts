@@ -76,9 +76,11 @@ function findImpossible(file: PolicyFile): string | undefined {
     if (seen.has(rule.id)) return `two rules have the id ${rule.id}`;
     seen.add(rule.id);
     const tool = parseGlob(rule.tool);
-    const isKnown =
-      rule.tool.includes('__') || (tool.ok && builtInToolNames.some((name) => tool.glob.matches(name)));
-    if (!isKnown) return `rule ${rule.id}: tool: there is no tool "${rule.tool}"`;
+    const isBuiltIn = tool.ok && builtInToolNames.some((name) => tool.glob.matches(name));
+    if (!isBuiltIn && rule.tool.includes('__') && (rule.path ?? rule.command) !== undefined)
+      return `rule ${rule.id}: only its own program knows the paths and commands of "${rule.tool}"; name the tool alone`;
+    if (!isBuiltIn && !rule.tool.includes('__'))
+      return `rule ${rule.id}: tool: there is no tool "${rule.tool}"`;
     if (rule.path !== undefined && /^\/|(^|\/)\.\.(\/|$)/.test(rule.path)) {
       return `rule ${rule.id}: path: it is not a path inside the workspace`;
     }
@@ -102,7 +104,8 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
     owner,
     matches(call, assessment) {
       if (!tool.glob.matches(call.tool)) return false;
-      if (rule.effect === 'allow' && !namesEverything(rule, call, assessment)) return false;
+      if (rule.effect === 'allow' && (!isMeant(rule, call) || !namesEverything(rule, call, assessment)))
+        return false;
       if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
       return !words || matchesCommands(words, assessment, rule.effect);
     },
@@ -115,6 +118,10 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
     },
   };
 }
+
+/** Whoever allows `git_*` means the tools that we know: not what a server that is called git calls `git__push`. */
+const isMeant = ({ tool }: PolicyRule, call: ToolCall): boolean =>
+  !isCustomToolName(call.tool) || tool === '*' || tool.includes('__');
 
 const shellTools: ReadonlySet<string> = new Set(['shell_exec', 'shell_background']);
 

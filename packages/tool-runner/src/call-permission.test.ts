@@ -1,5 +1,5 @@
-import { ToolCallPolicy } from '@countersign/policy';
-import type { RiskLevel } from '@countersign/protocol';
+import { customToolsOf, ToolCallPolicy } from '@countersign/policy';
+import { customToolSchema, type RiskLevel } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { type PermissionFacts, permissionFor } from './call-permission.ts';
 import { readSignal, writeSignal } from './call-samples.test-data.ts';
@@ -180,4 +180,31 @@ describe("[AP-4] a rule of the person's policy approved it", () => {
   ])('%s', (_, signal, over, expected) => {
     expect(answer(signal, over)).toBe(expected);
   });
+});
+
+it('[VA-8] the server’s word that a custom tool need not ask counts only where this machine says so itself', () => {
+  const decideAs = (risk_level: RiskLevel) => {
+    const tool = customToolSchema.parse({
+      name: 'files__list',
+      description: '',
+      input_schema: {},
+      risk_level,
+    });
+    return new ToolCallPolicy({ root: '/work', customTools: customToolsOf([tool]) }).decide(
+      'files__list',
+      {},
+    );
+  };
+  const leave = { id: 'mcp.json', effect: 'allow', tool: 'files__list' } as const;
+  const call = {
+    tool_name: 'files__list',
+    tool_params: {},
+    approval_id: null,
+    approved_by: 'config',
+  } as const;
+  const signal = writeSignal({ ...call, rule: leave });
+  expect(answer(signal, { own: decideAs('LOW') })).toBe('yes');
+  expect(answer(signal, { own: decideAs('MEDIUM') })).toBe(
+    'APPROVAL_STALE: the tool configuration of this machine wants it to be asked',
+  );
 });

@@ -1,4 +1,4 @@
-import { compileRule, type Decision, grantCovers } from '@countersign/policy';
+import { compileRule, type Decision, grantCovers, LEAVE_RULE } from '@countersign/policy';
 import { type ErrorCode, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { Ceiling } from './ceiling.ts';
 import type { ExecutionSignal } from './runner-api.ts';
@@ -66,6 +66,8 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
     return isCovered ? undefined : 'the grant does not cover it here';
   }
   if (signal.rule !== null && signal.approved_by === 'config') {
+    // What this machine's own configuration says counts as it says it itself, above: now, and of programs as they run here.
+    if (signal.rule.id === LEAVE_RULE) return 'the tool configuration of this machine wants it to be asked';
     return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
   }
   return `it is ${risk} here, and nobody has approved it`;

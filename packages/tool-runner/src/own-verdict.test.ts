@@ -1,5 +1,7 @@
 import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { customToolsOf } from '@countersign/policy';
+import { customToolSchema } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readCeiling } from './ceiling.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
@@ -187,4 +189,25 @@ it('[RN-2] reads the ceiling, and says what is wrong with it', () => {
     ok: false,
     problem: expect.stringContaining('can be written by others'),
   });
+});
+
+it('[RN-5] a custom tool that needs no question asks where its program cannot be isolated', () => {
+  const { workspace, configFolder } = fixture;
+  const tool = (name: string) =>
+    customToolSchema.parse({ name, description: '', input_schema: {}, risk_level: 'LOW' });
+  const customTools = {
+    ...customToolsOf([tool('here__list'), tool('elsewhere__list')]),
+    startsProcess: (name: string) => name.startsWith('here__'),
+  };
+  const decide = (name: string, isIsolated: boolean) =>
+    new OwnVerdict({ workspace, configFolder, isIsolated: () => isIsolated, customTools }).decide(name, {});
+  expect(decide('here__list', true).verdict.decision).toBe('LOW');
+  expect(decide('here__list', false)).toMatchObject({
+    verdict: {
+      decision: 'MEDIUM',
+      reasons: expect.arrayContaining([expect.objectContaining({ rule: 'ISO-1' })]),
+    },
+    allowedBy: undefined,
+  });
+  expect(decide('elsewhere__list', false).verdict.decision).toBe('LOW');
 });

@@ -24,7 +24,7 @@ export interface OwnVerdictOptions {
   /** Whether programs run isolated here; where not, LOW ones ask instead of running (RN-5). Asked when it matters. */
   readonly isIsolated: () => boolean;
   /** Those that this machine has itself: the server's word on them counts for nothing (VA-8). */
-  readonly customTools?: CustomTools;
+  readonly customTools?: CustomTools & { startsProcess(tool: string): boolean };
 }
 
 /**
@@ -87,8 +87,10 @@ export class OwnVerdict {
 
   #askWithoutIsolation(decision: Decision): Decision {
     const { verdict, call } = decision;
-    if (verdict.decision !== 'LOW' || !call || !startsProcess(call.tool) || this.#options.isIsolated())
-      return decision;
+    const { customTools, isIsolated } = this.#options;
+    const starts = (tool: string): boolean =>
+      startsProcess(tool) || customTools?.startsProcess(tool) === true;
+    if (verdict.decision !== 'LOW' || !call || !starts(call.tool) || isIsolated()) return decision;
     const reason = { rule: 'ISO-1', why: 'this machine cannot isolate programs, so each one is asked about' };
     return {
       ...decision,

@@ -85,6 +85,8 @@ function questionParagraphs(question: ServerQuestion, words: ToolsWords): Paragr
           ),
         ]),
     fact(words.networkLabel, network ? words.networkYes : words.networkNo, network ? 'yellow' : undefined),
+    fact(words.rulesLabel, words.rules(name)),
+    fact(words.coversLabel, words.covers(files.length)),
     fact(words.digest, digest, 'dim'),
     { text: '' },
   ];

@@ -96,6 +96,7 @@ describe('countersign tools', () => {
     expect(declined.out).toContain(`Command       node -e 'console.error("no way"); process.exit(3)'`);
     expect(declined.out).toContain('Variable      A=⟨U+001B⟩[31m');
     expect(declined.out).toContain('Network       no');
+    expect(declined.out).toContain('Asked again   when this entry changes; no other program');
     expect(declined.out).toContain('Isolation     ');
     expect(await run(['allow', 'theirs'], { interactive: true })).toMatchObject({ status: 1 });
     expect(await run(['allow', 'theirs'])).toMatchObject({
@@ -119,6 +120,18 @@ describe('countersign tools', () => {
       out: 'theirs is no longer allowed.\n',
     });
     expect(await run(['forbid', 'theirs'])).toMatchObject({ status: 1 });
+  });
+
+  it('allow says which files are covered, and lets no variable begin a line of its own', async () => {
+    writeFileSync(join(root, 'tool.mjs'), '');
+    const env = { A: 'b\n  Network       no' };
+    workspaceServers({ theirs: { command: 'node', args: ['tool'], env, countersign: { network: true } } });
+    writeFileSync(join(root, 'tool.js'), '');
+    const { out } = await run(['allow', 'theirs'], { typed: ['no'] });
+    expect(out).toContain('Runs the file tool.js');
+    expect(out).toContain('Your rules    those that name theirs__…');
+    expect(out).toContain('Asked again   when this entry or a file above changes; not when other files');
+    expect(out).toContain('Variable      A=b⟨U+000A⟩  Network       no');
   });
 
   it('speaks to programs, which must name what they looked at', async () => {

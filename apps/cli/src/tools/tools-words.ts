@@ -37,6 +37,13 @@ const english = {
   isolationLabel: 'Isolation',
   isolated: 'yes: no home of yours, no other programs',
   notIsolated: 'none here: it can do all that you can',
+  rulesLabel: 'Your rules',
+  rules: (name: string) => `those that name ${name}__… count for its tools too`,
+  coversLabel: 'Asked again',
+  covers: (files: number): string =>
+    files > 0
+      ? 'when this entry or a file above changes; not when other files change that these load'
+      : 'when this entry changes; no other program of the workspace is watched',
   digest: 'Digest',
   changed: 'You allowed an earlier version of it. This one is different.',
   question: 'Allow exactly this? Type yes: ',
@@ -98,6 +105,13 @@ const russian: ToolsWords = {
   isolationLabel: 'Изоляция',
   isolated: 'есть: ни вашего дома, ни других программ',
   notIsolated: 'здесь нет: может всё, что можете вы',
+  rulesLabel: 'Ваши правила',
+  rules: (name) => `те, что называют ${name}__…, действуют и для его инструментов`,
+  coversLabel: 'Спросят снова',
+  covers: (files) =>
+    files > 0
+      ? 'если изменится эта запись или файл выше; но не если изменятся другие файлы, которые они загружают'
+      : 'если изменится эта запись; за другими программами папки никто не следит',
   digest: 'Дайджест',
   changed: 'Вы разрешали прежнюю версию. Эта — другая.',
   question: 'Разрешить именно это? Введите да: ',

@@ -72,14 +72,34 @@ describe('[RN-8] a call of a custom tool', () => {
     expect(policyWith(low, [ask]).decide('deploy__staging', {}).verdict.decision).toBe('MEDIUM');
   });
 
-  it('[RK-5] obeys rules by its name; a rule on paths never allows it', () => {
+  it('[RK-5] obeys rules by its name, and no allow rule that means built-in tools', () => {
     const decide = (rule: object) =>
       policyWith([tool()], [{ id: 'r', ...rule }]).decide('deploy__staging', {});
     expect(decide({ effect: 'deny', tool: 'deploy__*' }).verdict).toMatchObject({ code: 'DENIED_BY_POLICY' });
     expect(decide({ effect: 'allow', tool: 'deploy__staging' })).toMatchObject({ allowedBy: { id: 'r' } });
-    expect(decide({ effect: 'allow', tool: 'deploy__staging', path: '**' }).allowedBy).toBeUndefined();
+    expect(decide({ effect: 'allow', tool: '*' })).toMatchObject({ allowedBy: { id: 'r' } });
+    const git = (effect: string) =>
+      policyWith([tool({ name: 'git__status' })], [{ id: 'r', effect, tool: 'git_*' }]).decide(
+        'git__status',
+        {},
+      );
+    expect(git('allow').verdict.decision).toBe('MEDIUM');
+    expect(git('deny').verdict).toMatchObject({ code: 'DENIED_BY_POLICY' });
     const high = policyWith([tool({ risk_level: 'HIGH' })], [{ id: 'r', effect: 'allow', tool: '*' }]);
     expect(high.decide('deploy__staging', {}).verdict.decision).toBe('HIGH');
+  });
+
+  it.each([{ path: 'secrets/**' }, { command: 'rm *' }])('[RK-5] a rule on its %j is a mistake', (part) => {
+    const file = (tool: string) =>
+      readPolicyFile(
+        JSON.stringify({ version: 1, rules: [{ id: 'r', effect: 'deny', tool, ...part }] }),
+        'person',
+      );
+    expect(file('deploy__*')).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('name the tool alone'),
+    });
+    expect(file('*')).toMatchObject({ ok: true });
   });
 
   it('[RK-5] may be an example of a rule', () => {

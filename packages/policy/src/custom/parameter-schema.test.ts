@@ -129,9 +129,46 @@ describe('[RN-8] a hostile schema', () => {
       expect(quickly({ patternProperties: { [pattern]: false } }, { [text]: 1 })).toBeUndefined();
     }
     expect(checkedPattern('a'.repeat(201))).toBeUndefined();
-    expect(checkedPattern('^a*b*$')?.('a'.repeat(10_000))).toBe(true);
-    expect(checkedPattern('^(?:ab)?[)+*]$')?.('ab+')).toBe(true);
-    expect(checkedPattern('^\\d{2}$')?.('1')).toBe(false);
+    expect(checkedPattern('^a*b*$')?.mayTry('a'.repeat(10_000))).toBe(false);
+    expect(checkedPattern('^(?:ab)?[)+*]$')?.matches('ab+')).toBe(true);
+    expect(checkedPattern('^\\d{2}$')?.matches('1')).toBe(false);
+    expect(checkedPattern('^(?:staging|production|test)-[a-z0-9]+$')?.matches('test-1')).toBe(true);
+  });
+
+  it('whose pattern has too many ways to go, without repeating a group, is not matched either', () => {
+    const text = 'a'.repeat(60);
+    for (const pattern of [
+      `${'(a|a)'.repeat(39)}b`,
+      `${'a?'.repeat(60)}${'a'.repeat(60)}b`,
+      `${'(?:a)?'.repeat(30)}b`,
+    ])
+      expect(quickly(object({ name: { type: 'string', pattern } }), { name: text })).toBeUndefined();
+  });
+
+  it('whose patterns and lengths are slow together is given up', () => {
+    const tooMuch = 'its schema takes too much work to check';
+    const names = Array.from({ length: 5_000 }, () => 'x'.repeat(900));
+    const items = { type: 'string', pattern: '^x*x*y' };
+    expect(quickly(object({ names: { items } }), { names: names.map((name) => `${name}y`) })).toBe(tooMuch);
+    const twice = (of: string) => ({ allOf: [{ $ref: of }, { $ref: of }] });
+    const levels = Object.fromEntries(
+      Array.from({ length: 14 }, (_, i) => [`d${i}`, twice(`#/$defs/d${i + 1}`)]),
+    );
+    const schema = {
+      ...twice('#/$defs/d0'),
+      $defs: { ...levels, d14: { properties: { a: { minLength: 1 } } } },
+    };
+    expect(quickly(schema, { a: 'x'.repeat(99_000) })).toBe(tooMuch);
+    const large = { a: Object.fromEntries(Array.from({ length: 15_000 }, (_, i) => [`n${i}`, i])) };
+    const choices = Array.from({ length: 5_000 }, () => ({ b: 1 }));
+    expect(quickly(object({ a: { enum: choices } }), large)).toMatch(/is not one of/);
+  });
+
+  it('a choice is the same whatever the order of its names', () => {
+    const choice = object({ a: { enum: [{ x: 1, y: [{ z: null }] }] } });
+    expect(check(choice, { a: { y: [{ z: null }], x: 1 } })).toBeUndefined();
+    for (const a of [{ x: 1 }, { x: 1, y: [{ z: 0 }] }, { x: 1, y: [] }, { x: 1, y: [{ z: null }], w: 1 }, 1])
+      expect(check(choice, { a })).toMatch(/is not one of/);
   });
 
   it('that lists thousands of choices is bounded too', () => {

@@ -1,11 +1,13 @@
 import type { JsonValue } from '@countersign/protocol';
 import { shorten } from '../shown-text.ts';
-import { checkedPattern } from './checked-pattern.ts';
+import { type CheckedPattern, checkedPattern } from './checked-pattern.ts';
 
 type JsonObject = Readonly<Record<string, JsonValue>>;
 
 /** Steps of one check. A schema that needs more is not one that a person wrote. */
 const MAX_STEPS = 20_000;
+/** What a pattern tries, or characters that are counted, for one step. */
+const TRIES_PER_STEP = 1_000;
 const MAX_DEPTH = 64;
 
 /**
@@ -26,6 +28,9 @@ class TooMuchWork extends Error {}
 
 class SchemaCheck {
   readonly #root: JsonObject;
+  readonly #patterns = new Map<string, CheckedPattern | undefined>();
+  /** How many names an object has is counted once. */
+  readonly #sizes = new Map<JsonObject, number>();
   #steps = 0;
 
   constructor(root: JsonObject) {
@@ -33,8 +38,8 @@ class SchemaCheck {
   }
 
   problemOf(schema: JsonValue | undefined, value: JsonValue, at: string, depth: number): string | undefined {
-    this.#steps += 1;
-    if (this.#steps > MAX_STEPS || depth > MAX_DEPTH) throw new TooMuchWork();
+    this.#spend(1);
+    if (depth > MAX_DEPTH) throw new TooMuchWork();
     if (schema === false) return say(at, 'is not allowed');
     if (!isObject(schema)) return undefined;
     const referred = own(schema, '$ref');
@@ -44,12 +49,26 @@ class SchemaCheck {
         : undefined) ??
       typeProblem(own(schema, 'type'), value, at) ??
       this.#choiceProblem(schema, value, at) ??
-      (typeof value === 'string' ? textProblem(schema, value, at) : undefined) ??
+      (typeof value === 'string' ? this.#textProblem(schema, value, at) : undefined) ??
       (typeof value === 'number' ? numberProblem(schema, value, at) : undefined) ??
       (Array.isArray(value) ? this.#listProblem(schema, value, at, depth) : undefined) ??
       (isObject(value) ? this.#objectProblem(schema, value, at, depth) : undefined) ??
       this.#combinedProblem(schema, value, at, depth)
     );
+  }
+
+  #spend(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) throw new TooMuchWork();
+  }
+
+  /** Undefined where the pattern is none that is tried. */
+  #matches(source: string, text: string): boolean | undefined {
+    if (!this.#patterns.has(source)) this.#patterns.set(source, checkedPattern(source));
+    const pattern = this.#patterns.get(source);
+    if (!pattern?.mayTry(text)) return undefined;
+    this.#spend(1 + pattern.workOn(text) / TRIES_PER_STEP);
+    return pattern.matches(text);
   }
 
   /** Only `#` and `#/…`: what stands elsewhere is never fetched. */
@@ -68,16 +87,55 @@ class SchemaCheck {
   #choiceProblem(schema: JsonObject, value: JsonValue, at: string): string | undefined {
     const choices = own(schema, 'enum');
     if (Array.isArray(choices)) {
-      this.#steps += choices.length;
-      if (!choices.some((choice) => isSame(choice, value)))
+      this.#spend(choices.length);
+      if (!choices.some((choice) => this.#isSame(choice, value)))
         return say(
           at,
           `is not one of ${shorten(choices.map((choice) => JSON.stringify(choice)).join(', '))}`,
         );
     }
     const constant = own(schema, 'const');
-    return constant !== undefined && !isSame(constant, value)
+    return constant !== undefined && !this.#isSame(constant, value)
       ? say(at, `is not ${shorten(JSON.stringify(constant))}`)
+      : undefined;
+  }
+
+  /** Takes no longer than the schema's side is large, whatever the other is. The order of names means nothing. */
+  #isSame(ofSchema: JsonValue, given: JsonValue): boolean {
+    if (Array.isArray(ofSchema))
+      return (
+        Array.isArray(given) &&
+        given.length === ofSchema.length &&
+        ofSchema.every((item, index) => this.#isSame(item, given[index] as JsonValue))
+      );
+    if (!isObject(ofSchema)) return ofSchema === given;
+    if (!isObject(given)) return false;
+    const names = Object.keys(ofSchema);
+    return (
+      this.#sizeOf(given) === names.length &&
+      names.every((name) => this.#isSame(own(ofSchema, name) as JsonValue, own(given, name) as JsonValue))
+    );
+  }
+
+  #sizeOf(given: JsonObject): number {
+    const size = this.#sizes.get(given) ?? Object.keys(given).length;
+    this.#sizes.set(given, size);
+    return size;
+  }
+
+  #textProblem(schema: JsonObject, value: string, at: string): string | undefined {
+    const least = own(schema, 'minLength');
+    const most = own(schema, 'maxLength');
+    if (typeof least === 'number' || typeof most === 'number') {
+      this.#spend(value.length / TRIES_PER_STEP);
+      // Characters, not halves of them; a text that is long enough either way need not be counted.
+      const length = value.length > 100_000 ? value.length : [...value].length;
+      if (typeof least === 'number' && length < least) return say(at, `has fewer than ${least} characters`);
+      if (typeof most === 'number' && length > most) return say(at, `has more than ${most} characters`);
+    }
+    const pattern = own(schema, 'pattern');
+    return typeof pattern === 'string' && this.#matches(pattern, value) === false
+      ? say(at, `does not match ${shorten(pattern)}`)
       : undefined;
   }
 
@@ -108,17 +166,17 @@ class SchemaCheck {
     const listed = own(schema, 'properties');
     const properties = isObject(listed) ? listed : {};
     const byPattern = own(schema, 'patternProperties');
-    const patterns = Object.entries(isObject(byPattern) ? byPattern : {}).map(
-      ([source, of]) => [checkedPattern(source), of] as const,
-    );
+    const patterns = Object.entries(isObject(byPattern) ? byPattern : {});
     for (const [name, inner] of Object.entries(value)) {
       const known = own(properties, name);
-      const matching = patterns.filter(([matches]) => matches === undefined || matches(name));
+      this.#spend(patterns.length);
+      const tried = patterns.map(([source, of]) => ({ of, fits: this.#matches(source, name) }));
+      const matching = tried.filter(({ fits }) => fits !== false);
       const isExtra = known === undefined && matching.length === 0;
       const problem =
         (known === undefined ? undefined : this.problemOf(known, inner, below(at, name), depth + 1)) ??
         this.#firstProblem(
-          matching.filter(([matches]) => matches !== undefined).map(([, of]) => of),
+          matching.filter(({ fits }) => fits).map(({ of }) => of),
           inner,
           below(at, name),
           depth,
@@ -191,18 +249,6 @@ function isOfType(type: string, value: JsonValue): boolean {
   return typeof value === type;
 }
 
-function textProblem(schema: JsonObject, value: string, at: string): string | undefined {
-  const least = own(schema, 'minLength');
-  const most = own(schema, 'maxLength');
-  // Characters, not halves of them; a text that is long enough either way need not be counted.
-  const length = value.length > 100_000 ? value.length : [...value].length;
-  if (typeof least === 'number' && length < least) return say(at, `has fewer than ${least} characters`);
-  if (typeof most === 'number' && length > most) return say(at, `has more than ${most} characters`);
-  const pattern = own(schema, 'pattern');
-  const matches = typeof pattern === 'string' ? checkedPattern(pattern) : undefined;
-  return matches && !matches(value) ? say(at, `does not match ${shorten(String(pattern))}`) : undefined;
-}
-
 function numberProblem(schema: JsonObject, value: number, at: string): string | undefined {
   const bound = (name: string, isBroken: (limit: number) => boolean, words: string): string | undefined => {
     const limit = own(schema, name);
@@ -222,11 +268,6 @@ const isObject = (value: JsonValue | undefined): value is { [key: string]: JsonV
 /** `__proto__` and `constructor` are names like any other here. */
 const own = (object: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
-
-function isSame(a: JsonValue, b: JsonValue): boolean {
-  if (a === b) return true;
-  return typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b);
-}
 
 const below = (at: string, name: string): string => (at === '' ? shorten(name) : `${at}.${shorten(name)}`);
 const say = (at: string, problem: string): string => `${at === '' ? 'the whole' : at} ${problem}`;

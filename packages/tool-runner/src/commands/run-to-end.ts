@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { CountersignError } from '@countersign/protocol';
 import type { Progress } from '../executor.ts';
+import type { Planted } from '../isolation/executing-place-guard.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
@@ -103,14 +104,17 @@ export async function ended(starter: IsolatingStarter, child: ChildProcess, prog
 }
 
 /** What the agent must know besides the program's own words. */
-export function notes(starter: IsolatingStarter, child: ChildProcess): string[] {
-  const { setAside, problem } = starter.planted(child);
+export const notes = (starter: IsolatingStarter, child: ChildProcess): string[] =>
+  plantedNotes(starter.planted(child)).map((note) => `\n[Countersign: ${note}]\n`);
+
+/** What somebody must know of what an ended program had planted (VA-3). */
+export function plantedNotes({ setAside, problem }: Planted): string[] {
   return [
     ...setAside.map(({ path }) => `"${path}" would execute later; it was set aside (VA-3)`),
     ...(problem === undefined
       ? []
       : [`something that executes later may be left in the workspace: ${problem}`]),
-  ].map((note) => `\n[Countersign: ${note}]\n`);
+  ];
 }
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManualClock } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
+import { ExecutionCancelled } from '../runner-errors.ts';
 import { readServerList, runsWords, type ServerEntry } from './server-entry.ts';
 import { neededFolders, readServers } from './server-files.ts';
 import { ToolServer } from './tool-server.ts';
@@ -81,11 +82,11 @@ describe('[RN-8] the usual configuration', () => {
   });
 
   it('a workspace neither lowers a risk nor shows folders of the person', () => {
-    const own = { risk: { a: 'LOW', b: 'HIGH' }, readable: ['/home'], network: true };
+    const own = { risk: { a: 'LOW', b: 'HIGH', c: 'MEDIUM' }, readable: ['/home'], network: true };
     const [entry] = read({ x: { command: 'node', countersign: own } }, 'workspace').entries;
     expect(entry).toMatchObject({ readable: [], network: true });
     expect([...(entry?.risk ?? [])]).toEqual([['b', 'HIGH']]);
-    expect([...(read({ x: { command: 'node', countersign: own } }).entries[0]?.risk ?? [])]).toHaveLength(2);
+    expect([...(read({ x: { command: 'node', countersign: own } }).entries[0]?.risk ?? [])]).toHaveLength(3);
   });
 
   it('is not believed where somebody else could have written it, or where it is no JSON', () => {
@@ -162,6 +163,47 @@ describe('[RN-8] what isolation shows of the person’s disk', () => {
   });
 });
 
+describe('[RN-8] the programs of the workspace that an allowance covers', () => {
+  const covers = (entry: object) => {
+    workspaceServers({ theirs: entry });
+    return fixture.desk.question('theirs').files;
+  };
+
+  it.each([
+    [{ command: 'node', args: ['tools/server'] }, ['tools/server.js']],
+    [{ command: 'node', args: ['--no-warnings', 'tools'] }, ['tools/index.js', 'tools/package.json']],
+    [{ command: 'node', args: ['.'] }, ['lib/main.js', 'package.json']],
+    [{ command: 'node', args: ['/usr/lib/x.js', '.'] }, []],
+    [{ command: 'node', args: ['--require=./tools/server.js', '-e', '0'] }, ['tools/server.js']],
+    [{ command: 'x', env: { NODE_OPTIONS: '--import ./tools/server.js' } }, ['tools/server.js']],
+    [{ command: 'sh', args: ['-c', 'cd . && node tools/server.js;'] }, ['tools/server.js']],
+    [{ command: 'npm', args: ['run', 'serve'] }, ['lib/main.js', 'package.json']],
+    [{ command: 'npx', args: ['-y', 'serve'] }, ['tools/run']],
+    [{ command: 'python3', args: ['-m', 'tools'] }, ['tools/__main__.py']],
+    [{ command: './tools/run', cwd: '' }, ['tools/run']],
+    [{ command: 'run', cwd: 'tools' }, ['tools/run']],
+    [{ command: 'node', args: ['tools/server.js', 'data.csv', 'package.json'] }, ['tools/server.js']],
+  ])('%j: %j', (entry, files) => {
+    fixture.isolation.write('package.json', '{"main": "lib/main"}');
+    for (const path of ['tools/server.js', 'tools/index.js', 'tools/package.json', 'lib/main.js'])
+      fixture.isolation.write(path, '0');
+    for (const path of ['tools/__main__.py', 'tools/run', 'data.csv']) fixture.isolation.write(path, '0');
+    mkdirSync(join(fixture.root, 'node_modules/.bin'), { recursive: true });
+    symlinkSync('../../tools/run', join(fixture.root, 'node_modules/.bin/serve'));
+    expect(covers(entry)).toEqual(files);
+  });
+});
+
+it('[RN-8] a large program of the workspace is not replaced by another of its size', () => {
+  workspaceServers({ theirs: { command: './server' } });
+  const digestOf = (text: string) => {
+    fixture.isolation.write('server', text.repeat(17 * 1024 * 1024));
+    return fixture.desk.question('theirs').digest;
+  };
+  expect(digestOf('a')).not.toBe(digestOf('b'));
+  expect(fixture.desk.question('theirs')).toMatchObject({ files: ['server'] });
+});
+
 describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
   const script = () => readFileSync(hostileServer, 'utf8');
 
@@ -214,6 +256,34 @@ describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
     expect(fixture.desk.question('theirs').wasAllowed).toBe(false);
   });
 
+  it('[AP-8] does not run what was changed a moment before a call, or forbidden', async () => {
+    await fixture.remove();
+    fixture = new ToolServersFixture({ lookMs: 3_600_000 }); // between two looks
+    fixture.isolation.write('tools/server.ts', script());
+    const args = ['--disable-warning=ExperimentalWarning', 'tools/server.ts'];
+    workspaceServers({ theirs: { command: 'node', args } });
+    const allow = () => fixture.desk.allow('theirs', fixture.desk.question('theirs').digest);
+    allow();
+    await fixture.servers.start();
+    const call = { tool: 'theirs__do', params: { what: 'version' } } as const;
+    const digest = fixture.digest(call);
+    const other = `import { writeFileSync as w } from 'node:fs';\nw('owned.txt', '');\n${script()}`;
+    fixture.isolation.write('tools/server.ts', other);
+    expect(await fixture.failure(call.tool, call.params, { digest })).toMatch(/^APPROVAL_STALE/);
+    expect(fixture.isolation.has('owned.txt')).toBe(false);
+    expect(fixture.status('theirs').state).toBe('not_allowed');
+    await fixture.remove();
+
+    fixture = new ToolServersFixture({ lookMs: 3_600_000 });
+    fixture.isolation.write('tools/server.ts', script());
+    workspaceServers({ theirs: { command: 'node', args } });
+    allow();
+    await fixture.servers.start();
+    expect(await fixture.call(call.tool, call.params)).toMatchObject({ success: true });
+    fixture.desk.forbid('theirs');
+    expect(await fixture.failure(call.tool, call.params)).toMatch(/^APPROVAL_STALE/);
+  });
+
   it('also where the person’s own entry runs a program of the workspace', async () => {
     fixture.isolation.write('tools/server.ts', script());
     fixture.configure({ mine: { command: 'node', args: [join(fixture.root, 'tools/server.ts')] } });
@@ -259,9 +329,37 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
     expect(await fixture.call('a__do', { what: 'write', path: 'b.txt', content: 'b' })).toMatchObject({
       success: true,
     });
+    await fixture.call('a__do', { what: 'write', path: '.pre-commit-config.yaml', content: 'repos: []' });
     await fixture.until(() => !fixture.isolation.has('.vscode'), 'the end of the writable life');
+    await fixture.until(
+      () => /\.pre-commit-config\.yaml.*set aside \(VA-3\)/.test(JSON.stringify(fixture.logger.lines)),
+      'the word on what it planted',
+    );
+    expect(fixture.isolation.has('.pre-commit-config.yaml')).toBe(false);
     await fixture.until(() => fixture.status('a').state === 'ready', 'the read-only life');
     expect(await fixture.call('a__do', { what: 'read', path: 'b.txt' })).toMatchObject({ content: 'b' });
+  });
+
+  it('does not stay writable because its call was cancelled while it started', async () => {
+    await fixture.remove();
+    fixture = new ToolServersFixture({ idleMs: 200 });
+    fixture.configure({ a: hostile('slow-writer') });
+    await fixture.servers.start();
+    const cancel = new AbortController();
+    const called = fixture.call('a__do', { what: 'version' }, { signal: cancel.signal });
+    called.catch(() => {});
+    await fixture.until(() => fixture.isolation.has('life-0'), 'the writable life');
+    cancel.abort();
+    await expect(called).rejects.toThrow(ExecutionCancelled);
+    fixture.isolation.write('go', '');
+    const lives = () => readdirSync(fixture.root).filter((name) => name.startsWith('life-')).length;
+    await fixture.until(() => lives() > 1, 'its first sign of life');
+    const isQuiet = async () => {
+      const before = lives();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return lives() === before;
+    };
+    await expect.poll(isQuiet, { timeout: 20_000, interval: 10 }).toBe(true);
   });
 
   it('keeps its state where it never writes, and is switched off by the configuration', {
@@ -301,6 +399,8 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
       configFolder: fixture.configFolder,
       clock,
       onChange: () => states.push(server.status.problem ?? ''),
+      onPlanted: () => {},
+      isStillAllowed: () => true,
     });
     await server.start();
     for (const [failures, seconds] of [1, 2, 4, 8, 16, 32, 60, 60, 60].entries()) {

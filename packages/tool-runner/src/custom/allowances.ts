@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { readPersonsFile } from '../persons-file.ts';
 import { canonicalJson } from '../preview/call-digest.ts';
 import type { ServerEntry } from './server-entry.ts';
-import { namedFiles } from './server-files.ts';
+import { type NamedFile, namedFiles } from './server-files.ts';
 
 const allowanceSchema = z.strictObject({
   workspace: z.string(),
@@ -18,9 +18,9 @@ const fileSchema = z.strictObject({ version: z.literal(1), allowed: z.array(allo
 type Allowance = z.output<typeof allowanceSchema>;
 
 /**
- * Which servers the person has allowed on this machine, where their own configuration is not enough: by the digest of the whole entry and of the files
- * of the workspace that its command line names. What changes is asked about again. The file stands in the person's own
- * configuration folder, which no command in isolation sees.
+ * Which servers the person has allowed on this machine, where their own configuration is not enough: by the digest of
+ * the whole entry and of the files of the workspace that its command line names. What changes is asked about again. The
+ * file stands in the person's own configuration folder, which no command in isolation sees.
  */
 export class Allowances {
   readonly #path: string;
@@ -33,15 +33,20 @@ export class Allowances {
 
   /** What the person agrees to when they allow it as it stands now; what its tools' approvals stand for as well. */
   digestOf(entry: ServerEntry): string {
-    const files = namedFiles(entry, this.#root);
-    return `sha256:${hash('sha256', canonicalJson([entry.digest, files]))}`;
+    return digestWith(entry, namedFiles(entry, this.#root));
   }
 
-  /** The person's own entry is allowed, unless it runs a program of the workspace, which a tool may have changed. */
-  isAllowed(entry: ServerEntry): boolean {
-    if (entry.owner === 'person' && namedFiles(entry, this.#root).length === 0) return true;
-    const wanted = this.digestOf(entry);
-    return this.#ofWorkspace(entry.name).some(({ digest }) => digest === wanted);
+  /**
+   * The digest of what may run as it stands now; undefined where the person has not allowed that. Their own entry needs
+   * no further word, unless it runs a program of the workspace, which a tool may have changed.
+   */
+  allowedDigest(entry: ServerEntry): string | undefined {
+    const files = namedFiles(entry, this.#root);
+    const digest = digestWith(entry, files);
+    const isTheirs = entry.owner === 'person' && files.length === 0;
+    return isTheirs || this.#ofWorkspace(entry.name).some((one) => one.digest === digest)
+      ? digest
+      : undefined;
   }
 
   /** Whether another version of it was allowed once: then it is worth saying that it has changed. */
@@ -94,3 +99,6 @@ export class Allowances {
     renameSync(temporary, this.#path);
   }
 }
+
+const digestWith = (entry: ServerEntry, files: readonly NamedFile[]): string =>
+  `sha256:${hash('sha256', canonicalJson([entry.digest, files]))}`;

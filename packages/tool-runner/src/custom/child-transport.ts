@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { KeptOutput } from '../commands/kept-output.ts';
-import type { ProcessRequest, ProcessStarter } from '../isolation/isolated-process.ts';
+import { plantedNotes } from '../commands/run-to-end.ts';
+import type { ProcessRequest } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { BoundedLines } from './bounded-lines.ts';
 
 const KEPT_ERROR_BYTES = 16 * 1024;
@@ -18,7 +20,7 @@ export class ChildTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
-  readonly #starter: ProcessStarter;
+  readonly #starter: IsolatingStarter;
   readonly #request: ProcessRequest;
   readonly #standardError = new KeptOutput(KEPT_ERROR_BYTES);
   #child: ChildProcess | undefined;
@@ -27,7 +29,7 @@ export class ChildTransport implements Transport {
   #problem: string | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(starter: ProcessStarter, request: ProcessRequest) {
+  constructor(starter: IsolatingStarter, request: ProcessRequest) {
     this.#starter = starter;
     this.#request = request;
   }
@@ -40,6 +42,11 @@ export class ChildTransport implements Transport {
   /** Why it is over; undefined while it is not, or when we ended it. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** What it left where it would execute later (VA-3); known once `close` has resolved. */
+  get planted(): readonly string[] {
+    return this.#child ? plantedNotes(this.#starter.planted(this.#child)) : [];
   }
 
   async start(): Promise<void> {

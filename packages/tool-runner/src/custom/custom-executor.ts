@@ -11,7 +11,7 @@ import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import { digestOf } from '../preview/call-digest.ts';
 import type { Workspace } from '../workspace.ts';
 import type { ListedTool } from './listed-tools.ts';
-import { runsWords } from './server-entry.ts';
+import { onOneLine } from './server-entry.ts';
 import { resultOfAnswer } from './tool-answer.ts';
 import type { FoundTool, ToolServers } from './tool-servers.ts';
 
@@ -35,9 +35,9 @@ export class CustomExecutor implements Executor {
     const preview: Preview = {
       kind: 'custom',
       server: server.entry.name,
-      tool: makeVisible(ownName.slice(0, 200)),
+      tool: onOneLine(ownName.slice(0, 200)),
       summary: tool.description.slice(0, MAX_SUMMARY),
-      runs: server.mask(runsWords(server.entry)),
+      runs: server.runs,
       network: tool.network,
       hints: [
         ...(tool.read_only ? ['read_only' as const] : []),

@@ -33,6 +33,14 @@ function tools(): object[] {
   switch (manner) {
     case 'many':
       return Array.from({ length: 5_000 }, (_, i) => named(`t${i}`));
+    case 'endless-list':
+      return Array.from({ length: 100_000 }, () => ({}));
+    case 'long-list':
+      return Array.from({ length: 100 }, (_, i) => named(`t${i}`, { description: 'x'.repeat(50_000) }));
+    case 'large':
+      return Array.from({ length: 100 }, (_, i) =>
+        named(`t${i}`, { inputSchema: { type: 'object', description: 'x'.repeat(15_000) } }),
+      );
     case 'names':
       return [
         named('read_file'),
@@ -223,6 +231,16 @@ switch (manner) {
     } catch (error) {
       stderr.write(String(error));
     }
+    break;
+  case 'slow-writer':
+    // Says nothing until it is let, once it may write; a sign of life as long as it may.
+    try {
+      writeFileSync('life-0', '');
+    } catch {
+      break;
+    }
+    while (!readdirSync('.').includes('go')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    setInterval(() => writeFileSync(`life-${Date.now()}`, ''), 50);
     break;
   case 'greets':
     stdout.write('Welcome!\n\n{"not": "a message"}\n');

@@ -29,6 +29,8 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
       liar: hostile('liar'),
       chats: hostile('chats'),
       'one-line': hostile('one-line'),
+      'endless-list': hostile('endless-list'),
+      'long-list': hostile('long-list'),
       missing: { command: 'no-such-program' },
       good: hostile('plain'),
     });
@@ -38,6 +40,8 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
       liar: expect.stringMatching(/not what the protocol says|tools\/list/),
       chats: expect.stringMatching(/not the Model Context Protocol|floods/),
       'one-line': 'it wrote a line of more than 8388608 bytes',
+      'endless-list': 'its list of tools is too long',
+      'long-list': 'its list of tools is too long',
       missing: expect.stringContaining('no-such-program is not installed'),
       good: undefined,
     });
@@ -56,6 +60,16 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
     expect(await fixture.call('good__do', { what: 'version' })).toMatchObject({ success: true });
     if (fixture.status('odd').state === 'ready')
       expect(await fixture.call('odd__do', { what: 'version' })).toMatchObject({ success: true });
+  });
+
+  it('crowds out nobody with what it says, and hears of it', async () => {
+    await start({ large: hostile('large'), good: hostile('plain') });
+    expect(fixture.servers.names).toContain('good__do');
+    expect(fixture.servers.names).toContain('large__t0');
+    expect(JSON.stringify(fixture.servers.tools).length).toBeLessThan(600_000);
+    expect(fixture.status('large').leftOut.join()).toMatch(
+      /^\d+ of its tools: there are more than can be told$/,
+    );
   });
 
   it('tells no secret of its configuration in a description', async () => {

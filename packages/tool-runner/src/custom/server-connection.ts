@@ -7,7 +7,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { ProcessStarter } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { ChildTransport } from './child-transport.ts';
@@ -22,6 +22,9 @@ const PROBE_MS = 5_000;
 const LIST_MS = 30_000;
 const PING_MS = 5_000;
 const MAX_PAGES = 20;
+/** Of all pages together: far more than 128 tools that are used can have. */
+const MAX_LIST_CHARACTERS = 4 * 1024 * 1024;
+const MAX_LISTED = 10_000;
 
 /** RN-8. */
 const limits = { cpuSeconds: 3_600, memoryBytes: 1024 ** 3, files: 100 };
@@ -29,7 +32,7 @@ const limits = { cpuSeconds: 3_600, memoryBytes: 1024 ** 3, files: 100 };
 export interface ConnectionDeps {
   readonly workspace: Workspace;
   readonly configFolder: string;
-  readonly starter: ProcessStarter;
+  readonly starter: IsolatingStarter;
 }
 
 export interface ConnectionListener {
@@ -83,13 +86,22 @@ export class ServerConnection {
     return this.#transport instanceof ChildTransport ? this.#transport.lastWords : '';
   }
 
+  /** What it left where it would execute later (VA-3); known once `close` has resolved. */
+  get planted(): readonly string[] {
+    return this.#transport instanceof ChildTransport ? this.#transport.planted : [];
+  }
+
   /** As the server says it: nothing of it is believed yet. */
   async listTools(signal: AbortSignal): Promise<readonly unknown[]> {
     const tools: unknown[] = [];
     let cursor: string | undefined;
+    let characters = 0;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
       const answer = await this.#ask('tools/list', params, pageSchema, { signal, timeout: LIST_MS });
+      characters += JSON.stringify(answer.tools).length;
+      if (characters > MAX_LIST_CHARACTERS || tools.length + answer.tools.length > MAX_LISTED)
+        throw new ToolServerFailure('its list of tools is too long', { lastWords: this.lastWords });
       tools.push(...answer.tools);
       cursor = answer.nextCursor;
       if (cursor === undefined) break;

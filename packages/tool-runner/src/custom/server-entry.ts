@@ -153,7 +153,7 @@ function readEntry(title: string, raw: unknown, owner: ServerOwner, root: string
     risk: new Map(
       Object.entries(countersign.risk)
         // A cloned repository never loosens anything.
-        .filter(([, level]) => isPersons || level !== 'LOW'),
+        .filter(([, level]) => isPersons || level === 'HIGH'),
     ),
     workspace: countersign.workspace,
     readable: isPersons ? countersign.readable : [],
@@ -180,18 +180,15 @@ const broken = (owner: ServerOwner, problem: string): ServerList => ({
 
 /** The command line as a shell would take it, or the address; nothing in it hides or moves the cursor. */
 export function runsWords({ reach }: ServerEntry): string {
-  if (reach.kind === 'http') return makeVisible(reach.url);
+  if (reach.kind === 'http') return onOneLine(reach.url);
   return [reach.command, ...reach.args].map(quoted).join(' ');
 }
 
+/** Nothing in it hides, moves the cursor or begins a line of its own. */
+export const onOneLine = (text: string): string =>
+  makeVisible(text).replaceAll('\n', '⟨U+000A⟩').replaceAll('\t', '⟨U+0009⟩');
+
 const quoted = (word: string): string => {
-  const shown = makeVisible(word).replaceAll('\n', '⟨U+000A⟩').replaceAll('\t', '⟨U+0009⟩');
+  const shown = onOneLine(word);
   return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
 };
-
-/** What of an entry is secret: values of variables and headers. */
-export function secretsOf({ reach }: ServerEntry): readonly string[] {
-  return Object.values(reach.kind === 'http' ? reach.headers : reach.env).filter(
-    (value) => value.length >= 6,
-  );
-}

@@ -7,18 +7,20 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  type Stats,
   statSync,
 } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { versionOf } from '../files/file-version.ts';
 import { isInside } from '../isolation/fixed-path.ts';
 import { openInside } from '../open-inside.ts';
 import { MAX_SETTINGS_BYTES, readPersonsFile } from '../persons-file.ts';
 import { readServerList, type ServerEntry, type ServerList } from './server-entry.ts';
+import { mainOf, startedCode } from './started-code.ts';
 
 /** Where a workspace names servers of its own: a place that executes later (VA-3). */
 const WORKSPACE_SERVERS = '.mcp.json';
-/** A script that is larger is no script. */
+/** A larger one is not read every few seconds: when it changed last says that it changed. */
 const MAX_SCRIPT_BYTES = 16 * 1024 * 1024;
 const MAX_LINKED = 50;
 
@@ -77,19 +79,27 @@ export interface NamedFile {
 
 const codeExtension = /\.([cm]?[jt]sx?|py|rb|pl|php|lua|sh|bash|jar|wasm)$/i;
 
-/** In the order of their names. What such a file imports is not covered, as with any script (decision 0005). */
+/** In the order of their names. What such a file loads is not covered, as with any script (decision 0005). */
 export function namedFiles({ reach }: ServerEntry, root: string): readonly NamedFile[] {
   if (reach.kind === 'http') return [];
   const found = new Map<string, string>();
-  for (const word of [reach.command, ...reach.args]) {
-    const file = realFile(isAbsolute(word) ? word : join(root, reach.cwd, word));
+  const started = [...startedCode(reach)];
+  for (const { path, isCode } of started) {
+    const file = realFile(isAbsolute(path) ? path : join(root, reach.cwd, path));
     if (file === undefined || !isInside(root, file.real)) continue;
-    const isTooLarge = file.size > MAX_SCRIPT_BYTES;
+    const { size, ino, ctimeMs } = file.stats;
+    const isTooLarge = size > MAX_SCRIPT_BYTES;
     const bytes = isTooLarge ? Buffer.alloc(0) : readFileSync(file.real);
-    const isCode =
-      codeExtension.test(file.real) || word === reach.command || bytes.subarray(0, 2).equals(shebang);
-    if (!isCode) continue; // data that the server may well change itself
-    found.set(file.real.slice(root.length + 1), isTooLarge ? `${file.size} bytes` : versionOf(bytes));
+    const looksLikeCode = codeExtension.test(file.real) || bytes.subarray(0, 2).equals(shebang);
+    if (!isCode && !looksLikeCode) continue; // data that the server may well change itself
+    if (basename(path) === 'package.json')
+      started.push(
+        ...mainOf(bytes.toString()).map((main) => ({ path: join(dirname(file.real), main), isCode })),
+      );
+    found.set(
+      file.real.slice(root.length + 1),
+      isTooLarge ? `${size} bytes, ${ino}, ${ctimeMs}` : versionOf(bytes),
+    );
   }
   return [...found].sort().map(([path, version]) => ({ path, version }));
 }
@@ -169,11 +179,11 @@ function realPath(path: string): string[] {
   }
 }
 
-function realFile(path: string): { readonly real: string; readonly size: number } | undefined {
+function realFile(path: string): { readonly real: string; readonly stats: Stats } | undefined {
   try {
     const real = realpathSync(path);
     const stats = statSync(real);
-    return stats.isFile() ? { real, size: stats.size } : undefined;
+    return stats.isFile() ? { real, stats } : undefined;
   } catch {
     return undefined;
   }

@@ -1,9 +1,10 @@
-import { CountersignError, makeVisible } from '@countersign/protocol';
+import { CountersignError } from '@countersign/protocol';
 import { systemClock } from '../clock.ts';
 import { createProcessStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { Allowances } from './allowances.ts';
-import { runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
+import { maskerOf, secretsOf } from './masked-secrets.ts';
+import { onOneLine, runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
 import { namedFiles, readServers } from './server-files.ts';
 import type { ServerStatus } from './tool-server.ts';
 import { ToolServers } from './tool-servers.ts';
@@ -86,23 +87,25 @@ export class ToolDesk {
   #questionOf(entry: ServerEntry): ServerQuestion {
     const { name, owner, reach, network, workspace } = entry;
     const isStdio = reach.kind === 'stdio';
+    // What is in the workspace is no secret of the person's, and nothing of it may be hidden from them.
+    const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
     return {
       name,
       owner,
-      runs: runsWords(entry),
-      cwd: isStdio ? makeVisible(reach.cwd || '.') : '',
+      runs: mask(runsWords(entry)),
+      cwd: isStdio ? onOneLine(reach.cwd || '.') : '',
       env: isStdio
         ? Object.entries(reach.env).map(([variable, value]) => ({
             name: variable,
-            value: makeVisible(value),
+            value: onOneLine(mask(value)),
           }))
         : [],
       headers: isStdio ? [] : Object.keys(reach.headers),
       network,
       isIsolated: isStdio && createProcessStarter(this.#workspace).isIsolated,
       workspace: isStdio ? workspace : 'none',
-      files: namedFiles(entry, this.#workspace.root).map(({ path }) => makeVisible(path)),
-      isAllowed: this.#allowances.isAllowed(entry),
+      files: namedFiles(entry, this.#workspace.root).map(({ path }) => onOneLine(path)),
+      isAllowed: this.#allowances.allowedDigest(entry) !== undefined,
       wasAllowed: this.#allowances.wasAllowed(entry),
       digest: this.#allowances.digestOf(entry),
     };

@@ -3,15 +3,19 @@ import type { RunnerClock } from '../clock.ts';
 import { orCancelled } from '../lsp/or-cancelled.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
-import { maskerOf } from './masked-secrets.ts';
+import { maskedJson, maskerOf, secretsOf } from './masked-secrets.ts';
 import type { ConnectionDeps, ConnectionListener, ServerConnection } from './server-connection.ts';
-import { runsWords, type ServerEntry, type ServerOwner, secretsOf } from './server-entry.ts';
+import { runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
 import { ToolServerFailure } from './tool-server-failure.ts';
 
 export interface ToolServerDeps extends ConnectionDeps {
   readonly clock: RunnerClock;
   /** Its tools, or how it is, are others than before. */
   readonly onChange: () => void;
+  /** Something that it left in the workspace would execute later (VA-3), and what became of that. */
+  readonly onPlanted: (note: string) => void;
+  /** Whether its entry and the program texts it names are, at this moment, those that it stands for. */
+  readonly isStillAllowed: () => boolean;
   /** How long a server keeps the workspace writable when nobody calls it. */
   readonly idleMs?: number;
   /** Between two looks at a list that it says has changed. */
@@ -94,6 +98,12 @@ export class ToolServer {
     return this.#listing.tools;
   }
 
+  /** What it runs, for cards and lists. A workspace has no secrets of the person that could hide part of it. */
+  get runs(): string {
+    const words = runsWords(this.entry);
+    return this.entry.owner === 'person' ? this.mask(words) : words;
+  }
+
   get status(): ServerStatus {
     const { name, owner, network } = this.entry;
     const words = this.#current?.connection.lastWords ?? this.#lastWords;
@@ -102,7 +112,7 @@ export class ToolServer {
       name,
       owner,
       state: this.#state,
-      runs: this.mask(runsWords(this.entry)),
+      runs: this.runs,
       network,
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...(lastWords !== '' && { lastWords }),
@@ -116,13 +126,17 @@ export class ToolServer {
     await this.#connected(false).catch(() => {});
   }
 
-  /** Throws TOOL_SERVER_FAILED, EXECUTION_FAILED for what it answers as an error, or ExecutionCancelled. */
+  /**
+   * Throws TOOL_SERVER_FAILED, EXECUTION_FAILED for what it answers as an error, ExecutionCancelled, or APPROVAL_STALE
+   * where its program is not the one that was agreed to.
+   */
   async call({ tool, params, signal, confirm, onProgress }: ServerCall): Promise<unknown> {
     this.#users += 1;
     this.#cancelIdle();
     let used: ServerConnection | undefined;
     try {
       used = await orCancelled(this.#connected(this.#isWriter), signal);
+      this.#requireAllowed();
       confirm(this.tools.find(({ ownName }) => ownName === tool));
       const timeoutMs = this.entry.timeoutSeconds * 1_000;
       return await used.call(tool, params, { signal, timeoutMs, onProgress });
@@ -168,14 +182,17 @@ export class ToolServer {
         onLost: (problem) => this.#lost(problem),
       };
       const { signal } = this.#ending;
+      this.#requireAllowed();
       const { ServerConnection } = await import('./server-connection.ts');
       const connection = await ServerConnection.open(this.entry, mayWrite, this.#deps, listener, signal);
       this.#current = { connection, mayWrite };
       await this.#list(connection);
+      this.#requireAllowed(); // what was started is what was looked at
       this.#state = 'ready';
       this.#problem = undefined;
       this.#readyAt = this.#deps.clock.monotonic();
       this.#deps.onChange();
+      if (this.#users === 0) this.#restSoon(); // whoever wanted it writable has given up meanwhile
       return connection;
     } catch (error) {
       await this.#drop();
@@ -186,11 +203,17 @@ export class ToolServer {
     }
   }
 
+  #requireAllowed(): void {
+    if (this.#deps.isStillAllowed()) return;
+    throw new CountersignError('APPROVAL_STALE', {
+      problem: 'the program of its server has changed, or is no longer allowed',
+    });
+  }
+
   async #list(connection: ServerConnection): Promise<void> {
     const said = await connection.listTools(this.#ending.signal);
     // A description reaches the model: not even there may a secret of the configuration stand.
-    const masked = JSON.parse(this.mask(JSON.stringify(said))) as readonly unknown[];
-    this.#listing = listTools(masked, this.entry, this.definition);
+    this.#listing = listTools(maskedJson(said, this.mask), this.entry, this.definition);
   }
 
   /** However often it says so, its list is read once in a while. */
@@ -212,7 +235,7 @@ export class ToolServer {
     // While it is being opened, whoever opens it hears of it.
     if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
     this.#current = undefined;
-    this.#turn = this.#turn.then(() => connection.close());
+    this.#turn = this.#turn.then(() => this.#close(connection));
     this.#failed(new ToolServerFailure(problem, { lastWords: connection.lastWords }));
   }
 
@@ -249,6 +272,7 @@ export class ToolServer {
 
   #restSoon(): void {
     if (!this.#current?.mayWrite || this.#ending.signal.aborted) return;
+    this.#cancelIdle();
     this.#cancelIdle = this.#deps.clock.after(this.#deps.idleMs ?? IDLE_MS, () => {
       this.#turn = this.#turn.then(async () => {
         if (this.#users === 0) await this.#drop();
@@ -262,7 +286,12 @@ export class ToolServer {
     this.#current = undefined;
     if (!dropped) return;
     this.#lastWords = dropped.connection.lastWords;
-    await dropped.connection.close();
+    await this.#close(dropped.connection);
+  }
+
+  async #close(connection: ServerConnection): Promise<void> {
+    await connection.close();
+    for (const note of connection.planted) this.#deps.onPlanted(note);
   }
 
   #failureOf(error: unknown): unknown {

@@ -38,7 +38,7 @@ export class ToolServersFixture {
   readonly executor: CustomExecutor;
   readonly progress: Progress[] = [];
 
-  constructor({ idleMs = 60_000, listPauseMs = 20 } = {}) {
+  constructor({ idleMs = 60_000, listPauseMs = 20, lookMs = 100 } = {}) {
     mkdirSync(this.configFolder, { mode: 0o700 });
     const { workspace, starter } = this.isolation;
     this.servers = new ToolServers({
@@ -49,7 +49,7 @@ export class ToolServersFixture {
       logger: this.logger,
       idleMs,
       listPauseMs,
-      lookMs: 100,
+      lookMs,
     });
     this.executor = new CustomExecutor(workspace, this.servers);
   }

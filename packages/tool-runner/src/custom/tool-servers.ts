@@ -4,6 +4,7 @@ import type { RunnerClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { Allowances } from './allowances.ts';
 import type { ListedTool } from './listed-tools.ts';
+import { maskerOf, secretsOf } from './masked-secrets.ts';
 import type { ConnectionDeps } from './server-connection.ts';
 import { runsWords, type ServerEntry } from './server-entry.ts';
 import { readServers } from './server-files.ts';
@@ -65,13 +66,23 @@ export class ToolServers implements CustomTools {
     return () => this.#listeners.delete(listener);
   }
 
+  /** As many as can be told. Whoever says little comes first, so that one that says much crowds out nobody else. */
   get tools(): readonly CustomTool[] {
-    const told: CustomTool[] = [];
+    const told = this.#told();
+    return this.#all().flatMap(({ listed }) => (told.has(listed) ? [listed.tool] : []));
+  }
+
+  #told(): ReadonlySet<ListedTool> {
+    const sizeOf = ({ tool }: ListedTool): number => JSON.stringify(tool).length;
+    const servers = [...this.#servers.values()]
+      .map(({ tools }) => ({ tools, size: tools.reduce((sum, listed) => sum + sizeOf(listed), 0) }))
+      .toSorted((a, b) => a.size - b.size);
+    const told = new Set<ListedTool>();
     let bytes = 0;
-    for (const { listed } of this.#all()) {
-      bytes += JSON.stringify(listed.tool).length;
-      if (told.length >= MAX_TOOLS || bytes > MAX_TOLD_BYTES) break;
-      told.push(listed.tool);
+    for (const listed of servers.flatMap(({ tools }) => tools)) {
+      bytes += sizeOf(listed);
+      if (told.size >= MAX_TOOLS || bytes > MAX_TOLD_BYTES) break;
+      told.add(listed);
     }
     return told;
   }
@@ -89,8 +100,19 @@ export class ToolServers implements CustomTools {
     return this.#all().find(({ listed }) => listed.tool.name === name);
   }
 
+  /** Whether a program of this machine does the work of that tool. */
+  startsProcess(name: string): boolean {
+    return this.locate(name)?.server.entry.reach.kind === 'stdio';
+  }
+
   get status(): readonly ServerStatus[] {
-    return [...[...this.#servers.values()].map(({ status }) => status), ...this.#idle];
+    const told = this.#told();
+    const running = [...this.#servers.values()].map(({ status }) => {
+      const untold = status.tools.filter((listed) => !told.has(listed)).length;
+      const why = `${untold} of its tools: there are more than can be told`;
+      return untold === 0 ? status : { ...status, leftOut: [...status.leftOut, why] };
+    });
+    return [...running, ...this.#idle];
   }
 
   /** Leaves no process behind. Harmless twice. */
@@ -111,11 +133,22 @@ export class ToolServers implements CustomTools {
   #lookAgain(): void {
     if (this.#isOver) return;
     this.#cancelLook = this.#options.clock.after(this.#options.lookMs ?? LOOK_MS, () => {
-      void this.#look().catch((error: unknown) => {
-        this.#options.logger.error('The tool configuration could not be read', { error });
-      });
+      this.#lookNow();
       this.#lookAgain();
     });
+  }
+
+  #lookNow(): void {
+    void this.#look().catch((error: unknown) => {
+      this.#options.logger.error('The tool configuration could not be read', { error });
+    });
+  }
+
+  /** Between two looks a tool may have changed the program of a server: it is not what the person agreed to. */
+  #isStillAllowed(entry: ServerEntry, definition: string): boolean {
+    const isSame = this.#allowances.allowedDigest(entry) === definition;
+    if (!isSame) this.#lookNow();
+    return isSame;
   }
 
   /** Brings what runs in line with what is configured. */
@@ -133,14 +166,16 @@ export class ToolServers implements CustomTools {
     }));
     for (const entry of entries) {
       const { name, owner, network } = entry;
-      const about = { ...nothing, name, owner, network, runs: runsWords(entry) };
+      const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
+      const about = { ...nothing, name, owner, network, runs: mask(runsWords(entry)) };
+      const definition = entry.isDisabled ? undefined : this.#allowances.allowedDigest(entry);
       if (entry.isDisabled) idle.push({ ...about, state: 'disabled' });
-      else if (!this.#allowances.isAllowed(entry)) {
+      else if (definition === undefined) {
         const problem = this.#allowances.wasAllowed(entry)
           ? 'it has changed since you allowed it'
           : 'you have not allowed it yet';
         idle.push({ ...about, state: 'not_allowed', problem });
-      } else wanted.set(name, { entry, definition: this.#allowances.digestOf(entry) });
+      } else wanted.set(name, { entry, definition });
     }
     const wereIdle = JSON.stringify(this.#idle);
     this.#idle = idle;
@@ -157,6 +192,8 @@ export class ToolServers implements CustomTools {
       const server = new ToolServer(entry, definition, {
         ...this.#options,
         onChange: () => this.#changed(),
+        onPlanted: (note) => this.#options.logger.error(`Tool server ${name}: ${note}`),
+        isStillAllowed: () => this.#isStillAllowed(entry, definition),
       });
       this.#servers.set(name, server);
       this.#options.logger.info(`Tool server ${name} starts`);

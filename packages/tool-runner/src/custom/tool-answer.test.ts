@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { resultOfAnswer } from './tool-answer.ts';
+
+it('[RN-8] a picture that is none is looked through once, however long it is', () => {
+  const started = performance.now();
+  const content = ['!', '=\n='].map((end) => ({
+    type: 'image',
+    mimeType: 'image/png',
+    data: `${'\n'.repeat(500_000)}${end}`,
+  }));
+  const result = resultOfAnswer({ content }, { outputBytes: 1024 ** 2, mask: (text) => text });
+  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(result).toMatchObject({ items: [{ left_out: 'it is not base64' }, { encoding: 'base64' }] });
+});
