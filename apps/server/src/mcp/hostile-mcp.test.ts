@@ -269,4 +269,41 @@ describe('/mcp', () => {
       expect([path, (await server.send(method, path, { token, body: sent })).status]).toEqual([path, 404]);
     }
   });
+
+  it('[AP-4] lets no agent into a session of somebody else, whose grants would be its own', async () => {
+    const grace = await server.person('grace');
+    await server.runner(grace);
+    const call = (token: string, session_id: string | undefined, path: string) =>
+      server.send('POST', '/my/tools/execute', {
+        token,
+        body: {
+          tool_name: 'write_file',
+          tool_params: { path, content: 'x' },
+          ...(session_id !== undefined && { session_id }),
+        },
+      });
+    const make = async (name: string): Promise<string> => {
+      const body = { name, scope: 'agent' };
+      return (await server.send('POST', '/my/tokens', { token: grace.tokens.person, body })).body.token;
+    };
+    const [first, second] = [await make('first'), await make('second')];
+    const own = (await call(first, undefined, 'a.ts')).body;
+    const persons = (await call(grace.tokens.person, grace.sessionId, 'a.ts')).body;
+    for (const [token, session, status] of [
+      [second, own.session_id, 404],
+      [second, persons.session_id, 404],
+      [first, own.session_id, 200],
+      [second, undefined, 200],
+    ] as const) {
+      const answered = await call(token, session, 'b.ts');
+      expect([session, answered.status]).toEqual([session, status]);
+    }
+    // A conversation is the person's, whether or not anything was called in it.
+    const path = `/my/projects/${grace.projectId}/sessions`;
+    const { session } = (await server.send('POST', path, { token: grace.tokens.person, body: {} })).body;
+    await server.store.write(function* (tx) {
+      yield* tx.update('sessions', session.session_id, { last_message_at: 1 });
+    });
+    expect((await call(second, session.session_id, 'c.ts')).status).toBe(404);
+  });
 });
