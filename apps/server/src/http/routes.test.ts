@@ -348,9 +348,11 @@ describe('methods and addresses', () => {
 describe('[AP-9] an agent', () => {
   it('reads and cancels its own calls only', async () => {
     const { agent } = ada.tokens;
+    const sessions = `/my/projects/${ada.projectId}/sessions`;
+    const { session_id } = (await server.send('POST', sessions, { token: agent, body: {} })).body.session;
     const asked = await server.send('POST', '/my/tools/execute', {
       token: agent,
-      body: { tool_name: 'write_file', tool_params: { path: 'agents.md', content: 'x' } },
+      body: { tool_name: 'write_file', tool_params: { path: 'agents.md', content: 'x' }, session_id },
     });
     const own = asked.body.tool_id;
     const persons = (await call(ada, 'write_file', { path: 'persons.md', content: 'x' })).body.tool_id;

@@ -306,4 +306,55 @@ describe('/mcp', () => {
     });
     expect((await call(second, session.session_id, 'c.ts')).status).toBe(404);
   });
+
+  it('counts each message of a batch', async () => {
+    const small = await TestServer.start({ requestsPerSecond: 1 });
+    try {
+      const { agent } = (await small.person('ada')).tokens;
+      const old = { ...initialize, params: { ...initialize.params, protocolVersion: '2025-03-26' } };
+      const answered = await post(old, { token: agent, to: small });
+      const headers = { 'mcp-session-id': answered.headers.get('mcp-session-id') ?? '' };
+      const batch = (length: number) =>
+        Array.from({ length }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }));
+      const few = await post(batch(2), { token: agent, to: small, headers });
+      const many = await post(batch(20), { token: agent, to: small, headers });
+      expect([few.status, many.status, many.body.error.data.code]).toEqual([200, 429, 'RATE_LIMITED']);
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('holds a bounded number of requests of one token', async () => {
+    const linus = await server.person('linus');
+    await server.runner(linus);
+    const { agent } = linus.tokens;
+    const session = await begin(agent);
+    const made = await server.send('POST', '/my/tools/execute', {
+      token: agent,
+      body: { tool_name: 'write_file', tool_params: { path: 'held.ts', content: 'x' } },
+    });
+    const { tool_id } = made.body;
+    const wait = (id: number) =>
+      post(
+        {
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
+          params: { name: 'wait_for_call', arguments: { call_id: tool_id } },
+        },
+        { token: agent, headers: { 'mcp-session-id': session } },
+      );
+    expect(made.status).toBe(200);
+    let refused = 0;
+    const waiting = Array.from({ length: 150 }, async (_, id) => {
+      const { status } = await wait(10 + id);
+      if (status === 429) refused += 1;
+      return status;
+    });
+    await vi.waitFor(() => expect(refused).toBe(50), { timeout: 15_000 });
+    const cancelled = await server.send('POST', `/my/tools/${tool_id}/cancel`, { token: agent, body: {} });
+    expect(cancelled.status).toBe(200);
+    expect((await Promise.all(waiting)).filter((status) => status === 200).length).toBe(100);
+    expect((await wait(1_000)).status).toBe(200); // they have ended
+  });
 });
