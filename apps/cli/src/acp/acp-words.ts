@@ -19,7 +19,10 @@ const english = {
   ask: 'Ask',
   askAbout: 'Reads run at once; everything else asks you first.',
   readOnly: 'Read only',
-  readOnlyAbout: 'What would ask you is rejected, and the agent is told to describe it instead.',
+  readOnlyAbout:
+    'What would ask you is rejected, and the agent is told to describe it instead. What your policy allows by itself still runs.',
+  grantsRevoked: (count: number) =>
+    `Read only: what you had granted in this conversation was revoked (${count}).`,
   readOnlyReason: 'read only',
   readOnlyMessage: 'The person has set their editor to read only. Describe the change instead of making it.',
   once: 'Approve this one',
@@ -55,7 +58,9 @@ const russian: AcpWords = {
   ask: 'Спрашивать',
   askAbout: 'Чтение выполняется сразу, об остальном спрашивают вас.',
   readOnly: 'Только чтение',
-  readOnlyAbout: 'О чём пришлось бы спросить, отклоняется; агента просят описать это.',
+  readOnlyAbout:
+    'О чём пришлось бы спросить, отклоняется; агента просят описать это. Что ваши правила разрешают сами, выполняется.',
+  grantsRevoked: (count) => `Только чтение: разрешения, данные в этой беседе, отозваны (${count}).`,
   readOnlyReason: 'только чтение',
   readOnlyMessage: 'Человек выбрал в редакторе режим «только чтение». Опишите изменение, не делая его.',
   once: 'Подтвердить этот вызов',

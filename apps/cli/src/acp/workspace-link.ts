@@ -46,8 +46,18 @@ export class WorkspaceLink {
       // An editor may not make projects; the person at this machine may.
       (await findOrMakeProject(personsAccess(options).client, wanted, words, usage)).project;
     const link = new WorkspaceLink(options, project);
-    await link.#requireRunner();
+    try {
+      await link.#requireRunner();
+    } catch (error) {
+      await link.close();
+      throw error;
+    }
     return link;
+  }
+
+  /** As the editor has it open. */
+  get folder(): string {
+    return this.#options.folder;
   }
 
   /** Why the stream ended, if it did so by itself. */
