@@ -245,6 +245,8 @@ describe('/mcp', () => {
     const make = (body: object) =>
       server.send('POST', '/my/tokens', { token: ada.tokens.person, body: { name: 'x', ...body } });
     const mallory = await server.person('mallory');
+    const imitating = await make({ scope: 'agent', name: 'Agent' });
+    expect([imitating.status, imitating.body.code]).toEqual([400, 'INVALID_BODY']);
     const foreign = await make({ scope: 'agent', project_id: mallory.projectId });
     expect([foreign.status, foreign.body.code]).toEqual([404, 'NOT_FOUND']);
     const wide = await make({ scope: 'front_end', project_id: ada.projectId });

@@ -1,4 +1,5 @@
 import { notFound, Refusal } from '@countersign/engine';
+import { problemOfAgentName } from '../../auth/agent-name.ts';
 import { setStreamCookie } from '../../auth/stream-cookie.ts';
 import { backtest } from '../backtest.ts';
 import { ownProject } from '../own-rows.ts';
@@ -71,6 +72,8 @@ export function permissionHandlers({
 
     async createToken({ caller, body }) {
       const { name, scope, expires_in_seconds: expiresInSeconds, project_id: projectId } = body;
+      const problem = scope === 'agent' ? problemOfAgentName(name) : undefined;
+      if (problem !== undefined) throw new Refusal('INVALID_BODY', { problem });
       if (projectId !== undefined) {
         if (scope !== 'agent')
           throw new Refusal('INVALID_BODY', { problem: 'project_id: only the token of an agent is bound' });
