@@ -239,6 +239,9 @@ describe('/mcp', () => {
     );
     await server.send('DELETE', `/my/tokens/${details.token_id}`, { token: ada.tokens.person });
     expect([await held, await list(session, token)]).toEqual(['cut off', 401]);
+    // What it asked is not asked any more; what others ask is.
+    const left = await server.store.read((tx) => tx.pendingApprovals('ada'));
+    expect([left.some(({ agent }) => agent === 'soon gone'), left.length > 0]).toEqual([false, true]);
   });
 
   it('[AP-9] binds a token to a project of its person only, and only an agent’s', async () => {
