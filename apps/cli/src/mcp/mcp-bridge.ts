@@ -1,3 +1,4 @@
+import { outsideAgentInstructions } from '@countersign/protocol';
 import { Client, isInputRequiredResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   type CallToolResult,
@@ -38,7 +39,7 @@ export class McpBridge {
   newServer({ era }: Pick<McpRequestContext, 'era'>): Server {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: manifest.version },
-      { capabilities: { tools: {} } },
+      { capabilities: { tools: {} }, instructions: outsideAgentInstructions },
     );
     server.setRequestHandler('tools/list', async (_request, context) => {
       const client = await this.#connected(showsLinks(server, context));

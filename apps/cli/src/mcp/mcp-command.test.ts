@@ -80,6 +80,7 @@ describe.each([
 ] as [string, Mode][])('countersign mcp, for a program of %s', (_year, mode) => {
   it('[UI-5] reads, and writes what the person approves', async () => {
     const { agent } = await start(mode);
+    expect(agent.getInstructions()).toContain('wait_for_call');
     const { tools } = await agent.listTools();
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['read_file', 'wait_for_call']));
     const read = await agent.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
@@ -146,6 +147,11 @@ describe('countersign mcp', () => {
     expect(await server.run('mcp', '/')).toMatchObject({
       status: 2,
       error: expect.stringContaining('No project'),
+    });
+    expect(await server.run('mcp', server.workspace, '--name', 'You')).toMatchObject({
+      status: 1,
+      out: '',
+      error: expect.stringContaining('"You" is somebody else'),
     });
     expect(await server.run('mcp', '.', 'more')).toMatchObject({ status: 2 });
     expect((await server.run('mcp', '--help')).out).toContain('never');
