@@ -15,6 +15,8 @@ const english = {
   wasNotPaired: (server: string) => `No editor was paired with ${server}.`,
   noRunner: (workspace: string) =>
     `No runner is connected for ${workspace}, and none could be started here. Run in a terminal: countersign connect ${workspace}`,
+  runnerEnded: (code: number) => `the runner ended with ${code}; sign in again: countersign sign-in`,
+  runnerWaits: 'the runner is not connected yet',
   startedRunner: (workspace: string) => `countersign acp is the runner of ${workspace}.`,
   ask: 'Ask',
   askAbout: 'Reads run at once; everything else asks you first.',
@@ -54,6 +56,8 @@ const russian: AcpWords = {
   wasNotPaired: (server) => `К ${server} не был подключён ни один редактор.`,
   noRunner: (workspace) =>
     `Для ${workspace} нет исполнителя, и запустить его здесь не удалось. Запустите в терминале: countersign connect ${workspace}`,
+  runnerEnded: (code) => `исполнитель завершился с кодом ${code}; войдите снова: countersign sign-in`,
+  runnerWaits: 'исполнитель ещё не подключён',
   startedRunner: (workspace) => `countersign acp — исполнитель для ${workspace}.`,
   ask: 'Спрашивать',
   askAbout: 'Чтение выполняется сразу, об остальном спрашивают вас.',

@@ -1,5 +1,5 @@
 /** The official SDK's client drives whole sessions against the real server, with the real runner. */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AnyMessage, methods } from '@agentclientprotocol/sdk';
 import type { Client } from '@countersign/client';
@@ -412,6 +412,22 @@ describe('a paired editor', () => {
     ).rejects.toMatchObject({ code: -32_002 });
     await expect(another.prompt('none', 'x')).rejects.toMatchObject({ code: -32_002 });
     await expect(another.prompt(sessionId, '  ')).rejects.toThrow('nothing to send');
+  });
+
+  it('begins where the person’s own sign-in is over, and says that there is no runner', async () => {
+    const config = join(server.folder, 'config-without-sign-in');
+    const folder = join(config, 'countersign');
+    cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });
+    const credentials = join(folder, 'credentials.json');
+    writeFileSync(credentials, readFileSync(credentials, 'utf8').replace(/"token":\s*"/, '$&x'));
+    const editor = new TestEditor({ ...server.env, XDG_CONFIG_HOME: config });
+    editors.push(editor);
+    await editor.initialize();
+    const workspace = join(server.folder, 'without-runner');
+    mkdirSync(workspace);
+    await person.createProject({ body: { name: 'without runner', workspace } });
+    expect(await editor.newSession(workspace)).not.toBe('');
+    expect(editor.terminal.error()).toContain('No runner is connected');
   });
 
   it('[AP-9] is no longer one once the pairing was ended', async () => {
