@@ -12,6 +12,8 @@ const english = {
   paired: (server: string, name: string) => `Paired with ${server} as "${name}". Open it in your editor.`,
   notPaired: 'Nothing was paired.',
   unpaired: (server: string) => `Ended: editors are no longer paired with ${server}.`,
+  onlyForgotten: (server: string, id: string) =>
+    `The pairing is forgotten on this machine, but ${server} could not be told. End it there: countersign tokens revoke ${id}`,
   wasNotPaired: (server: string) => `No editor was paired with ${server}.`,
   noRunner: (workspace: string) =>
     `No runner is connected for ${workspace}, and none could be started here. Run in a terminal: countersign connect ${workspace}`,
@@ -53,6 +55,8 @@ const russian: AcpWords = {
   paired: (server, name) => `Подключён к ${server} как «${name}». Откройте его в редакторе.`,
   notPaired: 'Ничего не подключено.',
   unpaired: (server) => `Редакторы больше не подключены к ${server}.`,
+  onlyForgotten: (server, id) =>
+    `На этой машине подключение забыто, но сообщить об этом ${server} не удалось. Завершите его там: countersign tokens revoke ${id}`,
   wasNotPaired: (server) => `К ${server} не был подключён ни один редактор.`,
   noRunner: (workspace) =>
     `Для ${workspace} нет исполнителя, и запустить его здесь не удалось. Запустите в терминале: countersign connect ${workspace}`,

@@ -430,6 +430,22 @@ describe('a paired editor', () => {
     expect(editor.terminal.error()).toContain('No runner is connected');
   });
 
+  it('[AP-9] says what is left to do when the server could not be told that the pairing ended', async () => {
+    const config = join(server.folder, 'config-of-a-server-that-is-away');
+    const folder = join(config, 'countersign');
+    cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });
+    for (const name of ['credentials.json', 'paired-editors.json']) {
+      const path = join(folder, name);
+      writeFileSync(path, readFileSync(path, 'utf8').replaceAll(server.address, 'http://127.0.0.1:9'));
+    }
+    const terminal = fakeTerminal();
+    const env = { ...server.env, XDG_CONFIG_HOME: config };
+    expect(await main(['acp', '--unpair', '--server', 'http://127.0.0.1:9'], terminal, env)).toBe(1);
+    const id = /countersign tokens revoke (\S+)/.exec(terminal.error())?.[1];
+    expect((await person.listTokens()).tokens.map(({ token_id }) => token_id)).toContain(id);
+    expect(readFileSync(join(folder, 'paired-editors.json'), 'utf8')).not.toContain('127.0.0.1:9');
+  });
+
   it('[AP-9] is no longer one once the pairing was ended', async () => {
     expect(await server.run('acp', '--unpair')).toMatchObject({ status: 0 });
     expect(await server.run('acp', '--unpair')).toMatchObject({ status: 2 });
