@@ -44,6 +44,7 @@ export {
   toModelResult,
   toolOutcomeSchema,
 } from './outcome.ts';
+export { outsideAgentInstructions } from './outside-agents.ts';
 export { type PolicyFile, type PolicyRule, policyFileSchema, policyRuleSchema } from './policy-file.ts';
 export { type Preview, previewSchema } from './preview.ts';
 export { errorBodySchema } from './rest/error-body.ts';

@@ -7,14 +7,16 @@ type Wanted = Pick<CallInput<'createToken'>['body'], 'name' | 'scope' | 'project
 
 /**
  * A client with a token that can only do what a runner or an agent does (AP-9), made from the person's and kept in
- * memory; made anew when it has ended, and revoked when the program ends. A token that may not make others is used as
- * it is.
+ * memory; made anew when it has ended, and revoked when the program ends. Whoever revokes an agent's means the agent: it
+ * is made anew only when its time was over. A token that may not make others is used as it is.
  */
 export class MadeToken {
   readonly client: Client;
   readonly #access: { readonly client: Client };
   readonly #wanted: Wanted;
   #token: Promise<string> | undefined;
+  /** When the newest one ends by itself, in milliseconds. */
+  #endsAt = 0;
   readonly #made: string[] = [];
 
   constructor(access: { readonly client: Client }, { name, ...wanted }: Wanted) {
@@ -33,7 +35,8 @@ export class MadeToken {
   }
 
   #current(refused: string | undefined): Promise<string> {
-    if (this.#token === undefined || refused !== undefined) {
+    const isRevoked = refused !== undefined && this.#wanted.scope === 'agent' && Date.now() < this.#endsAt;
+    if (this.#token === undefined || (refused !== undefined && !isRevoked)) {
       this.#token = this.#make();
       this.#token.catch(() => {
         this.#token = undefined; // the next request tries again
@@ -48,6 +51,8 @@ export class MadeToken {
     try {
       const { token, details } = await client.createToken({ body });
       this.#made.push(details.token_id);
+      // A minute less: the server's clock need not be ours.
+      this.#endsAt = Date.parse(details.expires_at ?? '') - 60_000;
       return token;
     } catch (error) {
       if (error instanceof ApiError && error.status === 403) return client.connection.token();

@@ -39,6 +39,8 @@ export class AcpAgent {
   readonly #options: AcpAgentOptions;
   readonly #links = new Map<string, Promise<WorkspaceLink>>();
   readonly #sessions = new Map<string, EditorSession>();
+  /** The folder that a session was opened in, whose events it gets. */
+  readonly #folders = new WeakMap<EditorSession, string>();
   #editorName = 'editor';
 
   constructor(options: AcpAgentOptions) {
@@ -71,9 +73,13 @@ export class AcpAgent {
       )
       .onRequest(methods.agent.session.load, ({ params, client }) =>
         this.#guard(async () => {
+          const { acpWords } = this.#options;
           const link = await this.#link(params.cwd);
           const { project_id } = link.project;
           const { sessions } = await this.#client(link).listSessions({ params: { project_id } });
+          // Whoever opens it again would lose the answer to its prompt.
+          if (this.#sessions.get(params.sessionId)?.isBusy)
+            throw RequestError.invalidRequest(undefined, acpWords.busy);
           if (!sessions.some(({ session_id }) => session_id === params.sessionId)) {
             throw RequestError.sessionNotFound(params.sessionId);
           }
@@ -98,12 +104,14 @@ export class AcpAgent {
           };
         }),
       )
-      .onRequest(methods.agent.session.setMode, ({ params }) => {
-        const { acpWords } = this.#options;
-        if (!this.#session(params.sessionId).setMode(params.modeId))
-          throw RequestError.invalidParams(undefined, acpWords.noSuchMode(params.modeId));
-        return {};
-      })
+      .onRequest(methods.agent.session.setMode, ({ params }) =>
+        this.#guard(async () => {
+          const { acpWords } = this.#options;
+          if (!(await this.#session(params.sessionId).setMode(params.modeId)))
+            throw RequestError.invalidParams(undefined, acpWords.noSuchMode(params.modeId));
+          return {};
+        }),
+      )
       .onRequest(methods.agent.session.prompt, ({ params, signal }) =>
         this.#guard(async () => {
           const { acpWords } = this.#options;
@@ -168,18 +176,26 @@ export class AcpAgent {
       minimumMs,
     });
     this.#sessions.set(sessionId, session);
+    this.#folders.set(session, link.folder);
     return session;
   }
 
-  /** The folder's project and events, opened once. */
+  /** The folder's project and events, opened once, however many ask at the same time. */
   async #link(cwd: string): Promise<WorkspaceLink> {
     const folder = workspaceRoot(cwd);
-    const known = await this.#links.get(folder)?.catch(() => undefined);
-    if (known && !known.isRefused) return known;
-    const opening = this.#openLink(folder);
+    const opening = this.#openedAnew(folder, this.#links.get(folder));
     this.#links.set(folder, opening);
-    opening.catch(() => this.#links.delete(folder));
+    opening.catch(() => {
+      if (this.#links.get(folder) === opening) this.#links.delete(folder);
+    });
     return opening;
+  }
+
+  async #openedAnew(folder: string, before: Promise<WorkspaceLink> | undefined): Promise<WorkspaceLink> {
+    const known = await before?.catch(() => undefined);
+    if (known && !known.isRefused) return known;
+    await known?.close();
+    return this.#openLink(folder);
   }
 
   async #openLink(folder: string): Promise<WorkspaceLink> {
@@ -188,7 +204,8 @@ export class AcpAgent {
     await requireServer(address, words);
     const client = this.#paired(address);
     const onEvent = (event: CountersignEvent) => {
-      for (const session of this.#sessions.values()) session.receive(event);
+      for (const session of this.#sessions.values())
+        if (this.#folders.get(session) === folder) session.receive(event);
     };
     const link = await WorkspaceLink.open({
       client,

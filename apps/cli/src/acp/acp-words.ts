@@ -12,14 +12,21 @@ const english = {
   paired: (server: string, name: string) => `Paired with ${server} as "${name}". Open it in your editor.`,
   notPaired: 'Nothing was paired.',
   unpaired: (server: string) => `Ended: editors are no longer paired with ${server}.`,
+  onlyForgotten: (server: string, id: string) =>
+    `The pairing is forgotten on this machine, but ${server} could not be told. End it there: countersign tokens revoke ${id}`,
   wasNotPaired: (server: string) => `No editor was paired with ${server}.`,
   noRunner: (workspace: string) =>
     `No runner is connected for ${workspace}, and none could be started here. Run in a terminal: countersign connect ${workspace}`,
+  runnerEnded: (code: number) => `the runner ended with ${code}; sign in again: countersign sign-in`,
+  runnerWaits: 'the runner is not connected yet',
   startedRunner: (workspace: string) => `countersign acp is the runner of ${workspace}.`,
   ask: 'Ask',
   askAbout: 'Reads run at once; everything else asks you first.',
   readOnly: 'Read only',
-  readOnlyAbout: 'What would ask you is rejected, and the agent is told to describe it instead.',
+  readOnlyAbout:
+    'What would ask you is rejected, and the agent is told to describe it instead. What your policy allows by itself still runs.',
+  grantsRevoked: (count: number) =>
+    `Read only: what you had granted in this conversation was revoked (${count}).`,
   readOnlyReason: 'read only',
   readOnlyMessage: 'The person has set their editor to read only. Describe the change instead of making it.',
   once: 'Approve this one',
@@ -48,14 +55,20 @@ const russian: AcpWords = {
   paired: (server, name) => `Подключён к ${server} как «${name}». Откройте его в редакторе.`,
   notPaired: 'Ничего не подключено.',
   unpaired: (server) => `Редакторы больше не подключены к ${server}.`,
+  onlyForgotten: (server, id) =>
+    `На этой машине подключение забыто, но сообщить об этом ${server} не удалось. Завершите его там: countersign tokens revoke ${id}`,
   wasNotPaired: (server) => `К ${server} не был подключён ни один редактор.`,
   noRunner: (workspace) =>
     `Для ${workspace} нет исполнителя, и запустить его здесь не удалось. Запустите в терминале: countersign connect ${workspace}`,
+  runnerEnded: (code) => `исполнитель завершился с кодом ${code}; войдите снова: countersign sign-in`,
+  runnerWaits: 'исполнитель ещё не подключён',
   startedRunner: (workspace) => `countersign acp — исполнитель для ${workspace}.`,
   ask: 'Спрашивать',
   askAbout: 'Чтение выполняется сразу, об остальном спрашивают вас.',
   readOnly: 'Только чтение',
-  readOnlyAbout: 'О чём пришлось бы спросить, отклоняется; агента просят описать это.',
+  readOnlyAbout:
+    'О чём пришлось бы спросить, отклоняется; агента просят описать это. Что ваши правила разрешают сами, выполняется.',
+  grantsRevoked: (count) => `Только чтение: разрешения, данные в этой беседе, отозваны (${count}).`,
   readOnlyReason: 'только чтение',
   readOnlyMessage: 'Человек выбрал в редакторе режим «только чтение». Опишите изменение, не делая его.',
   once: 'Подтвердить этот вызов',

@@ -1,5 +1,5 @@
 /** The official SDK's client drives whole sessions against the real server, with the real runner. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AnyMessage, methods } from '@agentclientprotocol/sdk';
 import type { Client } from '@countersign/client';
@@ -187,6 +187,107 @@ describe('a paired editor', () => {
     );
   });
 
+  it('[AP-5] stops a run that another front end has started, and asks what waited before it was opened', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const { projects } = await person.listProjects();
+    const project_id = projects.find(({ workspace }) => workspace === server.workspace)?.project_id ?? '';
+    const content = '/write_file path=t1.ts content=1\n/write_file path=t2.ts content=1';
+    const { run_id } = await person.sendMessage({
+      params: { project_id },
+      body: { content, session_id: sessionId },
+    });
+    await editor.question(1);
+
+    const another = open();
+    await another.initialize();
+    await another.newSession(server.workspace); // its events are there before the conversation is opened
+    await another.agent.request(methods.agent.session.load, {
+      sessionId,
+      cwd: server.workspace,
+      mcpServers: [],
+    });
+    await another.question(1);
+    another.asked[0]?.choose('stop');
+    await vi.waitFor(async () => {
+      const { run } = await person.getRun({ params: { run_id } });
+      expect([run.status, (await person.listApprovals()).approvals]).toEqual(['stopped', []]);
+    }, patience);
+    await vi.waitFor(
+      () => expect([...editor.asked, ...another.asked].map(({ signal }) => signal.aborted)).toContain(true),
+      patience,
+    );
+    expect([another.asked.length, existsSync(at('t1.ts')), existsSync(at('t2.ts'))]).toEqual([
+      2,
+      false,
+      false,
+    ]);
+  });
+
+  it('is one runner with one stream, however many sessions begin at once, and none once it has ended', async () => {
+    const editor = open();
+    await editor.initialize();
+    const [first] = await Promise.all([
+      editor.newSession(server.workspace),
+      editor.newSession(server.workspace),
+      editor.agent.request(methods.agent.session.list, { cwd: server.workspace }),
+    ]);
+    const prompt = editor.prompt(first, '/write_file path=once.ts content=1');
+    (await editor.question(0)).choose('once');
+    await prompt;
+    expect(editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'tool_call').length).toBe(1);
+    expect(editor.terminal.error().match(/is the runner of/g)?.length).toBe(1);
+    await editor.close();
+    // Whoever comes next finds nobody in its place.
+    const next = open();
+    await next.initialize();
+    await next.newSession(server.workspace);
+    expect(next.terminal.error()).toContain('is the runner of');
+  });
+
+  it('tells a session only what happens once, where a folder inside is open as well', async () => {
+    mkdirSync(at('inside'), { recursive: true });
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    await editor.newSession(at('inside'));
+    const prompt = editor.prompt(sessionId, '/write_file path=twice.ts content=1');
+    (await editor.question(0)).choose('once');
+    await prompt;
+    const calls = editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'tool_call');
+    expect([calls.length, editor.asked.length]).toEqual([1, 1]);
+  });
+
+  it('does not open a conversation anew while it answers in it', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/write_file path=busy.ts content=1');
+    const question = await editor.question(0);
+    const again = { sessionId, cwd: server.workspace, mcpServers: [] };
+    await expect(editor.agent.request(methods.agent.session.load, again)).rejects.toThrow('still answering');
+    question.choose('reject');
+    expect(await prompt).toEqual({ stopReason: 'end_turn' });
+  });
+
+  it('[AP-4] takes back what was granted, and what is being asked, when it is set to read only', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const granted = editor.prompt(sessionId, '/write_file path=v.ts content=1');
+    (await editor.question(0)).choose('class');
+    await granted;
+    const asks = editor.prompt(sessionId, '/write_file path=w.ts content=1');
+    const { signal } = await editor.question(1);
+    await editor.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'read_only' });
+    await asks;
+    expect([signal.aborted, existsSync(at('w.ts'))]).toEqual([true, false]);
+    await editor.prompt(sessionId, '/write_file path=v.ts content=2');
+    expect([editor.asked.length, readFileSync(at('v.ts'), 'utf8')]).toEqual([2, '1']);
+    expect(editor.said).toContain('was revoked (1)');
+  });
+
   it('[RK-1] asks a second time about a HIGH call, which is only ever approved by itself', async () => {
     const editor = open();
     await editor.initialize();
@@ -311,6 +412,38 @@ describe('a paired editor', () => {
     ).rejects.toMatchObject({ code: -32_002 });
     await expect(another.prompt('none', 'x')).rejects.toMatchObject({ code: -32_002 });
     await expect(another.prompt(sessionId, '  ')).rejects.toThrow('nothing to send');
+  });
+
+  it('begins where the person’s own sign-in is over, and says that there is no runner', async () => {
+    const config = join(server.folder, 'config-without-sign-in');
+    const folder = join(config, 'countersign');
+    cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });
+    const credentials = join(folder, 'credentials.json');
+    writeFileSync(credentials, readFileSync(credentials, 'utf8').replace(/"token":\s*"/, '$&x'));
+    const editor = new TestEditor({ ...server.env, XDG_CONFIG_HOME: config });
+    editors.push(editor);
+    await editor.initialize();
+    const workspace = join(server.folder, 'without-runner');
+    mkdirSync(workspace);
+    await person.createProject({ body: { name: 'without runner', workspace } });
+    expect(await editor.newSession(workspace)).not.toBe('');
+    expect(editor.terminal.error()).toContain('No runner is connected');
+  });
+
+  it('[AP-9] says what is left to do when the server could not be told that the pairing ended', async () => {
+    const config = join(server.folder, 'config-of-a-server-that-is-away');
+    const folder = join(config, 'countersign');
+    cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });
+    for (const name of ['credentials.json', 'paired-editors.json']) {
+      const path = join(folder, name);
+      writeFileSync(path, readFileSync(path, 'utf8').replaceAll(server.address, 'http://127.0.0.1:9'));
+    }
+    const terminal = fakeTerminal();
+    const env = { ...server.env, XDG_CONFIG_HOME: config };
+    expect(await main(['acp', '--unpair', '--server', 'http://127.0.0.1:9'], terminal, env)).toBe(1);
+    const id = /countersign tokens revoke (\S+)/.exec(terminal.error())?.[1];
+    expect((await person.listTokens()).tokens.map(({ token_id }) => token_id)).toContain(id);
+    expect(readFileSync(join(folder, 'paired-editors.json'), 'utf8')).not.toContain('127.0.0.1:9');
   });
 
   it('[AP-9] is no longer one once the pairing was ended', async () => {

@@ -24,6 +24,7 @@ type Card = Pick<
   | 'digest'
   | 'offered_scopes'
   | 'omitted'
+  | 'context'
 >;
 
 export interface EditorApprovalsDeps {
@@ -41,7 +42,8 @@ export interface EditorApprovalsDeps {
   readonly say: (text: string) => void;
   /** The person has chosen that nothing may be changed. */
   readonly isReadOnly: () => boolean;
-  readonly stopRun: () => void;
+  /** Ends the run that a call belongs to; null: none. */
+  readonly stopRun: (runId: string | null) => Promise<void>;
   /** A request must have been there this long before an approval counts (UI-6). */
   readonly minimumMs?: number;
 }
@@ -86,6 +88,22 @@ export class EditorApprovals {
       case 'tool.result':
         for (const { card } of this.#open.values())
           if (card.tool_id === data.tool_id) this.#withdraw(card.approval_id);
+        return;
+      case 'stream.reset':
+        this.dispose(); // what is still pending is told anew
+    }
+  }
+
+  /** Takes up a request that was there before we listened. */
+  resume(card: Card): void {
+    if (!this.#open.has(card.approval_id)) this.#take({ card, asking: undefined });
+  }
+
+  /** Another mode holds now, also for what is being asked. */
+  reconsider(): void {
+    for (const { card, asking } of [...this.#open.values()]) {
+      asking?.abort();
+      this.#take({ card, asking: undefined });
     }
   }
 
@@ -131,7 +149,7 @@ export class EditorApprovals {
     if (chosen === 'reject') return this.#reject(card, {});
     if (chosen === 'stop') {
       await this.#reject(card, {});
-      return stopRun();
+      return stopRun(card.context.run_id);
     }
     if (card.risk_level === 'HIGH' && !(await this.#isMeant(open))) return;
     await this.#approve(card, chosen);

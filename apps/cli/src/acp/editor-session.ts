@@ -65,7 +65,7 @@ export class EditorSession {
       show: (update) => this.#update({ sessionUpdate: 'tool_call_update', ...update }),
       say: (text) => this.#say(`\n${text}\n`),
       isReadOnly: () => this.#mode === 'read_only',
-      stopRun: () => void this.cancel(),
+      stopRun: (runId) => this.#stop(runId),
     });
   }
 
@@ -80,11 +80,15 @@ export class EditorSession {
     };
   }
 
-  /** Answers whether there is such a mode. */
-  setMode(mode: string): boolean {
+  /** Answers whether there is such a mode. Who wants nothing changed takes back what they granted here before. */
+  async setMode(mode: string): Promise<boolean> {
     if (mode !== 'ask' && mode !== 'read_only') return false;
     this.#mode = mode;
     this.#update({ sessionUpdate: 'current_mode_update', currentModeId: mode });
+    if (mode === 'read_only') {
+      this.#approvals.reconsider();
+      await this.#revokeGrants();
+    }
     return true;
   }
 
@@ -128,7 +132,7 @@ export class EditorSession {
     if (!turn) return;
     turn.isCancelled = true;
     if (turn.runId === undefined) return;
-    await this.#deps.client.stopRun({ params: { run_id: turn.runId } }, { retry: { times: 3 } });
+    await this.#stopOnServer(turn.runId);
   }
 
   receive(event: CountersignEvent): void {
@@ -153,10 +157,33 @@ export class EditorSession {
       cursor = page.next_cursor;
     }
     await this.#sending;
+    const { approvals } = await client.listApprovals();
+    for (const approval of approvals) if (approval.session_id === sessionId) this.#approvals.resume(approval);
   }
 
   dispose(): void {
     this.#approvals.dispose();
+  }
+
+  /** The run may be one that another front end has started. */
+  async #stop(runId: string | null): Promise<void> {
+    const turn = this.#turn;
+    if (turn && (turn.runId ?? runId) === runId) return this.cancel();
+    if (runId !== null) await this.#stopOnServer(runId);
+  }
+
+  async #stopOnServer(run_id: string): Promise<void> {
+    await this.#deps.client.stopRun({ params: { run_id } }, { retry: { times: 3 } });
+  }
+
+  async #revokeGrants(): Promise<void> {
+    const { client, sessionId, acpWords } = this.#deps;
+    const { grants } = await client.listGrants();
+    const ours = grants.filter(
+      ({ session_id, revoked_at }) => session_id === sessionId && revoked_at === null,
+    );
+    for (const { grant_id } of ours) await client.revokeGrant({ params: { grant_id } });
+    if (ours.length > 0) this.#say(`\n${acpWords.grantsRevoked(ours.length)}\n`);
   }
 
   #isOurs({ data }: CountersignEvent): boolean {

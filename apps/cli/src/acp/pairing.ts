@@ -68,7 +68,13 @@ export async function unpair({ terminal, env, server, words, acpWords }: PairOpt
   const address = chosenAddress(server, words, env);
   const forgotten = pairings(words, env).forget(address);
   if (!forgotten) throw usage(acpWords.wasNotPaired(address));
-  await endToken(serverAccess(server, words, env).client, forgotten.token);
+  try {
+    await endToken(serverAccess(server, words, env).client, forgotten.token);
+  } catch (error) {
+    const id = claimsOf(forgotten.token).jti;
+    terminal.writeError(`${acpWords.onlyForgotten(address, id)} (${(error as Error).message})\n`);
+    return 1;
+  }
   await terminal.write(`${acpWords.unpaired(address)}\n`);
   return 0;
 }
@@ -80,8 +86,8 @@ async function isConfirmed(terminal: CommandContext['terminal'], question: strin
 
 /** By the id that our own tokens carry. */
 async function endToken(client: Client, token: string): Promise<void> {
-  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
-    jti: string;
-  };
-  await client.revokeToken({ params: { token_id: claims.jti } });
+  await client.revokeToken({ params: { token_id: claimsOf(token).jti } });
 }
+
+const claimsOf = (token: string): { readonly jti: string } =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

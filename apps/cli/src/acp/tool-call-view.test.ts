@@ -43,6 +43,23 @@ describe('a call as an editor draws it', () => {
     ]);
   });
 
+  it.each([
+    ['a binary file', { diff: 'Binary files a.ts and b/a.ts differ' }, 'Binary files'],
+    [
+      'a line that only loses its end',
+      { diff: ['@@ -1 +1 @@', '-x', '+x', '\\ No newline at end of file'].join('\n') },
+      'No newline',
+    ],
+    [
+      'what an editor has not saved',
+      { diff: ['@@ -1 +1 @@', '-x', '+y'].join('\n'), unsaved: true },
+      words.card.unsaved,
+    ],
+  ])('[AP-7] says in words what two sides would not show: %s', (_what, more, expected) => {
+    const shown = previewContent({ kind: 'diff', files: [{ ...file, ...more }] }, '/w', words);
+    expect(texts(shown)).toEqual([expect.stringContaining(expected)]);
+  });
+
   it('[AP-7] shows both sides of each file, with what lies between hunks left out of both', () => {
     const diff = [
       '--- a.ts',

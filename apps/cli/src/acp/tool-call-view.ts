@@ -6,6 +6,8 @@ import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 import { fenced } from './prompt-text.ts';
 
+type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
+
 /** Longer results are cut in the editor; the history has them whole. */
 const MAX_SHOWN = 20_000;
 const COLUMNS = 100;
@@ -62,8 +64,7 @@ export const textContent = (text: string): ToolCallContent => ({
 
 /** What will happen (AP-7): a diff where files change, else what a terminal would show. */
 export function previewContent(preview: Preview, root: string, words: Words): ToolCallContent[] {
-  const isWhole = preview.kind === 'diff' && preview.files.every(({ truncated, diff }) => !truncated && diff);
-  if (preview.kind === 'diff' && isWhole) {
+  if (preview.kind === 'diff' && preview.files.every(hasTwoSides)) {
     return preview.files.map(({ path, diff, size_before }) => ({
       type: 'diff',
       path: join(root, path),
@@ -88,6 +89,12 @@ export function resultContent(
     return [textContent(`${stdout}${typeof stderr === 'string' ? stderr : ''}`)];
   if ('changed_files' in result) return undefined;
   return [textContent(JSON.stringify(result, null, 2))];
+}
+
+/** Whether both sides tell it all: no binary file, nothing cut off, nothing that only words can say. */
+function hasTwoSides({ truncated, unsaved, diff }: FileDiff): boolean {
+  const { oldText, newText } = sidesOf(diff);
+  return !truncated && unsaved !== true && oldText !== newText;
 }
 
 /** Both sides of a unified diff, as far as it shows them; what lies between is marked the same on both. */

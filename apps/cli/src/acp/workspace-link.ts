@@ -9,6 +9,8 @@ import type { Words } from '../words.ts';
 import type { AcpWords } from './acp-words.ts';
 
 const usage = usageOf('acp');
+/** An editor waits no longer than this for a runner; it may still connect later. */
+const connectWithinMs = 5_000;
 
 export interface WorkspaceLinkOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   /** Of the paired editor. */
@@ -46,8 +48,18 @@ export class WorkspaceLink {
       // An editor may not make projects; the person at this machine may.
       (await findOrMakeProject(personsAccess(options).client, wanted, words, usage)).project;
     const link = new WorkspaceLink(options, project);
-    await link.#requireRunner();
+    try {
+      await link.#requireRunner();
+    } catch (error) {
+      await link.close();
+      throw error;
+    }
     return link;
+  }
+
+  /** As the editor has it open. */
+  get folder(): string {
+    return this.#options.folder;
   }
 
   /** Why the stream ended, if it did so by itself. */
@@ -82,6 +94,13 @@ export class WorkspaceLink {
     const { terminal, env, words } = this.#options;
     const folders = personsFolders(env);
     return new Promise((resolve, reject) => {
+      const { runnerEnded, runnerWaits } = this.#options.acpWords;
+      const tooLate = setTimeout(() => reject(new Error(runnerWaits)), connectWithinMs);
+      tooLate.unref();
+      const onOpen = () => {
+        clearTimeout(tooLate);
+        resolve();
+      };
       const { screen: _, ...withoutScreen } = terminal;
       const session = new ConnectSession({
         access: personsAccess(this.#options),
@@ -96,9 +115,11 @@ export class WorkspaceLink {
         prompt: false,
         runUnisolated: false,
         verbose: false,
-        host: { onOpen: resolve, onKey: () => {}, keys: '', ending: this.#ending.signal },
+        host: { onOpen, onKey: () => {}, keys: '', ending: this.#ending.signal },
       });
-      this.#runner = session.run().catch(reject);
+      // It may also end without having been connected: the person's sign-in was over, for example.
+      const ended = (code: number) => reject(new Error(runnerEnded(code)));
+      this.#runner = session.run().then(ended, reject);
     });
   }
 }

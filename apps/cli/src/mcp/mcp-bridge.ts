@@ -1,3 +1,4 @@
+import { outsideAgentInstructions } from '@countersign/protocol';
 import { Client, isInputRequiredResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   type CallToolResult,
@@ -38,7 +39,7 @@ export class McpBridge {
   newServer({ era }: Pick<McpRequestContext, 'era'>): Server {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: manifest.version },
-      { capabilities: { tools: {} } },
+      { capabilities: { tools: {} }, instructions: outsideAgentInstructions },
     );
     server.setRequestHandler('tools/list', async (_request, context) => {
       const client = await this.#connected(showsLinks(server, context));
@@ -49,8 +50,9 @@ export class McpBridge {
       try {
         return await callThrough(await this.#connected(showsLinks(server, context)), era, params, context);
       } catch (error) {
-        if (!isNoAnswer(error)) throw error;
-        return { isError: true, content: [{ type: 'text', text: this.#noAnswer }] };
+        const text = isNoAnswer(error) ? this.#noAnswer : causesOf(error).find(isEnded)?.message;
+        if (text === undefined) throw error;
+        return { isError: true, content: [{ type: 'text', text }] };
       }
     });
     return server;
@@ -101,10 +103,11 @@ export class McpBridge {
     const first = await token();
     const response = await send(first);
     if (response.status !== 401) return response;
-    const newer = await token(first);
-    if (newer === first) return response;
     await response.body?.cancel();
-    return send(newer);
+    const newer = await token(first);
+    const again = newer === first ? response : await send(newer);
+    if (again.status === 401) throw new AccessEnded();
+    return again;
   }
 }
 
@@ -160,10 +163,22 @@ async function callThrough(
   throw new Error('The server asked for the same input again and again');
 }
 
-/** What `fetch` throws when nobody is there, however the SDK has wrapped it. */
-function isNoAnswer(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof TypeError && cause.message === 'fetch failed') return true;
+/** The token was revoked, or its time is over and there is no other. */
+class AccessEnded extends Error {
+  constructor() {
+    super('The person has ended the access of this agent. It cannot go on unless they start it again.');
   }
-  return false;
+}
+
+const isEnded = (error: Error): boolean => error instanceof AccessEnded;
+
+/** What `fetch` throws when nobody is there. */
+const isNoAnswer = (error: unknown): boolean =>
+  causesOf(error).some((cause) => cause instanceof TypeError && cause.message === 'fetch failed');
+
+/** An error and what it was made of, however the SDK has wrapped it. */
+function causesOf(error: unknown): Error[] {
+  const causes: Error[] = [];
+  for (let cause = error; cause instanceof Error; cause = cause.cause) causes.push(cause);
+  return causes;
 }

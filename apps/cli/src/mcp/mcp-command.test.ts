@@ -80,6 +80,7 @@ describe.each([
 ] as [string, Mode][])('countersign mcp, for a program of %s', (_year, mode) => {
   it('[UI-5] reads, and writes what the person approves', async () => {
     const { agent } = await start(mode);
+    expect(agent.getInstructions()).toContain('wait_for_call');
     const { tools } = await agent.listTools();
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['read_file', 'wait_for_call']));
     const read = await agent.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
@@ -147,19 +148,33 @@ describe('countersign mcp', () => {
       status: 2,
       error: expect.stringContaining('No project'),
     });
+    expect(await server.run('mcp', server.workspace, '--name', 'You')).toMatchObject({
+      status: 1,
+      out: '',
+      error: expect.stringContaining('"You" is somebody else'),
+    });
     expect(await server.run('mcp', '.', 'more')).toMatchObject({ status: 2 });
     expect((await server.run('mcp', '--help')).out).toContain('never');
   });
 
-  it('goes on with a token of its own when the first one was revoked', async () => {
+  it('[AP-9] is out once the person has revoked its token, and makes no other', async () => {
     const { agent } = await start('legacy');
     await agent.listTools();
     const live = (await person.listTokens()).tokens.filter(
       ({ name, revoked_at }) => name === 'Robot' && revoked_at === null,
     );
     await Promise.all(live.map(({ token_id }) => person.revokeToken({ params: { token_id } })));
-    const read = await agent.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
-    expect([live.length, read.structuredContent]).toMatchObject([1, { status: 'success' }]);
+    for (let time = 1; time <= 2; time += 1) {
+      expect(await agent.callTool({ name: 'read_file', arguments: { path: 'a.txt' } })).toMatchObject({
+        isError: true,
+        content: [{ type: 'text', text: expect.stringContaining('ended the access') }],
+      });
+    }
+    await expect(agent.listTools()).rejects.toThrow('ended the access');
+    const left = (await person.listTokens()).tokens.filter(
+      ({ name, revoked_at }) => name === 'Robot' && revoked_at === null,
+    );
+    expect([live.length, left]).toEqual([1, []]);
   });
 
   it('a server that goes away is told as such, call by call', async () => {

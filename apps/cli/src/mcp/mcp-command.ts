@@ -62,6 +62,7 @@ export async function mcpCommand(
   if (!project) throw usage(words.server.noProject(root));
   const { name } = values;
   const token = new MadeToken(access, { name, scope: 'agent', project_id: project.project_id });
+  await token.client.connection.token(); // a name that cannot be is said here, not to the agent
   const bridge = new McpBridge({ address: access.address, token: token.client.connection.token });
   const { transport, ended } = wire();
   const handle = serveStdio((about) => bridge.newServer(about), {

@@ -140,6 +140,11 @@ export class Authenticator {
 }
 
 /** Of a token that we did not make: it has no name of its own. */
-const nameOf = { person: 'Person', front_end: 'Front end', runner: 'Runner', agent: 'Agent' } as const;
+const nameOf = {
+  person: 'Person',
+  front_end: 'Front end',
+  runner: 'Runner',
+  agent: 'Outside agent',
+} as const;
 
 const isPast = (expiresAt: number | undefined): boolean => expiresAt !== undefined && expiresAt <= Date.now();

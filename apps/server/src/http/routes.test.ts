@@ -35,9 +35,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const call = (person: Person, tool_name: string, tool_params: object, token = person.tokens.person) =>
+const call = (person: Person, tool_name: string, tool_params: object) =>
   server.send('POST', '/my/tools/execute', {
-    token,
+    token: person.tokens.person,
     body: { tool_name, tool_params, session_id: person.sessionId },
   });
 
@@ -348,7 +348,13 @@ describe('methods and addresses', () => {
 describe('[AP-9] an agent', () => {
   it('reads and cancels its own calls only', async () => {
     const { agent } = ada.tokens;
-    const own = (await call(ada, 'write_file', { path: 'agents.md', content: 'x' }, agent)).body.tool_id;
+    const sessions = `/my/projects/${ada.projectId}/sessions`;
+    const { session_id } = (await server.send('POST', sessions, { token: agent, body: {} })).body.session;
+    const asked = await server.send('POST', '/my/tools/execute', {
+      token: agent,
+      body: { tool_name: 'write_file', tool_params: { path: 'agents.md', content: 'x' }, session_id },
+    });
+    const own = asked.body.tool_id;
     const persons = (await call(ada, 'write_file', { path: 'persons.md', content: 'x' })).body.tool_id;
     const read = async (id: string) => (await server.send('GET', `/my/tools/${id}`, { token: agent })).status;
     const cancel = async (id: string) =>

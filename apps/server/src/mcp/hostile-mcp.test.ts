@@ -239,12 +239,17 @@ describe('/mcp', () => {
     );
     await server.send('DELETE', `/my/tokens/${details.token_id}`, { token: ada.tokens.person });
     expect([await held, await list(session, token)]).toEqual(['cut off', 401]);
+    // What it asked is not asked any more; what others ask is.
+    const left = await server.store.read((tx) => tx.pendingApprovals('ada'));
+    expect([left.some(({ agent }) => agent === 'soon gone'), left.length > 0]).toEqual([false, true]);
   });
 
   it('[AP-9] binds a token to a project of its person only, and only an agent’s', async () => {
     const make = (body: object) =>
       server.send('POST', '/my/tokens', { token: ada.tokens.person, body: { name: 'x', ...body } });
     const mallory = await server.person('mallory');
+    const imitating = await make({ scope: 'agent', name: 'Agent' });
+    expect([imitating.status, imitating.body.code]).toEqual([400, 'INVALID_BODY']);
     const foreign = await make({ scope: 'agent', project_id: mallory.projectId });
     expect([foreign.status, foreign.body.code]).toEqual([404, 'NOT_FOUND']);
     const wide = await make({ scope: 'front_end', project_id: ada.projectId });
@@ -268,5 +273,93 @@ describe('/mcp', () => {
     ] as const) {
       expect([path, (await server.send(method, path, { token, body: sent })).status]).toEqual([path, 404]);
     }
+  });
+
+  it('[AP-4] lets no agent into a session of somebody else, whose grants would be its own', async () => {
+    const grace = await server.person('grace');
+    await server.runner(grace);
+    const call = (token: string, session_id: string | undefined, path: string) =>
+      server.send('POST', '/my/tools/execute', {
+        token,
+        body: {
+          tool_name: 'write_file',
+          tool_params: { path, content: 'x' },
+          ...(session_id !== undefined && { session_id }),
+        },
+      });
+    const make = async (name: string): Promise<string> => {
+      const body = { name, scope: 'agent' };
+      return (await server.send('POST', '/my/tokens', { token: grace.tokens.person, body })).body.token;
+    };
+    const [first, second] = [await make('first'), await make('second')];
+    const own = (await call(first, undefined, 'a.ts')).body;
+    const persons = (await call(grace.tokens.person, grace.sessionId, 'a.ts')).body;
+    for (const [token, session, status] of [
+      [second, own.session_id, 404],
+      [second, persons.session_id, 404],
+      [first, own.session_id, 200],
+      [second, undefined, 200],
+    ] as const) {
+      const answered = await call(token, session, 'b.ts');
+      expect([session, answered.status]).toEqual([session, status]);
+    }
+    // A conversation is the person's, whether or not anything was called in it.
+    const path = `/my/projects/${grace.projectId}/sessions`;
+    const { session } = (await server.send('POST', path, { token: grace.tokens.person, body: {} })).body;
+    await server.store.write(function* (tx) {
+      yield* tx.update('sessions', session.session_id, { last_message_at: 1 });
+    });
+    expect((await call(second, session.session_id, 'c.ts')).status).toBe(404);
+  });
+
+  it('counts each message of a batch', async () => {
+    const small = await TestServer.start({ requestsPerSecond: 1 });
+    try {
+      const { agent } = (await small.person('ada')).tokens;
+      const old = { ...initialize, params: { ...initialize.params, protocolVersion: '2025-03-26' } };
+      const answered = await post(old, { token: agent, to: small });
+      const headers = { 'mcp-session-id': answered.headers.get('mcp-session-id') ?? '' };
+      const batch = (length: number) =>
+        Array.from({ length }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }));
+      const few = await post(batch(2), { token: agent, to: small, headers });
+      const many = await post(batch(20), { token: agent, to: small, headers });
+      expect([few.status, many.status, many.body.error.data.code]).toEqual([200, 429, 'RATE_LIMITED']);
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('holds a bounded number of requests of one token', async () => {
+    const linus = await server.person('linus');
+    await server.runner(linus);
+    const { agent } = linus.tokens;
+    const session = await begin(agent);
+    const made = await server.send('POST', '/my/tools/execute', {
+      token: agent,
+      body: { tool_name: 'write_file', tool_params: { path: 'held.ts', content: 'x' } },
+    });
+    const { tool_id } = made.body;
+    const wait = (id: number) =>
+      post(
+        {
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
+          params: { name: 'wait_for_call', arguments: { call_id: tool_id } },
+        },
+        { token: agent, headers: { 'mcp-session-id': session } },
+      );
+    expect(made.status).toBe(200);
+    let refused = 0;
+    const waiting = Array.from({ length: 150 }, async (_, id) => {
+      const { status } = await wait(10 + id);
+      if (status === 429) refused += 1;
+      return status;
+    });
+    await vi.waitFor(() => expect(refused).toBe(50), { timeout: 15_000 });
+    const cancelled = await server.send('POST', `/my/tools/${tool_id}/cancel`, { token: agent, body: {} });
+    expect(cancelled.status).toBe(200);
+    expect((await Promise.all(waiting)).filter((status) => status === 200).length).toBe(100);
+    expect((await wait(1_000)).status).toBe(200); // they have ended
   });
 });

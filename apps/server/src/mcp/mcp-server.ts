@@ -1,5 +1,5 @@
 import { Refusal } from '@countersign/engine';
-import { describeIssues } from '@countersign/protocol';
+import { describeIssues, outsideAgentInstructions } from '@countersign/protocol';
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -31,16 +31,11 @@ export interface McpServerDeps {
   readonly onError: (error: unknown) => void;
 }
 
-const instructions =
-  "These tools work on a person's own machine. Calls that change something ask that person first, and may take a while: " +
-  'an answer with status pending_approval is no failure; go on with wait_for_call. A rejected call carries the ' +
-  "person's reason: follow it, and do not repeat the call.";
-
 /** The person's tools for one MCP client: a server for a session of 2025, or for one request of 2026. */
 export function newMcpServer(era: Era, deps: McpServerDeps): Server {
   const server = new Server(
     { name: 'countersign', title: 'Countersign', version: manifest.version },
-    { capabilities: { tools: {} }, instructions },
+    { capabilities: { tools: {} }, instructions: outsideAgentInstructions },
   );
   server.setRequestHandler('tools/list', async (_request, context) => {
     const exchange = exchangeOf(context);

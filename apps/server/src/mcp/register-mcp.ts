@@ -6,7 +6,7 @@ import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { admission } from '../http/admission.ts';
 import { drainBeforeClosing } from '../http/large-bodies.ts';
 import { onlyProject } from '../http/only-project.ts';
-import { noteBodyLimit, toAnswer } from '../http/refusals.ts';
+import { noteBodyLimit, RateLimited, toAnswer } from '../http/refusals.ts';
 import { type Routing, refuseOtherMethods } from '../http/routing.ts';
 import { CallProgress } from './call-progress.ts';
 import type { Exchange } from './exchange.ts';
@@ -15,6 +15,9 @@ import { OutsideCalls } from './outside-calls.ts';
 import { mcpTools } from './tool-list.ts';
 
 const path = '/mcp';
+
+/** Requests of one token that are being answered: an agent must not use up what the person's own streams need. */
+const MAX_HELD = 100;
 
 /** The person's tools for outside agents (UI-5), behind the checks that every other address has. */
 export function registerMcp(app: FastifyInstance, routing: Routing & { readonly bus: Bus }): void {
@@ -40,8 +43,20 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     await endpoint.close();
   });
 
+  const rate = { perSecond: config.requestsPerSecond, burst: config.requestsPerSecond * 5 };
+  const held = new Map<string, number>();
+
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const caller = request.caller as AuthenticatedCaller;
+    const { tokenId } = caller;
+    // Each message of a batch counts as if it had come alone.
+    const further = Array.isArray(request.body) ? request.body.length - 1 : 0;
+    for (let i = 0; i < further; i += 1) {
+      const seconds = caller.requests.take(rate, performance.now());
+      if (seconds > 0) throw new RateLimited(seconds);
+    }
+    const others = held.get(tokenId) ?? 0;
+    if (others >= MAX_HELD) throw new RateLimited(1);
     if (openStreams.size >= config.maxStreams) {
       throw new Refusal('UNAVAILABLE', { problem: 'too many streams are open' });
     }
@@ -49,9 +64,13 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     const gone = new AbortController();
     const connection = { caller, end: () => reply.raw.destroy() };
     openStreams.add(connection);
+    held.set(tokenId, others + 1);
     const ended = new Promise<void>((resolve) => {
       reply.raw.once('close', () => {
         openStreams.delete(connection);
+        const left = (held.get(tokenId) ?? 1) - 1;
+        if (left > 0) held.set(tokenId, left);
+        else held.delete(tokenId);
         if (!reply.raw.writableFinished) gone.abort();
         resolve();
       });

@@ -7,6 +7,7 @@ import type { Words } from './words.ts';
 /** Who calls, where nobody gave a name. */
 const callers = new Map([
   ['Agent', 'Агент'],
+  ['Outside agent', 'Внешний агент'],
   ['Person', 'Человек'],
   ['Front end', 'Программа'],
   ['Runner', 'Исполнитель'],

@@ -180,10 +180,24 @@ export function executionHandlers(
   ): Promise<{ project: ProjectRow; session: SessionRow }> {
     if (sessionId !== undefined) {
       const session = await ownSession(store, caller, sessionId);
+      if (caller.scope === 'agent' && !(await isAgentsOwn(session, caller))) throw notFound('session');
       return { session, project: await ownProject(store, caller, session.project_id) };
     }
     const project = await onlyProject(store, caller);
     return { project, session: await sessionOfToken(store, project, caller) };
+  }
+
+  /**
+   * What was granted in a session counts for who works in it (AP-4). So an agent's session is one where nobody else
+   * has said or called anything: not the person's conversation, nor that of another agent.
+   */
+  async function isAgentsOwn(
+    session: SessionRow,
+    { userId, tokenId }: AuthenticatedCaller,
+  ): Promise<boolean> {
+    if (session.last_message_at !== null) return false;
+    const [latest] = await store.read((tx) => tx.history(userId, { sessionId: session.id, limit: 1 }));
+    return latest === undefined || latest.requested_by === tokenId;
   }
 }
 

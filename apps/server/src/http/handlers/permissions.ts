@@ -1,4 +1,6 @@
-import { notFound, Refusal } from '@countersign/engine';
+import { type ExecutionRow, notFound, Refusal } from '@countersign/engine';
+import { problemOfAgentName } from '../../auth/agent-name.ts';
+import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { setStreamCookie } from '../../auth/stream-cookie.ts';
 import { backtest } from '../backtest.ts';
 import { ownProject } from '../own-rows.ts';
@@ -71,6 +73,8 @@ export function permissionHandlers({
 
     async createToken({ caller, body }) {
       const { name, scope, expires_in_seconds: expiresInSeconds, project_id: projectId } = body;
+      const problem = scope === 'agent' ? problemOfAgentName(name) : undefined;
+      if (problem !== undefined) throw new Refusal('INVALID_BODY', { problem });
       if (projectId !== undefined) {
         if (scope !== 'agent')
           throw new Refusal('INVALID_BODY', { problem: 'project_id: only the token of an agent is bound' });
@@ -84,6 +88,7 @@ export function permissionHandlers({
       await tokens.revoke(caller.userId, params.token_id);
       authenticator.forget(params.token_id);
       for (const stream of openStreams) if (stream.caller.tokenId === params.token_id) stream.end();
+      await withdrawCalls(caller, params.token_id);
       return { success: true };
     },
 
@@ -108,4 +113,22 @@ export function permissionHandlers({
       return { success: true, token, expires_at: isoTime(row.expires_at ?? row.created_at) };
     },
   };
+
+  /** What an agent that was sent away still asks, nobody waits for: the person is not asked any more. */
+  async function withdrawCalls(caller: AuthenticatedCaller, tokenId: string): Promise<void> {
+    const calls = await store.read(function* (tx) {
+      if ((yield* tx.get('tokens', tokenId))?.scope !== 'agent') return [];
+      const asked: ExecutionRow[] = [];
+      for (const { tool_id } of yield* tx.pendingApprovals(caller.userId)) {
+        const call = yield* tx.get('tool_executions', tool_id);
+        if (call?.requested_by === tokenId) asked.push(call);
+      }
+      return asked;
+    });
+    for (const { id } of calls) {
+      await engine.dispatcher.cancel(caller, id, 'its token was revoked').catch((error: unknown) => {
+        if (!(error instanceof Refusal)) throw error; // it has ended meanwhile
+      });
+    }
+  }
 }

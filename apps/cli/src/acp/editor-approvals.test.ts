@@ -1,0 +1,90 @@
+import type { PermissionOption } from '@agentclientprotocol/sdk';
+import type { Client } from '@countersign/client';
+import type { CountersignEvent } from '@countersign/protocol';
+import { expect, it, vi } from 'vitest';
+import { wordsFor } from '../words.ts';
+import { acpWordsFor } from './acp-words.ts';
+import { EditorApprovals } from './editor-approvals.ts';
+
+const request = {
+  event: 'tool.approval_request',
+  data: {
+    approval_id: 'a1',
+    tool_id: 't1',
+    project_id: 'p1',
+    session_id: 's1',
+    tool_name: 'write_file',
+    tool_params: { path: 'a.ts', content: 'x' },
+    description: 'Agent wants to write a.ts',
+    risk_level: 'MEDIUM',
+    reasons: [],
+    network: false,
+    preview: { kind: 'summary', summary: 'x' },
+    digest: null,
+    offered_scopes: [],
+    context: { message_id: null, run_id: 'r1', step: null, excerpt: '' },
+  },
+} as unknown as CountersignEvent;
+const reset = { event: 'stream.reset', data: { reason: 'x', timestamp: '' } } as CountersignEvent;
+
+/** Approvals in an editor that never answers by itself. */
+function start() {
+  const asked: { options: PermissionOption[]; signal: AbortSignal; answer: (id: string) => void }[] = [];
+  const sent: string[] = [];
+  const said: string[] = [];
+  const answered = (what: string) => async () => {
+    sent.push(what);
+    return { success: true };
+  };
+  const approvals = new EditorApprovals({
+    client: {
+      connection: {},
+      approve: answered('approve'),
+      reject: answered('reject'),
+    } as unknown as Client,
+    root: '/w',
+    words: wordsFor({}),
+    acpWords: acpWordsFor({}, 'en'),
+    ask: (_call, options, signal) => new Promise((answer) => void asked.push({ options, signal, answer })),
+    show: () => {},
+    say: (text) => void said.push(text),
+    isReadOnly: () => false,
+    stopRun: async () => {
+      throw new Error('the server is away');
+    },
+    minimumMs: 0,
+  });
+  return { approvals, asked, sent, said };
+}
+
+it('[AP-2] after a gap withdraws what may have been decided, and asks what is told anew', async () => {
+  const { approvals, asked, sent } = start();
+  approvals.receive(request);
+  await vi.waitFor(() => expect(asked.length).toBe(1));
+  approvals.receive(reset);
+  expect(asked[0]?.signal.aborted).toBe(true);
+  asked[0]?.answer('once'); // an editor that did not hear of it
+  approvals.receive(request);
+  await vi.waitFor(() => expect(asked.length).toBe(2));
+  asked[1]?.answer('once');
+  await vi.waitFor(() => expect(sent).toEqual(['approve']));
+});
+
+it('[AP-3] sends nothing for an option that was not offered', async () => {
+  const { approvals, asked, sent } = start();
+  approvals.receive(request);
+  await vi.waitFor(() => expect(asked.length).toBe(1));
+  asked[0]?.answer('session');
+  approvals.resume(request.data as never); // it is still known, and not asked twice
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([sent, asked.length]).toEqual([[], 1]);
+});
+
+it('[AP-5] says so when the run could not be stopped', async () => {
+  const { approvals, asked, sent, said } = start();
+  approvals.receive(request);
+  await vi.waitFor(() => expect(asked.length).toBe(1));
+  asked[0]?.answer('stop');
+  await vi.waitFor(() => expect(said.join()).toContain('the server is away'));
+  expect(sent).toEqual(['reject']);
+});
