@@ -44,6 +44,9 @@ export class HistoryView implements Disposable {
   readonly #changed = new EventEmitter<void>();
   readonly #view: TreeView<Row>;
   readonly #undoing = new Map<string, Execution>();
+  /** What the tree shows; undefined until it was first read. */
+  #rows: readonly Row[] | undefined;
+  #reads = 0;
   #shown = pageSize;
   #timer: NodeJS.Timeout | undefined;
 
@@ -51,7 +54,7 @@ export class HistoryView implements Disposable {
     this.#options = options;
     const provider: TreeDataProvider<Row> = {
       onDidChangeTreeData: this.#changed.event,
-      getChildren: (parent) => (parent ? [] : this.#rows()),
+      getChildren: async (parent) => (parent ? [] : [...(this.#rows ?? (await this.#readRows()))]),
       getTreeItem: (row) => this.#itemOf(row),
     };
     this.#view = window.createTreeView('countersign.history', { treeDataProvider: provider });
@@ -63,8 +66,18 @@ export class HistoryView implements Disposable {
     this.#changed.dispose();
   }
 
+  /**
+   * Reads first, and redraws only what has changed: while the tree is drawn anew, the buttons on its rows do not know
+   * which row they are of.
+   */
   refresh(): void {
-    this.#changed.fire();
+    this.#reads += 1;
+    const read = this.#reads;
+    void this.#readRows().then((rows) => {
+      if (read !== this.#reads || JSON.stringify(rows) === JSON.stringify(this.#rows)) return;
+      this.#rows = rows;
+      this.#changed.fire();
+    });
   }
 
   async showMore(): Promise<void> {
@@ -152,7 +165,7 @@ export class HistoryView implements Disposable {
     return (await window.showQuickPick(items, { title }))?.row;
   }
 
-  async #rows(): Promise<Row[]> {
+  async #readRows(): Promise<readonly Row[]> {
     const rows = await this.#read();
     return rows.length > this.#shown ? [...rows.slice(0, this.#shown), 'more'] : rows;
   }

@@ -79,6 +79,27 @@ export function decisionStories(home: () => Household): void {
     await takePicture(page, 'history-call');
   });
 
+  it('[RN-3] undoes a change from the history; what changed since is lost only when that is said', async () => {
+    const window = await home().window();
+    const { page } = window;
+    await window.say('/write_file path=undone.md content=new');
+    await window.look(window.waiting);
+    await window.press('y');
+    await written('undone.md', 'new');
+    const call = page.locator('.call').filter({ hasText: 'undone.md' });
+    await call.getByText(/^Done/).waitFor();
+    await call.getByRole('button', { name: 'Details' }).first().click();
+    await call.getByRole('link', { name: 'Open in the history' }).click();
+    writeFileSync(file('undone.md'), 'mine');
+    await page.getByRole('button', { name: 'Undo this change' }).click();
+    await page.getByRole('alert').waitFor();
+    await takePicture(page, 'history-undo-refused');
+    expect(readFileSync(file('undone.md'), 'utf8')).toBe('mine');
+    await page.getByRole('button', { name: 'Undo anyway, and lose the later changes' }).click();
+    await page.getByText('Undone: the files are as they were before.').waitFor();
+    expect(existsSync(file('undone.md'))).toBe(false);
+  });
+
   it('[AP-4] approves a class of calls; the grant is seen, counted and revoked', async () => {
     mkdirSync(file('notes'), { recursive: true });
     const window = await home().window();
