@@ -95,7 +95,13 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        args: ['tests', ...excluding([`**/*.${faultTests}`, `${webTests}*`, `${vsCodeTests}*`]), ...args],
+        // One file at a time: each starts servers, runners and terminals enough for two cores.
+        args: [
+          'tests',
+          '--maxWorkers=1',
+          ...excluding([`**/*.${faultTests}`, `${webTests}*`, `${vsCodeTests}*`]),
+          ...args,
+        ],
         coverage: false,
       }),
   },

@@ -115,9 +115,13 @@ describe('countersign connect in a real terminal', () => {
     const lost = terminal.text.length;
     await serve();
     await terminal.shows('Connected to', lost);
-    await looked();
-    terminal.press('y');
-    await terminal.shows('✓ write_file again.md · done');
+    // A card that is drawn anew has to be looked at anew: a key before that is discarded.
+    const isDone = async () => {
+      await looked();
+      terminal.press('y');
+      return terminal.text.includes('✓ write_file again.md · done');
+    };
+    await expect.poll(isDone, { timeout: 20_000 }).toBe(true);
     expect(readFileSync(join(workspace, 'again.md'), 'utf8')).toBe('still here\n');
   }, 40_000);
 
