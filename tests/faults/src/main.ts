@@ -1,0 +1,5 @@
+import { parseArgs } from 'node:util';
+import { runFaults } from './fault-run.ts';
+const { values } = parseArgs({ options: { seed: { type: 'string' }, seconds: { type: 'string' }, nodes: { type: 'string' }, database: { type: 'string' }, broken: { type: 'string' } } });
+const report = await runFaults({ seed: Number(values.seed ?? 1), ms: Number(values.seconds ?? 20) * 1000, nodes: Number(values.nodes ?? 1), database: (values.database ?? 'sqlite') as 'sqlite', broken: values.broken as 'lease', tell: console.log });
+console.log(JSON.stringify(report, null, 1));
