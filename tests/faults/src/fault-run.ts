@@ -13,11 +13,11 @@ import { Random } from './random.ts';
 import { examine, type Household } from './remains.ts';
 import { openRunDatabase, type RunDatabase } from './run-database.ts';
 import { RunnerHost } from './runner-host.ts';
-import { type Sabotage, sabotaged } from './sabotage.ts';
+import { type Build, patched } from './sabotage.ts';
 import { ServerNode } from './server-node.ts';
 import { type FillableDisk, limitedFiles, mountSmallDisk } from './small-disk.ts';
 
-export interface FaultRunOptions {
+export interface FaultRunOptions extends Build {
   readonly seed: number;
   /** How long people work and things fail; the end of all that is begun comes on top. */
   readonly ms: number;
@@ -28,8 +28,8 @@ export interface FaultRunOptions {
   readonly faultEveryMs?: number;
   readonly calls?: readonly CallKind[] | undefined;
   readonly faults?: readonly FaultKind[] | undefined;
-  /** What is broken in the build, on purpose. */
-  readonly broken?: Sabotage | undefined;
+  /** How long everything that was begun may take to end, once nothing fails any more. */
+  readonly restMs?: number;
   /** Called with what goes on, in a line. */
   readonly tell?: (line: string) => void;
 }
@@ -49,8 +49,8 @@ export interface FaultReport {
 }
 
 const names = ['ada', 'bob', 'cyd', 'dan'];
-/** What was begun ends within this time when nothing fails any more: leases, retries and graces included. */
-const restMs = 150_000;
+/** Leases, retries and graces included, on a machine that has much else to do. */
+const usualRestMs = 150_000;
 const expiresSoonMs = 4_000;
 
 /** One run: everything starts, people work while things fail by plan, all comes to rest, and then it is examined. */
@@ -100,7 +100,7 @@ class FaultRun {
     this.#database = database;
     this.#model = model;
     this.#proxy = proxy;
-    const added = sabotaged(options.broken);
+    const added = patched(options);
     this.#nodes = ports.map(
       (port, index) =>
         new ServerNode({ index, port, database: database.url, modelUrl: model.url, history, added }),
@@ -155,7 +155,7 @@ class FaultRun {
 
   #addHousehold(userId: string): void {
     const folder = join(this.#folder, userId);
-    const added = sabotaged(this.#options.broken);
+    const added = patched(this.#options);
     const serverUrl = this.#proxy.url;
     const mounted = mountSmallDisk(join(folder, 'home'), 64);
     const token = tokenOf(userId, 'person');
@@ -207,6 +207,8 @@ class FaultRun {
         return this.#node(fault.node).setClock(fault.offsetMs);
       case 'runner-kill':
         return this.#runner(fault.user).kill(fault.ms);
+      case 'runner-replace':
+        return this.#runner(fault.user).replace(fault.ms);
       case 'runner-pause':
         return this.#runner(fault.user).pause(fault.ms);
       case 'network':
@@ -259,7 +261,7 @@ class FaultRun {
     await this.#bringDeadlinesNear();
     try {
       await until(async () => (await this.#unrest()).length === 0, {
-        within: restMs,
+        within: this.#options.restMs ?? usualRestMs,
         otherwise: async () => `it does not come to rest: ${(await this.#unrest()).join('; ')}`,
       });
       return [];
@@ -272,10 +274,12 @@ class FaultRun {
 
   /** The requests that nobody answers expire soon after all nodes were started anew, and not in ten minutes. */
   async #bringDeadlinesNear(): Promise<void> {
+    const ignored = `status = 'pending' and tool_id in
+      (select id from tool_executions where cast(tool_params as text) like '%ignore-%')`;
+    if ((await this.#database.query(`select id from approvals where ${ignored}`)).length === 0) return;
     await Promise.all(this.#nodes.map((node) => node.end('SIGKILL', 1_000)));
     await this.#database.query(
-      `update approvals set deadline_at = $1 where status = 'pending' and tool_id in
-        (select id from tool_executions where cast(tool_params as text) like '%ignore-%') returning id`,
+      `update approvals set deadline_at = $1 where ${ignored} returning id`,
       Date.now() + expiresSoonMs,
     );
     await this.#untilListening();

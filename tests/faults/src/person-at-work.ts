@@ -17,7 +17,7 @@ const triesEveryMs = 250;
 const callsOfASession = 5;
 /** Every third end that a stream tells of is looked up over REST as well. */
 const looksEvery = 3;
-const approvedKinds: readonly string[] = ['append', 'shell', 'race', 'tamper', 'slow', 'rival', 'run'];
+const approvedKinds: readonly string[] = ['append', 'shell', 'race', 'tamper', 'long', 'slow', 'rival', 'run'];
 
 export interface PersonSettings {
   readonly userId: string;
@@ -50,7 +50,6 @@ export class PersonAtWork {
   #lastApproval: { readonly approval_id: string; readonly project_id: string } | undefined;
   #lastTool: string | undefined;
   #projectId = '';
-  #runnerId = '';
   #sessionId: string | undefined;
   #calls = 0;
   #ends = 0;
@@ -77,12 +76,7 @@ export class PersonAtWork {
     this.#projectId = project.project_id;
     this.#runner.start();
     // Where no runner was ever known, a front end would be told to execute (EV-3).
-    await untilAnswered(async () => {
-      const { runners } = await this.phone.client.listRunners();
-      const [runner] = runners.filter(({ connected }) => connected);
-      if (runner === undefined) throw new ApiError(0, 'UNAVAILABLE', 'The runner is not there yet');
-      this.#runnerId = runner.runner_id;
-    }, () => this.#isOver, 100);
+    await this.#untilAnswered(() => this.#connectedRunner());
     await Promise.all([this.phone.connect(), this.laptop.connect()]);
   }
 
@@ -139,6 +133,13 @@ export class PersonAtWork {
     this.stopTrying();
     this.phone.close();
     this.laptop.close();
+  }
+
+  async #connectedRunner(): Promise<string> {
+    const { runners } = await this.phone.client.listRunners();
+    const runner = runners.find(({ connected }) => connected);
+    if (runner === undefined) throw new ApiError(0, 'UNAVAILABLE', 'No runner is there yet');
+    return runner.runner_id;
   }
 
   #prepare(kind: string): string {
@@ -261,10 +262,10 @@ export class PersonAtWork {
   /** A copy of the runner, restored from somewhere with its id: who is allowed to begin does it, and says so. */
   #rival(tool_id: string, mark: string): void {
     const params = { tool_id, project_id: this.#projectId };
-    const named = { runner_id: this.#runnerId };
     const claim = { digest: this.#digestOfTool.get(tool_id) ?? null, instance: this.#rivalInstance };
     this.#act(async () => {
       const { client } = this.phone;
+      const named = { runner_id: await this.#untilAnswered(() => this.#connectedRunner()) };
       await this.#untilAnswered(() => client.startExecution({ params, body: { ...named, ...claim } }));
       this.#history.add({ what: 'rival', user: this.userId, toolId: tool_id });
       appendFileSync(join(this.#runner.root, rivalOf(mark)), `${doneLine}\n`);
@@ -318,6 +319,8 @@ const rejected = (params: { readonly approval_id: string; readonly project_id: s
 function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonValue>] {
   if (kind === 'read') return ['read_file', { path: mark }];
   if (kind === 'shell') return ['shell_exec', { command: `echo ${doneLine} >> ${mark}` }];
-  if (kind === 'slow') return ['shell_exec', { command: `echo ${doneLine} >> ${mark}; sleep 20` }];
+  const sleeps = { long: 2, slow: 20 }[kind as string];
+  if (sleeps !== undefined)
+    return ['shell_exec', { command: `echo ${doneLine} >> ${mark}; sleep ${sleeps}` }];
   return ['write_file', { path: mark, content: `${doneLine}\n`, mode: 'append' }];
 }

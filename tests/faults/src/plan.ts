@@ -9,6 +9,7 @@ export const callKinds = [
   'race', // one device approves while the other rejects
   'tamper', // the file changes between the card and the approval
   'withdraw', // the agent cancels while it waits
+  'long', // takes a while to execute
   'slow', // cancelled while it executes
   'ignore', // nobody answers
   'rival', // a second program with the runner's id claims it as well
@@ -23,6 +24,7 @@ const callWeights: Readonly<Record<CallKind, number>> = {
   race: 2,
   tamper: 2,
   withdraw: 1,
+  long: 1,
   slow: 1,
   ignore: 0.3,
   rival: 2,
@@ -47,6 +49,8 @@ export type Fault =
   /** Its wall clock is off by this much, also after a restart. */
   | { readonly kind: 'clock-jump'; readonly node: number; readonly offsetMs: number }
   | { readonly kind: 'runner-kill'; readonly user: number; readonly ms: number }
+  /** Another machine in its place: no journal, another id. */
+  | { readonly kind: 'runner-replace'; readonly user: number; readonly ms: number }
   | { readonly kind: 'runner-pause'; readonly user: number; readonly ms: number }
   | { readonly kind: 'network'; readonly weather: Weather; readonly ms: number }
   | { readonly kind: 'cut' }
@@ -92,6 +96,7 @@ const faultWeights: Readonly<Record<FaultKind, number>> = {
   'node-pause': 2,
   'clock-jump': 1,
   'runner-kill': 3,
+  'runner-replace': 1,
   'runner-pause': 1,
   network: 4,
   cut: 2,
@@ -152,6 +157,7 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
     case 'clock-jump':
       return { kind, node, offsetMs };
     case 'runner-kill':
+    case 'runner-replace':
       return { kind, user, ms: short };
     case 'runner-pause':
     case 'runner-disk-full':

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pause } from '../../e2e/src/patience.ts';
 import { RunnerProcess } from '../../e2e/src/runner/runner-process.ts';
@@ -44,6 +44,12 @@ export class RunnerHost {
   async kill(downMs: number): Promise<void> {
     this.#downUntil = performance.now() + downMs;
     await this.#process?.end('SIGKILL');
+  }
+
+  /** Its machine is gone with everything on it but the workspace, and another one comes in its place. */
+  async replace(downMs: number): Promise<void> {
+    await this.kill(downMs);
+    for (const name of readdirSync(this.home)) rmSync(join(this.home, name), { recursive: true, force: true });
   }
 
   async pause(ms: number): Promise<void> {
