@@ -250,8 +250,11 @@ export class Dispatcher {
 
   /** The same for every call that waits, in case nobody was told. */
   async offerAll(userId: string, projectId: string | undefined): Promise<void> {
-    for (const { id, status, project_id } of await this.#deps.store.read((tx) => tx.unassignedExecutions(userId)))
-      if (status === 'approved' && (projectId === undefined || projectId === project_id)) await this.offer(id);
+    for (const { id, status, project_id } of await this.#deps.store.read((tx) =>
+      tx.unassignedExecutions(userId),
+    ))
+      if (status === 'approved' && (projectId === undefined || projectId === project_id))
+        await this.offer(id);
   }
 
   *#offer(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {

@@ -21,7 +21,10 @@ const UNKNOWN_WORKSPACE = '/workspace';
 export class PolicyBook {
   readonly #store: Store;
   readonly #masker: SecretMasker;
-  readonly #cached = new Map<string, { readonly version: number; readonly byRoot: Map<string, ToolCallPolicy> }>();
+  readonly #cached = new Map<
+    string,
+    { readonly version: number; readonly byRoot: Map<string, ToolCallPolicy> }
+  >();
 
   constructor(store: Store, masker: SecretMasker) {
     this.#store = store;

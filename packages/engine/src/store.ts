@@ -114,10 +114,7 @@ export interface Transaction extends Reading {
   /** Answers whether a row was there to change. */
   update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean>;
   /** Extends the lease of every run that this node holds; answers which those are. */
-  renewLeases(
-    node: string,
-    until: number,
-  ): Unit<readonly { readonly id: string; readonly epoch: number }[]>;
+  renewLeases(node: string, until: number): Unit<readonly { readonly id: string; readonly epoch: number }[]>;
   /** Every runner that counts as connected is taken to have been heard now. */
   hearRunners(now: number): Unit<void>;
   /** Adds one to a grant's uses. */

@@ -81,7 +81,8 @@ export class AgentFixture {
         created_at: 0,
         last_message_at: null,
       });
-      if (policy) yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, version: 1, updated_at: 0 });
+      if (policy)
+        yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, version: 1, updated_at: 0 });
     });
     await fixture.startNode();
     return fixture;

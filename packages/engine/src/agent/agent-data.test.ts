@@ -1,4 +1,4 @@
-import { AgentFixture, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
+import { AgentFixture, hangs, ScriptedModel, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 
 const write = toolCall('write_file', { path: 'a.md', content: 'x' });
