@@ -17,6 +17,8 @@ export interface StreamOptions {
   readonly runnerId: string | undefined;
   /** Which program of that runner it is, where it says so. */
   readonly instance?: string | undefined;
+  /** Which of a runner's streams it is: its row names the newest, on whichever node. */
+  readonly streamId?: string | undefined;
   /** Whether this client's token may execute: only such a plain listener is told to, while no runner is there. */
   readonly mayExecute: boolean;
   /** Where a client that was here before left off. */
@@ -79,6 +81,15 @@ export class StreamManager {
     return false;
   }
 
+  /** Whose calls somebody here could execute who is no runner, and of which project: undefined is all of them. */
+  plainListeners(): (readonly [userId: string, projectId: string | undefined])[] {
+    return [...this.#byUser].flatMap(([userId, streams]) =>
+      [...streams]
+        .filter(({ options }) => options.runnerId === undefined && options.mayExecute)
+        .map(({ options }) => [userId, options.projectId] as const),
+    );
+  }
+
   /** Whether another program has a stream open as this runner. */
   isTaken(userId: string, runnerId: string, instance: string | undefined): boolean {
     for (const { options } of this.#byUser.get(userId) ?? [])
@@ -98,9 +109,10 @@ export class StreamManager {
   }
 
   /** Ends what a runner has open: if it is there after all, it comes back and is told of its calls anew (EX-7). */
-  endRunner(userId: string, runnerId: string): void {
+  endRunner(userId: string, runnerId: string, { except }: { except?: string | null } = {}): void {
     for (const stream of this.#byUser.get(userId) ?? [])
-      if (stream.options.runnerId === runnerId) this.#remove(stream);
+      if (stream.options.runnerId === runnerId && (!except || stream.options.streamId !== except))
+        this.#remove(stream);
   }
 
   /** Ends every stream; clients reconnect elsewhere or later, from where they are. */

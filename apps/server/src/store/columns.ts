@@ -37,6 +37,7 @@ const executions = {
   runner_id: 'text?',
   claimed_by: 'text?',
   attempt: 'integer',
+  due_at: 'integer?',
   cancel_requested: 'boolean',
   error: 'text?',
   error_type: 'text?',
@@ -173,6 +174,9 @@ export const columnsOf: {
     capabilities: 'json',
     connected: 'boolean',
     last_seen_at: 'integer',
+    instance: 'text?',
+    node: 'text?',
+    stream: 'text?',
     custom_tools: 'json',
   },
   tokens: {
@@ -186,7 +190,8 @@ export const columnsOf: {
     last_used_at: 'integer?',
     revoked_at: 'integer?',
   },
-  policies: { id: 'text', user_id: 'text', policy: 'json', updated_at: 'integer' },
+  policies: { id: 'text', user_id: 'text', policy: 'json', version: 'integer', updated_at: 'integer' },
+  nodes: { id: 'text', key_check: 'text', started_at: 'integer', seen_at: 'integer' },
   events: { user_id: 'text', id: 'integer', project_id: 'text?', event: 'json', created_at: 'integer' },
   counters: { user_id: 'text', event_id: 'integer', audit_seq: 'integer', audit_head: 'text' },
   audit: {
