@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAiCompatibleServer } from '@countersign/testing';
@@ -56,6 +56,7 @@ const expiresSoonMs = 4_000;
 /** One run: everything starts, people work while things fail by plan, all comes to rest, and then it is examined. */
 export async function runFaults(options: FaultRunOptions): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), `countersign-faults-${options.seed}-`));
+  chmodSync(folder, 0o711); // as root, PostgreSQL runs as another user and has to get through to its data
   const run = await FaultRun.open(options, folder);
   let report: FaultReport | undefined;
   try {

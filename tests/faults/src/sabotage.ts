@@ -14,9 +14,9 @@ export const sabotages = {
   /** A runner that is gone is never given up: its calls wait for ever (EX-7). */
   lease: [
     {
-      file: 'packages/engine/src/runner-registry.ts',
-      find: 'if (runner) onLost(runner);',
-      replace: '',
+      file: 'packages/engine/src/runner-turnover.ts',
+      find: 'async #take(toolId: string): Promise<void> {',
+      replace: 'async #take(toolId: string): Promise<void> { if (toolId) return;',
     },
   ],
   /** What runs need not be what was approved (AP-8): neither the runner nor the server compares. */
