@@ -111,6 +111,7 @@ class FaultRun {
     for (const userId of users) this.#addHousehold(userId);
   }
 
+  /** Starts everything. Should something not start, what did is ended again. */
   static async open(options: FaultRunOptions, folder: string): Promise<FaultRun> {
     const history = new History(folder);
     const database = await openRunDatabase(options.database, folder);
@@ -120,9 +121,14 @@ class FaultRun {
     for (let node = 0; node < options.nodes; node++) ports.push(await freePort());
     const proxy = await FaultyProxy.open(ports, new Random(options.seed ^ 0x51ed270b));
     const run = new FaultRun(options, folder, { history, database, model, ports, proxy });
-    await run.#untilListening();
-    await Promise.all(run.#households.map(({ person }) => person.signIn()));
-    return run;
+    try {
+      await run.#untilListening();
+      await Promise.all(run.#households.map(({ person }) => person.signIn()));
+      return run;
+    } catch (error) {
+      await run.close();
+      throw error;
+    }
   }
 
   async live(): Promise<FaultReport> {
@@ -172,7 +178,9 @@ class FaultRun {
       this.#leftOut.push('server-disk-full: nothing can be mounted here');
       return undefined;
     }
-    this.#leftOut.push('a disk that is full (ENOSPC): nothing can be mounted, so file sizes are limited (EFBIG)');
+    this.#leftOut.push(
+      'a disk that is full (ENOSPC): nothing can be mounted, so file sizes are limited (EFBIG)',
+    );
     return limitedFiles(() => this.#nodes.flatMap(({ pid }) => pid ?? []));
   }
 
@@ -190,7 +198,10 @@ class FaultRun {
     this.#options.tell?.(`${kind} ${JSON.stringify(about)}`);
     const failing = this.#happen(fault)
       .catch((error: unknown) =>
-        this.#history.add({ what: 'wrong', problem: `the fault ${kind} could not be made: ${String(error)}` }),
+        this.#history.add({
+          what: 'wrong',
+          problem: `the fault ${kind} could not be made: ${String(error)}`,
+        }),
       )
       .finally(() => this.#failing.delete(failing));
     this.#failing.add(failing);
@@ -289,7 +300,8 @@ class FaultRun {
   async #unrest(): Promise<string[]> {
     const unrest: string[] = [];
     for (const { person } of this.#households)
-      if (person.unsettled.size > 0) unrest.push(`${person.userId} waits for ${person.unsettled.size} answers`);
+      if (person.unsettled.size > 0)
+        unrest.push(`${person.userId} waits for ${person.unsettled.size} answers`);
     const calls = await this.#database.query(
       'select id, status, attempt, runner_id, tool_params from tool_executions where completed_at is null',
     );
@@ -304,7 +316,8 @@ class FaultRun {
       );
       for (const device of [person.phone, person.laptop]) {
         const has = device.ids().at(-1) ?? 0;
-        if (has < Number(newest?.id)) unrest.push(`a device of ${person.userId} is at event ${has} of ${newest?.id}`);
+        if (has < Number(newest?.id))
+          unrest.push(`a device of ${person.userId} is at event ${has} of ${newest?.id}`);
       }
     }
     return unrest;
@@ -333,7 +346,8 @@ class FaultRun {
   async #untilListening(): Promise<void> {
     await until(() => this.#nodes.every(({ isListening }) => isListening), {
       within: 60_000,
-      otherwise: () => `the servers do not start: ${this.#nodes.map(({ log }) => log.slice(-2_000)).join('\n')}`,
+      otherwise: () =>
+        `the servers do not start: ${this.#nodes.map(({ log }) => log.slice(-2_000)).join('\n')}`,
     });
   }
 

@@ -1,8 +1,8 @@
 import {
   Agent,
   createServer,
-  type IncomingMessage,
   request as httpRequest,
+  type IncomingMessage,
   type OutgoingHttpHeaders,
   type Server,
   type ServerResponse,

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { ApiError, type Client, createClient, type Decision, decide } from '@countersign/client';
 import type { CountersignEvent, EventPayload, JsonValue } from '@countersign/protocol';
-import { clockWithPauses, untilAnswered } from '../../e2e/src/patience.ts';
+import { clockWithPauses, until, untilAnswered } from '../../e2e/src/patience.ts';
 import { RemotePerson } from '../../e2e/src/remote-person.ts';
 import { signToken } from '../../e2e/src/tokens.ts';
 import type { History } from './history.ts';
@@ -17,7 +17,16 @@ const triesEveryMs = 250;
 const callsOfASession = 5;
 /** Every third end that a stream tells of is looked up over REST as well. */
 const looksEvery = 3;
-const approvedKinds: readonly string[] = ['append', 'shell', 'race', 'tamper', 'long', 'slow', 'rival', 'run'];
+const approvedKinds: readonly string[] = [
+  'append',
+  'shell',
+  'race',
+  'tamper',
+  'long',
+  'slow',
+  'rival',
+  'run',
+];
 
 export interface PersonSettings {
   readonly userId: string;
@@ -52,6 +61,7 @@ export class PersonAtWork {
   #projectId = '';
   #sessionId: string | undefined;
   #calls = 0;
+  #callsOfSession = 0;
   #ends = 0;
   #isOver = false;
 
@@ -109,19 +119,22 @@ export class PersonAtWork {
 
   /** Tries to see, decide and cancel what is another person's: to us it does not exist (RE-3). */
   pryInto(other: PersonAtWork): void {
-    const tool_id = other.#lastTool;
-    const approval = other.#lastApproval;
-    const { client } = this.phone;
-    if (tool_id !== undefined) {
-      this.#refused('read', () => client.getExecution({ params: { tool_id } }));
-      this.#refused('cancel', () => client.cancelExecution({ params: { tool_id }, body: {} }));
-    }
-    if (approval !== undefined) {
-      const { approval_id, project_id } = approval;
-      this.#refused('approve', () => client.approve({ params: { approval_id, project_id }, body: {} }));
-      const own = { approval_id, project_id: this.#projectId };
-      this.#refused('reject', () => client.reject({ params: own, body: { reason: 'no' } }));
-    }
+    this.#act(async () => {
+      const { client } = this.phone;
+      await until(() => this.#isOver || other.#lastTool !== undefined, {
+        within: 60_000,
+        otherwise: () => `${other.userId} has not called anything`,
+      });
+      const tool_id = other.#lastTool ?? '';
+      await this.#expectNotFound('read', () => client.getExecution({ params: { tool_id } }));
+      await this.#expectNotFound('cancel', () => client.cancelExecution({ params: { tool_id }, body: {} }));
+      if (other.#lastApproval === undefined) return;
+      const { approval_id, project_id } = other.#lastApproval;
+      const theirs = { approval_id, project_id };
+      await this.#expectNotFound('approve', () => client.approve({ params: theirs, body: {} }));
+      const ours = { approval_id, project_id: this.#projectId };
+      await this.#expectNotFound('reject', () => client.reject({ params: ours, body: { reason: 'no' } }));
+    });
   }
 
   /** Nothing more is sent again, from now on. */
@@ -149,7 +162,8 @@ export class PersonAtWork {
   }
 
   async #session(): Promise<string | undefined> {
-    if (this.#sessionId !== undefined && this.#calls % callsOfASession !== 0) return this.#sessionId;
+    if (this.#sessionId !== undefined && this.#callsOfSession++ < callsOfASession) return this.#sessionId;
+    this.#callsOfSession = 0;
     const params = { project_id: this.#projectId };
     const { session } = await this.phone.client.createSession({ params, body: {} });
     this.#sessionId = session.session_id;
@@ -185,7 +199,10 @@ export class PersonAtWork {
       this.#wrong(`${this.userId} was told of another person's ${event}: ${text.slice(0, 500)}`);
   }
 
-  #asked(device: string, { tool_id, tool_params, approval_id, project_id }: EventPayload<'tool.approval_request'>) {
+  #asked(
+    device: string,
+    { tool_id, tool_params, approval_id, project_id }: EventPayload<'tool.approval_request'>,
+  ) {
     const { mark, kind } = markIn(tool_params) ?? { mark: '', kind: '' };
     this.#markOfTool.set(tool_id, mark);
     this.#lastApproval = { approval_id, project_id };
@@ -235,7 +252,11 @@ export class PersonAtWork {
   #decide(device: 'phone' | 'laptop', decision: Decision): void {
     const { client } = this[device];
     this.#act(async () => {
-      const decided = await untilAnswered(() => decide(client, decision), () => this.#isOver, triesEveryMs);
+      const decided = await untilAnswered(
+        () => decide(client, decision),
+        () => this.#isOver,
+        triesEveryMs,
+      );
       this.#history.add({
         what: 'decided',
         user: this.userId,
@@ -249,7 +270,9 @@ export class PersonAtWork {
   }
 
   #cancel(tool_id: string): void {
-    this.#act(() => this.#untilAnswered(() => this.#agent.cancelExecution({ params: { tool_id }, body: {} })));
+    this.#act(() =>
+      this.#untilAnswered(() => this.#agent.cancelExecution({ params: { tool_id }, body: {} })),
+    );
   }
 
   #look(tool_id: string): void {
@@ -291,15 +314,13 @@ export class PersonAtWork {
     this.unsettled.add(working);
   }
 
-  #refused(what: string, send: () => Promise<unknown>): void {
-    this.#act(async () => {
-      const status = await send().then(
-        () => 200,
-        (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
-      );
-      if (status !== 404 && status !== 0 && status < 500)
-        this.#wrong(`${this.userId} got ${status} when they tried to ${what} what is another person's`);
-    });
+  async #expectNotFound(what: string, send: () => Promise<unknown>): Promise<void> {
+    const status = await send().then(
+      () => 200,
+      (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
+    );
+    if (status !== 404 && status !== 0 && !(status >= 500))
+      this.#wrong(`${this.userId} got ${status} when they tried to ${what} what is another person's`);
   }
 
   #wrong(problem: string): void {
@@ -319,7 +340,8 @@ const rejected = (params: { readonly approval_id: string; readonly project_id: s
 function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonValue>] {
   if (kind === 'read') return ['read_file', { path: mark }];
   if (kind === 'shell') return ['shell_exec', { command: `echo ${doneLine} >> ${mark}` }];
-  const sleeps = { long: 2, slow: 20 }[kind as string];
+  // A rival that comes a moment later still finds it executing.
+  const sleeps = { long: 2, slow: 20, rival: 1.5 }[kind as string];
   if (sleeps !== undefined)
     return ['shell_exec', { command: `echo ${doneLine} >> ${mark}; sleep ${sleeps}` }];
   return ['write_file', { path: mark, content: `${doneLine}\n`, mode: 'append' }];

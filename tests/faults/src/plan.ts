@@ -105,6 +105,7 @@ const faultWeights: Readonly<Record<FaultKind, number>> = {
   'database-kill': 1,
   'database-connections': 2,
 };
+export const faultKinds = Object.keys(faultWeights) as FaultKind[];
 const onlyPostgres: readonly FaultKind[] = ['database-kill', 'database-connections'];
 
 /** Everything that people, agents and fate will do, and when: the seed decides all of it before anything starts. */
@@ -140,8 +141,8 @@ function whatPeopleDo(random: Random, { users, calls = callKinds }: PlanOptions)
 }
 
 function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOptions): Fault {
-  const possible = Object.keys(faultWeights) as FaultKind[];
-  const chosen = faults ?? possible.filter((kind) => database === 'postgres' || !onlyPostgres.includes(kind));
+  const chosen =
+    faults ?? faultKinds.filter((kind) => database === 'postgres' || !onlyPostgres.includes(kind));
   const kind = random.weighted(only(faultWeights, chosen));
   // Each fault takes the same numbers from the seed, so that one kind more or less changes little else.
   const [node, user] = [random.between(0, nodes - 1), random.between(0, users - 1)];

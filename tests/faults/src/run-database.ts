@@ -47,7 +47,10 @@ function sqlite(place: string): RunDatabase {
 
 async function postgres(place: string): Promise<RunDatabase> {
   const disk = mountSmallDisk(place, 768);
-  const server = await temporaryPostgres({ folder: place });
+  const server = await temporaryPostgres({ folder: place }).catch((error: unknown) => {
+    disk?.close();
+    throw error;
+  });
   const url = await server.createDatabase();
   const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
   pool.on('error', () => {}); // it was killed; the next question opens another connection
@@ -57,7 +60,9 @@ async function postgres(place: string): Promise<RunDatabase> {
     query: async (sql, ...values) => (await pool.query(sql, values)).rows as Record<string, unknown>[],
     crash: (downMs) => crash(server, downMs),
     async endConnections() {
-      await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()');
+      await pool.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+      );
     },
     async close() {
       await pool.end();

@@ -49,7 +49,8 @@ export class RunnerHost {
   /** Its machine is gone with everything on it but the workspace, and another one comes in its place. */
   async replace(downMs: number): Promise<void> {
     await this.kill(downMs);
-    for (const name of readdirSync(this.home)) rmSync(join(this.home, name), { recursive: true, force: true });
+    for (const name of readdirSync(this.home))
+      rmSync(join(this.home, name), { recursive: true, force: true });
   }
 
   async pause(ms: number): Promise<void> {

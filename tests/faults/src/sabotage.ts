@@ -83,9 +83,9 @@ export type Sabotage = keyof typeof sabotages;
 
 /** The product with shorter leases: who only wants to see that they end need not wait half a minute. */
 const quickLeases: readonly Patch[] = [
-  ['runnerHeartbeatSeconds: 10,', 'runnerHeartbeatSeconds: 2,'],
-  ['runnerLeaseSeconds: 30,', 'runnerLeaseSeconds: 8,'],
-  ['runnerWaitSeconds: 60,', 'runnerWaitSeconds: 15,'],
+  ['runnerHeartbeatSeconds: 10,', 'runnerHeartbeatSeconds: 1,'],
+  ['runnerLeaseSeconds: 30,', 'runnerLeaseSeconds: 5,'],
+  ['runnerWaitSeconds: 60,', 'runnerWaitSeconds: 10,'],
 ].map(([find = '', replace = '']) => ({ file: 'packages/protocol/src/timing.ts', find, replace }));
 
 const hooks = fileURLToPath(new URL('./sabotage-hooks.ts', import.meta.url));

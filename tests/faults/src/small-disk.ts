@@ -51,8 +51,7 @@ function writes(file: number, piece: Buffer): boolean {
  */
 export function limitedFiles(pids: () => readonly number[]): FillableDisk {
   const limit = (size: string) => {
-    for (const pid of pids())
-      spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${size}`], { stdio: 'ignore' });
+    for (const pid of pids()) spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${size}`], { stdio: 'ignore' });
   };
   return { fill: () => limit('0:unlimited'), free: () => limit('unlimited:unlimited'), close: () => {} };
 }
