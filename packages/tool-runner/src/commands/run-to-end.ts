@@ -86,14 +86,15 @@ export async function runToEnd(
 /**
  * Stops a program from outside, and tells so first; one that has ended by itself is left to what it has done. A runner
  * that was suspended or busy hears of time-outs and cancels before it hears of an exit that was earlier: so it listens
- * once more before it believes that the program runs.
+ * once more before it believes that the program runs. (The first immediate may still belong to what was heard before.)
  */
 export function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop: () => void): void {
-  setImmediate(() => {
+  const look = (): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     onStop();
     void starter.stop(child);
-  });
+  };
+  setImmediate(() => setImmediate(look));
 }
 
 /** Until no process is left, and all that was printed has arrived. Nothing is left over of one that never started. */
