@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
   type Bus,
@@ -85,7 +86,16 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   );
   const { store, bus } = opened;
   const keyCheck = createHmac('sha256', secret).update('which secret a node signs with').digest('base64url');
-  const engine = new Engine({ store, bus, clock: systemClock, masker, keyCheck, onError, reached });
+  const engine = new Engine({
+    store,
+    bus,
+    clock: systemClock,
+    masker,
+    nodeName: `${hostname()}/${process.pid}`,
+    keyCheck,
+    onError,
+    reached,
+  });
   metrics.watch(engine, store);
   const parts: AgentParts = { engine, store, bus, config, logger, observer: spans, reached };
   let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;

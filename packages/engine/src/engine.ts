@@ -22,6 +22,8 @@ export interface EngineDeps extends FaultPoints {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly masker: SecretMasker;
+  /** Which machine and process it is, for people. */
+  readonly nodeName?: string | undefined;
   /** What this server's secret gives for a known text: all nodes on one database must agree. */
   readonly keyCheck?: string | undefined;
   /** Called for what went wrong behind nobody's request. */
@@ -67,6 +69,7 @@ export class Engine {
       store,
       clock,
       node: this.node,
+      name: deps.nodeName ?? '',
       keyCheck: deps.keyCheck ?? '',
       onError,
     });

@@ -13,6 +13,7 @@ export interface NodeMembershipDeps {
   readonly clock: Clock;
   /** Names this process among those that share the database. */
   readonly node: string;
+  readonly name: string;
   /** What its secret gives for a known text. */
   readonly keyCheck: string;
   readonly onError: (error: unknown) => void;
@@ -34,12 +35,12 @@ export class NodeMembership {
 
   /** Joins; answers whether another node seems to be there. One that signs tokens with another secret is refused. */
   async join(): Promise<{ readonly seemsAlone: boolean }> {
-    const { store, node, keyCheck } = this.#deps;
+    const { store, node, name, keyCheck } = this.#deps;
     if (!store.isShared) return { seemsAlone: true };
     const now = store.now();
     this.#startedAt = now;
     // First said, then looked: of two that start at once, at least one sees the other.
-    const row = { id: node, key_check: keyCheck, started_at: now, seen_at: now };
+    const row = { id: node, name, key_check: keyCheck, started_at: now, seen_at: now };
     await store.write((tx) => tx.insert('nodes', row));
     const others = await this.#others(now - NODE_LEASE_MS);
     if (others.some(({ key_check }) => key_check !== keyCheck)) {

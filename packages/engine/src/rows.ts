@@ -242,6 +242,8 @@ export interface PolicyRow {
 /** A server process that shares the database with others (docs/decisions/0014). */
 export interface NodeRow {
   readonly id: string;
+  /** For people: which machine and process it is. */
+  readonly name: string;
   /** What its secret gives for a known text: nodes that sign tokens differently must not serve the same people. */
   readonly key_check: string;
   readonly started_at: number;

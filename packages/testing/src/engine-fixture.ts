@@ -11,6 +11,7 @@ import {
   type ProjectRow,
   Refusal,
   type ResultInput,
+  runnerKey,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
@@ -122,6 +123,12 @@ export class EngineFixture {
   claim(toolId: string, more: Partial<ClaimInput> = {}): Promise<ExecutionRow> {
     const input = { digest: digest('a'), runner_id: 'runner-1', ...more };
     return this.engine.dispatcher.claim(this.runnerCaller, toolId, input);
+  }
+
+  /** A runner's lease has ended: it is given up, with the calls that it has. */
+  async loseRunner(userId: string, id: string): Promise<void> {
+    await this.store.write((tx) => tx.update('runners', runnerKey(userId, id), { connected: false }));
+    await this.engine.dispatcher.runnerLost({ id, userId, workspace: '/workspace', capabilities: [] });
   }
 
   /** Runner-1 reports a call. */

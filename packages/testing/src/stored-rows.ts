@@ -211,6 +211,7 @@ export const policyRow = (row: Partial<PolicyRow> = {}): PolicyRow => ({
 
 export const nodeRow = (row: Partial<NodeRow> = {}): NodeRow => ({
   id: 'node',
+  name: 'host/1',
   key_check: 'a check',
   started_at: createdAt,
   seen_at: createdAt,

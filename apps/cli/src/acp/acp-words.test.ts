@@ -1,3 +1,4 @@
+import { routes } from '@countersign/protocol';
 import { expect, it } from 'vitest';
 import { tokensWordsFor } from '../tokens/tokens-words.ts';
 import { acpWordsFor } from './acp-words.ts';
@@ -22,4 +23,27 @@ it.each([
   expect(english.filter((text) => /[а-яё]/i.test(text))).toEqual([]);
   const holes = (texts: string[]) => texts.map((text) => text.includes('ONE'));
   expect(holes(russian)).toEqual(holes(english));
+});
+
+it('[AP-9] the question before pairing says all that the token can do', () => {
+  const changing = Object.entries(routes).filter(
+    ([, { method, scopes }]) =>
+      method !== 'GET' && Array.isArray(scopes) && scopes.some((scope) => scope === 'front_end'),
+  );
+  const said: Record<string, RegExp> = {
+    sendMessage: /write to the agent/,
+    createSession: /write to the agent/,
+    approve: /approve .* HIGH risk too; grant a session; "always" saves a rule/,
+    confirm: /approve/,
+    reject: /reject/,
+    cancelExecution: /cancel calls/,
+    undoExecution: /undo/,
+    revokeGrant: /revoke grants/,
+    stopRun: /stop it/,
+    backtestPolicy: /read .* your policy/, // it changes nothing
+  };
+  // A further route is a further line of the question.
+  expect(changing.map(([name]) => name).toSorted()).toEqual(Object.keys(said).toSorted());
+  const question = acpWordsFor({}, 'en').pairingMeans('http://127.0.0.1:4180');
+  for (const words of Object.values(said)) expect(question).toMatch(words);
 });

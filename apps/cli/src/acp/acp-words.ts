@@ -6,8 +6,14 @@ const english = {
     'This editor is not paired with Countersign. Run "countersign acp --pair" in a terminal; then it may show approvals and send your decisions.',
   pairingEnded:
     'The pairing of this editor was ended. Run "countersign acp --pair" in a terminal to pair it again.',
-  askPair: (server: string) =>
-    `Pair an editor on this machine with ${server}? It may then read your conversations, show approvals and send the decisions you make in it. [y/N] `,
+  pairingMeans: (server: string) =>
+    `Pair editors on this machine with ${server}? For a year, in all of your projects there, a program that has the pairing may, in your name:
+  - read your conversations, calls and their results, what waits for you, your grants and your policy
+  - approve and reject, HIGH risk too; grant a session; "always" saves a rule in your policy
+  - write to the agent and stop it, cancel calls, undo what file tools changed, revoke grants
+It may not call tools by itself, make projects or tokens, or change your policy in any other way.
+Ended with: countersign acp --unpair`,
+  askPair: 'Pair? [y/N] ',
   needsTerminal: 'Pairing is confirmed by you in a terminal, and this is none',
   paired: (server: string, name: string) => `Paired with ${server} as "${name}". Open it in your editor.`,
   notPaired: 'Nothing was paired.',
@@ -49,8 +55,14 @@ const russian: AcpWords = {
     'Этот редактор не подключён к Countersign. Запустите в терминале «countersign acp --pair»; тогда он сможет показывать запросы и передавать ваши решения.',
   pairingEnded:
     'Подключение этого редактора закончилось. Запустите в терминале «countersign acp --pair», чтобы подключить его снова.',
-  askPair: (server) =>
-    `Подключить редактор на этой машине к ${server}? Он сможет читать ваши беседы, показывать запросы и передавать решения, которые вы в нём примете. [y/N] `,
+  pairingMeans: (server) =>
+    `Подключить редакторы на этой машине к ${server}? В течение года программа, у которой есть это подключение, сможет от вашего имени во всех ваших проектах там:
+  - читать беседы, вызовы и их результаты, запросы к вам, ваши разрешения и правила
+  - подтверждать и отклонять, в том числе с ВЫСОКИМ риском; разрешать на сеанс; «всегда» добавляет правило в ваши правила
+  - писать агенту и останавливать его, отменять вызовы, возвращать изменённые файлы, отзывать разрешения
+Она не сможет сама вызывать инструменты, создавать проекты и токены или иначе менять ваши правила.
+Прекратить: countersign acp --unpair`,
+  askPair: 'Подключить? [y/N] ',
   needsTerminal: 'Подключение подтверждаете вы сами в терминале, а это не терминал',
   paired: (server, name) => `Подключён к ${server} как «${name}». Откройте его в редакторе.`,
   notPaired: 'Ничего не подключено.',

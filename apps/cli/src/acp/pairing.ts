@@ -15,7 +15,7 @@ const usage = usageOf('acp');
 /** A year: whoever pairs an editor means to keep it. */
 const goodForSeconds = 366 * 24 * 3600;
 
-/** The tokens of paired editors, by server, beside the person's own: they decide, and can do nothing else (AP-9). */
+/** The tokens of paired editors, by server, beside the person's own. What they can do, `pairingMeans` says (AP-9). */
 const pairings = (words: Words, env: Environment): Credentials =>
   new Credentials(personsFolders(env).config, words, 'paired-editors.json');
 
@@ -47,7 +47,8 @@ export async function pair({ terminal, env, server, name, words, acpWords }: Pai
   if (!terminal.interactive) {
     throw new CountersignError('USAGE', { problem: acpWords.needsTerminal, help: 'countersign acp --help' });
   }
-  if (!(await isConfirmed(terminal, acpWords.askPair(address)))) {
+  await terminal.write(`${acpWords.pairingMeans(address)}\n`);
+  if (!(await isConfirmed(terminal, acpWords.askPair))) {
     await terminal.write(`${acpWords.notPaired}\n`);
     return 1;
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { outsideAgentInstructions } from '@countersign/protocol';
 import { Client, isInputRequiredResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
@@ -20,6 +21,8 @@ export interface McpBridgeOptions {
 
 /** The server holds a call for its own time, and answers then; this only bounds a server that does not. */
 const answerWithinMs = 300_000;
+/** How long after the server went away we listen again. */
+const listenAgainMs = 2_000;
 /** Rounds of one call: it is made, and asked for again once the link was shown. */
 const maxRounds = 3;
 
@@ -29,6 +32,8 @@ const maxRounds = 3;
  */
 export class McpBridge {
   readonly #options: McpBridgeOptions;
+  readonly #servers = new Set<Server>();
+  readonly #closed = new AbortController();
   #client: Promise<Client> | undefined;
 
   constructor(options: McpBridgeOptions) {
@@ -39,8 +44,10 @@ export class McpBridge {
   newServer({ era }: Pick<McpRequestContext, 'era'>): Server {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: manifest.version },
-      { capabilities: { tools: {} }, instructions: outsideAgentInstructions },
+      { capabilities: { tools: { listChanged: true } }, instructions: outsideAgentInstructions },
     );
+    this.#servers.add(server);
+    server.onclose = () => this.#servers.delete(server);
     server.setRequestHandler('tools/list', async (_request, context) => {
       const client = await this.#connected(showsLinks(server, context));
       const { tools } = await client.listTools(undefined, { signal: context.mcpReq.signal });
@@ -59,6 +66,7 @@ export class McpBridge {
   }
 
   async close(): Promise<void> {
+    this.#closed.abort();
     const client = await this.#client?.catch(() => undefined);
     await client?.close();
   }
@@ -89,7 +97,28 @@ export class McpBridge {
       fetch: (url, init) => this.#fetch(url, init),
     });
     await client.connect(transport);
+    client.setNotificationHandler('notifications/tools/list_changed', () => this.#tellChanged());
+    void this.#listen(client);
     return client;
+  }
+
+  /** Passes on that the list of tools has changed, for as long as we are there; the server may come and go. */
+  async #listen(client: Client): Promise<void> {
+    const { signal } = this.#closed;
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      try {
+        const { closed } = await client.listen({ toolsListChanged: true }, { signal });
+        if (!isFirst) this.#tellChanged(); // while nobody listened
+        await closed;
+      } catch (error) {
+        if (causesOf(error).some(isEnded)) return; // nothing will be told any more
+      }
+      await sleep(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  #tellChanged(): void {
+    for (const server of this.#servers) server.sendToolListChanged().catch(() => {}); // the program is gone
   }
 
   /** With the token, and once more with a newer one when it is refused. */

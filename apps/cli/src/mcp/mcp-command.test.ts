@@ -1,7 +1,8 @@
 /** The official client at `countersign mcp`, beside the real server and runner. tests/e2e starts the program itself. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client as Person } from '@countersign/client';
+import { personsFolders } from '@countersign/tool-runner';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { main } from '../main.ts';
@@ -35,14 +36,32 @@ afterAll(async () => {
 type Mode = 'legacy' | { pin: string };
 interface Started {
   readonly agent: Client;
+  /** What it was told of the list of tools. */
+  readonly heard: { times: number };
   readonly asked: unknown[];
 }
 
-async function start(mode: Mode, { elicits = false, env = {} } = {}): Promise<Started> {
+async function start(
+  mode: Mode,
+  { elicits = false, env = {}, from = [server.workspace] as readonly string[] } = {},
+): Promise<Started> {
   const asked: unknown[] = [];
+  const heard = { times: 0 };
   const agent = new Client(
     { name: 'test', version: '1' },
-    { versionNegotiation: { mode }, capabilities: elicits ? { elicitation: { url: {} } } : {} },
+    {
+      versionNegotiation: { mode },
+      capabilities: elicits ? { elicitation: { url: {} } } : {},
+      listChanged: {
+        tools: {
+          autoRefresh: false,
+          debounceMs: 0,
+          onChanged: () => {
+            heard.times += 1;
+          },
+        },
+      },
+    },
   );
   if (elicits) {
     agent.setRequestHandler('elicitation/create', ({ params }) => {
@@ -51,7 +70,7 @@ async function start(mode: Mode, { elicits = false, env = {} } = {}): Promise<St
     });
   }
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const argv = [server.workspace, '--name', 'Robot'];
+  const argv = [...from, '--name', 'Robot'];
   const context = { terminal: fakeTerminal(), env: { ...server.env, ...env }, words: () => wordsFor({}) };
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -64,7 +83,7 @@ async function start(mode: Mode, { elicits = false, env = {} } = {}): Promise<St
   });
   const transport = ours;
   await agent.connect(transport);
-  return { agent, asked };
+  return { agent, asked, heard };
 }
 
 const pending = () =>
@@ -99,6 +118,29 @@ describe.each([
     expect(progress.length).toBeGreaterThan(0);
   });
 
+  it('[RN-8] hears when the person adds a tool of their own and takes it back, and calls it', async () => {
+    const { agent, heard } = await start(mode);
+    const names = async () => (await agent.listTools()).tools.map(({ name }) => name);
+    expect(await names()).not.toContain('ship__ship');
+    const folder = join(server.folder, `ship-${heard.times}-${Math.random()}`);
+    expect(await server.run('tools', 'new', 'ship', '--in', folder, '--add')).toMatchObject({ status: 0 });
+    await vi.waitFor(async () => {
+      expect([heard.times > 0, (await names()).includes('ship__ship')]).toEqual([true, true]);
+    }, patience);
+    const shipped = agent.callTool({ name: 'ship__ship', arguments: { environment: 'staging' } });
+    const { approval_id, project_id, digest } = await pending();
+    await person.approve({ params: { approval_id, project_id }, body: { digest: String(digest) } });
+    expect((await shipped).structuredContent).toMatchObject({
+      status: 'success',
+      result: { content: 'Deployed to staging.' },
+    });
+    const before = heard.times;
+    rmSync(join(personsFolders(server.env).config, 'mcp.json'));
+    await vi.waitFor(async () => {
+      expect([heard.times > before, (await names()).includes('ship__ship')]).toEqual([true, false]);
+    }, patience);
+  });
+
   it('[AP-9] shows the link where the program can, which decides nothing, and cancels', async () => {
     const { agent, asked } = await start(mode, { elicits: true });
     const given = new AbortController();
@@ -130,8 +172,16 @@ describe('countersign mcp', () => {
     expect(read.structuredContent).toMatchObject({ status: 'success' });
     await vi.waitFor(async () => {
       const robots = (await person.listTokens()).tokens.filter(({ name }) => name === 'Robot');
-      expect([robots.length, robots.every(({ revoked_at }) => revoked_at !== null)]).toEqual([4, true]);
+      expect([robots.length, robots.every(({ revoked_at }) => revoked_at !== null)]).toEqual([6, true]);
     }, patience);
+  });
+
+  it('takes the project that the person names, in a folder that is none', async () => {
+    const { projects } = await person.listProjects();
+    const project = projects.find(({ workspace }) => workspace === server.workspace);
+    const { agent } = await start('legacy', { from: ['/', '--project', String(project?.project_id)] });
+    const read = await agent.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
+    expect(read.structuredContent).toMatchObject({ status: 'success' });
   });
 
   it('says on standard error what is missing', async () => {
@@ -145,6 +195,10 @@ describe('countersign mcp', () => {
     expect(terminal.error()).toContain('does not answer');
     expect(terminal.out()).toBe('');
     expect(await server.run('mcp', '/')).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('No project'),
+    });
+    expect(await server.run('mcp', '/', '--project', 'none-such')).toMatchObject({
       status: 2,
       error: expect.stringContaining('No project'),
     });

@@ -9,7 +9,7 @@ import { McpBridge } from './mcp-bridge.ts';
 
 const help = `countersign mcp: your tools for an MCP agent, over standard input and output
 
-  countersign mcp [DIR]            the tools of DIR's project (default: this directory)
+  countersign mcp [DIR]            the tools of DIR's project, or of the folder around it that is one (default: here)
 
 A program that speaks MCP (Claude Code, VS Code, …) starts it. The agent gets a token that can call tools and never
 approve; it ends with this program. You approve in the web page, in "countersign up", in your editor or in Emacs.
@@ -17,6 +17,7 @@ A server must be running: countersign up DIR
 
 Options
   --name NAME      how the agent is called on the approvals you get (default: MCP agent)
+  --project ID     the tools of this project instead, wherever its workspace is
   --server URL     which server (default: that of "countersign up DIR", or the last one you signed in to)
   --lang LANG      en or ru
 
@@ -44,6 +45,7 @@ export async function mcpCommand(
     options: {
       ...commandOptions,
       server: { type: 'string' },
+      project: { type: 'string' },
       name: { type: 'string', default: 'MCP agent' },
     },
   });
@@ -55,7 +57,7 @@ export async function mcpCommand(
   const access = await accessForWorkspace(values.server, root, words, env);
   const project = await findProject(
     access.client,
-    { root, projectId: undefined, inside: true },
+    { root, projectId: values.project, inside: true },
     words,
     usage,
   );

@@ -2,18 +2,19 @@ import {
   type ErrorCode,
   type ExecutionStatus,
   errorCodes,
-  type JsonValue,
   type ToolOutcome,
   toModelResult,
 } from '@countersign/protocol';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { toAnswer } from '../http/refusals.ts';
+import { asBlocks } from './content-blocks.ts';
 
 /** How a call ended, as an agent reads it: the shapes that every model gets (EX-3), as text and as a value. */
 export function resultOf(outcome: ToolOutcome): CallToolResult {
   const { tool_call_id: _, ...seen } = toModelResult(outcome);
-  const { picture, value } = withoutPicture({ call_id: outcome.tool_id, ...seen });
-  return answerWith(value, { isError: seen.status !== 'success', ...(picture && { picture }) });
+  const { blocks, left } = asBlocks('result' in seen ? seen.result : undefined);
+  const value = { call_id: outcome.tool_id, ...seen, ...(left !== undefined && { result: left }) };
+  return answerWith(value, { isError: seen.status !== 'success', blocks });
 }
 
 /** It has not ended: a person has to decide, or it is being executed. */
@@ -44,31 +45,15 @@ export function refusedResult(error: unknown, requestId: string): CallToolResult
 
 interface Extra {
   readonly isError?: boolean;
-  readonly picture?: ContentBlock;
+  /** What is no text, beside it. */
+  readonly blocks?: readonly ContentBlock[];
 }
 
 const answerWith = (
   value: Readonly<Record<string, unknown>>,
-  { isError = false, picture }: Extra = {},
+  { isError = false, blocks = [] }: Extra = {},
 ): CallToolResult => ({
-  content: [...(picture ? [picture] : []), { type: 'text', text: JSON.stringify(value) }],
+  content: [...blocks, { type: 'text', text: JSON.stringify(value) }],
   structuredContent: value,
   ...(isError && { isError }),
 });
-
-/** A picture that was read stands beside the text, not inside it. */
-function withoutPicture(value: Readonly<Record<string, unknown>>): {
-  readonly value: Readonly<Record<string, unknown>>;
-  readonly picture?: ContentBlock;
-} {
-  const result = value.result as { readonly [name: string]: JsonValue } | null | undefined;
-  const { content, encoding, media_type } = result ?? {};
-  const isPicture =
-    encoding === 'base64' && typeof media_type === 'string' && media_type.startsWith('image/');
-  if (!isPicture || typeof content !== 'string') return { value };
-  const { content: _, ...rest } = result ?? {};
-  return {
-    value: { ...value, result: rest },
-    picture: { type: 'image', data: content, mimeType: media_type },
-  };
-}

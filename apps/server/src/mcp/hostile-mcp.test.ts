@@ -41,6 +41,23 @@ const list = async (session: string, token: string, to = server): Promise<number
   return (await post({ jsonrpc: '2.0', id: 2, method: 'tools/list' }, { token, headers, to })).status;
 };
 
+/** A session that listens; `ended` resolves when the server has ended it. */
+async function listen(token: string, to = server) {
+  const session = await begin(token, to);
+  const headers = {
+    authorization: `Bearer ${token}`,
+    accept: 'text/event-stream',
+    'mcp-session-id': session,
+  };
+  const response = await fetch(`${to.address}/mcp`, { headers });
+  expect(response.status).toBe(200);
+  const ended = response.text().then(
+    () => true,
+    () => true, // cut off
+  );
+  return { session, ended };
+}
+
 describe('/mcp', () => {
   it('[RE-5] lets nobody in without a token, and says so as JSON-RPC', async () => {
     const answered = await post(initialize, { token: null });
@@ -157,9 +174,9 @@ describe('/mcp', () => {
     expect(await raw('{}', { 'content-type': 'text/plain' })).toEqual([415, -32_000]);
     expect(await raw('{}', { 'mcp-protocol-version': '2026-07-28' })).toEqual([400, expect.any(Number)]);
     expect(await raw(JSON.stringify({ ...initialize, padding: 'x'.repeat(20_000) }))).toEqual([413, -32_000]);
-    for (const method of ['GET', 'PUT', 'PATCH']) {
+    for (const method of ['PUT', 'PATCH']) {
       const answered = await server.send(method, '/mcp', { token: ada.tokens.agent, headers: accept });
-      expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST, DELETE']);
+      expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST, GET, DELETE']);
     }
   });
 
@@ -242,6 +259,43 @@ describe('/mcp', () => {
     // What it asked is not asked any more; what others ask is.
     const left = await server.store.read((tx) => tx.pendingApprovals('ada'));
     expect([left.some(({ agent }) => agent === 'soon gone'), left.length > 0]).toEqual([false, true]);
+  });
+
+  it('ends what a client listens to with its token, revoked or over', async () => {
+    const other = await TestServer.start({ streamHeartbeatSeconds: 1 });
+    try {
+      const bob = await other.person('bob');
+      const made = await other.send('POST', '/my/tokens', {
+        token: bob.tokens.person,
+        body: { name: 'listener', scope: 'agent' },
+      });
+      const short = await signToken('bob', 'agent', { expiresIn: '2s' });
+      const [revoked, over] = await Promise.all([listen(made.body.token, other), listen(short, other)]);
+      await other.send('DELETE', `/my/tokens/${made.body.details.token_id}`, { token: bob.tokens.person });
+      expect(await Promise.all([revoked.ended, over.ended])).toEqual([true, true]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('[RE-4] lets a client listen once in a session of its own, and in none of others', async () => {
+    const { session, ended } = await listen(ada.tokens.agent);
+    const get = async (token: string, headers: Record<string, string>) =>
+      (await fetch(`${server.address}/mcp`, { headers: { ...headers, authorization: `Bearer ${token}` } }))
+        .status;
+    const stream = { accept: 'text/event-stream', 'mcp-session-id': session };
+    const bob = await server.person('bob');
+    expect([
+      await get(ada.tokens.agent, stream),
+      await get(bob.tokens.agent, stream),
+      await get(ada.tokens.agent, { accept: 'text/event-stream' }),
+      await get(ada.tokens.agent, { ...stream, accept: 'application/json' }),
+      await get(ada.tokens.runner, stream),
+      await get('nobody', stream),
+    ]).toEqual([409, 404, 400, 406, 403, 401]);
+    const headers = { 'mcp-session-id': session };
+    await server.send('DELETE', '/mcp', { token: ada.tokens.agent, headers });
+    expect(await ended).toBe(true);
   });
 
   it('[AP-9] binds a token to a project of its person only, and only an agent’s', async () => {

@@ -2,15 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { Refusal } from '@countersign/engine';
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { authInfoOf, type Exchange } from './exchange.ts';
+import type { ToolListChanges } from './tool-list-changes.ts';
 
 export interface LegacySessionsOptions {
   readonly newServer: () => Server;
+  readonly changes: ToolListChanges;
   readonly maxSessions: number;
   readonly idleMs: number;
 }
 
 interface Session {
   readonly tokenId: string;
+  readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   /** Requests that are being answered. */
   busy: number;
@@ -53,12 +56,20 @@ export class LegacySessions {
     const response = await session.transport.handleRequest(request, { parsedBody, authInfo });
     // What was no `initialize` has begun nothing.
     if (session.transport.sessionId === undefined) await session.transport.close();
+    else if (request.method === 'GET' && response.ok) void ended.then(this.#tellChanges(exchange, session));
     return response;
   }
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
+  }
+
+  /** The client listens for what is no answer to a request of its own. */
+  #tellChanges(exchange: Exchange, { server }: Session): () => void {
+    return this.#options.changes.watch(exchange, () => {
+      server.sendToolListChanged().catch(() => {}); // the client is gone
+    });
   }
 
   /** Another token's session is none. */
@@ -78,8 +89,10 @@ export class LegacySessions {
         this.#sessions.set(id, session);
       },
     });
-    const session: Session = { tokenId: caller.tokenId, transport, busy: 0, usedAt: performance.now() };
-    await this.#options.newServer().connect(transport);
+    const server = this.#options.newServer();
+    const { tokenId } = caller;
+    const session: Session = { tokenId, server, transport, busy: 0, usedAt: performance.now() };
+    await server.connect(transport);
     const closed = transport.onclose;
     transport.onclose = () => {
       if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);

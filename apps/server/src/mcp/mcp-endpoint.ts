@@ -1,32 +1,44 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createMcpHandler, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server';
 import { authInfoOf, type Exchange } from './exchange.ts';
 import { LegacySessions } from './legacy-sessions.ts';
 import { type McpServerDeps, newMcpServer } from './mcp-server.ts';
+import type { ToolListChanges } from './tool-list-changes.ts';
 
 export interface McpEndpointOptions extends Omit<McpServerDeps, 'isClosing'> {
   readonly maxSessions: number;
   readonly sessionIdleMs: number;
+  readonly changes: ToolListChanges;
 }
-
-/** Subscriptions carry nothing here that a client would wait for. */
-const MAX_SUBSCRIPTIONS = 100;
 
 /** `/mcp` for clients of 2026 and of 2025: the same tools, the same calls. */
 export class McpEndpoint {
   readonly #modern: McpHttpHandler;
   readonly #legacy: LegacySessions;
+  /** Whose request is being answered: the SDK does not say who subscribes. */
+  readonly #asking = new AsyncLocalStorage<Exchange>();
   #isClosing = false;
 
-  constructor({ maxSessions, sessionIdleMs, ...options }: McpEndpointOptions) {
+  constructor({ maxSessions, sessionIdleMs, changes, ...options }: McpEndpointOptions) {
     const deps: McpServerDeps = { ...options, isClosing: () => this.#isClosing };
     // Streamed: an answer that is held would otherwise die in whatever waits for its first byte.
     this.#modern = createMcpHandler(() => newMcpServer('modern', deps), {
       legacy: 'reject',
       responseMode: 'sse',
-      maxSubscriptions: MAX_SUBSCRIPTIONS,
+      // Each is a request that is held, and those are bounded for each token and in all (register-mcp.ts).
+      maxSubscriptions: Number.POSITIVE_INFINITY,
+      bus: {
+        publish: () => {},
+        subscribe: (tell) => {
+          const exchange = this.#asking.getStore();
+          if (!exchange) throw new Error('A subscription came to /mcp without its request');
+          return changes.watch(exchange, () => tell({ kind: 'tools_list_changed' }));
+        },
+      },
     });
     this.#legacy = new LegacySessions({
       newServer: () => newMcpServer('legacy', deps),
+      changes,
       maxSessions,
       idleMs: sessionIdleMs,
     });
@@ -37,7 +49,8 @@ export class McpEndpoint {
     if (await isLegacyRequest(request, parsedBody)) {
       return this.#legacy.answer(exchange, request, parsedBody, ended);
     }
-    return this.#modern.fetch(request, { authInfo: authInfoOf(exchange), parsedBody });
+    const context = { authInfo: authInfoOf(exchange), parsedBody };
+    return this.#asking.run(exchange, () => this.#modern.fetch(request, context));
   }
 
   /** Ends what is held; the calls go on, and can be asked for again. */

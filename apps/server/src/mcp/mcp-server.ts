@@ -35,7 +35,7 @@ export interface McpServerDeps {
 export function newMcpServer(era: Era, deps: McpServerDeps): Server {
   const server = new Server(
     { name: 'countersign', title: 'Countersign', version: manifest.version },
-    { capabilities: { tools: {} }, instructions: outsideAgentInstructions },
+    { capabilities: { tools: { listChanged: true } }, instructions: outsideAgentInstructions },
   );
   server.setRequestHandler('tools/list', async (_request, context) => {
     const exchange = exchangeOf(context);

@@ -8,11 +8,13 @@ import { drainBeforeClosing } from '../http/large-bodies.ts';
 import { onlyProject } from '../http/only-project.ts';
 import { noteBodyLimit, RateLimited, toAnswer } from '../http/refusals.ts';
 import { type Routing, refuseOtherMethods } from '../http/routing.ts';
+import type { OpenConnection } from '../http/server-parts.ts';
 import { CallProgress } from './call-progress.ts';
 import type { Exchange } from './exchange.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { mcpTools } from './tool-list.ts';
+import { ToolListChanges } from './tool-list-changes.ts';
 
 const path = '/mcp';
 
@@ -22,23 +24,39 @@ const MAX_HELD = 100;
 /** The person's tools for outside agents (UI-5), behind the checks that every other address has. */
 export function registerMcp(app: FastifyInstance, routing: Routing & { readonly bus: Bus }): void {
   const { handlers, parts, bus } = routing;
-  const { store, engine, config, openStreams } = parts;
+  const { store, engine, config, openStreams, authenticator } = parts;
   const onError = (error: unknown) => app.log.error({ err: error }, 'a call over MCP failed');
   const progress = new CallProgress(bus);
   const holdMs = config.mcpHoldSeconds * 1000;
+  const beatMs = config.streamHeartbeatSeconds * 1000;
+  const toolsOf = async (exchange: Exchange) => {
+    const { id: project_id } = await onlyProject(store, exchange.caller);
+    const input = { ...exchange, params: { project_id }, query: undefined, body: undefined };
+    return mcpTools((await handlers.availableTools(input)).tools);
+  };
+  const changes = new ToolListChanges({ bus, toolsOf, lookEveryMs: beatMs, onError });
   const endpoint = new McpEndpoint({
     calls: new OutsideCalls({ handlers, engine, progress, holdMs, onError }),
-    toolsOf: async (exchange) => {
-      const { id: project_id } = await onlyProject(store, exchange.caller);
-      const input = { ...exchange, params: { project_id }, query: undefined, body: undefined };
-      return mcpTools((await handlers.availableTools(input)).tools);
-    },
+    toolsOf,
+    changes,
     inboxOf: ({ request }) => `${originOf(request, config.publicOrigins)}/#/approvals`,
     maxSessions: config.mcpSessions,
     sessionIdleMs: config.mcpSessionIdleSeconds * 1000,
     onError,
   });
+  /** A client that listens stays for days: it goes when its token has ended. */
+  const connections = new Set<OpenConnection>();
+  const beat = setInterval(() => {
+    for (const { caller, end } of connections) {
+      authenticator.isStillValid(caller).then(
+        (isValid) => isValid || end(),
+        () => {}, // the store does not answer now: it is asked again
+      );
+    }
+  }, beatMs);
   app.addHook('preClose', async () => {
+    clearInterval(beat);
+    changes.close();
     progress.close();
     await endpoint.close();
   });
@@ -64,10 +82,12 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     const gone = new AbortController();
     const connection = { caller, end: () => reply.raw.destroy() };
     openStreams.add(connection);
+    connections.add(connection);
     held.set(tokenId, others + 1);
     const ended = new Promise<void>((resolve) => {
       reply.raw.once('close', () => {
         openStreams.delete(connection);
+        connections.delete(connection);
         const left = (held.get(tokenId) ?? 1) - 1;
         if (left > 0) held.set(tokenId, left);
         else held.delete(tokenId);
@@ -91,9 +111,11 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     handler: handle,
     errorHandler,
   });
+  // A client of 2025 listens.
+  app.route({ method: 'GET', url: path, onRequest: admit(false), handler: handle, errorHandler });
   // Ends a session of 2025.
   app.route({ method: 'DELETE', url: path, onRequest: admit(false), handler: handle, errorHandler });
-  refuseOtherMethods(app, path, ['POST', 'DELETE']);
+  refuseOtherMethods(app, path, ['POST', 'GET', 'DELETE']);
 }
 
 /** The address that this client uses for us; the Host header was checked before. */

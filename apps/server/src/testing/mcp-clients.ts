@@ -1,7 +1,7 @@
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 
 export interface Asked {
   readonly message: string;
@@ -35,6 +35,8 @@ export interface Connecting {
   readonly token: string;
   /** Answers the elicitations of the server; without it the client says that it has none. */
   readonly onElicitation?: (asked: Asked) => 'accept' | 'decline' | 'cancel';
+  /** The client listens for changes of the list. */
+  readonly onToolsChanged?: () => void;
 }
 
 export type Connect = (connecting: Connecting) => Promise<OfficialClient>;
@@ -50,12 +52,15 @@ export const officialClients: Readonly<Record<string, Connect>> = {
 };
 
 async function connect2(
-  { address, token, onElicitation }: Connecting,
+  { address, token, onElicitation, onToolsChanged }: Connecting,
   mode: 'legacy' | { pin: string },
 ): Promise<OfficialClient> {
   const client = new Client2(who, {
     capabilities: onElicitation ? { elicitation: { url: {} } } : {},
     versionNegotiation: { mode },
+    ...(onToolsChanged && {
+      listChanged: { tools: { onChanged: onToolsChanged, autoRefresh: false, debounceMs: 0 } },
+    }),
   });
   if (onElicitation) {
     client.setRequestHandler('elicitation/create', ({ params }) => ({
@@ -71,13 +76,19 @@ async function connect2(
   };
 }
 
-async function connect1({ address, token, onElicitation }: Connecting): Promise<OfficialClient> {
+async function connect1({
+  address,
+  token,
+  onElicitation,
+  onToolsChanged,
+}: Connecting): Promise<OfficialClient> {
   const client = new Client1(who, { capabilities: onElicitation ? { elicitation: { url: {} } } : {} });
   if (onElicitation) {
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({
       action: onElicitation(params as Asked),
     }));
   }
+  if (onToolsChanged) client.setNotificationHandler(ToolListChangedNotificationSchema, onToolsChanged);
   const transport = new Transport1(new URL(`${address}/mcp`), { requestInit: requestInit(token) });
   await client.connect(transport as never);
   return {

@@ -2,9 +2,9 @@ import type { RunRow } from '../rows.ts';
 import type { Store } from '../store.ts';
 
 /** A run belongs to the node that last renewed its lease; after this it is an orphan. */
-const LEASE_MS = 6_000;
+const LEASE_MS = 5_000;
 /** How often leases are renewed and orphans looked for: a dead node's runs go on after at most the sum of both. */
-export const RENEW_MS = 2_000;
+export const RENEW_MS = 1_500;
 /** A run that failed behind nobody's request is taken up again after this long. */
 const PARKED_MS = 30_000;
 

@@ -18,7 +18,8 @@ export function packageExtension(): string {
 export interface VsCodeOptions {
   /** Everything of the editor and of the person is below it. */
   readonly home: string;
-  readonly vsix: string;
+  /** The packaged extension; none: the plain editor. */
+  readonly vsix?: string;
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Settings that only the machine may have, such as what is started on it. */
   readonly machineSettings?: Readonly<Record<string, unknown>>;
@@ -63,7 +64,8 @@ export class VsCode {
       SHELL: '/bin/bash',
     };
     const { node, entry } = vsCodeProgram;
-    execFileSync(node, [entry, ...folders, '--install-extension', vsix], { env, stdio: 'pipe' });
+    if (vsix !== undefined)
+      execFileSync(node, [entry, ...folders, '--install-extension', vsix], { env, stdio: 'pipe' });
     const child = spawn(
       node,
       [

@@ -1,0 +1,150 @@
+/** Custom tools, as an outside agent sees them. tests/e2e has the whole way, with real tool servers. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { officialClients } from '../testing/mcp-clients.ts';
+import { type Person, TestServer } from '../testing/test-server.ts';
+
+const patience = { timeout: 15_000, interval: 10 };
+const beatSeconds = 1;
+
+let server: TestServer;
+let ada: Person;
+const open: { close(): Promise<void> }[] = [];
+beforeEach(async () => {
+  server = await TestServer.start({ mcpHoldSeconds: 5, streamHeartbeatSeconds: beatSeconds });
+  ada = await server.person('ada');
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((client) => client.close().catch(() => {})));
+  await server.close();
+});
+
+/** What the runner of a person tells with a heartbeat. */
+async function register(person: Person, ...tools: readonly object[]): Promise<void> {
+  const path = `/my/projects/${person.projectId}/runners/runner-1/heartbeat`;
+  const custom_tools = tools.map((tool) => ({ description: 'A tool.', input_schema: {}, ...tool }));
+  const body = { queued: [], executing: [], unacknowledged: [], custom_tools };
+  const { status } = await server.send('POST', path, { token: person.tokens.runner, body });
+  expect(status).toBe(200);
+}
+
+/** A client of 2025 opens its stream after it is connected: what comes first may be before it. */
+const untilHeard = (heard: { readonly times: number }) =>
+  vi.waitFor(async () => {
+    await register(ada);
+    await register(ada, { name: 'deploy__look', read_only: true });
+    expect(heard.times).toBeGreaterThan(0);
+  }, patience);
+
+const deny = (tool: string) =>
+  server.send('PUT', '/my/policy', {
+    token: ada.tokens.person,
+    body: {
+      version: 1,
+      rules: [{ id: 'no', effect: 'deny', tool, why: 'no', matches: [], does_not_match: [] }],
+    },
+  });
+
+describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo) => {
+  /** A client that listens, and how often it was told that the list is another one. */
+  async function listening(token = ada.tokens.agent) {
+    const heard = { times: 0 };
+    const onToolsChanged = () => {
+      heard.times += 1;
+    };
+    const client = await connectTo({ address: server.address, token, onToolsChanged });
+    open.push(client);
+    const names = async () => (await client.listTools()).map(({ name }) => name);
+    return { client, heard, names };
+  }
+
+  it('[RN-8] is told when custom tools come, change and go, or the policy denies one', async () => {
+    await server.runner(ada);
+    const { client, heard, names } = await listening();
+    expect(await names()).not.toContain('deploy__look');
+    await untilHeard(heard);
+    const look = (await client.listTools()).find(({ name }) => name === 'deploy__look');
+    expect(look).toMatchObject({
+      title: 'Deploy: look',
+      annotations: { readOnlyHint: true, destructiveHint: false },
+      inputSchema: { type: 'object' },
+    });
+
+    let before = heard.times;
+    await register(
+      ada,
+      { name: 'deploy__look' },
+      { name: 'deploy__ship', risk_level: 'HIGH', destructive: true },
+    );
+    await vi.waitFor(() => expect(heard.times).toBeGreaterThan(before), patience);
+    const tools = await client.listTools();
+    expect(tools.filter(({ name }) => name.startsWith('deploy__'))).toMatchObject([
+      { annotations: { readOnlyHint: false } },
+      { name: 'deploy__ship', annotations: { readOnlyHint: false, destructiveHint: true } },
+    ]);
+
+    before = heard.times;
+    await deny('deploy__ship');
+    await vi.waitFor(() => expect(heard.times).toBeGreaterThan(before), patience);
+    expect(await names()).not.toContain('deploy__ship');
+  });
+
+  it('hears nothing of another person, nor of what left the list as it was', async () => {
+    await server.runner(ada);
+    const bob = await server.person('bob');
+    await server.runner(bob);
+    const { heard } = await listening();
+    await untilHeard(heard);
+    await new Promise((resolve) => setTimeout(resolve, beatSeconds * 1500)); // it has looked again meanwhile
+    const before = heard.times;
+    await register(bob, { name: 'bobs__own' });
+    await register(ada, { name: 'deploy__look', read_only: true }); // as it was
+    await new Promise((resolve) => setTimeout(resolve, beatSeconds * 1500));
+    expect(heard.times).toBe(before);
+  });
+
+  it('[RN-8] gets what a tool answers as what it is: pictures, sound, links and resources', async () => {
+    const base64 = { encoding: 'base64', content: 'AAAA' };
+    const items = [
+      { type: 'image', mime_type: 'image/png', ...base64 },
+      { type: 'audio', mime_type: 'audio/wav', ...base64 },
+      { type: 'resource_link', uri: 'demo://1', name: 'One', mime_type: 'text/plain' },
+      { type: 'resource_link', uri: 'demo://2' },
+      { type: 'resource', uri: 'demo://3', mime_type: 'application/gzip', ...base64 },
+      { type: 'resource', uri: 'demo://4', mime_type: 'text/plain' }, // its text is among the text
+      { type: 'image', mime_type: 'image/png', encoding: 'base64', content: 'A' }, // is none
+      { type: 'image', mime_type: 'image/png', left_out: '9 characters of base64' },
+    ];
+    const result = { success: true, content: 'hello', items, structured_content: { sum: 3 } };
+    await server.runner(ada, { execute: () => ({ status: 'completed', result, execution_time_ms: 1 }) });
+    await register(ada, { name: 'demo__all', risk_level: 'LOW' });
+    const client = await connectTo({ address: server.address, token: ada.tokens.agent });
+    open.push(client);
+    const called = await client.call('demo__all', {});
+    expect(called.content).toEqual([
+      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+      { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+      { type: 'resource_link', uri: 'demo://1', name: 'One', mimeType: 'text/plain' },
+      { type: 'resource_link', uri: 'demo://2', name: 'demo://2' },
+      { type: 'resource', resource: { uri: 'demo://3', blob: 'AAAA', mimeType: 'application/gzip' } },
+      { type: 'text', text: JSON.stringify(called.structuredContent) },
+    ]);
+    expect(called.structuredContent).toMatchObject({
+      status: 'success',
+      result: {
+        content: 'hello',
+        structured_content: { sum: 3 },
+        items: [
+          { type: 'image', mime_type: 'image/png' },
+          { type: 'audio' },
+          { type: 'resource_link', uri: 'demo://1' },
+          { type: 'resource_link' },
+          { type: 'resource', uri: 'demo://3' },
+          { type: 'resource', uri: 'demo://4' },
+          { content: 'A' },
+          { left_out: '9 characters of base64' },
+        ],
+      },
+    });
+    expect(JSON.stringify(called.structuredContent)).not.toContain('AAAA');
+  });
+});

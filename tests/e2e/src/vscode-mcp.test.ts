@@ -1,0 +1,83 @@
+/** The recipe of docs/mcp.md for VS Code, word for word, in the plain editor: no extension of ours is installed. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, it } from 'vitest';
+import { until } from './patience.ts';
+import { launcher, Machine } from './up-process.ts';
+import { EditorWindow } from './vscode/editor-window.ts';
+import { VsCode } from './vscode/vs-code.ts';
+import { useBrowser } from './web/use-browser.ts';
+
+const browser = useBrowser();
+let machine: Machine;
+let workspace: string;
+let editor: VsCode;
+beforeAll(async () => {
+  machine = new Machine();
+  workspace = machine.folder('shop', { 'price.ts': 'export const price = 1;\n' });
+  await machine.up(workspace, '--json').ready();
+  // On the PATH of the login shell, which is where the editor looks.
+  const bin = machine.folder('bin');
+  writeFileSync(join(bin, 'countersign'), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
+  chmodSync(join(bin, 'countersign'), 0o755);
+  for (const name of ['.profile', '.bashrc'])
+    writeFileSync(join(machine.home, name), `export PATH="${bin}:$PATH"\n`);
+  mkdirSync(join(workspace, '.vscode'));
+  writeFileSync(join(workspace, '.vscode/mcp.json'), recipe());
+  const settings = { 'chat.disableAIFeatures': false };
+  editor = await VsCode.start({ home: machine.home, settings });
+}, 120_000);
+afterAll(async () => {
+  await editor?.close();
+  await machine?.close();
+});
+
+/** As the page has it. */
+function recipe(): string {
+  const page = readFileSync(new URL('../../../docs/mcp.md', import.meta.url), 'utf8');
+  const found = /\*\*VS Code\*\*[^`]*`\.vscode\/mcp\.json`[\s\S]*?```json\n([\s\S]*?)```/.exec(page);
+  if (!found?.[1]) throw new Error('docs/mcp.md has no recipe for VS Code');
+  return found[1];
+}
+
+it('[UI-5] VS Code starts countersign mcp by the recipe, and finds the tools', {
+  timeout: 120_000,
+}, async () => {
+  const window = new EditorWindow(await browser().newPage(), editor.address);
+  const { page } = window;
+  await page.goto(`${editor.address}/?folder=${workspace}`, { timeout: 60_000 });
+  await page.locator('.statusbar-item').first().waitFor({ timeout: 60_000 }); // then it listens to keys
+  const rows = page.locator('.quick-input-list .monaco-list-row');
+  const pick = async (text: string) => rows.filter({ hasText: text }).first().click({ timeout: 5_000 });
+  // The editor may close its list while it is busy with what it starts: then it is opened again.
+  const choose = (what: string) =>
+    until(
+      async () => {
+        try {
+          await window.command('MCP: List Servers');
+          await pick('countersign');
+          await pick(what);
+          return true;
+        } catch {
+          await page.keyboard.press('Escape');
+          return false;
+        }
+      },
+      { within: 60_000, otherwise: async () => `There is no "${what}": ${await page.textContent('body')}` },
+    );
+  await choose('Start Server');
+  // It has a token of its own, by the name that approvals will say, and has asked for the tools.
+  await until(
+    async () => {
+      const listed = machine.run('tokens', 'list', '--json');
+      await listed.ended;
+      return listed.out.includes('"VS Code"');
+    },
+    { within: 20_000, otherwise: () => 'VS Code has no token' },
+  );
+  await choose('Show Output');
+  await until(async () => /Discovered\s\d+\stools/.test(String(await page.textContent('.part.panel'))), {
+    within: 20_000,
+    otherwise: async () => `No tools: ${await page.textContent('.part.panel')}`,
+  });
+});
