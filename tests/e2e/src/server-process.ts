@@ -91,19 +91,6 @@ export class ServerProcess {
     await this.ended;
   }
 
-  get pid(): number {
-    return this.#child.pid as number;
-  }
-
-  /** Stops it in its tracks, as a machine that hangs. */
-  pause(): void {
-    this.#child.kill('SIGSTOP');
-  }
-
-  resume(): void {
-    this.#child.kill('SIGCONT');
-  }
-
   /** For what a test added to the program. */
   tell(message: Readonly<Record<string, unknown>>): void {
     if (this.#child.connected) this.#child.send(message, () => {});

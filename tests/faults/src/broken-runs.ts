@@ -11,7 +11,7 @@ export const brokenRuns: Readonly<Record<Sabotage, Partial<FaultRunOptions>>> = 
   digest: { ...few, calls: ['tamper'], faults: ['cut'] },
   claim: { ...few, calls: ['rival'], faults: ['cut'] },
   event: { ...soon, calls: ['append', 'read'], faults: ['cut'] },
-  decision: { ...few, calls: ['race'], faults: ['cut'] },
+  decision: { ...soon, calls: ['race'], faults: ['cut'] },
   stranger: { ...few, users: 2, ms: 5_000, calls: ['append', 'withdraw'], faults: ['cut'] },
   audit: { ...few, calls: ['append', 'read'], faults: ['cut'] },
 };
