@@ -90,6 +90,20 @@ export class StreamManager {
     );
   }
 
+  /** The runners that have a stream open here. */
+  runners(): { readonly userId: string; readonly runnerId: string }[] {
+    return [...this.#byUser].flatMap(([userId, streams]) =>
+      [...streams].flatMap(({ options: { runnerId } }) =>
+        runnerId === undefined ? [] : { userId, runnerId },
+      ),
+    );
+  }
+
+  hasRunner(userId: string, runnerId: string): boolean {
+    for (const { options } of this.#byUser.get(userId) ?? []) if (options.runnerId === runnerId) return true;
+    return false;
+  }
+
   /** Whether another program has a stream open as this runner. */
   isTaken(userId: string, runnerId: string, instance: string | undefined): boolean {
     for (const { options } of this.#byUser.get(userId) ?? [])
