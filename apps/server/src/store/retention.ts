@@ -136,12 +136,14 @@ const removals: Readonly<Record<keyof Swept, Removal>> = {
           .limit(slot.integer('limit')),
       ),
   nodes: (db, slot) =>
-    db.deleteFrom('nodes').where('id', 'in', (eb) =>
-      eb
-        .selectFrom('nodes as old')
-        .select('old.id')
-        .where('old.seen_at', '<', slot.integer('before'))
-        .where('old.started_at', '<', slot.integer('before'))
-        .limit(slot.integer('limit')),
-    ),
+    db
+      .deleteFrom('nodes')
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('nodes as old')
+          .select('old.id')
+          .where('old.seen_at', '<', slot.integer('before'))
+          .where('old.started_at', '<', slot.integer('before'))
+          .limit(slot.integer('limit')),
+      ),
 };
