@@ -113,15 +113,9 @@ export class Engine {
    * other nodes are there, what was waited for they wait for already.
    */
   async start(): Promise<void> {
-    const { seemsAlone } = await this.#membership.join();
-    if (seemsAlone) await this.#resume();
+    await this.#membership.join();
+    await this.#findOthers();
     this.#scheduleTick();
-  }
-
-  async #resume(): Promise<void> {
-    await this.approvals.resume();
-    await this.dispatcher.resume();
-    this.#knowsOthers = true;
   }
 
   /** Tells the other nodes that this one goes. Before `close`, while the store is open. */
@@ -220,11 +214,16 @@ export class Engine {
     if (this.#knowsOthers) await this.#sweep();
   }
 
-  /** Those who seemed to be there when we came may have died just before: then nobody was, and all counts anew. */
+  /** Where nobody was when we came, all counts anew; those who seemed to be there may have died just before. */
   async #findOthers(): Promise<void> {
     const wasAlone = await this.#membership.wasAlone();
-    if (wasAlone) await this.#resume();
-    else if (wasAlone === false) this.#knowsOthers = true;
+    if (wasAlone === undefined) return;
+    if (wasAlone) {
+      await this.approvals.resume();
+      await this.dispatcher.resume();
+    }
+    await this.#membership.ready();
+    this.#knowsOthers = true;
   }
 
   async #sweep(): Promise<void> {

@@ -134,6 +134,24 @@ describe('a runner that is connected to another node', () => {
   });
 });
 
+it('[EX-10] a runner that connects at the very moment that a call is recorded elsewhere gets it', async () => {
+  // Each order of the two commits, and whoever looks in between.
+  for (let turns = 0; turns < 12; turns++) {
+    const submitted = (async () => {
+      for (let i = 0; i < turns; i++) await undefined;
+      return submitOn(other, 'read_file', { path: `${turns}.md` });
+    })();
+    const runner = await fixture.listen({ runnerId: `runner-${turns}` });
+    const { id } = await submitted;
+    await settle();
+    expect([turns, signals(runner)]).toEqual([turns, [id]]);
+    runner.close();
+    await fixture.report(id, { runner_id: `runner-${turns}` });
+    await fixture.loseRunner('ada', `runner-${turns}`);
+    fixture.engine.runners.forget('ada', `runner-${turns}`);
+  }
+});
+
 describe('a plain listener of another node', () => {
   it('[EV-3] takes a call that nobody has', async () => {
     const listener = await fixture.listen({ on: other });
