@@ -174,7 +174,10 @@ export class ApprovalManager {
 
   /** Expires what is overdue, whichever node was to do it: each once, as the row says. */
   async sweepOverdue(until: number, limit: number): Promise<void> {
-    for (const { id, deadline_at } of await this.#deps.store.read((tx) => tx.soonestDeadlines(limit)))
+    const { store } = this.#deps;
+    const [soonest] = await store.read((tx) => tx.soonestDeadlines(1));
+    if (!soonest || soonest.deadline_at > until) return; // nearly always
+    for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(limit)))
       if (deadline_at <= until) await this.#expire(id);
   }
 

@@ -50,7 +50,10 @@ export class Dispatcher {
     this.#deps = deps;
     this.#claims = new Claims(deps.store, () => this.#asksAgain());
     this.#settlements = new Settlements(deps.store, () => this.#asksAgain());
-    this.#runnerless = new RunnerlessCalls(deps);
+    this.#runnerless = new RunnerlessCalls({
+      ...deps,
+      place: (execution) => this.#turnover.place(execution),
+    });
     this.#turnover = new RunnerTurnover({
       ...deps,
       runnerless: this.#runnerless,

@@ -1,5 +1,4 @@
 import type { SecretMasker } from '@countersign/policy';
-import { timing } from '@countersign/protocol';
 import { ApprovalManager } from './approval-manager.ts';
 import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -12,6 +11,7 @@ import { Refusal } from './refusal.ts';
 import type { RunnerRow } from './rows.ts';
 import { RunnerPresence } from './runner-presence.ts';
 import { type ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
+import { SilentRunners } from './silent-runners.ts';
 import type { Bus, Hint, Store } from './store.ts';
 import { StreamManager, type StreamOptions, type StreamSink } from './stream-manager.ts';
 import { snapshotFor } from './stream-snapshot.ts';
@@ -51,6 +51,7 @@ export class Engine {
   readonly node = newId();
   readonly #deps: EngineDeps;
   readonly #membership: NodeMembership;
+  readonly #silent: SilentRunners;
   readonly #unsubscribe: () => void;
   /** Known once it is clear whether other servers were there when we came; until then nothing of theirs is touched. */
   #knowsOthers = false;
@@ -65,6 +66,7 @@ export class Engine {
     this.streams = new StreamManager(store, bus, onError);
     this.runners = new RunnerRegistry(clock, (runner) => this.#runnerLost(runner));
     this.presence = new RunnerPresence({ store, bus, runners: this.runners, node: this.node, reached });
+    this.#silent = new SilentRunners(store, clock);
     this.#membership = new NodeMembership({
       store,
       clock,
@@ -111,15 +113,9 @@ export class Engine {
    * other nodes are there, what was waited for they wait for already.
    */
   async start(): Promise<void> {
-    const { seemsAlone } = await this.#membership.join();
-    if (seemsAlone) await this.#resume();
+    await this.#membership.join();
+    await this.#findOthers();
     this.#scheduleTick();
-  }
-
-  async #resume(): Promise<void> {
-    await this.approvals.resume();
-    await this.dispatcher.resume();
-    this.#knowsOthers = true;
   }
 
   /** Tells the other nodes that this one goes. Before `close`, while the store is open. */
@@ -189,14 +185,19 @@ export class Engine {
   #hinted(hint: Hint): void {
     if (hint.kind === 'unassigned' && this.streams.hasPlainListener(hint.userId, hint.projectId))
       this.dispatcher.offer(hint.toolId).catch(this.#deps.onError);
-    if (hint.kind === 'runner' && this.runners.find(hint.userId, hint.runnerId))
-      this.#followRunners().catch(this.#deps.onError);
+    if (hint.kind === 'runner' && this.#deps.store.isShared)
+      this.#followRunners([hint]).catch(this.#deps.onError);
   }
 
-  /** What other nodes did with runners that we know: one is given up, another has opened a newer stream elsewhere. */
-  async #followRunners(): Promise<void> {
-    for (const row of await this.presence.known()) {
-      const { user_id, runner_id, connected, stream, node } = row;
+  /** What other nodes did with these runners: one is given up, another has opened a newer stream elsewhere. */
+  async #followRunners(
+    runners: readonly { readonly userId: string; readonly runnerId: string }[],
+  ): Promise<void> {
+    const known = runners.filter(
+      ({ userId, runnerId }) =>
+        this.streams.hasRunner(userId, runnerId) || this.runners.find(userId, runnerId),
+    );
+    for (const { user_id, runner_id, connected, stream, node } of await this.presence.rowsOf(known)) {
       if (!connected) this.runners.forget(user_id, runner_id);
       if (!connected || (node !== null && node !== this.node))
         this.streams.endRunner(user_id, runner_id, { except: stream });
@@ -207,24 +208,27 @@ export class Engine {
   async #tick(): Promise<void> {
     const { store } = this.#deps;
     await this.presence.storeSigns();
-    if (store.isShared) await this.#followRunners();
+    if (store.isShared) await this.#followRunners([...this.runners.all(), ...this.streams.runners()]);
     await Promise.all([this.approvals.tick(), this.outcomes.tick(), this.streams.tick()]);
     if (!this.#knowsOthers) await this.#findOthers();
     if (this.#knowsOthers) await this.#sweep();
   }
 
-  /** Those who seemed to be there when we came may have died just before: then nobody was, and all counts anew. */
+  /** Where nobody was when we came, all counts anew; those who seemed to be there may have died just before. */
   async #findOthers(): Promise<void> {
     const wasAlone = await this.#membership.wasAlone();
-    if (wasAlone) await this.#resume();
-    else if (wasAlone === false) this.#knowsOthers = true;
+    if (wasAlone === undefined) return;
+    if (wasAlone) {
+      await this.approvals.resume();
+      await this.dispatcher.resume();
+    }
+    await this.#membership.ready();
+    this.#knowsOthers = true;
   }
 
   async #sweep(): Promise<void> {
     const now = this.#deps.store.now();
-    const since = now - timing.runnerLeaseSeconds * 1000 - OVERDUE_MS;
-    const silent = await this.#deps.store.read((tx) => tx.silentRunners(since, SWEPT_AT_ONCE));
-    for (const row of silent) await this.#takeCallsFrom(runnerOf(row));
+    for (const row of await this.#silent.find()) await this.#takeCallsFrom(runnerOf(row));
     await this.dispatcher.takeStranded(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     await this.approvals.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);

@@ -33,17 +33,16 @@ export class NodeMembership {
     this.#deps = deps;
   }
 
-  /** Joins; answers whether another node seems to be there. One that signs tokens with another secret is refused. */
-  async join(): Promise<{ readonly seemsAlone: boolean }> {
+  /** Joins. One that signs tokens with another secret than those who are there is refused. */
+  async join(): Promise<void> {
     const { store, node, name, keyCheck } = this.#deps;
-    if (!store.isShared) return { seemsAlone: true };
+    if (!store.isShared) return;
     const now = store.now();
     this.#startedAt = now;
     // First said, then looked: of two that start at once, at least one sees the other.
-    const row = { id: node, name, key_check: keyCheck, started_at: now, seen_at: now };
+    const row = { id: node, name, key_check: keyCheck, started_at: now, ready: false, seen_at: now };
     await store.write((tx) => tx.insert('nodes', row));
-    const others = await this.#others(now - NODE_LEASE_MS);
-    if (others.some(({ key_check }) => key_check !== keyCheck)) {
+    if ((await this.#others()).some(({ key_check }) => key_check !== keyCheck)) {
       await this.leave();
       throw new CountersignError('USAGE', {
         problem:
@@ -52,19 +51,24 @@ export class NodeMembership {
       });
     }
     this.#scheduleBeat();
-    return { seemsAlone: others.length === 0 };
   }
 
   /**
-   * Whether those who seemed to be there were only not known to be dead yet. Undefined: it is too early to say; once
-   * anybody has been heard since we came, somebody was there before us.
+   * Whether nobody was there when we came: then all that was waited for is ours to wait for. Undefined: it is too early
+   * to say. Those who seem to be there may be dead, and those who came just before us are not ready themselves; once one
+   * that is ready has been heard since, it was there.
    */
   async wasAlone(): Promise<boolean | undefined> {
-    const { store } = this.#deps;
-    const others = await this.#others(store.now() - NODE_LEASE_MS);
-    if (others.some(({ started_at, seen_at }) => started_at < this.#startedAt && seen_at > this.#startedAt))
-      return false;
-    return others.some(({ started_at }) => started_at < this.#startedAt) ? undefined : true;
+    if (!this.#deps.store.isShared) return true;
+    const before = (await this.#others()).filter((other) => this.#cameBefore(other));
+    if (before.some(({ ready, seen_at }) => ready && seen_at > this.#startedAt)) return false;
+    return before.length === 0 ? true : undefined;
+  }
+
+  /** From now on, who comes later need not wait for anybody else. */
+  async ready(): Promise<void> {
+    const { store, node } = this.#deps;
+    if (store.isShared && !this.#closed) await store.write((tx) => tx.update('nodes', node, { ready: true }));
   }
 
   /** Says that this node is gone, so that nobody waits for it. Leaving twice is harmless. */
@@ -83,9 +87,15 @@ export class NodeMembership {
     this.#stopBeating?.();
   }
 
-  async #others(since: number): Promise<readonly NodeRow[]> {
+  /** Those that were heard lately. */
+  async #others(): Promise<readonly NodeRow[]> {
     const { store, node } = this.#deps;
-    return (await store.read((tx) => tx.liveNodes(since))).filter(({ id }) => id !== node);
+    const live = await store.read((tx) => tx.liveNodes(store.now() - NODE_LEASE_MS));
+    return live.filter(({ id }) => id !== node);
+  }
+
+  #cameBefore({ started_at, id }: NodeRow): boolean {
+    return started_at < this.#startedAt || (started_at === this.#startedAt && id < this.#deps.node);
   }
 
   #scheduleBeat(): void {

@@ -247,6 +247,8 @@ export interface NodeRow {
   /** What its secret gives for a known text: nodes that sign tokens differently must not serve the same people. */
   readonly key_check: string;
   readonly started_at: number;
+  /** Whether it knows that what was waited for before it is waited for, by itself or by others. */
+  readonly ready: boolean;
   /** Written every few seconds; 0 once it has stopped. */
   readonly seen_at: number;
 }

@@ -114,14 +114,15 @@ export class RunnerPresence {
     });
   }
 
-  /** The rows of the runners that this node knows. */
-  async known(): Promise<readonly RunnerRow[]> {
-    const known = this.#deps.runners.all();
-    if (known.length === 0) return [];
+  /** What the database knows of these runners. */
+  async rowsOf(
+    runners: readonly { readonly userId: string; readonly runnerId: string }[],
+  ): Promise<readonly RunnerRow[]> {
+    if (runners.length === 0) return [];
     return this.#deps.store.read(function* (tx) {
       const rows: RunnerRow[] = [];
-      for (const { userId, id } of known) {
-        const row = yield* tx.get('runners', runnerKey(userId, id));
+      for (const { userId, runnerId } of runners) {
+        const row = yield* tx.get('runners', runnerKey(userId, runnerId));
         if (row) rows.push(row);
       }
       return rows;

@@ -92,8 +92,8 @@ export class RunnerRegistry {
     return undefined;
   }
 
-  all(): ConnectedRunner[] {
-    return [...this.#runners.values()];
+  all(): { readonly userId: string; readonly runnerId: string }[] {
+    return [...this.#runners.values()].map(({ userId, id }) => ({ userId, runnerId: id }));
   }
 
   close(): void {

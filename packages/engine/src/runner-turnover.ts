@@ -43,7 +43,24 @@ export class RunnerTurnover {
     }
   }
 
-  *#give(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<boolean> {
+  /**
+   * A call was recorded for nobody. A runner may have connected to another node at that very moment, found nothing to
+   * take and not been seen here: whoever commits second sees the first, so it is looked for once more.
+   */
+  async place({ id, user_id, project_id }: ExecutionRow): Promise<void> {
+    const { store, presence, runnerless } = this.#deps;
+    if (!store.isShared) return;
+    const runner = await store.read(function* (tx) {
+      const workspace = (yield* tx.get('projects', project_id))?.workspace ?? null;
+      const runnerId = workspace === null ? undefined : yield* presence.pick(tx, user_id, workspace, null);
+      return runnerId === undefined || workspace === null ? undefined : { id: runnerId, workspace };
+    });
+    if (!runner) return;
+    const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
+    if (given) runnerless.forget(id);
+  }
+
+  *#give(tx: Transaction, toolId: string, runner: Pick<ConnectedRunner, 'id' | 'workspace'>): Unit<boolean> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || execution.runner_id !== null || execution.cancel_requested) return false;
     const project = yield* tx.get('projects', execution.project_id);

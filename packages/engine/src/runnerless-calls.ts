@@ -14,6 +14,8 @@ export interface RunnerlessCallsDeps extends FaultPoints {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly outcomes: Outcomes;
+  /** Gives a call that nobody has to a runner that has come meanwhile, on whichever node. */
+  readonly place: (execution: ExecutionRow) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -40,6 +42,7 @@ export class RunnerlessCalls {
     if (execution.runner_id !== null || execution.due_at === null || isFinal(execution.status)) return;
     this.#deadlines.set(execution.id, execution.due_at - this.#deps.store.now());
     if (execution.status !== 'approved') return;
+    this.#deps.place(execution).catch(this.#deps.onError);
     const { user_id: userId, project_id: projectId, id: toolId } = execution;
     this.#deps.bus.publish({ kind: 'unassigned', userId, projectId, toolId });
     this.#tellThatNobodyIsThere(execution).catch(this.#deps.onError);

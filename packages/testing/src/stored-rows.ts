@@ -214,6 +214,7 @@ export const nodeRow = (row: Partial<NodeRow> = {}): NodeRow => ({
   name: 'host/1',
   key_check: 'a check',
   started_at: createdAt,
+  ready: true,
   seen_at: createdAt,
   ...row,
 });

@@ -191,7 +191,14 @@ export const columnsOf: {
     revoked_at: 'integer?',
   },
   policies: { id: 'text', user_id: 'text', policy: 'json', version: 'integer', updated_at: 'integer' },
-  nodes: { id: 'text', name: 'text', key_check: 'text', started_at: 'integer', seen_at: 'integer' },
+  nodes: {
+    id: 'text',
+    name: 'text',
+    key_check: 'text',
+    started_at: 'integer',
+    ready: 'boolean',
+    seen_at: 'integer',
+  },
   events: { user_id: 'text', id: 'integer', project_id: 'text?', event: 'json', created_at: 'integer' },
   counters: { user_id: 'text', event_id: 'integer', audit_seq: 'integer', audit_head: 'text' },
   audit: {
