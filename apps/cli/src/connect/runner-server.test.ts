@@ -51,6 +51,7 @@ const api = () =>
     person: client,
     projectId: 'p',
     runnerId: 'r',
+    instance: 'journal',
     approvalOf: (toolId) => (toolId === 't' ? 'a' : undefined),
     onDecided: (id, outcome) => decided.push([id, outcome.catch(() => {})]),
   });
