@@ -34,7 +34,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   bench: [...packages, 'testing', 'apps/server'],
   'tests/e2e': [...packages, 'testing', 'apps/server', 'apps/web', 'apps/vscode', 'apps/cli', 'apps/emacs'],
   /** The larger sibling of the kill loop: it has its servers, runners and people from there. */
-  'tests/faults': ['protocol', 'client', 'testing', 'tests/e2e'],
+  'tests/faults': ['protocol', 'engine', 'client', 'testing', 'tests/e2e'],
 };
 
 const all = allWorkspaces();

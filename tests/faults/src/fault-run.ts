@@ -213,6 +213,8 @@ class FaultRun {
         return this.#node(fault.node).end('SIGKILL', fault.ms);
       case 'node-restart':
         return this.#node(fault.node).end('SIGTERM', fault.ms);
+      case 'node-doom':
+        return this.#node(fault.node).doom(fault.killAt);
       case 'node-pause':
         return this.#node(fault.node).pause(fault.ms);
       case 'clock-jump':

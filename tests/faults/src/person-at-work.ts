@@ -13,8 +13,6 @@ import type { RunnerHost } from './runner-host.ts';
 
 const tokenHours = 24;
 const triesEveryMs = 250;
-/** AG-3 allows ten that wait in one session. */
-const callsOfASession = 5;
 /** Every third end that a stream tells of is looked up over REST as well. */
 const looksEvery = 3;
 const approvedKinds: readonly string[] = [
@@ -59,9 +57,7 @@ export class PersonAtWork {
   #lastApproval: { readonly approval_id: string; readonly project_id: string } | undefined;
   #lastTool: string | undefined;
   #projectId = '';
-  #sessionId: string | undefined;
   #calls = 0;
-  #callsOfSession = 0;
   #ends = 0;
   #isOver = false;
 
@@ -96,7 +92,6 @@ export class PersonAtWork {
     const [tool_name, tool_params] = paramsFor(kind, mark);
     this.#act(async () => {
       const session_id = await this.#session();
-      if (session_id === undefined) return;
       const body = { tool_name, tool_params, session_id };
       const { tool_id, status } = await this.#agent.executeTool({ body }, { timeoutMs: 40_000 });
       this.#lastTool = tool_id;
@@ -161,13 +156,11 @@ export class PersonAtWork {
     return mark;
   }
 
-  async #session(): Promise<string | undefined> {
-    if (this.#sessionId !== undefined && this.#callsOfSession++ < callsOfASession) return this.#sessionId;
-    this.#callsOfSession = 0;
+  /** One for each call: of one session only some may wait for an answer (AG-3). */
+  async #session(): Promise<string> {
     const params = { project_id: this.#projectId };
     const { session } = await this.phone.client.createSession({ params, body: {} });
-    this.#sessionId = session.session_id;
-    return this.#sessionId;
+    return session.session_id;
   }
 
   #hears(device: string, { event, data }: CountersignEvent): void {

@@ -1,3 +1,4 @@
+import { commitMoments, labelledCommits, runPoints } from '@countersign/engine';
 import { Random } from './random.ts';
 
 /** What becomes of a call, as far as people can decide that. Its name is the first part of its mark. */
@@ -43,6 +44,8 @@ export interface Weather {
 
 export type Fault =
   | { readonly kind: 'node-kill'; readonly node: number; readonly ms: number }
+  /** Killed, and again in its next life when it comes to this labelled point: `approve.committed:1`. */
+  | { readonly kind: 'node-doom'; readonly node: number; readonly killAt: string }
   /** As a rolling upgrade does it. */
   | { readonly kind: 'node-restart'; readonly node: number; readonly ms: number }
   | { readonly kind: 'node-pause'; readonly node: number; readonly ms: number }
@@ -92,6 +95,7 @@ export interface PlanOptions {
 
 const faultWeights: Readonly<Record<FaultKind, number>> = {
   'node-kill': 4,
+  'node-doom': 3,
   'node-restart': 1,
   'node-pause': 2,
   'clock-jump': 1,
@@ -105,6 +109,11 @@ const faultWeights: Readonly<Record<FaultKind, number>> = {
   'database-kill': 1,
   'database-connections': 2,
 };
+const killPoints = [
+  ...labelledCommits.flatMap((label) => commitMoments.map((moment) => `${label}.${moment}`)),
+  'hint.before',
+  ...runPoints,
+];
 export const faultKinds = Object.keys(faultWeights) as FaultKind[];
 const onlyPostgres: readonly FaultKind[] = ['database-kill', 'database-connections'];
 
@@ -148,11 +157,14 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
   const [node, user] = [random.between(0, nodes - 1), random.between(0, users - 1)];
   const [short, long] = [random.between(200, 2_500), random.between(1_000, 12_000)];
   const offsetMs = random.pick([-3_600_000, -60_000, -5_000, 5_000, 60_000, 280_000]);
+  const killAt = `${random.pick(killPoints)}:${random.between(1, 3)}`;
   const share = random.next();
   switch (kind) {
     case 'node-kill':
     case 'node-restart':
       return { kind, node, ms: short };
+    case 'node-doom':
+      return { kind, node, killAt };
     case 'node-pause':
       return { kind, node, ms: long };
     case 'clock-jump':

@@ -23,6 +23,8 @@ export class ServerNode {
   #downUntil = 0;
   #endedByUs = false;
   #clockOffsetMs = 0;
+  /** Where its next life ends. */
+  #killAt: string | undefined;
   /** Whether it may end by itself just now: its disk is full. */
   mayEnd = false;
   log = '';
@@ -46,6 +48,12 @@ export class ServerNode {
     this.#downUntil = performance.now() + downMs;
     this.#process?.resume(); // one that is paused would never hear SIGTERM
     await this.#process?.kill(signal);
+  }
+
+  /** Kills it, and lets its next life end at a labelled point. */
+  async doom(killAt: string): Promise<void> {
+    this.#killAt = killAt;
+    await this.end('SIGKILL', 0);
   }
 
   async pause(ms: number): Promise<void> {
@@ -84,7 +92,9 @@ export class ServerNode {
         env: { FAULTS_CLOCK_OFFSET_MS: String(this.#clockOffsetMs), ...added.env },
       });
       this.#process = process;
-      await process.serve(this.#settings).then(
+      const killAt = this.#killAt;
+      this.#killAt = undefined;
+      await process.serve({ ...this.#settings, killAt }).then(
         () => {
           this.#isListening = process.isRunning;
         },
@@ -95,7 +105,8 @@ export class ServerNode {
       this.#isListening = false;
       this.log += process.log;
       if (this.#isOver) return;
-      if (!this.#endedByUs && wasListening && !this.mayEnd)
+      const isExpected = this.#endedByUs || this.mayEnd || (killAt !== undefined && how === 'SIGKILL');
+      if (!isExpected && wasListening)
         history.add({ what: 'ended', node: index, how, log: process.log.slice(-2_000) });
       await pause(betweenStartsMs);
     }
