@@ -8,6 +8,7 @@ import { applyPatches, patchesOf, type Sabotage, sabotages } from './sabotage.ts
 /** What the checker must say of each broken build. */
 const findings: Readonly<Record<Sabotage, RegExp>> = {
   lease: /is still executing/,
+  takeover: /run \S+ has not ended/,
   digest: /was changed on "base 2", which no card had shown/,
   claim: /was done 2 times, not 1…1/,
   event: /the person's event \d+ is \d+ and should be \d+/,

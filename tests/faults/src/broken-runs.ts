@@ -8,6 +8,7 @@ const soon = { ...few, restMs: 12_000 } as const;
 /** What brings each broken build to light soonest: the calls and the faults that its promise is about. */
 export const brokenRuns: Readonly<Record<Sabotage, Partial<FaultRunOptions>>> = {
   lease: { ...soon, calls: ['long'], faults: ['runner-replace'], quickLeases: true },
+  takeover: { ...soon, database: 'postgres', nodes: 2, calls: ['run'], faults: ['node-kill'] },
   digest: { ...few, calls: ['tamper'], faults: ['cut'] },
   claim: { ...few, calls: ['rival'], faults: ['cut'] },
   event: { ...soon, calls: ['append', 'read'], faults: ['cut'] },

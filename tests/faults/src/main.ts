@@ -50,7 +50,9 @@ const seed = numberOf('--seed', values.seed, 0) ?? randomInt(1, 1_000_000);
 let isFine = true;
 for (const database of databases) {
   const options = optionsFor(database);
-  stdout.write(`${database}, ${options.nodes} nodes, ${Math.round(options.ms / 1000)} s, seed ${seed}\n`);
+  stdout.write(
+    `${options.database}, ${options.nodes} nodes, ${Math.round(options.ms / 1000)} s, seed ${seed}\n`,
+  );
   const report = await runFaults(options);
   stdout.write(inWords(report));
   isFine &&= broken === undefined ? report.violations.length === 0 : report.violations.length > 0;
@@ -75,6 +77,7 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
     ms: (minutes ?? 5) * 60_000,
     faultEveryMs: 3_000,
     ...(broken !== undefined && { broken, ...brokenRuns[broken] }),
+    ...(chosen !== undefined && { database: chosen }),
     ...(minutes !== undefined && { ms: minutes * 60_000 }),
     ...(everyMs !== undefined && { everyMs }),
     ...(faultEveryMs !== undefined && { faultEveryMs }),

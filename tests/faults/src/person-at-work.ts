@@ -87,7 +87,7 @@ export class PersonAtWork {
   }
 
   /** An agent calls a tool, once: who gets no answer looks before repeating. */
-  call(kind: CallKind): void {
+  call(kind: Exclude<CallKind, 'run'>): void {
     const mark = this.#prepare(kind);
     const [tool_name, tool_params] = paramsFor(kind, mark);
     this.#act(async () => {
