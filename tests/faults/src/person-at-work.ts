@@ -48,6 +48,8 @@ export class PersonAtWork {
   /** Everything that has not been answered yet. */
   readonly unsettled = new Set<Promise<unknown>>();
   readonly #agent: Client;
+  /** Makes the calls that nobody answers: of one program only some may wait (AG-3). */
+  readonly #ignoredAgent: Client;
   readonly #history: History;
   readonly #runner: RunnerHost;
   readonly #rivalInstance = randomUUID();
@@ -69,8 +71,9 @@ export class PersonAtWork {
     const token = tokenOf(userId, 'person');
     this.phone = new RemotePerson(baseUrl, token, 'phone', clock);
     this.laptop = new RemotePerson(baseUrl, token, 'laptop', clock);
-    const agentToken = tokenOf(userId, 'agent');
-    this.#agent = createClient({ baseUrl, token: () => agentToken, clock });
+    const agent = (token: string) => createClient({ baseUrl, token: () => token, clock });
+    this.#agent = agent(tokenOf(userId, 'agent'));
+    this.#ignoredAgent = agent(tokenOf(userId, 'agent'));
     this.phone.onEvent = (event) => this.#hears('phone', event);
     this.laptop.onEvent = (event) => this.#hears('laptop', event);
   }
@@ -93,7 +96,8 @@ export class PersonAtWork {
     this.#act(async () => {
       const session_id = await this.#session();
       const body = { tool_name, tool_params, session_id };
-      const { tool_id, status } = await this.#agent.executeTool({ body }, { timeoutMs: 40_000 });
+      const agent = kind === 'ignore' ? this.#ignoredAgent : this.#agent;
+      const { tool_id, status } = await agent.executeTool({ body }, { timeoutMs: 40_000 });
       this.#lastTool = tool_id;
       this.#history.add({ what: 'called', user: this.userId, mark, toolId: tool_id });
       this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status });
@@ -270,7 +274,7 @@ export class PersonAtWork {
 
   #look(tool_id: string): void {
     this.#act(async () => {
-      const { execution } = await this.#agent.getExecution({ params: { tool_id } });
+      const { execution } = await this.phone.client.getExecution({ params: { tool_id } });
       this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status: execution.status });
     });
   }
