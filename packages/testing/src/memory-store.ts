@@ -148,9 +148,9 @@ class MemoryTransaction implements Transaction {
     return held.map(({ id, epoch }) => ({ id, epoch }));
   }
 
-  *hearRunners(now: number): Unit<void> {
-    for (const { id, connected } of this.#tables.of('runners').values())
-      if (connected) yield* this.update('runners', id, { last_seen_at: now });
+  *hearRunners(at: number): Unit<void> {
+    for (const { id, connected, last_seen_at } of this.#tables.of('runners').values())
+      if (connected && last_seen_at < at) yield* this.update('runners', id, { last_seen_at: at });
   }
 
   *countGrantUse(grantId: string): Unit<void> {
