@@ -30,6 +30,8 @@ export interface Store {
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T>;
   /** Milliseconds since 1970 by the clock that deadlines are stored in: the database's on PostgreSQL (AP-3). */
   now(): number;
+  /** Units of writing that wait for their commit: who takes on new work looks at it first. */
+  readonly backlog: number;
   close(): Promise<void>;
 }
 

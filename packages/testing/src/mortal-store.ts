@@ -32,6 +32,9 @@ export function mortalStore(store: Store): MortalStore {
       await Promise.allSettled(underway);
     },
     now: () => store.now(),
+    get backlog() {
+      return store.backlog;
+    },
     async write(unit) {
       if (isDead) return never;
       const written = store.write(function* (tx) {
