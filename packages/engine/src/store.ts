@@ -33,6 +33,8 @@ export interface Store {
   now(): number;
   /** Whether other servers may write it as well: then nothing that was read counts beyond its unit. */
   readonly isShared: boolean;
+  /** Units of writing that wait for their commit: who takes on new work looks at it first. */
+  readonly backlog: number;
   close(): Promise<void>;
 }
 

@@ -239,6 +239,13 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.get('projects', 'project'))).toBeUndefined();
       });
 
+      it('tells how much waits to be written', async () => {
+        const written = ['a', 'b', 'c'].map((id) => store.write((tx) => tx.get('projects', id)));
+        expect(store.backlog).toBe(3);
+        await Promise.all(written);
+        expect(store.backlog).toBe(0);
+      });
+
       it('refuses work after it was closed, twice being once', async () => {
         await store.close();
         await store.close();
