@@ -147,13 +147,19 @@ export class Engine {
     const streamId = newId();
     await this.presence.connected(runner, streamId);
     this.runners.connect(runner);
-    const named = { ...options, instance: runner.instance, streamId };
-    const close = await this.streams.open(named, sink, snapshot);
-    await this.dispatcher.runnerConnected(runner);
-    return () => {
+    let close = () => {};
+    const end = () => {
       close();
       if (!this.#closed) this.presence.streamEnded(runner, streamId).catch(this.#deps.onError);
     };
+    try {
+      close = await this.streams.open({ ...options, instance: runner.instance, streamId }, sink, snapshot);
+      await this.dispatcher.runnerConnected(runner);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return end;
   }
 
   /**
@@ -219,8 +225,8 @@ export class Engine {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;
     if (wasAlone) {
-      await this.approvals.resume();
-      await this.dispatcher.resume();
+      await this.approvals.resume(this.#membership.startedAt);
+      await this.dispatcher.resume(this.#membership.startedAt);
     }
     await this.#membership.ready();
     this.#knowsOthers = true;

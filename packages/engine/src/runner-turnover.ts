@@ -159,21 +159,22 @@ export class RunnerTurnover {
    * At start, when no server was there: who waits for a runner counts anew, and a runner must come back within its
    * lease. When it does, it is told of its calls from the state, those that were being retried as well.
    */
-  async resume(): Promise<void> {
+  async resume(cameAt: number): Promise<void> {
     const { store, runners, runnerless } = this.#deps;
-    const [connected] = await store.read((tx) => tx.silentRunners(store.now(), 1));
-    if (connected) await store.write((tx) => tx.hearRunners(store.now()));
+    const [connected] = await store.read((tx) => tx.silentRunners(cameAt, 1));
+    if (connected) await store.write((tx) => tx.hearRunners(cameAt));
     const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
     const awaited = new Set<string>();
     for (const execution of open) {
-      if (execution.runner_id === null) await runnerless.resume(execution);
+      if (execution.runner_id === null) await runnerless.resume(execution, cameAt);
       else awaited.add(runnerKey(execution.user_id, execution.runner_id));
     }
     for (const key of awaited) {
       const row = await store.read((tx) => tx.get('runners', key));
       if (!row) continue;
       const { runner_id: id, user_id: userId, workspace, capabilities } = row;
-      runners.expect({ id, userId, workspace, capabilities }, timing.runnerLeaseSeconds * 1000);
+      const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - cameAt);
+      runners.expect({ id, userId, workspace, capabilities }, leaseMs);
     }
   }
 }

@@ -33,6 +33,9 @@ export function mortalStore(store: Store): MortalStore {
     },
     now: () => store.now(),
     isShared: store.isShared,
+    get backlog() {
+      return store.backlog;
+    },
     async write(unit) {
       if (isDead) return never;
       const written = store.write(function* (tx) {

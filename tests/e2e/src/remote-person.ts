@@ -67,7 +67,7 @@ export class RemotePerson {
   async next<N extends EventName>(
     name: N,
     fits: (data: EventPayload<N>) => boolean = () => true,
-    within = 15_000,
+    within = 30_000,
   ): Promise<EventPayload<N>> {
     let found: EventPayload<N> | undefined;
     await until(
