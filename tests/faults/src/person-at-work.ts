@@ -89,7 +89,7 @@ export class PersonAtWork {
     await Promise.all([this.phone.connect(), this.laptop.connect()]);
   }
 
-  /** An agent calls a tool, once: who gets no answer looks before repeating. */
+  /** An agent calls a tool, again and again until it is answered: what was recorded twice counts as two calls. */
   call(kind: Exclude<CallKind, 'run'>): void {
     const mark = this.#prepare(kind);
     const [tool_name, tool_params] = paramsFor(kind, mark);
@@ -97,7 +97,7 @@ export class PersonAtWork {
       const session_id = await this.#session();
       const body = { tool_name, tool_params, session_id };
       const agent = kind === 'ignore' ? this.#ignoredAgent : this.#agent;
-      const { tool_id, status } = await agent.executeTool({ body }, { timeoutMs: 40_000 });
+      const { tool_id, status } = await this.#untilTaken(() => agent.executeTool({ body }));
       this.#lastTool = tool_id;
       this.#history.add({ what: 'called', user: this.userId, mark, toolId: tool_id });
       this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status });
@@ -109,8 +109,8 @@ export class PersonAtWork {
     const text = `work on ${this.#prepare('run')}`;
     this.#act(async () => {
       const params = { project_id: this.#projectId };
-      const { session } = await this.phone.client.createSession({ params, body: {} });
-      const body = { content: text, session_id: session.session_id };
+      const body = { content: text, session_id: await this.#session() };
+      // Once: who gets no answer looks before repeating.
       const { run_id } = await this.phone.client.sendMessage({ params, body });
       this.#history.add({ what: 'said', user: this.userId, text, runId: run_id });
     });
@@ -163,7 +163,7 @@ export class PersonAtWork {
   /** One for each call: of one session only some may wait for an answer (AG-3). */
   async #session(): Promise<string> {
     const params = { project_id: this.#projectId };
-    const { session } = await this.phone.client.createSession({ params, body: {} });
+    const { session } = await this.#untilTaken(() => this.phone.client.createSession({ params, body: {} }));
     return session.session_id;
   }
 
@@ -297,6 +297,20 @@ export class PersonAtWork {
 
   #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
     return untilAnswered(send, () => this.#isOver, triesEveryMs);
+  }
+
+  /** The same, but a server that asks for patience is left alone: it has too much to do, and has said so (AG-3). */
+  #untilTaken<T>(send: () => Promise<T>): Promise<T> {
+    let refused: ApiError | undefined;
+    const once = async () => {
+      try {
+        return await send();
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 429) refused = error;
+        throw error;
+      }
+    };
+    return untilAnswered(once, () => this.#isOver || refused !== undefined, triesEveryMs);
   }
 
   /** Refusals are answers, too; what the checker makes of them is its own business. */
