@@ -30,6 +30,8 @@ export interface FaultRunOptions extends Build {
   readonly faults?: readonly FaultKind[] | undefined;
   /** How long everything that was begun may take to end, once nothing fails any more. */
   readonly restMs?: number;
+  /** Aborting it ends the run where it is, without an examination; what was started is ended. */
+  readonly signal?: AbortSignal;
   /** Called with what goes on, in a line. */
   readonly tell?: (line: string) => void;
 }
@@ -58,13 +60,17 @@ export async function runFaults(options: FaultRunOptions): Promise<FaultReport> 
   const folder = mkdtempSync(join(tmpdir(), `countersign-faults-${options.seed}-`));
   chmodSync(folder, 0o711); // as root, PostgreSQL runs as another user and has to get through to its data
   const run = await FaultRun.open(options, folder);
-  let report: FaultReport | undefined;
+  let isWorthKeeping = true;
   try {
-    report = await run.live();
+    const report = await run.live();
+    isWorthKeeping = report.violations.length > 0;
     return report;
+  } catch (error) {
+    if (options.signal?.aborted) isWorthKeeping = false;
+    throw error;
   } finally {
     await run.close();
-    if (report?.violations.length === 0) rmSync(folder, { recursive: true, force: true });
+    if (!isWorthKeeping) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -137,12 +143,18 @@ class FaultRun {
     const users = this.#households.length;
     const plan = planOf({ seed, ms, users, nodes, database, everyMs, faultEveryMs, calls, faults });
     writeFileSync(join(this.#folder, 'plan.json'), JSON.stringify(plan, null, 1));
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    aborted.catch(() => {}); // nobody may be waiting just then
     const startedAt = performance.now();
     for (const { at, action } of plan) {
-      await pause(Math.max(0, at - (performance.now() - startedAt)));
+      await Promise.race([pause(Math.max(0, at - (performance.now() - startedAt))), aborted]);
       this.#do(action);
     }
-    const violations = await this.#comeToRest();
+    const violations = await Promise.race([this.#comeToRest(), aborted]);
     violations.push(...(await examine(this.#database, this.#history, this.#households)));
     return this.#report(violations);
   }
