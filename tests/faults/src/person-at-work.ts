@@ -326,7 +326,7 @@ export class PersonAtWork {
   }
 
   async #expectNotFound(what: string, send: () => Promise<unknown>): Promise<void> {
-    const status = await send().then(
+    const status = await this.#untilTaken(send).then(
       () => 200,
       (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
     );
