@@ -35,6 +35,7 @@ export function mortalStore(store: Store): MortalStore {
     get backlog() {
       return store.backlog;
     },
+    isShared: store.isShared,
     async write(unit) {
       if (isDead) return never;
       const written = store.write(function* (tx) {
