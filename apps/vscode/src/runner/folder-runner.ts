@@ -18,6 +18,7 @@ import {
   type ProposedText,
   personsFolders,
   runnerIdOf,
+  runnerInstanceOf,
   type Workspace,
   WorkspaceRunner,
   workspaceAt,
@@ -190,6 +191,7 @@ export class FolderRunner {
       person: account.client,
       projectId: project_id,
       runnerId,
+      instance: runnerInstanceOf(workspace.stateFolder),
       approvalOf: (toolId) => this.#dialogs.approvalOf(toolId),
       onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
     });
@@ -223,6 +225,7 @@ export class FolderRunner {
       id: runnerIdOf(workspace.stateFolder),
       workspace: workspace.root,
       capabilities,
+      instance: runnerInstanceOf(workspace.stateFolder),
     };
     pending.withdrawAll(this); // what still waits comes with the stream
     const stream = openStream({
