@@ -17,10 +17,10 @@ export default defineConfig({
     // All cores: by itself Vitest leaves one free, which on two is half of them.
     maxWorkers: '100%',
     sequence: { sequencer: SoonAResult },
-    testTimeout: 20_000,
+    testTimeout: 40_000,
     // What is waited for comes at once; a machine that does much else may take longer than Vitest's second.
-    expect: { poll: { timeout: 10_000 } },
-    hookTimeout: 20_000,
+    expect: { poll: { timeout: 20_000 } },
+    hookTimeout: 40_000,
     // Coverage is off unless asked for; the full `npm test` asks, and then these lines hold.
     coverage: {
       provider: 'v8',

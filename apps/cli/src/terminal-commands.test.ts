@@ -1,5 +1,14 @@
 /** Whole commands against the real server, with the real runner, at a screen that tests can read and press keys on. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@countersign/client';
 import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
@@ -256,7 +265,12 @@ describe('connect', () => {
       return true;
     });
     await screen.shows('VS Code is the runner of this workspace now.');
+    const holder = join(workspaceAt(server.workspace, { folders }).stateFolder, 'journal.sqlite.holder');
+    rmSync(holder);
+    mkdirSync(holder); // as a full disk: the place cannot be had
     await editor?.dispose();
+    await screen.shows('EISDIR');
+    rmdirSync(holder);
     await screen.shows(/comes back after it[\s\S]*Runner for/);
     const { tool_id } = await call('read_file', { path: 'e.md' });
     await until(async () => (await statusOf(tool_id)) === 'completed');

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
   type Bus,
@@ -84,7 +85,17 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     onError,
   );
   const { store, bus } = opened;
-  const engine = new Engine({ store, bus, clock: systemClock, masker, onError, reached });
+  const keyCheck = createHmac('sha256', secret).update('which secret a node signs with').digest('base64url');
+  const engine = new Engine({
+    store,
+    bus,
+    clock: systemClock,
+    masker,
+    nodeName: `${hostname()}/${process.pid}`,
+    keyCheck,
+    onError,
+    reached,
+  });
   metrics.watch(engine, store);
   const parts: AgentParts = { engine, store, bus, config, logger, observer: spans, reached };
   let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;
@@ -95,6 +106,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   const close = async (): Promise<void> => {
     await closeServer(app, endUnused, config.shutdownSeconds * 1000);
     await agent?.close();
+    await engine.leave().catch(onError);
     engine.close();
     stopSweeping?.();
     await opened.close();
@@ -143,7 +155,6 @@ function configuredAgent({ engine, store, bus, config, logger, observer, reached
     store,
     bus,
     settings: { model, modelUrl, modelKey, providerKeys: { anthropic: anthropicKey, openai: openaiKey } },
-    isOnlyNode: !isPostgres(config.database),
     observer,
     onError: (error) => logger.error({ err: error }, 'the agent failed'),
     reached,
@@ -220,17 +231,24 @@ function secretOf({ authSecret, database }: ServerConfig): Uint8Array {
   if (authSecret !== undefined) return new TextEncoder().encode(authSecret);
   if (database === ':memory:') return randomBytes(32);
   const path = join(isPostgres(database) ? dataFolder(process.env) : dirname(database), 'auth-secret');
+  const read = () => Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url');
   try {
-    return Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url');
+    return read();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const made = randomBytes(32);
-  // `wx`: should another server have made one meanwhile, we fail rather than have two.
-  writeFileSync(path, `${made.toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
-  chmodSync(path, 0o600);
-  return made;
+  const made = `${path}.${randomBytes(8).toString('hex')}`;
+  writeFileSync(made, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    // Whole or not at all, and the first one stays: should another server have made one meanwhile, that is ours too.
+    linkSync(made, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(made);
+  }
+  return read();
 }
 
 function keyedDigest(secret: Uint8Array): (text: string) => string {

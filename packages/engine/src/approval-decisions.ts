@@ -82,7 +82,8 @@ export class ApprovalDecisions {
     };
     yield* tx.update('approvals', approval.id, decided);
     approval = { ...approval, ...decided };
-    const runner = this.#deps.dispatcher.runnerFor(caller.userId, workspace, approval.previewed_by);
+    const { dispatcher } = this.#deps;
+    const runnerId = yield* dispatcher.runnerFor(tx, caller.userId, workspace, approval.previewed_by);
     execution = yield* transition(tx, execution, 'approved', {
       approved_by: 'user',
       approved_at: now,
@@ -91,7 +92,7 @@ export class ApprovalDecisions {
       reasons: approval.reasons,
       network: approval.network,
       attempt: execution.attempt + 1,
-      runner_id: runner?.id ?? null,
+      runner_id: runnerId ?? null,
     });
     tx.announce(caller.userId, {
       events: [
@@ -118,7 +119,7 @@ export class ApprovalDecisions {
         },
       ],
     });
-    execution = yield* this.#deps.dispatcher.signal(tx, execution, payload.params, undefined);
+    execution = yield* dispatcher.signal(tx, execution, payload.params, undefined);
     return { approval, execution, grant, saved };
   }
 

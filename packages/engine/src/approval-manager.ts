@@ -167,13 +167,18 @@ export class ApprovalManager {
     return resumeDeadlines(this.#deps, (id, leftMs) => this.#deadlines.set(id, leftMs));
   }
 
-  /** The slow tick: picks up what other nodes decided or asked, so that a lost hint costs a moment only. */
+  /** The slow tick: picks up what other nodes decided, so that a lost hint costs a moment only. */
   async tick(): Promise<void> {
-    const { store } = this.#deps;
     for (const id of this.#waiting.keys()) await this.#look(id);
-    for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(100))) {
-      if (!this.#deadlines.has(id)) this.#deadlines.set(id, deadline_at - store.now());
-    }
+  }
+
+  /** Expires what is overdue, whichever node was to do it: each once, as the row says. */
+  async sweepOverdue(until: number, limit: number): Promise<void> {
+    const { store } = this.#deps;
+    const [soonest] = await store.read((tx) => tx.soonestDeadlines(1));
+    if (!soonest || soonest.deadline_at > until) return; // nearly always
+    for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(limit)))
+      if (deadline_at <= until) await this.#expire(id);
   }
 
   close(): void {

@@ -11,17 +11,19 @@ import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, JsonObject } from './rows.ts';
+import type { RunnerPresence } from './runner-presence.ts';
 import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import { RunnerTurnover } from './runner-turnover.ts';
-import { RunnerlessCalls } from './runnerless-calls.ts';
+import { patienceMs, RunnerlessCalls } from './runnerless-calls.ts';
 import { type ResultInput, Settlements } from './settlements.ts';
-import type { Bus, Store, Transaction, Unit } from './store.ts';
+import type { Bus, Reading, Store, Transaction, Unit } from './store.ts';
 
 export interface DispatcherDeps extends FaultPoints {
   readonly store: Store;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly runners: RunnerRegistry;
+  readonly presence: RunnerPresence;
   readonly outcomes: Outcomes;
   readonly onError: (error: unknown) => void;
   /** Whether a plain listener (no runner) of this project has a stream open and may execute (EV-3). */
@@ -48,7 +50,10 @@ export class Dispatcher {
     this.#deps = deps;
     this.#claims = new Claims(deps.store, () => this.#asksAgain());
     this.#settlements = new Settlements(deps.store, () => this.#asksAgain());
-    this.#runnerless = new RunnerlessCalls(deps);
+    this.#runnerless = new RunnerlessCalls({
+      ...deps,
+      place: (execution) => this.#turnover.place(execution),
+    });
     this.#turnover = new RunnerTurnover({
       ...deps,
       runnerless: this.#runnerless,
@@ -66,8 +71,14 @@ export class Dispatcher {
     this.#approvals = approvals;
   }
 
-  runnerFor(userId: string, workspace: string, preferred: string | null): ConnectedRunner | undefined {
-    return this.#deps.runners.pick(userId, workspace, preferred);
+  /** Inside a unit: the id of the runner that a call of this workspace goes to. */
+  runnerFor(
+    tx: Reading,
+    userId: string,
+    workspace: string,
+    preferred: string | null,
+  ): Unit<string | undefined> {
+    return this.#deps.presence.pick(tx, userId, workspace, preferred);
   }
 
   /**
@@ -85,10 +96,11 @@ export class Dispatcher {
     if (row.runner_id === null) {
       // A front end executes nothing: where runners are in use, it must not take the call while theirs reconnects.
       if (!this.#deps.hasPlainListener(row.user_id, row.project_id) || (yield* hadRunner(tx, row)))
-        return row;
+        return yield* due(tx, row, now + patienceMs(row));
       row = yield* transition(tx, row, 'executing');
+      row = yield* due(tx, row, now + patienceMs(row));
       if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
-    }
+    } else if (row.due_at !== null) row = yield* due(tx, row, null);
     tx.announce(row.user_id, {
       events: [{ projectId: row.project_id, event: signalEvent(row, params, grant, now) }],
       audit: [
@@ -221,6 +233,45 @@ export class Dispatcher {
     });
   }
 
+  /** The longest overdue calls of everybody, whichever node was to look at them (EX-5, EX-10). */
+  async sweepDue(until: number, limit: number): Promise<number> {
+    const overdue = await this.#deps.store.read((tx) => tx.dueExecutions(until, limit));
+    for (const { id } of overdue) await this.#lookAgain(id);
+    return overdue.length;
+  }
+
+  /** Takes calls from runners that are gone: of a node that died before it could (EX-7). */
+  takeStranded(limit: number): Promise<void> {
+    return this.#turnover.takeStranded(limit);
+  }
+
+  /** A call that nobody has: who listens here and may execute takes it, if it is still nobody's (EV-3). */
+  async offer(toolId: string): Promise<void> {
+    const taken = await commit(this.#deps, 'give', (tx) => this.#offer(tx, toolId));
+    if (taken?.status === 'executing') this.signalled(taken);
+  }
+
+  /** The same for every call that waits, in case nobody was told. */
+  async offerAll(userId: string, projectId: string | undefined): Promise<void> {
+    for (const { id, status, project_id } of await this.#deps.store.read((tx) =>
+      tx.unassignedExecutions(userId),
+    ))
+      if (status === 'approved' && (projectId === undefined || projectId === project_id))
+        await this.offer(id);
+  }
+
+  *#offer(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (execution?.status !== 'approved' || execution.runner_id !== null || execution.cancel_requested)
+      return undefined;
+    const payload = yield* tx.get('payloads', toolId);
+    const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
+    const { due_at } = execution;
+    const offered = yield* this.signal(tx, execution, payload?.params ?? {}, grant);
+    // Nobody took it after all: its time goes on as it did.
+    return offered.status === 'executing' ? offered : yield* due(tx, offered, due_at);
+  }
+
   runnerConnected(runner: ConnectedRunner): Promise<void> {
     return this.#turnover.connected(runner);
   }
@@ -239,14 +290,26 @@ export class Dispatcher {
     this.#retries.close();
   }
 
+  /** A call whose time has come: nobody has it, or it is to be tried again. */
+  async #lookAgain(toolId: string): Promise<void> {
+    const execution = await this.#deps.store.read((tx) => tx.get('tool_executions', toolId));
+    if (execution?.runner_id === null) await this.#runnerless.giveUp(toolId);
+    else await this.#signalAgain(toolId);
+  }
+
   async #signalAgain(toolId: string): Promise<void> {
     const changed = await commit(this.#deps, 'retry', (tx) => this.#resignal(tx, toolId));
     if (changed) this.signalled(changed);
   }
 
+  /** Once for each attempt, whichever node does it: then it is not due any more. */
   *#resignal(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
     const execution = yield* tx.get('tool_executions', toolId);
-    if (execution?.status !== 'approved') return undefined;
+    if (!execution || execution.due_at === null) return undefined;
+    if (execution.status !== 'approved') {
+      yield* due(tx, execution, null);
+      return undefined;
+    }
     const payload = yield* tx.get('payloads', toolId);
     const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
     return yield* this.signal(tx, execution, payload?.params ?? {}, grant);
@@ -256,6 +319,12 @@ export class Dispatcher {
     if (!this.#approvals) throw new Error('The dispatcher was used before its ApprovalManager was set');
     return this.#approvals;
   }
+}
+
+/** When somebody has to look at this call again. */
+function* due(tx: Transaction, execution: ExecutionRow, due_at: number | null): Unit<ExecutionRow> {
+  yield* tx.update('tool_executions', execution.id, { due_at });
+  return { ...execution, due_at };
 }
 
 /** Whether the call's workspace is one that runners serve. */

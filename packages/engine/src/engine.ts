@@ -1,15 +1,18 @@
 import type { SecretMasker } from '@countersign/policy';
-import { timing } from '@countersign/protocol';
 import { ApprovalManager } from './approval-manager.ts';
 import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { commit, type FaultPoints } from './fault-points.ts';
+import type { FaultPoints } from './fault-points.ts';
+import { newId } from './ids.ts';
+import { NodeMembership } from './node-membership.ts';
 import { Outcomes } from './outcomes.ts';
 import { PolicyBook } from './policy-book.ts';
 import { Refusal } from './refusal.ts';
-import { runnerKey } from './runner-key.ts';
+import type { RunnerRow } from './rows.ts';
+import { RunnerPresence } from './runner-presence.ts';
 import { type ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
-import type { Bus, Store } from './store.ts';
+import { SilentRunners } from './silent-runners.ts';
+import type { Bus, Hint, Store } from './store.ts';
 import { StreamManager, type StreamOptions, type StreamSink } from './stream-manager.ts';
 import { snapshotFor } from './stream-snapshot.ts';
 import { ToolExecutor } from './tool-executor.ts';
@@ -19,12 +22,20 @@ export interface EngineDeps extends FaultPoints {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly masker: SecretMasker;
+  /** Which machine and process it is, for people. */
+  readonly nodeName?: string | undefined;
+  /** What this server's secret gives for a known text: all nodes on one database must agree. */
+  readonly keyCheck?: string | undefined;
   /** Called for what went wrong behind nobody's request. */
   readonly onError: (error: unknown) => void;
 }
 
 /** How often waiters and streams look again, in case a hint was lost. */
 const TICK_MS = 5_000;
+/** What is so long overdue was somebody's who is gone, or late: whoever looks first does it. */
+const OVERDUE_MS = 1_000;
+/** So much of each kind is done in one go; the rest at the next tick. */
+const SWEPT_AT_ONCE = 500;
 
 /** The parts of the engine, wired together. */
 export class Engine {
@@ -35,7 +46,15 @@ export class Engine {
   readonly runners: RunnerRegistry;
   readonly policies: PolicyBook;
   readonly outcomes: Outcomes;
+  readonly presence: RunnerPresence;
+  /** This process among those that share the database. */
+  readonly node = newId();
   readonly #deps: EngineDeps;
+  readonly #membership: NodeMembership;
+  readonly #silent: SilentRunners;
+  readonly #unsubscribe: () => void;
+  /** Known once it is clear whether other servers were there when we came; until then nothing of theirs is touched. */
+  #knowsOthers = false;
   #stopTick: (() => void) | undefined;
   #closed = false;
 
@@ -46,11 +65,22 @@ export class Engine {
     this.outcomes = new Outcomes(store, bus, onError);
     this.streams = new StreamManager(store, bus, onError);
     this.runners = new RunnerRegistry(clock, (runner) => this.#runnerLost(runner));
+    this.presence = new RunnerPresence({ store, bus, runners: this.runners, node: this.node, reached });
+    this.#silent = new SilentRunners(store, clock);
+    this.#membership = new NodeMembership({
+      store,
+      clock,
+      node: this.node,
+      name: deps.nodeName ?? '',
+      keyCheck: deps.keyCheck ?? '',
+      onError,
+    });
     this.dispatcher = new Dispatcher({
       store,
       bus,
       clock,
       runners: this.runners,
+      presence: this.presence,
       outcomes: this.outcomes,
       hasPlainListener: (userId, projectId) => this.streams.hasPlainListener(userId, projectId),
       onError,
@@ -75,18 +105,29 @@ export class Engine {
       outcomes: this.outcomes,
       reached,
     });
+    this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
 
-  /** Rebuilds from the store what a process before this one was waiting for (AP-10). Before the first request. */
+  /**
+   * Rebuilds from the store what a process before this one was waiting for (AP-10). Before the first request. Where
+   * other nodes are there, what was waited for they wait for already.
+   */
   async start(): Promise<void> {
-    await this.approvals.resume();
-    await this.dispatcher.resume();
+    await this.#membership.join();
+    await this.#findOthers();
     this.#scheduleTick();
+  }
+
+  /** Tells the other nodes that this one goes. Before `close`, while the store is open. */
+  leave(): Promise<void> {
+    return this.#membership.leave();
   }
 
   close(): void {
     this.#closed = true;
     this.#stopTick?.();
+    this.#membership.stop();
+    this.#unsubscribe();
     this.streams.close();
     this.approvals.close();
     this.dispatcher.close();
@@ -102,19 +143,29 @@ export class Engine {
     const { runner } = options;
     const snapshot = await snapshotFor(this.#deps.store, this.policies, options);
     if (!runner) return this.streams.open(options, sink, snapshot);
-    this.requireFree(runner);
+    this.#requireFreeHere(runner);
+    const streamId = newId();
+    await this.presence.connected(runner, streamId);
     this.runners.connect(runner);
-    await this.#rememberRunner(runner, 'connected');
-    const close = await this.streams.open({ ...options, instance: runner.instance }, sink, snapshot);
+    const named = { ...options, instance: runner.instance, streamId };
+    const close = await this.streams.open(named, sink, snapshot);
     await this.dispatcher.runnerConnected(runner);
-    return close;
+    return () => {
+      close();
+      if (!this.#closed) this.presence.streamEnded(runner, streamId).catch(this.#deps.onError);
+    };
   }
 
   /**
    * Two programs that were given one id would both execute: whoever is there keeps it. The same program may come again
    * at any time, and its older stream ends (EX-6).
    */
-  requireFree({ userId, id, instance }: ConnectedRunner): void {
+  async requireFree(runner: ConnectedRunner): Promise<void> {
+    this.#requireFreeHere(runner);
+    await this.presence.requireFree(runner);
+  }
+
+  #requireFreeHere({ userId, id, instance }: ConnectedRunner): void {
     if (this.streams.isTaken(userId, id, instance)) throw new Refusal('RUNNER_CONNECTED', { runner: id });
   }
 
@@ -123,67 +174,82 @@ export class Engine {
   }
 
   async #takeCallsFrom(runner: ConnectedRunner): Promise<void> {
-    const { store } = this.#deps;
-    const row = await store.read((tx) => tx.get('runners', runnerKey(runner.userId, runner.id)));
+    const leftMs = await this.presence.giveUp(runner);
     // It may have moved to another node, which hears it.
-    const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - (row?.last_seen_at ?? 0));
-    if (leaseMs > 0) return this.runners.expect(runner, leaseMs);
+    if (leftMs !== undefined) return this.runners.expect(runner, leftMs);
     // One that was only asleep may not even know that it was given up: its stream still looks open to it.
     this.streams.endRunner(runner.userId, runner.id);
-    await Promise.all([this.#rememberRunner(runner, 'disconnected'), this.dispatcher.runnerLost(runner)]);
+    await this.dispatcher.runnerLost(runner);
   }
 
-  /** The runner's row, and the news of it in each project that it serves. */
-  async #rememberRunner(runner: ConnectedRunner, state: 'connected' | 'disconnected'): Promise<void> {
+  #hinted(hint: Hint): void {
+    if (hint.kind === 'unassigned' && this.streams.hasPlainListener(hint.userId, hint.projectId))
+      this.dispatcher.offer(hint.toolId).catch(this.#deps.onError);
+    if (hint.kind === 'runner' && this.#deps.store.isShared)
+      this.#followRunners([hint]).catch(this.#deps.onError);
+  }
+
+  /** What other nodes did with these runners: one is given up, another has opened a newer stream elsewhere. */
+  async #followRunners(
+    runners: readonly { readonly userId: string; readonly runnerId: string }[],
+  ): Promise<void> {
+    const known = runners.filter(
+      ({ userId, runnerId }) =>
+        this.streams.hasRunner(userId, runnerId) || this.runners.find(userId, runnerId),
+    );
+    for (const { user_id, runner_id, connected, stream, node } of await this.presence.rowsOf(known)) {
+      if (!connected) this.runners.forget(user_id, runner_id);
+      if (!connected || (node !== null && node !== this.node))
+        this.streams.endRunner(user_id, runner_id, { except: stream });
+    }
+  }
+
+  /** The slow tick: a lost hint costs a moment, and what a dead node was to do is done (docs/decisions/0014). */
+  async #tick(): Promise<void> {
     const { store } = this.#deps;
-    const now = store.now();
-    await commit(this.#deps, 'runner', function* (tx) {
-      const row = {
-        workspace: runner.workspace,
-        capabilities: runner.capabilities,
-        connected: state === 'connected',
-        last_seen_at: now,
-      };
-      const key = runnerKey(runner.userId, runner.id);
-      const isKnown = yield* tx.update('runners', key, row);
-      if (!isKnown)
-        yield* tx.insert('runners', {
-          id: key,
-          runner_id: runner.id,
-          user_id: runner.userId,
-          ...row,
-          custom_tools: [],
-        });
-      const { id: runner_id, workspace, capabilities } = runner;
-      const projects = (yield* tx.projectsOf(runner.userId)).filter(
-        (project) => project.workspace === workspace,
-      );
-      tx.announce(runner.userId, {
-        events: projects.map(({ id }) => ({
-          projectId: id,
-          event: {
-            event: 'runner.changed',
-            data: {
-              project_id: id,
-              runner_id,
-              workspace,
-              state,
-              capabilities: [...capabilities],
-              timestamp: new Date(now).toISOString(),
-            },
-          },
-        })),
-        audit: [{ action: `runner.${state}`, subject: runner.id, data: { workspace } }],
-      });
-    });
+    await this.presence.storeSigns();
+    if (store.isShared) await this.#followRunners([...this.runners.all(), ...this.streams.runners()]);
+    await Promise.all([this.approvals.tick(), this.outcomes.tick(), this.streams.tick()]);
+    if (!this.#knowsOthers) await this.#findOthers();
+    if (this.#knowsOthers) await this.#sweep();
+  }
+
+  /** Where nobody was when we came, all counts anew; those who seemed to be there may have died just before. */
+  async #findOthers(): Promise<void> {
+    const wasAlone = await this.#membership.wasAlone();
+    if (wasAlone === undefined) return;
+    if (wasAlone) {
+      await this.approvals.resume();
+      await this.dispatcher.resume();
+    }
+    await this.#membership.ready();
+    this.#knowsOthers = true;
+  }
+
+  async #sweep(): Promise<void> {
+    const now = this.#deps.store.now();
+    for (const row of await this.#silent.find()) await this.#takeCallsFrom(runnerOf(row));
+    await this.dispatcher.takeStranded(SWEPT_AT_ONCE);
+    await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
+    await this.approvals.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
+    for (const [userId, projectId] of this.#deps.store.isShared ? this.streams.plainListeners() : [])
+      await this.dispatcher.offerAll(userId, projectId);
   }
 
   #scheduleTick(): void {
     if (this.#closed) return;
     this.#stopTick = this.#deps.clock.after(TICK_MS, () => {
-      Promise.all([this.approvals.tick(), this.outcomes.tick(), this.streams.tick()])
+      this.#tick()
         .catch(this.#deps.onError)
         .finally(() => this.#scheduleTick());
     });
   }
 }
+
+const runnerOf = ({ runner_id, user_id, workspace, capabilities, instance }: RunnerRow): ConnectedRunner => ({
+  id: runner_id,
+  userId: user_id,
+  workspace,
+  capabilities,
+  instance: instance ?? undefined,
+});

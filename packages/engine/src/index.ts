@@ -50,6 +50,7 @@ export type {
   Json,
   JsonObject,
   MessageRow,
+  NodeRow,
   PayloadRow,
   PolicyRow,
   ProjectRow,

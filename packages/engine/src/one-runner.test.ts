@@ -120,11 +120,6 @@ it('[RE-3] people choose the ids of their runners each for themselves', async ()
   await fixture.clock.advance(1);
   expect([signals(adas), signals(bobs)]).toEqual([[id], []]);
   expect(await fixture.store.read((tx) => tx.runnersOf('bob'))).toMatchObject([{ runner_id: 'laptop' }]);
-  await fixture.engine.dispatcher.runnerLost({
-    id: 'laptop',
-    userId: 'bob',
-    workspace: '/workspace',
-    capabilities: [],
-  });
+  await fixture.loseRunner('bob', 'laptop');
   expect((await fixture.execution(id)).attempt).toBe(1);
 });

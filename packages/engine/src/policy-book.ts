@@ -21,23 +21,39 @@ const UNKNOWN_WORKSPACE = '/workspace';
 export class PolicyBook {
   readonly #store: Store;
   readonly #masker: SecretMasker;
-  readonly #cached = new Map<string, Map<string, ToolCallPolicy>>();
+  readonly #cached = new Map<
+    string,
+    { readonly version: number; readonly byRoot: Map<string, ToolCallPolicy> }
+  >();
 
   constructor(store: Store, masker: SecretMasker) {
     this.#store = store;
     this.#masker = masker;
   }
 
-  /** Synchronously when it is known already, which spares the hot path a turn. For a custom tool it is read anew. */
+  /**
+   * Synchronously when it is known already, which spares the hot path a turn. For a custom tool it is read anew; where
+   * other nodes may have changed it, what is remembered counts only while it is the newest version.
+   */
   policyFor(
     userId: string,
     workspace: string | null,
     tool: string,
   ): ToolCallPolicy | Promise<ToolCallPolicy> {
-    if (isCustomToolName(tool)) return this.freshPolicyFor(userId, workspace);
-    return (
-      this.#cached.get(userId)?.get(workspace ?? UNKNOWN_WORKSPACE) ?? this.freshPolicyFor(userId, workspace)
-    );
+    const known = this.#cached.get(userId);
+    const policy = known?.byRoot.get(workspace ?? UNKNOWN_WORKSPACE);
+    if (!known || !policy || isCustomToolName(tool)) return this.freshPolicyFor(userId, workspace);
+    return this.#store.isShared ? this.#ifNewest(userId, workspace, known.version, policy) : policy;
+  }
+
+  async #ifNewest(
+    userId: string,
+    workspace: string | null,
+    version: number,
+    policy: ToolCallPolicy,
+  ): Promise<ToolCallPolicy> {
+    const newest = await this.#store.read((tx) => tx.policyVersion(userId));
+    return newest === version ? policy : this.freshPolicyFor(userId, workspace);
   }
 
   /** With the custom tools as the workspace's runner told them last, to whichever node. */
@@ -45,14 +61,14 @@ export class PolicyBook {
     return this.#load(userId, workspace ?? UNKNOWN_WORKSPACE);
   }
 
-  /** Another node or this one changed it: read again at the next call. */
+  /** This node changed it: read again at the next call. */
   forget(userId: string): void {
     this.#cached.delete(userId);
   }
 
   async policyFile(userId: string): Promise<PolicyFile> {
     const row = await this.#store.read((tx) => tx.get('policies', userId));
-    return row?.policy ?? { version: 1, rules: [] };
+    return row?.policy ?? noRules;
   }
 
   /** What the person registered in this workspace (RN-8). */
@@ -78,7 +94,7 @@ export class PolicyBook {
   /** Inside a unit: one more rule of the person's own (AP-4, "always"). The file stays valid, or nothing changes. */
   *addRule(tx: Transaction, userId: string, rule: PolicyRule): Unit<void> {
     const row = yield* tx.get('policies', userId);
-    const before: PolicyFile = row?.policy ?? { version: 1, rules: [] };
+    const before: PolicyFile = row?.policy ?? noRules;
     const file: PolicyFile = { ...before, rules: [...before.rules, rule] };
     requireValid(file);
     yield* putPolicy(tx, userId, file, this.#store.now());
@@ -90,18 +106,24 @@ export class PolicyBook {
   }
 
   async #load(userId: string, root: string): Promise<ToolCallPolicy> {
-    const file = await this.policyFile(userId);
+    const row = await this.#store.read((tx) => tx.get('policies', userId));
+    const file = row?.policy ?? noRules;
+    const version = row?.version ?? 0;
     const reading = readPolicyFile(JSON.stringify(file), 'person');
     // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
     const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
     const customTools = customToolsOf(await this.customTools(userId, root));
     const policy = new ToolCallPolicy({ root, policies: [own], customTools });
-    const known = this.#cached.get(userId) ?? new Map<string, ToolCallPolicy>();
-    known.set(root, policy);
-    this.#cached.set(userId, known);
+    const known = this.#cached.get(userId);
+    // Policies of other workspaces that were made from an older version go with it.
+    const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();
+    byRoot.set(root, policy);
+    this.#cached.set(userId, { version, byRoot });
     return policy;
   }
 }
+
+const noRules: PolicyFile = { version: 1, rules: [] };
 
 function requireValid(file: PolicyFile): void {
   const reading = readPolicyFile(JSON.stringify(file), 'person');
@@ -109,6 +131,7 @@ function requireValid(file: PolicyFile): void {
 }
 
 function* putPolicy(tx: Transaction, userId: string, policy: PolicyFile, now: number): Unit<void> {
-  const changed = yield* tx.update('policies', userId, { policy, updated_at: now });
-  if (!changed) yield* tx.insert('policies', { id: userId, user_id: userId, policy, updated_at: now });
+  const before = yield* tx.get('policies', userId);
+  if (before) yield* tx.update('policies', userId, { policy, version: before.version + 1, updated_at: now });
+  else yield* tx.insert('policies', { id: userId, user_id: userId, policy, version: 1, updated_at: now });
 }

@@ -109,6 +109,11 @@ export interface ExecutionRow {
   /** Which program of that runner made the claim, where it said so: no other may repeat it (EX-6). */
   readonly claimed_by: string | null;
   readonly attempt: number;
+  /**
+   * When somebody has to look at an open call again: nobody has it (EX-10), or it is to be tried again (EX-5). Whichever
+   * node is there then; null: it is with a runner, or decided about elsewhere.
+   */
+  readonly due_at: number | null;
   readonly cancel_requested: boolean;
   readonly error: string | null;
   readonly error_type: ErrorCode | null;
@@ -198,8 +203,15 @@ export interface RunnerRow {
   readonly user_id: string;
   readonly workspace: string;
   readonly capabilities: readonly string[];
+  /** Its lease has not ended: it is there, or was a moment ago (EX-7). */
   readonly connected: boolean;
+  /** The last sign of life that was stored, by whichever node heard it. */
   readonly last_seen_at: number;
+  /** Which program it is, where it said so. */
+  readonly instance: string | null;
+  /** The node that has its stream, and which stream that is; null: none is open. */
+  readonly node: string | null;
+  readonly stream: string | null;
   /** What the person registered on that machine, as it told us last (RN-8). */
   readonly custom_tools: readonly CustomTool[];
 }
@@ -222,7 +234,23 @@ export interface PolicyRow {
   readonly id: string;
   readonly user_id: string;
   readonly policy: PolicyFile;
+  /** Raised with each change, so that every node sees at once that what it remembers is old. */
+  readonly version: number;
   readonly updated_at: number;
+}
+
+/** A server process that shares the database with others (docs/decisions/0014). */
+export interface NodeRow {
+  readonly id: string;
+  /** For people: which machine and process it is. */
+  readonly name: string;
+  /** What its secret gives for a known text: nodes that sign tokens differently must not serve the same people. */
+  readonly key_check: string;
+  readonly started_at: number;
+  /** Whether it knows that what was waited for before it is waited for, by itself or by others. */
+  readonly ready: boolean;
+  /** Written every few seconds; 0 once it has stopped. */
+  readonly seen_at: number;
 }
 
 /** Tables that are read and written row by row. */
@@ -238,6 +266,7 @@ export interface Tables {
   runners: RunnerRow;
   tokens: TokenRow;
   policies: PolicyRow;
+  nodes: NodeRow;
 }
 export type TableName = keyof Tables;
 

@@ -2,7 +2,7 @@ import { timing } from '@countersign/protocol';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 
-/** A runner that has a stream open, here on this node. */
+/** A runner, as the node knows it that has its stream. */
 export interface ConnectedRunner {
   readonly id: string;
   readonly userId: string;
@@ -13,16 +13,20 @@ export interface ConnectedRunner {
 }
 
 /**
- * Which runners are there, and when each was last alive (EX-7, EX-10). A lease ends 30 s after the last sign of
- * life, whether its stream still looks open or not.
+ * Which runners this node knows, and when it last heard each (EX-7, EX-10). A lease ends 30 s after the last sign of
+ * life, whether its stream still looks open or not. Other nodes may have heard it later: its row says so (0014).
  */
 export class RunnerRegistry {
   readonly #runners = new Map<string, ConnectedRunner>();
   /** Those that a process before this one had given calls to, until they are back. */
   readonly #expected = new Map<string, ConnectedRunner>();
   readonly #leases: Deadlines;
+  readonly #clock: Clock;
+  /** Signs of life that are not stored yet, by key; `at` is monotonic. */
+  readonly #unstored = new Map<string, { readonly userId: string; readonly runnerId: string; at: number }>();
 
   constructor(clock: Clock, onLost: (runner: ConnectedRunner) => void) {
+    this.#clock = clock;
     this.#leases = new Deadlines(clock, (key) => {
       const runner = this.#runners.get(key) ?? this.#expected.get(key);
       this.#runners.delete(key);
@@ -38,6 +42,14 @@ export class RunnerRegistry {
     this.alive(runner.userId, runner.id);
   }
 
+  /** Another node has given it up, or has it now and its stream here is over. */
+  forget(userId: string, runnerId: string): void {
+    const key = keyOf(userId, runnerId);
+    this.#runners.delete(key);
+    this.#expected.delete(key);
+    this.#leases.clear(key);
+  }
+
   /** It is lost unless it gives a sign of life within this time. Nothing is given to it before it is back. */
   expect(runner: ConnectedRunner, withinMs: number): void {
     const key = keyOf(runner.userId, runner.id);
@@ -51,13 +63,26 @@ export class RunnerRegistry {
     const key = keyOf(userId, runnerId);
     if (this.#runners.has(key) || this.#expected.has(key))
       this.#leases.set(key, timing.runnerLeaseSeconds * 1000);
+    const at = this.#clock.monotonic();
+    const unstored = this.#unstored.get(key);
+    if (unstored) unstored.at = at;
+    else this.#unstored.set(key, { userId, runnerId, at });
+  }
+
+  /** The signs of life since the last time, each with its age, in one order on every node. */
+  takeUnstored(): readonly { readonly userId: string; readonly runnerId: string; readonly ageMs: number }[] {
+    const now = this.#clock.monotonic();
+    const signs = [...this.#unstored].sort(([a], [b]) => (a < b ? -1 : 1));
+    const taken = signs.map(([, { userId, runnerId, at }]) => ({ userId, runnerId, ageMs: now - at }));
+    this.#unstored.clear();
+    return taken;
   }
 
   find(userId: string, runnerId: string): ConnectedRunner | undefined {
     return this.#runners.get(keyOf(userId, runnerId));
   }
 
-  /** The runner of a workspace; the preferred one when it is there and serves it. */
+  /** The runner of a workspace that this node knows; the preferred one when it is there and serves it. */
   pick(userId: string, workspace: string, preferred: string | null): ConnectedRunner | undefined {
     const wanted = preferred === null ? undefined : this.find(userId, preferred);
     if (wanted?.workspace === workspace) return wanted;
@@ -67,14 +92,15 @@ export class RunnerRegistry {
     return undefined;
   }
 
-  ofUser(userId: string): ConnectedRunner[] {
-    return [...this.#runners.values()].filter((runner) => runner.userId === userId);
+  all(): { readonly userId: string; readonly runnerId: string }[] {
+    return [...this.#runners.values()].map(({ userId, id }) => ({ userId, runnerId: id }));
   }
 
   close(): void {
     this.#leases.close();
     this.#runners.clear();
     this.#expected.clear();
+    this.#unstored.clear();
   }
 }
 

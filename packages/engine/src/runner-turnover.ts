@@ -6,6 +6,7 @@ import type { Outcomes } from './outcomes.ts';
 import { Refusal } from './refusal.ts';
 import type { ExecutionRow, GrantRow, JsonObject } from './rows.ts';
 import { runnerKey } from './runner-key.ts';
+import type { RunnerPresence } from './runner-presence.ts';
 import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import type { RunnerlessCalls } from './runnerless-calls.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -13,6 +14,7 @@ import type { Store, Transaction, Unit } from './store.ts';
 export interface RunnerTurnoverDeps extends FaultPoints {
   readonly store: Store;
   readonly runners: RunnerRegistry;
+  readonly presence: RunnerPresence;
   readonly outcomes: Outcomes;
   readonly runnerless: RunnerlessCalls;
   readonly signal: (
@@ -41,7 +43,24 @@ export class RunnerTurnover {
     }
   }
 
-  *#give(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<boolean> {
+  /**
+   * A call was recorded for nobody. A runner may have connected to another node at that very moment, found nothing to
+   * take and not been seen here: whoever commits second sees the first, so it is looked for once more.
+   */
+  async place({ id, user_id, project_id }: ExecutionRow): Promise<void> {
+    const { store, presence, runnerless } = this.#deps;
+    if (!store.isShared) return;
+    const runner = await store.read(function* (tx) {
+      const workspace = (yield* tx.get('projects', project_id))?.workspace ?? null;
+      const runnerId = workspace === null ? undefined : yield* presence.pick(tx, user_id, workspace, null);
+      return runnerId === undefined || workspace === null ? undefined : { id: runnerId, workspace };
+    });
+    if (!runner) return;
+    const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
+    if (given) runnerless.forget(id);
+  }
+
+  *#give(tx: Transaction, toolId: string, runner: Pick<ConnectedRunner, 'id' | 'workspace'>): Unit<boolean> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || execution.runner_id !== null || execution.cancel_requested) return false;
     const project = yield* tx.get('projects', execution.project_id);
@@ -53,7 +72,7 @@ export class RunnerTurnover {
       tx,
       execution,
       isHarmlessRepeat ? execution.attempt + 1 : execution.attempt,
-      runner,
+      runner.id,
     );
     yield* this.#signalAgain(tx, given);
     return true;
@@ -61,31 +80,46 @@ export class RunnerTurnover {
 
   /** A lease ended. A harmless call is given to somebody else; the outcome of another one is unknown. */
   async lost(runner: ConnectedRunner): Promise<void> {
-    const { store, outcomes, runnerless } = this.#deps;
-    for (const { id } of await store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id))) {
-      const changed = await commit(this.#deps, 'lease', (tx) => this.#takeFrom(tx, id, runner));
-      if (!changed) continue;
-      if (isFinal(changed.status)) outcomes.settled(changed, null, undefined);
-      else runnerless.watch(changed);
-    }
+    const open = await this.#deps.store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id));
+    for (const { id } of open) await this.#take(id);
   }
 
-  *#takeFrom(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
+  /** The same for calls that were left with a runner whose lease has ended, by whichever node. */
+  async takeStranded(limit: number): Promise<void> {
+    for (const { id } of await this.#deps.store.read((tx) => tx.strandedExecutions(limit)))
+      await this.#take(id);
+  }
+
+  async #take(toolId: string): Promise<void> {
+    const { outcomes, runnerless } = this.#deps;
+    const changed = await commit(this.#deps, 'lease', (tx) => this.#takeAway(tx, toolId));
+    if (!changed) return;
+    if (isFinal(changed.status)) outcomes.settled(changed, null, undefined);
+    else runnerless.watch(changed);
+  }
+
+  *#takeAway(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
     const execution = yield* tx.get('tool_executions', toolId);
-    if (!execution || execution.user_id !== runner.userId || execution.runner_id !== runner.id)
-      return undefined;
+    if (!execution || execution.runner_id === null) return undefined;
     if (isFinal(execution.status) || execution.status === 'awaiting_approval') return undefined;
+    const { user_id, runner_id } = execution;
+    // It may be back, on any node: then the call is still its own, and it is told of it there.
+    const runner = yield* tx.get('runners', runnerKey(user_id, runner_id));
+    if (runner?.connected) return undefined;
     if (execution.status === 'executing' && execution.risk_level !== 'LOW')
-      return yield* this.#end(tx, execution, runner, 'RUNNER_LOST');
-    if (execution.cancel_requested) return yield* this.#end(tx, execution, runner, 'EXECUTION_CANCELLED');
-    const next = this.#deps.runners.pick(runner.userId, runner.workspace, null);
-    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, next));
+      return yield* this.#end(tx, execution, runner_id, 'RUNNER_LOST');
+    if (execution.cancel_requested) return yield* this.#end(tx, execution, runner_id, 'EXECUTION_CANCELLED');
+    const project = yield* tx.get('projects', execution.project_id);
+    const workspace = project?.workspace ?? '';
+    const next = yield* this.#deps.presence.pick(tx, user_id, workspace, null);
+    const other = next === runner_id ? undefined : next;
+    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, other));
   }
 
   *#end(
     tx: Transaction,
     execution: ExecutionRow,
-    runner: ConnectedRunner,
+    runnerId: string,
     code: 'RUNNER_LOST' | 'EXECUTION_CANCELLED',
   ): Unit<ExecutionRow> {
     const now = this.#deps.store.now();
@@ -94,7 +128,7 @@ export class RunnerTurnover {
     const ended = yield* transition(tx, execution, status, failure(code, new Refusal(code).message, now));
     tx.announce(ended.user_id, {
       events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
-      audit: [{ action: `call.${action}`, subject: execution.id, data: { runner: runner.id } }],
+      audit: [{ action: `call.${action}`, subject: execution.id, data: { runner: runnerId } }],
     });
     return ended;
   }
@@ -106,15 +140,17 @@ export class RunnerTurnover {
   }
 
   /**
-   * At start: who waits for a runner counts anew, and a runner that has calls must come back within its lease. When it
-   * does, it is told of them from the state, those that were being retried as well.
+   * At start, when no server was there: who waits for a runner counts anew, and a runner must come back within its
+   * lease. When it does, it is told of its calls from the state, those that were being retried as well.
    */
   async resume(): Promise<void> {
     const { store, runners, runnerless } = this.#deps;
+    const [connected] = await store.read((tx) => tx.silentRunners(store.now(), 1));
+    if (connected) await store.write((tx) => tx.hearRunners(store.now()));
     const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
     const awaited = new Set<string>();
     for (const execution of open) {
-      if (execution.runner_id === null) runnerless.resume(execution);
+      if (execution.runner_id === null) await runnerless.resume(execution);
       else awaited.add(runnerKey(execution.user_id, execution.runner_id));
     }
     for (const key of awaited) {
@@ -131,9 +167,9 @@ function* passOn(
   tx: Transaction,
   execution: ExecutionRow,
   attempt: number,
-  runner: ConnectedRunner | undefined,
+  runnerId: string | undefined,
 ): Unit<ExecutionRow> {
-  const patch = { runner_id: runner?.id ?? null, attempt };
+  const patch = { runner_id: runnerId ?? null, attempt };
   if (execution.status === 'executing') return yield* transition(tx, execution, 'approved', patch);
   yield* tx.update('tool_executions', execution.id, patch);
   return { ...execution, ...patch };

@@ -14,6 +14,8 @@ export interface RunnerlessCallsDeps extends FaultPoints {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly outcomes: Outcomes;
+  /** Gives a call that nobody has to a runner that has come meanwhile, on whichever node. */
+  readonly place: (execution: ExecutionRow) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -28,7 +30,7 @@ export class RunnerlessCalls {
   constructor(deps: RunnerlessCallsDeps) {
     this.#deps = deps;
     this.#deadlines = new Deadlines(deps.clock, (id) => {
-      this.#giveUp(id).catch((error: unknown) => {
+      this.giveUp(id).catch((error: unknown) => {
         deps.onError(error);
         this.#deadlines.set(id, TRY_AGAIN_MS);
       });
@@ -37,14 +39,26 @@ export class RunnerlessCalls {
 
   /** After the commit that left a call without a runner; any other call is none of ours. */
   watch(execution: ExecutionRow): void {
-    if (execution.runner_id !== null || isFinal(execution.status)) return;
-    this.#deadlines.set(execution.id, patienceMs(execution));
-    if (execution.status === 'approved') this.#tellThatNobodyIsThere(execution).catch(this.#deps.onError);
+    if (execution.runner_id !== null || execution.due_at === null || isFinal(execution.status)) return;
+    this.#deadlines.set(execution.id, execution.due_at - this.#deps.store.now());
+    if (execution.status !== 'approved') return;
+    this.#deps.place(execution).catch(this.#deps.onError);
+    const { user_id: userId, project_id: projectId, id: toolId } = execution;
+    this.#deps.bus.publish({ kind: 'unassigned', userId, projectId, toolId });
+    this.#tellThatNobodyIsThere(execution).catch(this.#deps.onError);
   }
 
-  /** At start: its time counts anew, and nobody is told again. */
-  resume(execution: ExecutionRow): void {
-    this.#deadlines.set(execution.id, patienceMs(execution));
+  /** At start, when no server was there: its time counts anew, and nobody is told again. */
+  async resume({ id }: ExecutionRow): Promise<void> {
+    const { store } = this.#deps;
+    const patience = await store.write(function* (tx): Unit<number | undefined> {
+      const execution = yield* tx.get('tool_executions', id);
+      if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
+      const patience = patienceMs(execution);
+      yield* tx.update('tool_executions', id, { due_at: store.now() + patience });
+      return patience;
+    });
+    if (patience !== undefined) this.#deadlines.set(id, patience);
   }
 
   forget(toolId: string): void {
@@ -55,15 +69,22 @@ export class RunnerlessCalls {
     this.#deadlines.close();
   }
 
-  async #giveUp(toolId: string): Promise<void> {
+  /** Ends a call that nobody had for too long; the row says whether its time has come, whoever looks first. */
+  async giveUp(toolId: string): Promise<void> {
     const ended = await commit(this.#deps, 'no_runner', (tx) => this.#end(tx, toolId));
-    if (ended) this.#deps.outcomes.settled(ended, null, undefined);
+    if (typeof ended === 'number') this.#deadlines.set(toolId, ended);
+    else if (ended) this.#deps.outcomes.settled(ended, null, undefined);
   }
 
-  *#end(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
+  *#end(tx: Transaction, toolId: string): Unit<ExecutionRow | number | undefined> {
     const now = this.#deps.store.now();
     const execution = yield* tx.get('tool_executions', toolId);
-    if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
+    if (!execution || execution.runner_id !== null || execution.due_at === null) return undefined;
+    if (!isWithRunner(execution)) {
+      yield* tx.update('tool_executions', toolId, { due_at: null });
+      return undefined;
+    }
+    if (execution.due_at > now) return execution.due_at - now;
     const project = yield* tx.get('projects', execution.project_id);
     const { code, message } = whyItEnds(execution, project?.workspace ?? 'the workspace');
     const status = code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
@@ -96,7 +117,7 @@ function whyItEnds({ status, risk_level, cancel_requested }: ExecutionRow, works
  * How long a call may be with nobody. A plain listener that was told sends no heartbeat: a command, and whatever is not
  * harmless, has the time of the longest command as well (EX-10, TL-3).
  */
-function patienceMs({ status, risk_level, tool_name }: ExecutionRow): number {
+export function patienceMs({ status, risk_level, tool_name }: ExecutionRow): number {
   const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || tool_name === 'execute_command');
   const seconds = timing.runnerWaitSeconds + (mayTakeLong ? defaultLimits.commandTimeoutMaxSeconds : 0);
   return seconds * 1000;

@@ -88,7 +88,10 @@ export class Settlements {
   ): Unit<Settled> {
     const now = this.#store.now();
     const { id, project_id } = started;
-    const execution = yield* transition(tx, started, 'approved', { attempt: started.attempt + 1 });
+    const execution = yield* transition(tx, started, 'approved', {
+      attempt: started.attempt + 1,
+      due_at: now + retryAfterMs,
+    });
     const data = { code: errorFrom(input)?.code ?? null, attempt: execution.attempt };
     tx.announce(started.user_id, {
       events: [{ projectId: project_id, event: ackEvent(id, 'received', now, input.attempt) }],

@@ -6,6 +6,7 @@ import type {
   GrantRow,
   Json,
   MessageRow,
+  NodeRow,
   ProjectRow,
   RunnerRow,
   RunRow,
@@ -30,6 +31,8 @@ export interface Store {
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T>;
   /** Milliseconds since 1970 by the clock that deadlines are stored in: the database's on PostgreSQL (AP-3). */
   now(): number;
+  /** Whether other servers may write it as well: then nothing that was read counts beyond its unit. */
+  readonly isShared: boolean;
   close(): Promise<void>;
 }
 
@@ -64,6 +67,20 @@ export interface Reading {
   liveGrants(userId: string, projectId: string, now: number): Unit<readonly GrantRow[]>;
   grantsOf(userId: string): Unit<readonly GrantRow[]>;
   runnersOf(userId: string): Unit<readonly RunnerRow[]>;
+  /** Ids of runners that serve a workspace and gave a sign of life after `since`, the one heard last first. */
+  presentRunners(userId: string, workspace: string, since: number): Unit<readonly string[]>;
+  /** Runners of everybody that count as connected and were not heard since then. */
+  silentRunners(since: number, limit: number): Unit<readonly RunnerRow[]>;
+  /** Calls of everybody that a runner has which is not connected any more. */
+  strandedExecutions(limit: number): Unit<readonly ExecutionRow[]>;
+  /** Calls of everybody that somebody had to look at by then, the longest overdue first. */
+  dueExecutions(until: number, limit: number): Unit<readonly { readonly id: string }[]>;
+  /** Calls that are open although their run has ended, and that nobody has cancelled. */
+  leftoverExecutions(limit: number): Unit<readonly ExecutionRow[]>;
+  /** 0: the person has no policy of their own. */
+  policyVersion(userId: string): Unit<number>;
+  /** Nodes that were heard after `since`. */
+  liveNodes(since: number): Unit<readonly NodeRow[]>;
   tokensOf(userId: string): Unit<readonly TokenRow[]>;
   /** How often a call was rejected in this session, or when this program, if one is named, made it elsewhere (AG-3). */
   countRejections(
@@ -96,6 +113,10 @@ export interface Transaction extends Reading {
   insert<K extends TableName>(table: K, row: Tables[K]): Unit<void>;
   /** Answers whether a row was there to change. */
   update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean>;
+  /** Extends the lease of every run that this node holds; answers which those are. */
+  renewLeases(node: string, until: number): Unit<readonly { readonly id: string; readonly epoch: number }[]>;
+  /** Every runner that counts as connected is taken to have been heard now. */
+  hearRunners(now: number): Unit<void>;
   /** Adds one to a grant's uses. */
   countGrantUse(grantId: string): Unit<void>;
   /**
@@ -181,6 +202,19 @@ export type Hint =
   | { readonly kind: 'written'; readonly events: readonly StoredEvent[] }
   | { readonly kind: 'settled'; readonly toolId: string }
   | { readonly kind: 'decided'; readonly approvalId: string }
+  /** A call that nobody has: who listens and may execute can take it (EV-3). */
+  | {
+      readonly kind: 'unassigned';
+      readonly userId: string;
+      readonly projectId: string;
+      readonly toolId: string;
+    }
+  /** A runner came, went or was given up: its row says what is true. */
+  | { readonly kind: 'runner'; readonly userId: string; readonly runnerId: string }
+  /** A run was ended or let go of by another than the one that drives it. */
+  | { readonly kind: 'run'; readonly runId: string }
+  /** A token was revoked: what is open with it ends. */
+  | { readonly kind: 'revoked'; readonly tokenId: string }
   /** Not stored: progress and message deltas. */
   | {
       readonly kind: 'passing';

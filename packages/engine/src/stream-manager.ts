@@ -17,6 +17,8 @@ export interface StreamOptions {
   readonly runnerId: string | undefined;
   /** Which program of that runner it is, where it says so. */
   readonly instance?: string | undefined;
+  /** Which of a runner's streams it is: its row names the newest, on whichever node. */
+  readonly streamId?: string | undefined;
   /** Whether this client's token may execute: only such a plain listener is told to, while no runner is there. */
   readonly mayExecute: boolean;
   /** Where a client that was here before left off. */
@@ -31,6 +33,8 @@ export type Snapshot = (
 
 /** Events kept in memory for one slow replay before it reads from the store again. */
 const PAGE = 500;
+/** People whose newest event is looked up in one reading. */
+const PEOPLE_AT_ONCE = 100;
 
 /**
  * Sends each client the events of its person, in order, each once, from where it left off (EV-1 to EV-4). The
@@ -79,6 +83,29 @@ export class StreamManager {
     return false;
   }
 
+  /** Whose calls somebody here could execute who is no runner, and of which project: undefined is all of them. */
+  plainListeners(): (readonly [userId: string, projectId: string | undefined])[] {
+    return [...this.#byUser].flatMap(([userId, streams]) =>
+      [...streams]
+        .filter(({ options }) => options.runnerId === undefined && options.mayExecute)
+        .map(({ options }) => [userId, options.projectId] as const),
+    );
+  }
+
+  /** The runners that have a stream open here. */
+  runners(): { readonly userId: string; readonly runnerId: string }[] {
+    return [...this.#byUser].flatMap(([userId, streams]) =>
+      [...streams].flatMap(({ options: { runnerId } }) =>
+        runnerId === undefined ? [] : { userId, runnerId },
+      ),
+    );
+  }
+
+  hasRunner(userId: string, runnerId: string): boolean {
+    for (const { options } of this.#byUser.get(userId) ?? []) if (options.runnerId === runnerId) return true;
+    return false;
+  }
+
   /** Whether another program has a stream open as this runner. */
   isTaken(userId: string, runnerId: string, instance: string | undefined): boolean {
     for (const { options } of this.#byUser.get(userId) ?? [])
@@ -92,15 +119,27 @@ export class StreamManager {
     return count;
   }
 
-  /** The slow tick: whoever missed a hint catches up. */
+  /** The slow tick: whoever missed a hint catches up. Of the others only the newest number is read, once a person. */
   async tick(): Promise<void> {
-    for (const streams of this.#byUser.values()) for (const stream of streams) await this.#catchUp(stream);
+    const userIds = [...this.#byUser.keys()];
+    for (let from = 0; from < userIds.length; from += PEOPLE_AT_ONCE) {
+      const some = userIds.slice(from, from + PEOPLE_AT_ONCE);
+      const newest = await this.#store.read(function* (tx) {
+        const found = new Map<string, number>();
+        for (const userId of some) found.set(userId, (yield* tx.eventBounds(userId)).newest);
+        return found;
+      });
+      for (const [userId, id] of newest)
+        for (const stream of this.#byUser.get(userId) ?? [])
+          if (stream.ready && stream.sentUpTo < id) await this.#catchUp(stream);
+    }
   }
 
   /** Ends what a runner has open: if it is there after all, it comes back and is told of its calls anew (EX-7). */
-  endRunner(userId: string, runnerId: string): void {
+  endRunner(userId: string, runnerId: string, { except }: { except?: string | null } = {}): void {
     for (const stream of this.#byUser.get(userId) ?? [])
-      if (stream.options.runnerId === runnerId) this.#remove(stream);
+      if (stream.options.runnerId === runnerId && (!except || stream.options.streamId !== except))
+        this.#remove(stream);
   }
 
   /** Ends every stream; clients reconnect elsewhere or later, from where they are. */

@@ -733,12 +733,7 @@ describe('two people', () => {
     void fixture.execute('read_file', { path: 'a.md' });
     const { tool_id } = await runner.last('tool.execution_signal');
     const stranger = await fixture.listen({ runnerId: 'runner-1', userId: 'bob' });
-    await fixture.engine.dispatcher.runnerLost({
-      id: 'runner-1',
-      userId: 'bob',
-      workspace: '/workspace',
-      capabilities: [],
-    });
+    await fixture.loseRunner('bob', 'runner-1');
     await settle();
     expect(stranger.types()).toEqual([]);
     expect(await execution(tool_id)).toMatchObject({ status: 'approved', runner_id: 'runner-1', attempt: 1 });

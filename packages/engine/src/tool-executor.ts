@@ -92,7 +92,12 @@ export class ToolExecutor {
     const now = this.#deps.store.now();
     const paramsDigest = digestOfCall(request, decision);
     const fate = yield* this.#decideFate(tx, request, decision, paramsDigest, now);
-    const execution = this.#newExecution(id, request, decision, fate, paramsDigest, now);
+    const { workspace } = request.project;
+    const runnerId =
+      fate.kind === 'run' && workspace !== null
+        ? yield* this.#deps.dispatcher.runnerFor(tx, request.userId, workspace, null)
+        : undefined;
+    const execution = this.#newExecution(id, request, decision, fate, { paramsDigest, runnerId, now });
     // The parameters that run are those that were decided on: with the defaults of the tool's schema.
     const params = (decision.call?.params ?? request.toolParams) as JsonObject;
     const payload: PayloadRow = {
@@ -194,15 +199,9 @@ export class ToolExecutor {
     request: CallRequest,
     { assessed, verdict }: Decision,
     fate: Fate,
-    paramsDigest: string,
-    now: number,
+    { paramsDigest, runnerId, now }: { paramsDigest: string; runnerId: string | undefined; now: number },
   ): ExecutionRow {
     const runs = fate.kind === 'run';
-    const workspace = request.project.workspace;
-    const runner =
-      runs && workspace !== null
-        ? this.#deps.dispatcher.runnerFor(request.userId, workspace, null)
-        : undefined;
     return {
       id,
       user_id: request.userId,
@@ -231,9 +230,10 @@ export class ToolExecutor {
       grant_id: runs ? (fate.grant?.id ?? null) : null,
       allowed_by: runs && fate.rule ? withoutExamples(fate.rule) : null,
       digest: null,
-      runner_id: runner?.id ?? null,
+      runner_id: runnerId ?? null,
       claimed_by: null,
       attempt: runs ? 1 : 0,
+      due_at: null,
       cancel_requested: false,
       error: null,
       error_type: null,

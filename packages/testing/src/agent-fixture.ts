@@ -8,6 +8,7 @@ import {
   type Model,
   Refusal,
   type RunRow,
+  runnerKey,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
@@ -80,7 +81,8 @@ export class AgentFixture {
         created_at: 0,
         last_message_at: null,
       });
-      if (policy) yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, updated_at: 0 });
+      if (policy)
+        yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, version: 1, updated_at: 0 });
     });
     await fixture.startNode();
     return fixture;
@@ -145,6 +147,14 @@ export class AgentFixture {
     if (withRunner) detach = await this.runner.attach(engine, clock);
     await runs.resume();
     return node;
+  }
+
+  /** The runner is not heard of for too long: it is given up, with the calls that it has. */
+  async loseRunner(): Promise<void> {
+    const runner = { id: 'runner-1', userId: 'ada', workspace: '/workspace', capabilities: [] };
+    await this.store.write((tx) => tx.update('runners', runnerKey('ada', runner.id), { connected: false }));
+    await this.node.engine.dispatcher.runnerLost(runner);
+    await settle();
   }
 
   /** Sends a chat message and lets everything that is ready happen. */

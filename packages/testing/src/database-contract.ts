@@ -1,7 +1,7 @@
 import type { Announcement, Bus } from '@countersign/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OpenedStore } from './store-contract.ts';
-import { approvalRow, executionRow, payloadRow } from './stored-rows.ts';
+import { approvalRow, executionRow, nodeRow, payloadRow } from './stored-rows.ts';
 
 /** What a store in a database has besides: a log that shows tampering, and an end to what it keeps. */
 export interface OpenedDatabase extends OpenedStore {
@@ -122,7 +122,7 @@ export function databaseContract(
         now += 6 * day;
         await announce('ada', { events: [event] });
         now += 2 * day;
-        expect(await database.sweep({ now })).toEqual({ events: 2, payloads: 0, previews: 0 });
+        expect(await database.sweep({ now })).toEqual({ events: 2, payloads: 0, previews: 0, nodes: 0 });
         const bounds = () => database.store.read((tx) => tx.eventBounds('ada'));
         expect(await bounds()).toEqual({ oldest: 3, newest: 3 });
         now += 30 * day;
@@ -131,6 +131,20 @@ export function databaseContract(
         await announce('ada', { events: [event] });
         expect(await bounds()).toEqual({ oldest: 4, newest: 4 });
         expect(await database.verify('ada')).toMatchObject({ ok: true, rows: 1 });
+      });
+
+      it('removes servers that have long gone', async () => {
+        await database.store.write(function* (tx) {
+          yield* tx.insert('nodes', nodeRow({ id: 'gone', started_at: now - 3 * day, seen_at: 0 }));
+          yield* tx.insert('nodes', nodeRow({ id: 'stopped', started_at: now - 60_000, seen_at: 0 }));
+          yield* tx.insert('nodes', nodeRow({ id: 'there', started_at: now - 3 * day, seen_at: now }));
+        });
+        expect(await database.sweep({ now })).toMatchObject({ nodes: 1 });
+        expect(await database.store.read((tx) => tx.get('nodes', 'gone'))).toBeUndefined();
+        expect((await database.store.read((tx) => tx.liveNodes(-1))).map(({ id }) => id)).toEqual([
+          'stopped',
+          'there',
+        ]);
       });
 
       it('[DA-3] removes payloads and previews after 30 days, but not those of an open call', async () => {
@@ -153,11 +167,13 @@ export function databaseContract(
           events: 0,
           payloads: 0,
           previews: 0,
+          nodes: 0,
         });
         expect(await database.sweep({ now: now + 31 * day })).toEqual({
           events: 0,
           payloads: 1,
           previews: 1,
+          nodes: 0,
         });
         const left = await database.store.read(function* (tx) {
           return {

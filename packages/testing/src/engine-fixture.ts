@@ -11,6 +11,7 @@ import {
   type ProjectRow,
   Refusal,
   type ResultInput,
+  runnerKey,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
@@ -38,13 +39,14 @@ export class EngineFixture {
   readonly runnerCaller: Caller = { userId: 'ada', tokenId: 'token-runner', scope: 'runner' };
   #calls = 0;
 
-  constructor() {
-    this.store = memoryStore({ bus: this.bus, now: this.clock.now });
+  /** `isShared`: as one node of several on one database. */
+  constructor({ isShared = false }: { readonly isShared?: boolean } = {}) {
+    this.store = memoryStore({ bus: this.bus, now: this.clock.now, isShared });
     this.engine = this.#newEngine();
   }
 
-  static async open(): Promise<EngineFixture> {
-    const fixture = new EngineFixture();
+  static async open(options: { readonly isShared?: boolean } = {}): Promise<EngineFixture> {
+    const fixture = new EngineFixture(options);
     await fixture.store.write(function* (tx) {
       yield* tx.insert('projects', testProject);
       yield* tx.insert('sessions', {
@@ -65,6 +67,13 @@ export class EngineFixture {
     this.engine.close();
     this.engine = this.#newEngine();
     await this.engine.start();
+  }
+
+  /** Another node on the same store and bus. */
+  async addNode(keyCheck?: string): Promise<Engine> {
+    const engine = this.#newEngine(keyCheck);
+    await engine.start();
+    return engine;
   }
 
   request(toolName: string, toolParams: JsonObject, more: Partial<CallRequest> = {}): CallRequest {
@@ -124,6 +133,12 @@ export class EngineFixture {
     return this.engine.dispatcher.claim(this.runnerCaller, toolId, input);
   }
 
+  /** A runner's lease has ended: it is given up, with the calls that it has. */
+  async loseRunner(userId: string, id: string): Promise<void> {
+    await this.store.write((tx) => tx.update('runners', runnerKey(userId, id), { connected: false }));
+    await this.engine.dispatcher.runnerLost({ id, userId, workspace: '/workspace', capabilities: [] });
+  }
+
   /** Runner-1 reports a call. */
   report(toolId: string, more: Partial<ResultInput> = {}) {
     const input = { status: 'completed' as const, runner_id: 'runner-1', ...more };
@@ -140,11 +155,14 @@ export class EngineFixture {
       workspace?: string;
       instance?: string;
       mayExecute?: boolean;
+      /** The node that it is connected to. */
+      on?: Engine;
     } = {},
   ): Promise<Listener> {
     const listener = new Listener();
     const { runnerId, userId = 'ada', workspace = '/workspace', instance, mayExecute = true } = options;
-    listener.close = await this.engine.openStream(
+    const { on = this.engine } = options;
+    listener.close = await on.openStream(
       {
         userId,
         projectId: options.projectId,
@@ -160,13 +178,14 @@ export class EngineFixture {
     return listener;
   }
 
-  #newEngine(): Engine {
+  #newEngine(keyCheck?: string): Engine {
     const masker = new SecretMasker({ digest: (text) => `length ${text.length}` });
     return new Engine({
       store: this.store,
       bus: this.bus,
       clock: this.clock,
       masker,
+      keyCheck,
       onError: (error) => this.errors.push(error),
     });
   }

@@ -13,10 +13,12 @@ import {
   type MessageRow,
   type MetricsFilter,
   type MetricsPoint,
+  type NodeRow,
   numberAnnounced,
   type ProjectRow,
   type RunnerRow,
   type RunRow,
+  runnerKey,
   type SessionRow,
   type Store,
   type StoredEvent,
@@ -34,10 +36,12 @@ export interface MemoryStoreOptions {
   readonly bus?: Bus;
   /** Milliseconds since 1970; the system's unless a test has its own. */
   readonly now?: () => number;
+  /** As a database that several servers write. */
+  readonly isShared?: boolean;
 }
 
 /** A store in maps, with the promises of the databases: units are whole or nothing, ids have no gaps. */
-export function memoryStore({ bus, now = Date.now }: MemoryStoreOptions = {}): Store {
+export function memoryStore({ bus, now = Date.now, isShared = false }: MemoryStoreOptions = {}): Store {
   const tables = new MemoryTables();
   let open = true;
   const refuseIfClosed = () => {
@@ -45,6 +49,7 @@ export function memoryStore({ bus, now = Date.now }: MemoryStoreOptions = {}): S
   };
   return {
     now,
+    isShared,
     async write(unit) {
       refuseIfClosed();
       // As with a database, a unit begins when its caller has gone on.
@@ -132,6 +137,20 @@ class MemoryTransaction implements Transaction {
     rows.set(id, { ...before, ...structuredClone(given) } as Tables[K]);
     this.#undo.push(() => rows.set(id, before));
     return true;
+  }
+
+  *renewLeases(
+    node: string,
+    until: number,
+  ): Unit<readonly { readonly id: string; readonly epoch: number }[]> {
+    const held = this.#select('runs', (row) => row.status === 'running' && row.lease_owner === node, byAge);
+    for (const { id } of held) yield* this.update('runs', id, { lease_until: until });
+    return held.map(({ id, epoch }) => ({ id, epoch }));
+  }
+
+  *hearRunners(now: number): Unit<void> {
+    for (const { id, connected } of this.#tables.of('runners').values())
+      if (connected) yield* this.update('runners', id, { last_seen_at: now });
   }
 
   *countGrantUse(grantId: string): Unit<void> {
@@ -296,6 +315,70 @@ class MemoryTransaction implements Transaction {
     return this.#select(
       'runners',
       (row) => row.user_id === userId,
+      (a, b) => byText(a.id, b.id),
+    );
+  }
+
+  *presentRunners(userId: string, workspace: string, since: number): Unit<readonly string[]> {
+    return this.#select(
+      'runners',
+      (row) =>
+        row.user_id === userId && row.workspace === workspace && row.connected && row.last_seen_at > since,
+      (a, b) => b.last_seen_at - a.last_seen_at || byText(a.id, b.id),
+    ).map(({ runner_id }) => runner_id);
+  }
+
+  *silentRunners(since: number, limit: number): Unit<readonly RunnerRow[]> {
+    return this.#select(
+      'runners',
+      (row) => row.connected && row.last_seen_at <= since,
+      (a, b) => a.last_seen_at - b.last_seen_at,
+    ).slice(0, limit);
+  }
+
+  *strandedExecutions(limit: number): Unit<readonly ExecutionRow[]> {
+    const runners = this.#tables.of('runners');
+    return this.#select(
+      'tool_executions',
+      (row) =>
+        row.runner_id !== null &&
+        (row.status === 'approved' || row.status === 'executing') &&
+        runners.get(runnerKey(row.user_id, row.runner_id))?.connected !== true,
+      byAge,
+    ).slice(0, limit);
+  }
+
+  *dueExecutions(until: number, limit: number): Unit<readonly { readonly id: string }[]> {
+    return this.#select(
+      'tool_executions',
+      (row) => row.due_at !== null && row.due_at <= until && !isFinal(row.status),
+      (a, b) => (a.due_at ?? 0) - (b.due_at ?? 0),
+    )
+      .slice(0, limit)
+      .map(({ id }) => ({ id }));
+  }
+
+  *leftoverExecutions(limit: number): Unit<readonly ExecutionRow[]> {
+    const runs = this.#tables.of('runs');
+    return this.#select(
+      'tool_executions',
+      (row) =>
+        row.run_id !== null &&
+        !isFinal(row.status) &&
+        !row.cancel_requested &&
+        runs.get(row.run_id)?.status !== 'running',
+      byAge,
+    ).slice(0, limit);
+  }
+
+  *policyVersion(userId: string): Unit<number> {
+    return this.#tables.of('policies').get(userId)?.version ?? 0;
+  }
+
+  *liveNodes(since: number): Unit<readonly NodeRow[]> {
+    return this.#select(
+      'nodes',
+      (row) => row.seen_at > since,
       (a, b) => byText(a.id, b.id),
     );
   }

@@ -32,6 +32,7 @@ export function mortalStore(store: Store): MortalStore {
       await Promise.allSettled(underway);
     },
     now: () => store.now(),
+    isShared: store.isShared,
     async write(unit) {
       if (isDead) return never;
       const written = store.write(function* (tx) {

@@ -20,7 +20,9 @@ import {
   executionRow,
   grantRow,
   messageRow,
+  nodeRow,
   oneRowOfEach,
+  policyRow,
   projectRow,
   runnerRow,
   runRow,
@@ -460,6 +462,94 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         await insert('tokens', tokenRow({ id: 'b', created_at: 1 }), tokenRow({ id: 'a', created_at: 2 }));
         expect(await ids((tx) => tx.runnersOf('ada'))).toEqual(['a', 'b']);
         expect(await ids((tx) => tx.tokensOf('ada'))).toEqual(['b', 'a']);
+      });
+
+      it('[EX-7] knows which runners are there, and which calls are left with one that is not', async () => {
+        await insert(
+          'runners',
+          runnerRow({ id: 'a@ada', runner_id: 'a', last_seen_at: 100 }),
+          runnerRow({ id: 'b@ada', runner_id: 'b', last_seen_at: 200 }),
+          runnerRow({ id: 'c@ada', runner_id: 'c', last_seen_at: 300, connected: false }),
+          runnerRow({ id: 'd@ada', runner_id: 'd', last_seen_at: 300, workspace: '/other' }),
+          runnerRow({ id: 'a@bob', runner_id: 'a', user_id: 'bob', last_seen_at: 50, connected: false }),
+        );
+        const present = (since: number) => read((tx) => tx.presentRunners('ada', '/home/ada/engine', since));
+        expect([await present(99), await present(100), await present(200)]).toEqual([['b', 'a'], ['b'], []]);
+        expect(await ids((tx) => tx.silentRunners(200, 10))).toEqual(['a@ada', 'b@ada']);
+        expect(await ids((tx) => tx.silentRunners(300, 1))).toEqual(['a@ada']);
+        await insert(
+          'tool_executions',
+          executionRow({ id: '1', status: 'executing', runner_id: 'a' }),
+          executionRow({ id: '2', status: 'executing', runner_id: 'c' }),
+          executionRow({ id: '3', status: 'approved', runner_id: 'nobody' }),
+          executionRow({ id: '4', status: 'approved', runner_id: 'a', user_id: 'bob' }),
+          executionRow({ id: '5', status: 'completed', runner_id: 'c' }),
+          executionRow({ id: '6', status: 'awaiting_approval', runner_id: 'c' }),
+          executionRow({ id: '7', status: 'approved', runner_id: null }),
+        );
+        expect((await ids((tx) => tx.strandedExecutions(10))).sort()).toEqual(['2', '3', '4']);
+        expect(await ids((tx) => tx.strandedExecutions(1))).toHaveLength(1);
+        await store.write((tx) => tx.hearRunners(1_000));
+        const heard = await read((tx) => tx.runnersOf('ada'));
+        expect(heard.map(({ last_seen_at }) => last_seen_at)).toEqual([1_000, 1_000, 300, 1_000]);
+      });
+
+      it('[EX-10] finds calls that somebody had to look at, the longest overdue first', async () => {
+        await insert(
+          'tool_executions',
+          executionRow({ id: 'a', status: 'approved', due_at: 20 }),
+          executionRow({ id: 'b', status: 'executing', due_at: 10, user_id: 'bob' }),
+          executionRow({ id: 'c', status: 'approved', due_at: 31 }),
+          executionRow({ id: 'd', status: 'failed', due_at: 5 }),
+          executionRow({ id: 'e', status: 'approved', due_at: null }),
+        );
+        expect(await ids((tx) => tx.dueExecutions(30, 10))).toEqual(['b', 'a']);
+        expect(await ids((tx) => tx.dueExecutions(30, 1))).toEqual(['b']);
+      });
+
+      it('[AG-3] finds calls that are open although their run has ended', async () => {
+        await insert('runs', runRow({ id: 'on' }), runRow({ id: 'over', status: 'stopped' }));
+        const call = { step: 0, call_index: 0 };
+        await insert(
+          'tool_executions',
+          executionRow({ id: 'a', ...call, run_id: 'on', status: 'executing' }),
+          executionRow({ id: 'b', ...call, run_id: 'over', status: 'awaiting_approval' }),
+          executionRow({ id: 'c', run_id: 'over', step: 0, call_index: 1, status: 'completed' }),
+          executionRow({
+            id: 'd',
+            run_id: 'over',
+            step: 0,
+            call_index: 2,
+            status: 'executing',
+            cancel_requested: true,
+          }),
+          executionRow({ id: 'e', status: 'approved' }),
+        );
+        expect(await ids((tx) => tx.leftoverExecutions(10))).toEqual(['b']);
+      });
+
+      it('[AG-2] renews the leases of one node, and says which', async () => {
+        await insert(
+          'runs',
+          runRow({ id: 'a', lease_owner: 'one', lease_until: 5, epoch: 3 }),
+          runRow({ id: 'b', lease_owner: 'two', lease_until: 5 }),
+          runRow({ id: 'c', lease_owner: 'one', lease_until: 5, status: 'completed' }),
+        );
+        expect(await store.write((tx) => tx.renewLeases('one', 100))).toEqual([{ id: 'a', epoch: 3 }]);
+        const until = async (id: string) => (await read((tx) => tx.get('runs', id)))?.lease_until;
+        expect([await until('a'), await until('b'), await until('c')]).toEqual([100, 5, 5]);
+      });
+
+      it('knows which nodes were heard, and the version of a policy', async () => {
+        await insert('nodes', nodeRow({ id: 'b', seen_at: 10 }), nodeRow({ id: 'a', seen_at: 11 }));
+        await insert('nodes', nodeRow({ id: 'gone', seen_at: 0 }));
+        expect(await ids((tx) => tx.liveNodes(9))).toEqual(['a', 'b']);
+        expect(await ids((tx) => tx.liveNodes(10))).toEqual(['a']);
+        await insert('policies', policyRow({ version: 7 }));
+        expect([
+          await read((tx) => tx.policyVersion('ada')),
+          await read((tx) => tx.policyVersion('bob')),
+        ]).toEqual([7, 0]);
       });
 
       it('[RN-8] keeps what a runner told of its tools', async () => {

@@ -3,6 +3,7 @@ import type {
   ExecutionRow,
   GrantRow,
   MessageRow,
+  NodeRow,
   PayloadRow,
   PolicyRow,
   ProjectRow,
@@ -96,6 +97,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   runner_id: null,
   claimed_by: null,
   attempt: 1,
+  due_at: null,
   cancel_requested: false,
   error: null,
   error_type: null,
@@ -178,6 +180,9 @@ export const runnerRow = (row: Partial<RunnerRow> = {}): RunnerRow => ({
   capabilities: ['filesystem', 'git'],
   connected: true,
   last_seen_at: createdAt,
+  instance: null,
+  node: null,
+  stream: null,
   custom_tools: [],
   ...row,
 });
@@ -199,7 +204,18 @@ export const policyRow = (row: Partial<PolicyRow> = {}): PolicyRow => ({
   id: 'ada',
   user_id: 'ada',
   policy: { version: 1, rules: [] },
+  version: 1,
   updated_at: createdAt,
+  ...row,
+});
+
+export const nodeRow = (row: Partial<NodeRow> = {}): NodeRow => ({
+  id: 'node',
+  name: 'host/1',
+  key_check: 'a check',
+  started_at: createdAt,
+  ready: true,
+  seen_at: createdAt,
   ...row,
 });
 
@@ -216,4 +232,5 @@ export const oneRowOfEach = (): Tables => ({
   runners: runnerRow(),
   tokens: tokenRow(),
   policies: policyRow(),
+  nodes: nodeRow(),
 });

@@ -1,4 +1,4 @@
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
@@ -344,6 +344,13 @@ it('[RN-10] a wish is forgotten when nobody repeats it, and rubbish is none', ()
   expect(wantedBy()).toBe(undefined);
   writeFileSync(wish, 'rubbish');
   expect(wantedBy()).toBe(undefined);
+});
+
+it('[RN-10] who cannot leave a wish still hears who has the workspace', () => {
+  startRunner({ program: 'the terminal' });
+  mkdirSync(join(fixture.workspace.stateFolder, 'journal.sqlite.wanted'));
+  const start = () => new WorkspaceRunner({ ...optionsOf(), program: 'VS Code', takesOver: true });
+  expect(start).toThrow('has a runner already: the terminal');
 });
 
 const optionsOf = (): WorkspaceRunnerOptions => {

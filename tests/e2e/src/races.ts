@@ -4,6 +4,7 @@ import {
   auditHash,
   type ExecutionRow,
   Refusal,
+  runnerKey,
   type Store,
 } from '@countersign/engine';
 import { isFinal } from '@countersign/protocol';
@@ -199,6 +200,13 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
       });
     });
 
+    const setConnected = (node: RaceNode, connected: boolean) =>
+      node.store.write((tx) => tx.update('runners', runnerKey(runner.userId, runner.id), { connected }));
+    async function lose(node: RaceNode): Promise<void> {
+      await setConnected(node, false);
+      await node.engine.dispatcher.runnerLost(runner);
+    }
+
     it('[EX-7] result against lease end', { timeout: 60_000 }, async () => {
       await race(async (turn) => {
         const { toolId, approvalId } = await asked();
@@ -208,8 +216,9 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
         const [reported] = await inOrder(
           turn,
           () => codeOf(one.engine.dispatcher.submitResult(runnerCaller, toolId, result)),
-          () => codeOf(two.engine.dispatcher.runnerLost(runner)),
+          () => codeOf(lose(two)),
         );
+        await setConnected(one, true);
         const { execution } = await rows(toolId, approvalId);
         const payload = await one.store.read((tx) => tx.get('payloads', toolId));
         expect(reported).toBe('ok');

@@ -212,7 +212,7 @@ for (const { who, uid, why } of users) {
       const { job_id } = await resultOf('shell_background', { command: 'echo up; sleep 60' });
       const output = () => resultOf('shell_output', { job_id });
       await until(async () => (await output()).stdout === 'up\n', {
-        within: 10_000,
+        within: 20_000,
         otherwise: async () => JSON.stringify(await output()),
       });
       expect(await output()).toMatchObject({ running: true, exit_code: null });

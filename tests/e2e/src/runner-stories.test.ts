@@ -222,7 +222,7 @@ describe('the server is restarted in the middle', () => {
     const command = 'echo begun >> once.log; sleep 2; echo ended >> once.log';
     const toolId = await ask('shell_exec', { command });
     await desk.approve(await desk.card(toolId));
-    await until(() => existsSync(desk.at('once.log')), { within: 10_000, otherwise: () => desk.runner.log });
+    await until(() => existsSync(desk.at('once.log')), { within: 20_000, otherwise: () => desk.runner.log });
     await server.crash(() => pause(2_500)); // it ends while nobody can be told
     expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'completed', result: { exit_code: 0 } });
     expect(desk.read('once.log')).toBe('begun\nended\n');
@@ -252,7 +252,7 @@ describe('[EX-8] cancelling what runs', () => {
   ])('%s', { timeout: 30_000 }, async (_what, command, mark, within) => {
     const toolId = await ask('shell_exec', { command, timeout: 300 });
     await desk.approve(await desk.card(toolId));
-    await until(() => existsSync(desk.at(mark)), { within: 10_000, otherwise: () => desk.runner.log });
+    await until(() => existsSync(desk.at(mark)), { within: 20_000, otherwise: () => desk.runner.log });
     const startedAt = performance.now();
     const { status } = await desk.agent.cancelExecution({ params: { tool_id: toolId }, body: {} });
     expect(status).toBe('executing');
@@ -269,7 +269,7 @@ describe('[EX-8] cancelling what runs', () => {
     const toolId = await ask('shell_exec', { command: 'echo up > up-4; sleep 604', timeout: 300 });
     await desk.approve(await desk.card(toolId));
     for (const mark of ['up-3', 'up-4'])
-      await until(() => existsSync(desk.at(mark)), { within: 10_000, otherwise: () => desk.runner.log });
+      await until(() => existsSync(desk.at(mark)), { within: 20_000, otherwise: () => desk.runner.log });
     expect(await desk.runner.end('SIGTERM')).toBe('0');
     for (const mark of ['up-3', 'up-4']) await noneLeft(mark);
     expect(readdirSync(desk.root).filter((name) => name.startsWith('.'))).toEqual([]);
@@ -322,7 +322,7 @@ it('[EX-7] a result that comes after the lease has ended is kept beside the stat
 }, async () => {
   const toolId = await ask('shell_exec', { command: 'echo begun > late.log; sleep 1; echo the result' });
   await desk.approve(await desk.card(toolId));
-  await until(() => existsSync(desk.at('late.log')), { within: 10_000, otherwise: () => desk.runner.log });
+  await until(() => existsSync(desk.at('late.log')), { within: 20_000, otherwise: () => desk.runner.log });
   desk.runner.pause(); // as a machine that sleeps: its lease ends after 30 s
   try {
     expect(await desk.untilFinal(toolId, 60_000)).toMatchObject({ status: 'failed', code: 'RUNNER_LOST' });

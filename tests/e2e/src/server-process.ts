@@ -15,6 +15,10 @@ export interface ServerSettings {
   readonly modelUrl?: string | undefined;
   /** Where it kills itself, such as `approve.committed:1`. */
   readonly killAt?: string | undefined;
+  /** Where people reach it, when that is not its own address. */
+  readonly publicOrigin?: string | undefined;
+  /** Another than that of the other servers. */
+  readonly authSecret?: string | undefined;
 }
 
 /** A process of the real server. It may be prepared before it is needed. */
@@ -45,6 +49,10 @@ export class ServerProcess {
     });
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Resolves when it listens, or has ended before it could. */
   async serve(settings: ServerSettings): Promise<void> {
     await Promise.race([this.#ready, this.ended]);
@@ -58,18 +66,35 @@ export class ServerProcess {
     await Promise.race([listens, this.ended]);
   }
 
+  /** It stands still, as on a machine that was suspended; `resume` lets it go on. */
+  pause(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
     await this.ended;
   }
 }
 
-function orderFor({ port, database, modelUrl, killAt }: ServerSettings): ServeOrder {
+function orderFor({
+  port,
+  database,
+  modelUrl,
+  killAt,
+  publicOrigin,
+  authSecret = secret,
+}: ServerSettings): ServeOrder {
   return {
     argv: ['--port', String(port), '--database', database],
     env: {
       HOME: tmpdir(),
-      COUNTERSIGN_AUTH_SECRET: secret,
+      COUNTERSIGN_AUTH_SECRET: authSecret,
+      ...(publicOrigin !== undefined && { COUNTERSIGN_PUBLIC_ORIGINS: publicOrigin }),
       COUNTERSIGN_LOG_LEVEL: 'error',
       COUNTERSIGN_REQUESTS_PER_SECOND: '100000',
       ...(modelUrl !== undefined && {

@@ -301,7 +301,7 @@ describe('[EX-8] cancelling', () => {
     const { tool_id } = await write('slow-cancel.md');
     await approve(await card('slow-cancel.md'));
     await until(async () => (await statusOf(tool_id)) === 'executing', {
-      within: 5_000,
+      within: 20_000,
       otherwise: () => 'it does not begin',
     });
     expect(await cancel(tool_id)).toMatchObject({ status: 'executing' });

@@ -144,7 +144,7 @@ describe('countersign connect in a real terminal', () => {
     const query = { tool_name: 'execute_command' };
     const status = async () => (await person().history({ query })).executions[0]?.status;
     await until(async () => (await status()) === 'executing', {
-      within: 10_000,
+      within: 20_000,
       otherwise: async () => `it is ${await status()}`,
     });
     terminal.press('\u0003');

@@ -74,6 +74,8 @@ export class ConnectSession {
   #handingOver: Promise<void> | undefined;
   #comingBack: NodeJS.Timeout | undefined;
   #trouble: string | undefined;
+  /** Why we could not come back as the runner, as it was last said. */
+  #saidTrouble: string | undefined;
   #wasOpen = false;
   #isEnding = false;
   #signalledAt = Number.NEGATIVE_INFINITY;
@@ -185,24 +187,48 @@ export class ConnectSession {
     this.#runner = undefined;
     this.say(this.#options.words.connect.handedOver(visible(editor)), 'yellow');
     this.#tellProgram({ handed_over: editor });
-    this.#handingOver = runner?.dispose().then(() => {
-      if (this.#isEnding) return;
-      this.#listen();
-      this.#comeBackLater();
-    });
+    this.#handingOver = this.#letGo(runner);
+  }
+
+  async #letGo(runner: WorkspaceRunner | undefined): Promise<void> {
+    try {
+      await runner?.dispose();
+    } catch (error) {
+      this.#sayTrouble(error);
+    }
+    if (this.#isEnding) return;
+    this.#listen();
+    this.#comeBackLater();
   }
 
   #comeBackLater(): void {
     this.#comingBack = setTimeout(() => {
+      if (!this.#comesBack()) return this.#comeBackLater();
       const { words, workspace } = this.#options;
-      // Whom we made room for comes first.
-      const isTaken =
-        whoWantsWorkspace(workspace.stateFolder) !== undefined || this.#startRunner() !== undefined;
-      if (isTaken) return this.#comeBackLater();
+      this.#saidTrouble = undefined;
       this.say(words.connect.ready(visible(workspace.root)));
       this.#tellProgram({ runner: { runner_id: this.#runnerId, workspace: workspace.root } });
       this.#listen();
     }, lookAgainMs);
+  }
+
+  /** False while somebody else has the workspace, or wants it, or it cannot be had (a full disk). */
+  #comesBack(): boolean {
+    try {
+      // Whom we made room for comes first.
+      const isWanted = whoWantsWorkspace(this.#options.workspace.stateFolder) !== undefined;
+      return !isWanted && this.#startRunner() === undefined;
+    } catch (error) {
+      this.#sayTrouble(error);
+      return false;
+    }
+  }
+
+  /** Once, not at each try. */
+  #sayTrouble(error: unknown): void {
+    const { message } = error as Error;
+    if (message !== this.#saidTrouble) this.say(visible(message), 'yellow');
+    this.#saidTrouble = message;
   }
 
   #tellOfTools(news: readonly ToolNotice[]): void {

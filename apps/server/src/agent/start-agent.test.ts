@@ -23,7 +23,6 @@ it('[AG-1] without any setting, the manual model answers; a model without its ke
     store,
     bus,
     settings: { model: 'manual' },
-    isOnlyNode: true,
     budget: { steps: 3 },
     onError,
   });
@@ -38,7 +37,6 @@ it('[AG-1] without any setting, the manual model answers; a model without its ke
     store,
     bus,
     settings: { model: 'anthropic:claude' },
-    isOnlyNode: true,
     onError,
   });
   expect(keyless.runs.model()).toEqual({

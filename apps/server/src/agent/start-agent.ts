@@ -3,7 +3,6 @@ import {
   type Bus,
   type Engine,
   type FaultPoints,
-  newId,
   type RunBudget,
   type RunObserver,
   type Store,
@@ -16,8 +15,6 @@ export interface AgentOptions extends FaultPoints {
   readonly store: Store;
   readonly bus: Bus;
   readonly settings: ModelSettings;
-  /** True on SQLite, where no other server can have the database open. */
-  readonly isOnlyNode: boolean;
   readonly budget?: Partial<RunBudget>;
   readonly observer?: RunObserver | undefined;
   readonly onError: (error: unknown) => void;
@@ -27,15 +24,15 @@ export interface AgentOptions extends FaultPoints {
 export async function startAgent(
   options: AgentOptions,
 ): Promise<{ readonly runs: AgentRuns; close(): Promise<void> }> {
-  const { engine, store, bus, settings, isOnlyNode, budget, observer, onError, reached } = options;
+  const { engine, store, bus, settings, budget, observer, onError, reached } = options;
   const runs = new AgentRuns({
     engine,
     store,
     bus,
     clock: systemClock,
     models: createModels(settings),
-    node: newId(),
-    isOnlyNode,
+    node: engine.node,
+    isOnlyNode: !store.isShared,
     onError,
     observer,
     ...(budget && { budget }),

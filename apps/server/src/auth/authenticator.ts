@@ -26,14 +26,15 @@ interface Known {
 }
 
 const MAX_KNOWN = 10_000;
-/** Another node may have revoked a token: the table is looked at again after this. */
+/** Where no other node can revoke a token, the table is looked at again after this; where one can, each time. */
 const RECHECK_MS = 5_000;
 /** `last_used_at` is for people; it need not be exact. */
 const LAST_USED_EVERY_MS = 60_000;
 
 /**
  * Who is calling, from the token alone (RE-5). A verified token is remembered by its hash until it expires or is
- * revoked, so that a known one costs a hash and a look-up (PF-1).
+ * revoked, so that a known one costs a hash and a look-up (PF-1). Where several nodes share the database, the look-up is
+ * in its table: what one node revokes is revoked on all of them at once.
  */
 export class Authenticator {
   readonly #store: Store;
@@ -58,7 +59,8 @@ export class Authenticator {
       this.#known.delete(key);
       throw new Refusal('UNAUTHENTICATED', { problem: 'it has expired' });
     }
-    if (performance.now() - known.checkedAt > RECHECK_MS) return this.#recheck(key, known);
+    if (this.#store.isShared || performance.now() - known.checkedAt > RECHECK_MS)
+      return this.#recheck(key, known);
     return known.caller;
   }
 
@@ -69,7 +71,7 @@ export class Authenticator {
     return !row || (row.user_id === userId && row.revoked_at === null);
   }
 
-  /** The token was revoked here: nobody gets in by it any more. */
+  /** The token was revoked: nobody gets in by it any more. */
   forget(tokenId: string): void {
     for (const [key, { caller }] of this.#known) if (caller.tokenId === tokenId) this.#known.delete(key);
   }

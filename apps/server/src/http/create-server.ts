@@ -34,7 +34,7 @@ export interface ServerOptions {
 
 /** The server over HTTP; it listens when it is told to. Closing it ends the streams first (clients reconnect). */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { engine, store, config, logger, runs } = options;
+  const { engine, store, bus, config, logger, runs } = options;
   const app = newFastify(config, logger);
   const onError = (error: unknown) =>
     logger.error({ err: error }, 'something failed behind nobody’s request');
@@ -43,6 +43,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const parts: ServerParts = {
     engine,
     store,
+    bus,
     config,
     runs,
     openStreams,
@@ -68,10 +69,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   logRequests(app);
   const handlers = handlersOf(parts);
   registerRoutes(app, { handlers, parts, anonymous });
-  registerMcp(app, { handlers, parts, anonymous, bus: options.bus });
+  registerMcp(app, { handlers, parts, anonymous, bus });
   registerWatching(app, options);
   registerWebPage(app, config);
+  const unsubscribe = bus.subscribe((hint) => {
+    if (hint.kind !== 'revoked') return;
+    parts.authenticator.forget(hint.tokenId);
+    for (const stream of openStreams) if (stream.caller.tokenId === hint.tokenId) stream.end();
+  });
   app.addHook('preClose', async () => {
+    unsubscribe();
     for (const stream of openStreams) stream.end();
   });
   await app.ready();

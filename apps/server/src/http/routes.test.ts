@@ -167,6 +167,7 @@ async function signalled(who: Person): Promise<string> {
       grant_id: null,
       approval_id: null,
       result_digest: null,
+      due_at: null,
       cancel_requested: false,
       completed_at: null,
     });

@@ -1,3 +1,4 @@
+import { runnerKey } from '@countersign/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Person, someDigest, TestServer } from '../testing/test-server.ts';
 
@@ -98,12 +99,9 @@ describe('[RN-3] an undo', () => {
       body: { digest: someDigest },
     });
     await expect.poll(async () => (await state(fay, body.tool_id)).status).toBe('executing');
-    await server.running.engine.dispatcher.runnerLost({
-      id: 'runner-1',
-      userId: 'fay',
-      workspace: '/fay',
-      capabilities: [],
-    });
+    const gone = { id: 'runner-1', userId: 'fay', workspace: '/fay', capabilities: [] };
+    await server.store.write((tx) => tx.update('runners', runnerKey('fay', gone.id), { connected: false }));
+    await server.running.engine.dispatcher.runnerLost(gone);
     const report = (more: object) =>
       server.send('POST', `/my/projects/${fay.projectId}/tools/${body.tool_id}/result`, {
         token: fay.tokens.runner,

@@ -1,4 +1,4 @@
-import type { Engine, Store } from '@countersign/engine';
+import type { Bus, Engine, Store } from '@countersign/engine';
 import type { AuthenticatedCaller, Authenticator } from '../auth/authenticator.ts';
 import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenIssuer } from '../auth/token-issuer.ts';
@@ -9,6 +9,7 @@ import type { Runs } from './runs.ts';
 export interface ServerParts {
   readonly engine: Engine;
   readonly store: Store;
+  readonly bus: Bus;
   readonly config: ServerConfig;
   readonly authenticator: Authenticator;
   readonly tokens: TokenIssuer;

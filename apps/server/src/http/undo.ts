@@ -21,8 +21,10 @@ export async function requestUndo(
   if (problem !== undefined) throw new Refusal('NOT_UNDOABLE', { problem });
   const project = await store.read((tx) => tx.get('projects', call.project_id));
   const workspace = project?.workspace ?? '';
-  const runner = engine.runners.pick(caller.userId, workspace, call.runner_id);
-  if (!runner) throw new Refusal('NO_RUNNER', { workspace });
+  const runnerId = await store.read((tx) =>
+    engine.presence.pick(tx, caller.userId, workspace, call.runner_id),
+  );
+  if (runnerId === undefined) throw new Refusal('NO_RUNNER', { workspace });
   const undoId = newId();
   const now = store.now();
   await store.write(function* (tx) {
@@ -35,7 +37,7 @@ export async function requestUndo(
       project_id: call.project_id,
       session_id: call.session_id,
       undo_id: undoId,
-      runner_id: runner.id,
+      runner_id: runnerId,
       force,
       timestamp: isoTime(now),
     };

@@ -9,6 +9,8 @@ export interface LegacySessionsOptions {
   readonly changes: ToolListChanges;
   readonly maxSessions: number;
   readonly idleMs: number;
+  /** Other nodes have sessions as well, and the balancer need not know which: one that is not ours may be theirs. */
+  readonly isShared: boolean;
 }
 
 interface Session {
@@ -46,7 +48,10 @@ export class LegacySessions {
     parsedBody: unknown,
     ended: Promise<void>,
   ): Promise<Response> {
-    const session = this.#find(exchange, request) ?? (await this.#begin(exchange));
+    const id = request.headers.get('mcp-session-id');
+    if (id !== null && this.#options.isShared && !this.#sessions.has(id))
+      return this.#answerForOthers(exchange, request, parsedBody, ended);
+    const session = this.#find(exchange, id) ?? (await this.#begin(exchange));
     session.busy += 1;
     void ended.then(() => {
       session.busy -= 1;
@@ -65,16 +70,34 @@ export class LegacySessions {
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
   }
 
+  /**
+   * A request of a session that began on another node: it says all that is needed to answer it. Only what spans several
+   * requests (an answer to a question of ours, cancelling by a notification) needs the node that has the session.
+   */
+  async #answerForOthers(
+    exchange: Exchange,
+    request: Request,
+    parsedBody: unknown,
+    ended: Promise<void>,
+  ): Promise<Response> {
+    const transport = new WebStandardStreamableHTTPServerTransport({});
+    const server = this.#options.newServer();
+    await server.connect(transport);
+    void ended.then(() => transport.close());
+    const response = await transport.handleRequest(request, { parsedBody, authInfo: authInfoOf(exchange) });
+    if (request.method === 'GET' && response.ok) void ended.then(this.#tellChanges(exchange, { server }));
+    return response;
+  }
+
   /** The client listens for what is no answer to a request of its own. */
-  #tellChanges(exchange: Exchange, { server }: Session): () => void {
+  #tellChanges(exchange: Exchange, { server }: Pick<Session, 'server'>): () => void {
     return this.#options.changes.watch(exchange, () => {
       server.sendToolListChanged().catch(() => {}); // the client is gone
     });
   }
 
   /** Another token's session is none. */
-  #find({ caller }: Exchange, request: Request): Session | undefined {
-    const id = request.headers.get('mcp-session-id');
+  #find({ caller }: Exchange, id: string | null): Session | undefined {
     if (id === null) return undefined;
     const session = this.#sessions.get(id);
     if (session?.tokenId !== caller.tokenId) throw new Refusal('NOT_FOUND', { what: 'MCP session' });

@@ -8,6 +8,7 @@ import type { ToolListChanges } from './tool-list-changes.ts';
 export interface McpEndpointOptions extends Omit<McpServerDeps, 'isClosing'> {
   readonly maxSessions: number;
   readonly sessionIdleMs: number;
+  readonly isShared: boolean;
   readonly changes: ToolListChanges;
 }
 
@@ -19,7 +20,7 @@ export class McpEndpoint {
   readonly #asking = new AsyncLocalStorage<Exchange>();
   #isClosing = false;
 
-  constructor({ maxSessions, sessionIdleMs, changes, ...options }: McpEndpointOptions) {
+  constructor({ maxSessions, sessionIdleMs, isShared, changes, ...options }: McpEndpointOptions) {
     const deps: McpServerDeps = { ...options, isClosing: () => this.#isClosing };
     // Streamed: an answer that is held would otherwise die in whatever waits for its first byte.
     this.#modern = createMcpHandler(() => newMcpServer('modern', deps), {
@@ -41,6 +42,7 @@ export class McpEndpoint {
       changes,
       maxSessions,
       idleMs: sessionIdleMs,
+      isShared,
     });
   }
 

@@ -42,6 +42,7 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     inboxOf: ({ request }) => `${originOf(request, config.publicOrigins)}/#/approvals`,
     maxSessions: config.mcpSessions,
     sessionIdleMs: config.mcpSessionIdleSeconds * 1000,
+    isShared: store.isShared,
     onError,
   });
   /** A client that listens stays for days: it goes when its token has ended. */

@@ -7,6 +7,7 @@ import type {
   MessageRow,
   MetricsFilter,
   MetricsPoint,
+  NodeRow,
   ProjectRow,
   Reading,
   RunnerRow,
@@ -313,6 +314,122 @@ export class DatabaseReading implements Reading {
       db.selectFrom('runners').selectAll().where('user_id', '=', slot.text('userId')).orderBy('id'),
     );
     return yield* this.rows(statement, { userId });
+  }
+
+  *presentRunners(userId: string, workspace: string, since: number): Unit<readonly string[]> {
+    const statement = this.statements.prepare('presentRunners', {}, (db, slot) =>
+      db
+        .selectFrom('runners')
+        .select('runner_id')
+        .where('user_id', '=', slot.text('userId'))
+        .where('workspace', '=', slot.text('workspace'))
+        .where('connected', '=', slot.column('runners', 'connected', 'connected'))
+        .where('last_seen_at', '>', slot.integer('since'))
+        .orderBy('last_seen_at', 'desc')
+        .orderBy('id'),
+    );
+    const values = { userId, workspace, since, connected: true };
+    return (yield* this.rows<{ runner_id: string }>(statement, values)).map(({ runner_id }) => runner_id);
+  }
+
+  *silentRunners(since: number, limit: number): Unit<readonly RunnerRow[]> {
+    const statement = this.statements.prepare('runners:silent', { of: 'runners' }, (db, slot) =>
+      db
+        .selectFrom('runners')
+        .selectAll()
+        .where('connected', '=', slot.column('runners', 'connected', 'connected'))
+        .where('last_seen_at', '<=', slot.integer('since'))
+        .orderBy('last_seen_at')
+        .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { since, limit, connected: true });
+  }
+
+  *strandedExecutions(limit: number): Unit<readonly ExecutionRow[]> {
+    const statement = this.statements.prepare(
+      'tool_executions:stranded',
+      { of: 'tool_executions' },
+      (db, slot) =>
+        db
+          .selectFrom('tool_executions')
+          .selectAll()
+          .where('runner_id', 'is not', null)
+          .where('status', 'in', [sql.lit('approved' as const), sql.lit('executing' as const)])
+          .where(isOpen)
+          .where((eb) =>
+            eb.not(
+              eb.exists(
+                eb
+                  .selectFrom('runners')
+                  .select(sql.lit(1).as('one'))
+                  // `runnerKey`, as the rows have it.
+                  .where(
+                    'runners.id',
+                    '=',
+                    sql<string>`tool_executions.runner_id || '@' || tool_executions.user_id`,
+                  )
+                  .where('runners.connected', '=', slot.column('runners', 'connected', 'connected')),
+              ),
+            ),
+          )
+          .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { limit, connected: true });
+  }
+
+  *dueExecutions(until: number, limit: number): Unit<readonly { readonly id: string }[]> {
+    const statement = this.statements.prepare('dueExecutions', {}, (db, slot) =>
+      db
+        .selectFrom('tool_executions')
+        .select('id')
+        .where('due_at', 'is not', null)
+        .where('due_at', '<=', slot.integer('until'))
+        .where(isOpen)
+        .orderBy('due_at')
+        .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { until, limit });
+  }
+
+  *leftoverExecutions(limit: number): Unit<readonly ExecutionRow[]> {
+    const statement = this.statements.prepare(
+      'tool_executions:leftover',
+      { of: 'tool_executions' },
+      (db, slot) =>
+        db
+          .selectFrom('tool_executions')
+          .selectAll()
+          .where('run_id', 'is not', null)
+          .where(isOpen)
+          .where('cancel_requested', '=', slot.column('tool_executions', 'cancel_requested', 'no'))
+          .where((eb) =>
+            eb.not(
+              eb.exists(
+                eb
+                  .selectFrom('runs')
+                  .select(sql.lit(1).as('one'))
+                  .whereRef('runs.id', '=', 'tool_executions.run_id')
+                  .where('runs.status', '=', sql.lit('running' as const)),
+              ),
+            ),
+          )
+          .limit(slot.integer('limit')),
+    );
+    return yield* this.rows(statement, { limit, no: false });
+  }
+
+  *policyVersion(userId: string): Unit<number> {
+    const statement = this.statements.prepare('policyVersion', {}, (db, slot) =>
+      db.selectFrom('policies').select('version').where('id', '=', slot.text('userId')),
+    );
+    return (yield* this.rows<{ version: number }>(statement, { userId }))[0]?.version ?? 0;
+  }
+
+  *liveNodes(since: number): Unit<readonly NodeRow[]> {
+    const statement = this.statements.prepare('nodes:live', { of: 'nodes' }, (db, slot) =>
+      db.selectFrom('nodes').selectAll().where('seen_at', '>', slot.integer('since')).orderBy('id'),
+    );
+    return yield* this.rows(statement, { since });
   }
 
   *tokensOf(userId: string): Unit<readonly TokenRow[]> {

@@ -11,6 +11,7 @@ import {
   type Transaction,
   type Unit,
 } from '@countersign/engine';
+import { sql } from 'kysely';
 import { type CounterRow, columnsOf } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
 import type { Statements, Step, StepResult } from './statements.ts';
@@ -62,6 +63,31 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .where('id', '=', slot.text('which'));
     });
     return this.statements.step(statement, { ...patch, which: id });
+  }
+
+  *renewLeases(
+    node: string,
+    until: number,
+  ): Unit<readonly { readonly id: string; readonly epoch: number }[]> {
+    const statement = this.statements.prepare('renewLeases', {}, (db, slot) =>
+      db
+        .updateTable('runs')
+        .set({ lease_until: slot.integer('until') })
+        .where('status', '=', sql.lit('running' as const))
+        .where('lease_owner', '=', slot.text('node'))
+        .returning(['id', 'epoch']),
+    );
+    return yield* this.rows(statement, { node, until });
+  }
+
+  *hearRunners(now: number): Unit<void> {
+    const statement = this.statements.prepare('hearRunners', {}, (db, slot) =>
+      db
+        .updateTable('runners')
+        .set({ last_seen_at: slot.integer('now') })
+        .where('connected', '=', slot.column('runners', 'connected', 'connected')),
+    );
+    yield* this.changes(statement, { now, connected: true });
   }
 
   *countGrantUse(grantId: string): Unit<void> {

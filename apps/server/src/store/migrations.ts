@@ -68,6 +68,12 @@ const indexes: readonly Index[] = [
     where: isOpen,
   },
   {
+    name: 'executions_due',
+    table: 'tool_executions',
+    columns: ['due_at'],
+    where: sql`due_at is not null and ${isOpen}`,
+  },
+  {
     name: 'executions_rejected',
     table: 'tool_executions',
     columns: ['params_digest', 'user_id'],
@@ -92,6 +98,7 @@ const indexes: readonly Index[] = [
   },
   { name: 'grants_of_project', table: 'grants', columns: ['user_id', 'project_id'] },
   { name: 'runners_of_user', table: 'runners', columns: ['user_id'] },
+  { name: 'runners_by_sign_of_life', table: 'runners', columns: ['connected', 'last_seen_at'] },
   { name: 'tokens_of_user', table: 'tokens', columns: ['user_id'] },
 ];
 

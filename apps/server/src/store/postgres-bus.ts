@@ -157,6 +157,14 @@ function forOthers(
       return [`settled ${hint.toolId}`, JSON.stringify(hint)];
     case 'decided':
       return [`decided ${hint.approvalId}`, JSON.stringify(hint)];
+    case 'unassigned':
+      return [`unassigned ${hint.toolId}`, JSON.stringify(hint)];
+    case 'runner':
+      return [`runner ${hint.userId} ${hint.runnerId}`, JSON.stringify(hint)];
+    case 'run':
+      return [`run ${hint.runId}`, JSON.stringify(hint)];
+    case 'revoked':
+      return [`revoked ${hint.tokenId}`, JSON.stringify(hint)];
     case 'passing': {
       // Not stored anywhere, so there is no id to send instead. One that is too large stays here.
       const message = JSON.stringify(hint);

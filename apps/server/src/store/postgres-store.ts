@@ -54,6 +54,7 @@ const attempts = 6;
 /** Each unit is one transaction; several run at once, and rows that a unit has read by their id are locked for it. */
 export class PostgresStore implements DatabaseStore {
   readonly now: () => number;
+  readonly isShared = true;
   readonly #parts: PostgresStoreParts;
   readonly #statements: Statements;
   readonly #reading: DatabaseReading;

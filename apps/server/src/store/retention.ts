@@ -21,6 +21,8 @@ export interface Swept {
   readonly events: number;
   readonly payloads: number;
   readonly previews: number;
+  /** Rows of server processes that have long gone. */
+  readonly nodes: number;
 }
 
 const day = 24 * 60 * 60 * 1_000;
@@ -29,12 +31,13 @@ const day = 24 * 60 * 60 * 1_000;
 export async function removeExpired(store: Store, limits: RetentionLimits): Promise<Swept> {
   const { now, eventsMs = 7 * day, payloadsMs = 30 * day } = limits;
   const { rowsAtOnce = 200, unitsAtMost = 100 } = limits;
-  const swept = { events: 0, payloads: 0, previews: 0 };
+  const swept = { events: 0, payloads: 0, previews: 0, nodes: 0 };
   let units = 0;
   for (const [what, before] of [
     ['events', now - eventsMs],
     ['payloads', now - payloadsMs],
     ['previews', now - payloadsMs],
+    ['nodes', now - day],
   ] as const) {
     let removed = rowsAtOnce;
     while (removed === rowsAtOnce && units < unitsAtMost) {
@@ -130,6 +133,17 @@ const removals: Readonly<Record<keyof Swept, Removal>> = {
           .where('old.preview', 'is not', null)
           .where('old.status', '<>', sql.lit('pending' as const))
           .orderBy(byAge(dialect))
+          .limit(slot.integer('limit')),
+      ),
+  nodes: (db, slot) =>
+    db
+      .deleteFrom('nodes')
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('nodes as old')
+          .select('old.id')
+          .where('old.seen_at', '<', slot.integer('before'))
+          .where('old.started_at', '<', slot.integer('before'))
           .limit(slot.integer('limit')),
       ),
 };

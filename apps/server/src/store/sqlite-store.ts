@@ -88,6 +88,7 @@ interface QueuedUnit {
  */
 export class SqliteStore implements DatabaseStore {
   readonly now: () => number;
+  readonly isShared = false;
   readonly #database: DatabaseSync;
   readonly #bus: Bus;
   readonly #unlock: () => void;

@@ -44,6 +44,12 @@ export class HistoryView implements Disposable {
   readonly #changed = new EventEmitter<void>();
   readonly #view: TreeView<Row>;
   readonly #undoing = new Map<string, Execution>();
+  /** Requests to undo whose answer has not come; the runner's may come before it, and is kept until then. */
+  #asking = 0;
+  readonly #early = new Map<
+    string,
+    { readonly error: { readonly code: string; readonly message: string } | null }
+  >();
   /** What the tree shows; undefined until it was first read. */
   #rows: readonly Row[] | undefined;
   #reads = 0;
@@ -113,13 +119,19 @@ export class HistoryView implements Disposable {
 
   async #askToUndo(row: Execution, force: boolean): Promise<void> {
     const { client, words } = this.#options;
+    this.#asking += 1;
     try {
       const asked = await client()?.undoExecution({ params: { tool_id: row.tool_id }, body: { force } });
       if (!asked) return;
       this.#undoing.set(asked.undo_id, row);
       window.setStatusBarMessage(words.history.undoAsked(labelOf(row)), 3_000);
+      const early = this.#early.get(asked.undo_id);
+      if (early) void this.#undone(asked.undo_id, early.error);
     } catch (error) {
       void window.showErrorMessage(words.history.undoFailed((error as Error).message));
+    } finally {
+      this.#asking -= 1;
+      if (this.#asking === 0) this.#early.clear();
     }
   }
 
@@ -130,7 +142,10 @@ export class HistoryView implements Disposable {
   ): Promise<void> {
     const { history } = this.#options.words;
     const row = this.#undoing.get(undoId);
-    if (!row) return;
+    if (!row) {
+      if (this.#asking > 0) this.#early.set(undoId, { error });
+      return;
+    }
     this.#undoing.delete(undoId);
     if (!error) {
       window.setStatusBarMessage(history.undoDone(labelOf(row)), 5_000);

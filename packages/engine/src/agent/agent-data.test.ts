@@ -1,4 +1,4 @@
-import { AgentFixture, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
+import { AgentFixture, hangs, ScriptedModel, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 
 const write = toolCall('write_file', { path: 'a.md', content: 'x' });
@@ -147,9 +147,7 @@ describe('a result that came late', () => {
     });
     await agent.say('Write it.');
     // The runner is not heard of for 30 s while it works.
-    const runner = { id: 'runner-1', userId: 'ada', workspace: '/workspace', capabilities: [] };
-    await agent.node.engine.dispatcher.runnerLost(runner);
-    await settle();
+    await agent.loseRunner();
     arrive();
     await agent.clock.advance(1000);
     const [, second, third] = model.requests.map(({ request }) => request.messages);
@@ -180,8 +178,7 @@ describe('a result that came late', () => {
     const agent = await AgentFixture.open({ model, tools: { write_file: hangs } });
     await agent.say('Write it.');
     const { dispatcher } = agent.node.engine;
-    await dispatcher.runnerLost({ id: 'runner-1', userId: 'ada', workspace: '/workspace', capabilities: [] });
-    await settle();
+    await agent.loseRunner();
     const toolId = agent.runner.executed[0]?.toolId as string;
     const error = { code: 'DISK_FULL', message: 'no room' };
     await dispatcher.submitResult({ userId: 'ada', tokenId: 't', scope: 'runner' }, toolId, {
@@ -201,13 +198,7 @@ describe('a result that came late', () => {
     const agent = await AgentFixture.open({ model, tools: { write_file: hangs } });
     await agent.say('Write it.');
     const { engine } = agent.node;
-    await engine.dispatcher.runnerLost({
-      id: 'runner-1',
-      userId: 'ada',
-      workspace: '/workspace',
-      capabilities: [],
-    });
-    await settle();
+    await agent.loseRunner();
     const toolId = agent.runner.executed[0]?.toolId as string;
     const runner = { userId: 'ada', tokenId: 't', scope: 'runner' } as const;
     await engine.dispatcher.submitResult(runner, toolId, { status: 'completed', result: { success: true } });

@@ -11,7 +11,7 @@ import type { Models } from './model.ts';
 import { storeNewRun } from './new-run.ts';
 import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
 import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
-import { RENEW_MS, RunLeases } from './run-leases.ts';
+import { type Held, RENEW_MS, RunLeases } from './run-leases.ts';
 import type { RunObserver } from './run-observer.ts';
 import type { AtPoint } from './run-points.ts';
 
@@ -50,9 +50,9 @@ export interface StartedRun {
   readonly session_id: string;
 }
 
-/** How often we look for runs that nobody holds. */
-const ORPHANS_EVERY_MS = 10_000;
 const ORPHANS_AT_ONCE = 50;
+/** Calls that a dead node left open when it had ended their run are looked for at every such tick. */
+const LEFTOVERS_EVERY_TICKS = 3;
 const STALL_MS = 300_000;
 
 /**
@@ -64,6 +64,10 @@ export class AgentRuns {
   readonly #loop: AgentLoopDeps;
   readonly #leases: RunLeases;
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
+  /** Ours by their leases and not under way when leases were last renewed. */
+  #idle = new Set<string>();
+  readonly #unsubscribe: () => void;
+  #ticks = 0;
   readonly #faults: FaultPoints & { readonly store: Store };
   #stopTick: (() => void) | undefined;
   #closed = false;
@@ -89,6 +93,9 @@ export class AgentRuns {
       atPoint: atPoint ?? (() => {}),
       observer: deps.observer,
     };
+    this.#unsubscribe = bus.subscribe((hint) => {
+      if (hint.kind === 'run') this.#look(hint.runId).catch(onError);
+    });
   }
 
   /** Takes up what a process before this one was doing. After the engine's own `resume`, before the first request. */
@@ -148,10 +155,12 @@ export class AgentRuns {
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopTick?.();
+    this.#unsubscribe();
     const held = [...this.#live.values()];
     for (const { abort } of held) abort.abort(new RunLost('The server is shutting down.'));
     await Promise.all(held.map(({ ended }) => ended));
-    await Promise.all(held.map(({ run }) => this.#leases.release(run.held.runId, run.held.epoch)));
+    await Promise.all(held.map(({ run }) => this.#leases.release(heldOf(run))));
+    for (const { run } of held) this.#deps.bus.publish({ kind: 'run', runId: run.held.runId });
   }
 
   async #end(runId: string, ending: RunEnding): Promise<RunRow> {
@@ -169,6 +178,7 @@ export class AgentRuns {
     });
     live?.abort.abort(new RunLost('The run has ended.'));
     if (isNews) {
+      this.#deps.bus.publish({ kind: 'run', runId });
       const { message } = ending.status === 'stopped' ? new Refusal('RUN_STOPPED') : ending.error;
       await cancelOpenCalls(run, message, { store, dispatcher: engine.dispatcher });
     }
@@ -182,11 +192,9 @@ export class AgentRuns {
     this.#live.get(held.runId)?.abort.abort(new RunLost());
     const abort = new AbortController();
     const run: LiveRun = { held, signal: abort.signal, draft: undefined };
-    const stopRenewing = this.#keepLease(held, abort);
     const timeLeft = held.createdAt + this.#loop.budget.milliseconds - this.#deps.store.now();
     const stopTimer = clock.after(Math.max(0, timeLeft), () => this.#outOfTime(held));
     const ended = this.#run(run).finally(() => {
-      stopRenewing();
       stopTimer();
       if (this.#live.get(held.runId)?.run === run) this.#live.delete(held.runId);
     });
@@ -203,7 +211,9 @@ export class AgentRuns {
       // Not ours any more: whoever ended it, or has it now, takes care of everything.
       const isLost = error instanceof RunLost;
       left?.(isLost ? 'let_go' : { error });
-      if (!isLost) this.#deps.onError(error);
+      if (isLost) return;
+      this.#deps.onError(error);
+      await this.#leases.park(heldOf(live)).catch(this.#deps.onError); // else the next tick does
     }
   }
 
@@ -212,28 +222,29 @@ export class AgentRuns {
     this.#end(held.runId, { status: 'failed', error: { code, message } }).catch(this.#deps.onError);
   }
 
-  /** Renews the lease while the run is under way; when it is lost, so is the run. */
-  #keepLease(held: HeldRun, abort: AbortController): () => void {
-    const { clock, onError } = this.#deps;
-    let cancel = () => {};
-    const renew = () => {
-      if (abort.signal.aborted) return;
-      this.#leases
-        .renew(held.runId, held.epoch)
-        .then((isOurs) => {
-          if (!isOurs) abort.abort(new RunLost());
-        }, onError)
-        .finally(schedule);
-    };
-    let isOver = false;
-    const schedule = () => {
-      if (!isOver) cancel = clock.after(RENEW_MS, renew);
-    };
-    schedule();
-    return () => {
-      isOver = true;
-      cancel();
-    };
+  /** Renews the leases of all runs that are under way here; what is not ours any more is let go of. */
+  async #keepLeases(): Promise<void> {
+    const under = [...this.#live.values()];
+    if (under.length === 0 && this.#idle.size === 0) return;
+    const ours = new Map((await this.#leases.renewAll()).map((held) => [held.id, held]));
+    for (const { run, abort } of under)
+      if (ours.get(run.held.runId)?.epoch !== run.held.epoch) abort.abort(new RunLost());
+    const idle = [...ours.values()].filter(({ id }) => !this.#live.has(id));
+    // One that was only just stored is about to be driven; one that was idle before as well failed.
+    for (const held of idle) if (this.#idle.has(held.id)) await this.#leases.park(held);
+    this.#idle = new Set(idle.map(({ id }) => id));
+  }
+
+  /** Somebody else ended a run that is under way here, or has let go of one. */
+  async #look(runId: string): Promise<void> {
+    const { store } = this.#deps;
+    if (this.#closed) return;
+    const live = this.#live.get(runId);
+    const run = await store.read((tx) => tx.get('runs', runId));
+    if (live && (run?.status !== 'running' || run.epoch !== live.run.held.epoch))
+      live.abort.abort(new RunLost());
+    else if (!live && run?.status === 'running' && run.lease_owner === null)
+      await this.#takeOrphans({ all: false });
   }
 
   async #takeOrphans({ all }: { all: boolean }): Promise<number> {
@@ -244,12 +255,24 @@ export class AgentRuns {
     return taken.length;
   }
 
+  async #tick(): Promise<void> {
+    const { store, engine } = this.#deps;
+    // Ours first: a process that was stalled must not take its own runs for orphans.
+    await this.#keepLeases();
+    await this.#takeOrphans({ all: false });
+    this.#ticks += 1;
+    if (store.isShared && this.#ticks % LEFTOVERS_EVERY_TICKS === 0)
+      await cancelLeftoverCalls({ store, dispatcher: engine.dispatcher });
+  }
+
   #scheduleTick(): void {
     if (this.#closed) return;
-    this.#stopTick = this.#deps.clock.after(ORPHANS_EVERY_MS, () => {
-      this.#takeOrphans({ all: false })
+    this.#stopTick = this.#deps.clock.after(RENEW_MS, () => {
+      this.#tick()
         .catch(this.#deps.onError)
         .finally(() => this.#scheduleTick());
     });
   }
 }
+
+const heldOf = ({ held }: LiveRun): Held => ({ id: held.runId, epoch: held.epoch });

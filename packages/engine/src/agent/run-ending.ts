@@ -9,6 +9,8 @@ import { assistantMessageId, endNoteId } from './message-ids.ts';
 import { toolCallsOf } from './stored-tool-call.ts';
 import { agentOf } from './tool-step.ts';
 
+const LEFTOVERS_AT_ONCE = 1_000;
+
 /** How a run ends without an answer: the person stopped it, or it could not go on. */
 export type RunEnding =
   | { readonly status: 'stopped'; readonly by: string }
@@ -84,7 +86,7 @@ export async function cancelOpenCalls(
   for (const id of open) await cancelUnlessEnded(run, id, reason, dispatcher);
 }
 
-/** At start: cancels what a process before this one had left open when it died between a run's end and its calls'. */
+/** Cancels what a process had left open when it died between a run's end and its calls'. */
 export async function cancelLeftoverCalls({
   store,
   dispatcher,
@@ -92,10 +94,8 @@ export async function cancelLeftoverCalls({
   store: Store;
   dispatcher: Dispatcher;
 }): Promise<void> {
-  const open = await store.read((tx) => tx.executionsIn(['awaiting_approval', 'approved', 'executing']));
-  for (const { id, run_id, cancel_requested } of open) {
-    if (run_id === null || cancel_requested) continue;
-    const run = await store.read((tx) => tx.get('runs', run_id));
+  for (const { id, run_id } of await store.read((tx) => tx.leftoverExecutions(LEFTOVERS_AT_ONCE))) {
+    const run = run_id === null ? undefined : await store.read((tx) => tx.get('runs', run_id));
     if (!run || run.status === 'running') continue;
     await cancelUnlessEnded(run, id, run.error ?? new Refusal('RUN_STOPPED').message, dispatcher);
   }

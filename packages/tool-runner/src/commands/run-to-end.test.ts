@@ -9,16 +9,24 @@ describe.skipIf(cannotIsolate)('runToEnd', () => {
   });
   afterEach(() => fixture.remove());
 
-  const run = (line: string) =>
+  const run = (line: string, signal = new AbortController().signal) =>
     runToEnd(
       fixture.starter,
       { program: 'bash', args: ['-c', line], cwd: '', confinement: lookOnly, stdin: 'ignore' },
-      { timeoutSeconds: 1, outputBytes: 1_000, signal: new AbortController().signal, onProgress: () => {} },
+      { timeoutSeconds: 1, outputBytes: 1_000, signal, onProgress: () => {} },
     );
 
   it('[RN-4] a command that ended in time is no timeout, though nobody could look until later', async () => {
     const ending = run('echo done');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500); // the whole process stands still
+    expect(await ending).toMatchObject({ stdout: 'done\n', status: { exitCode: 0 } });
+  });
+
+  it('[EX-8] a command that ended before it was cancelled has ended, though nobody had looked yet', async () => {
+    const cancel = new AbortController();
+    const ending = run('echo done', cancel.signal);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+    cancel.abort();
     expect(await ending).toMatchObject({ stdout: 'done\n', status: { exitCode: 0 } });
   });
 

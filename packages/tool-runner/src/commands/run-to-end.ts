@@ -32,7 +32,7 @@ const pipesCloseMs = 1_000;
 
 /**
  * Runs one program until nothing of it is left, or until its time is over. Throws ExecutionCancelled when the signal
- * aborts, and what ProcessStarter throws.
+ * aborts while it runs, and what ProcessStarter throws.
  */
 export async function runToEnd(
   starter: IsolatingStarter,
@@ -54,16 +54,13 @@ export async function runToEnd(
     progress.push('stderr', chunk);
   });
 
-  let isTimeout = false;
-  const timer = setTimeout(() => {
-    // Timers come first when a runner was suspended or busy: what ended meanwhile has ended in time.
-    setImmediate(() => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      isTimeout = true;
-      void starter.stop(child);
+  let stopped: 'timeout' | 'cancelled' | undefined;
+  const stop = (why: 'timeout' | 'cancelled'): void =>
+    stopUnlessEnded(starter, child, () => {
+      stopped ??= why;
     });
-  }, timeoutSeconds * 1_000);
-  const cancel = (): void => void starter.stop(child);
+  const timer = setTimeout(() => stop('timeout'), timeoutSeconds * 1_000);
+  const cancel = (): void => stop('cancelled');
   signal.addEventListener('abort', cancel, { once: true });
   try {
     await ended(starter, child, request.program);
@@ -72,7 +69,7 @@ export async function runToEnd(
     signal.removeEventListener('abort', cancel);
     progress.end();
   }
-  if (signal.aborted) throw new ExecutionCancelled();
+  if (stopped === 'cancelled') throw new ExecutionCancelled();
   if (!starter.hasRun(child))
     throw new CountersignError('SPAWN_FAILED', { program: request.program, problem: stderr.text().trim() });
 
@@ -82,20 +79,33 @@ export async function runToEnd(
     stderr: stderr.text(),
     isCut: stdout.isCut || stderr.isCut,
     seconds: (performance.now() - startedAt) / 1_000,
-    status: isTimeout ? 'timeout' : statusOf(child),
+    status: stopped === 'timeout' ? 'timeout' : statusOf(child),
   };
 }
 
-/** Until no process is left, and all that was printed has arrived. */
+/**
+ * Stops a program from outside, and tells so first; one that has ended by itself is left to what it has done. A runner
+ * that was suspended or busy hears of time-outs and cancels before it hears of an exit that was earlier: so it listens
+ * once more before it believes that the program runs. (The first immediate may still belong to what was heard before.)
+ */
+export function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop: () => void): void {
+  const look = (): void => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    onStop();
+    void starter.stop(child);
+  };
+  setImmediate(() => setImmediate(look));
+}
+
+/** Until no process is left, and all that was printed has arrived. Nothing is left over of one that never started. */
 export async function ended(starter: IsolatingStarter, child: ChildProcess, program: string): Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  await new Promise<void>((resolve, reject) => {
-    child.once('exit', () => resolve());
-    child.once('error', (cause) =>
-      reject(new CountersignError('SPAWN_FAILED', { program, problem: cause.message }, { cause })),
-    );
+  const cause = await new Promise<Error | undefined>((resolve) => {
+    child.once('exit', () => resolve(undefined));
+    child.once('error', resolve);
   });
   await starter.stop(child);
+  if (cause) throw new CountersignError('SPAWN_FAILED', { program, problem: cause.message }, { cause });
   const patience = new AbortController();
   await Promise.race([closed, wait(pipesCloseMs, undefined, { signal: patience.signal }).catch(() => {})]);
   patience.abort();

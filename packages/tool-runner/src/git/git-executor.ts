@@ -189,8 +189,9 @@ export class GitExecutor implements Executor {
   ): Promise<ToolSuccess<'git_branch'>> {
     if (name !== undefined && !isBranchName(name))
       throw invalid('git_branch', `"${name}" is not a branch name`);
-    const { signal } = context;
-    const own = await this.#repository.open(signal);
+    const own = await this.#repository.open(context.signal);
+    // What is made is reported, also when the call is cancelled meanwhile.
+    const signal = create ? undefined : context.signal;
     if (create && name !== undefined) {
       mkdirSync(join(this.#root, '.git/logs'), { recursive: true });
       await this.#repository.ask(own, ['branch', '--no-track', '--', name, 'HEAD'], this.#writing(context));

@@ -1,5 +1,5 @@
 import { CountersignError } from '@countersign/protocol';
-import { notes } from '../commands/run-to-end.ts';
+import { notes, stopUnlessEnded } from '../commands/run-to-end.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
@@ -47,18 +47,17 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   const stdout: Buffer[] = [];
   let size = 0;
   let stderr = '';
-  let ended: 'cut' | 'timeout' | 'cancelled' | undefined;
-  let stopping: Promise<void> | undefined;
-  const stop = (why: typeof ended): void => {
-    ended ??= why;
-    stopping ??= starter.stop(child);
-  };
+  let stopped: 'timeout' | 'cancelled' | undefined;
+  const stop = (why: 'timeout' | 'cancelled'): void =>
+    stopUnlessEnded(starter, child, () => {
+      stopped ??= why;
+    });
 
   child.stdout?.on('data', (chunk: Buffer) => {
     const room = run.maxBytes - size;
     if (room > 0) stdout.push(chunk.subarray(0, room));
     size += chunk.length;
-    if (size > run.maxBytes) stop('cut');
+    if (size > run.maxBytes) void starter.stop(child);
   });
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
     stderr = (stderr + chunk).slice(-MAX_STDERR);
@@ -72,20 +71,20 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   const cancel = (): void => stop('cancelled');
   run.signal?.addEventListener('abort', cancel, { once: true });
   try {
-    const exitCode = await new Promise<number | null>((resolve, reject) => {
-      child.once('close', resolve);
-      child.once('error', (cause) =>
-        reject(new CountersignError('SPAWN_FAILED', { program: 'git', problem: cause.message }, { cause })),
-      );
+    const cause = await new Promise<Error | undefined>((resolve) => {
+      child.once('close', () => resolve(undefined));
+      child.once('error', resolve);
     });
-    await (stopping ?? starter.stop(child));
+    await starter.stop(child);
+    if (cause)
+      throw new CountersignError('SPAWN_FAILED', { program: 'git', problem: cause.message }, { cause });
     for (const note of notes(starter, child)) {
       stderr = (stderr + note).slice(-MAX_STDERR);
       run.onStderr?.(note);
     }
-    if (ended === 'cancelled') throw new ExecutionCancelled();
-    if (ended === 'timeout') throw new CountersignError('COMMAND_TIMEOUT', { timeout: run.timeoutSeconds });
-    return { exitCode, stdout: Buffer.concat(stdout), cut: ended === 'cut', stderr };
+    if (stopped === 'cancelled') throw new ExecutionCancelled();
+    if (stopped === 'timeout') throw new CountersignError('COMMAND_TIMEOUT', { timeout: run.timeoutSeconds });
+    return { exitCode: child.exitCode, stdout: Buffer.concat(stdout), cut: size > run.maxBytes, stderr };
   } finally {
     clearTimeout(timer);
     run.signal?.removeEventListener('abort', cancel);

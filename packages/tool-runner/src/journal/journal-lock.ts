@@ -39,10 +39,15 @@ export function lockJournal(path: string, holder: JournalHolder): () => void {
     if (holder.takesOver) writeWish(path, holder.program);
     throw new JournalHeld(readHolder(path), cause);
   }
-  rmSync(wishPath(path), { force: true });
-  const since = new Date().toISOString();
-  const { program } = holder;
-  writeFileSync(`${path}.holder`, JSON.stringify({ program, pid: process.pid, since }), { mode: 0o600 });
+  try {
+    rmSync(wishPath(path), { force: true });
+    const since = new Date().toISOString();
+    const { program } = holder;
+    writeFileSync(`${path}.holder`, JSON.stringify({ program, pid: process.pid, since }), { mode: 0o600 });
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
   return () => {
     if (lock.isOpen) lock.close();
   };
@@ -62,10 +67,15 @@ function readHolder(path: string): string {
 
 const wishPath = (path: string): string => `${path}.wanted`;
 
+/** Where it cannot be written (a full disk), nobody is asked to let go: that the journal is held is still the news. */
 function writeWish(path: string, program: string): void {
   const whole = `${wishPath(path)}-${process.pid}`;
-  writeFileSync(whole, JSON.stringify({ program }), { mode: 0o600 });
-  renameSync(whole, wishPath(path));
+  try {
+    writeFileSync(whole, JSON.stringify({ program }), { mode: 0o600 });
+    renameSync(whole, wishPath(path));
+  } catch {
+    rmSync(whole, { force: true });
+  }
 }
 
 /** Which program has asked, not long ago, to be given the journal. */

@@ -273,6 +273,20 @@ describe('the detail of a call', () => {
     expect(server.bodiesOf('undoExecution')).toEqual([{ force: false }, { force: true }]);
   });
 
+  it('[RN-3] an answer that is quicker than the server’s is not missed', async () => {
+    const asked = Promise.withResolvers<object>();
+    const { server } = await open(detail({}, { undoable: true }), (one) =>
+      one.on('undoExecution', () => asked.promise),
+    );
+    await userEvent.click(screen.getByRole('button', { name: 'Undo this change' }));
+    await server.emit(
+      undone('failed', { code: 'UNDO_CONFLICT', message: 'a.md was changed since.', recoverable: false }),
+    );
+    asked.resolve({ success: true, tool_id: 't1', undo_id: 'u1' });
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('a.md was changed since.');
+  });
+
   it('says why it cannot be undone now', async () => {
     await open(detail({}, { undoable: true }), (server) =>
       server.on('undoExecution', () => {

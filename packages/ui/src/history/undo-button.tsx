@@ -1,5 +1,5 @@
 import { ApiError } from '@countersign/client';
-import type { Execution, ToolErrorValue } from '@countersign/protocol';
+import type { EventPayload, Execution, ToolErrorValue } from '@countersign/protocol';
 import { useEffect, useState } from 'react';
 import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
@@ -11,6 +11,8 @@ type Undo =
   | { readonly step: 'done' }
   | { readonly step: 'refused'; readonly message: string; readonly canForce: boolean };
 
+type Answer = EventPayload<'tool.result'>;
+
 /** Where the file was changed after the call, undoing would lose that: it is said, and can be forced (RN-3). */
 const conflictCodes: readonly string[] = ['UNDO_CONFLICT'];
 
@@ -18,26 +20,29 @@ const conflictCodes: readonly string[] = ['UNDO_CONFLICT'];
 export function UndoButton({ execution }: { readonly execution: Execution }) {
   const { history, said } = useWords();
   const live = useLive();
-  const [undo, setUndo] = useState<Undo>({ step: 'idle' });
-  const undoId = undo.step === 'asked' ? undo.undoId : null;
+  const { tool_id } = execution;
+  const [request, setRequest] = useState<Undo>({ step: 'idle' });
+  /** The runner may answer before the server has told us the id of what we asked. */
+  const [answer, setAnswer] = useState<Answer | null>(null);
 
-  useEffect(() => {
-    if (undoId === null) return;
-    return live.listen((event) => {
-      if (event.event !== 'tool.result' || event.data.undo_id !== undoId) return;
-      setUndo(event.data.status === 'completed' ? { step: 'done' } : refusal(event.data.error));
-    });
-  }, [undoId, live]);
+  useEffect(
+    () =>
+      live.listen((event) => {
+        if (event.event !== 'tool.result' || event.data.undo_id === undefined) return;
+        if (event.data.tool_id === tool_id) setAnswer(event.data);
+      }),
+    [live, tool_id],
+  );
 
   const ask = async (force: boolean) => {
     try {
-      const params = { tool_id: execution.tool_id };
-      const { undo_id } = await live.client.undoExecution({ params, body: { force } });
-      setUndo({ step: 'asked', undoId: undo_id });
+      const { undo_id } = await live.client.undoExecution({ params: { tool_id }, body: { force } });
+      setRequest({ step: 'asked', undoId: undo_id });
     } catch (error) {
-      setUndo(refusal(error));
+      setRequest(refusal(error));
     }
   };
+  const undo = answered(request, answer);
   if (undo.step === 'done') return <p role="status">{history.undoDone}</p>;
   if (!execution.undoable || execution.undone_at !== null) return null;
   return (
@@ -62,6 +67,11 @@ export function UndoButton({ execution }: { readonly execution: Execution }) {
       )}
     </div>
   );
+}
+
+function answered(request: Undo, answer: Answer | null): Undo {
+  if (request.step !== 'asked' || answer?.undo_id !== request.undoId) return request;
+  return answer.status === 'completed' ? { step: 'done' } : refusal(answer.error);
 }
 
 function refusal(error: ToolErrorValue | unknown): Undo {

@@ -13,6 +13,7 @@ export interface Kill {
 /** One workspace over many lives of its runner. */
 export class KillLane {
   readonly #desk: Desk;
+  readonly #earlier: string[] = [];
   kills = 0;
 
   private constructor(desk: Desk) {
@@ -60,7 +61,9 @@ export class KillLane {
       await desk.startRunner({ prepareNext: true });
     }
     const params = plan.prepare(desk, n);
-    if (typeof at !== 'number') await desk.runner.dieAt({ step: at, onlyReads: plan.onlyReads });
+    if (typeof at !== 'number') {
+      await desk.runner.dieAt({ step: at, onlyReads: plan.onlyReads, earlier: this.#earlier });
+    }
     const dying = desk.runner;
     const doom = () => (typeof at === 'number' ? pause(at).then(() => dying.end()) : undefined);
     let doomed = plan.onlyReads ? doom() : undefined;
@@ -80,6 +83,7 @@ export class KillLane {
     await desk.startRunner({ prepareNext: true });
     const toolId = await asking;
     if (typeof toolId !== 'string') throw new Error(`refused: ${toolId.message}`);
+    this.#earlier.push(toolId);
     const ended = await desk.untilFinal(toolId);
     this.#check(ended, {
       n,
@@ -87,7 +91,10 @@ export class KillLane {
       expected: typeof at === 'number' ? undefined : plan.steps[at],
     });
     // A job that the second life started, because the first had not come to it, is still there: rightly.
-    if (ended.result?.job_id) await desk.call('shell_kill', { job_id: ended.result.job_id });
+    if (ended.result?.job_id) {
+      const killed = await desk.call('shell_kill', { job_id: ended.result.job_id });
+      this.#earlier.push(killed.toolId);
+    }
     await this.#nothingIsLeft(n);
   }
 
@@ -112,7 +119,7 @@ export class KillLane {
     if (leftovers.length + locks.length > 0) throw new Error(`left behind: ${leftovers} ${locks}`);
     const marks = [`shell-${n}.log`, `job-${n}.log`, `command-${n}.js`];
     const left = () => this.#desk.processes().filter((line) => marks.some((mark) => line.includes(mark)));
-    await until(() => left().length === 0, { within: 5_000, otherwise: () => `still running: ${left()}` });
+    await until(() => left().length === 0, { within: 20_000, otherwise: () => `still running: ${left()}` });
   }
 }
 

@@ -28,6 +28,8 @@ export type MortalStep = (typeof mortalSteps)[number];
 export interface Death {
   readonly step: MortalStep;
   readonly onlyReads: boolean;
+  /** Calls of earlier lives: what is still owed for them (a result, its acknowledgement) is no step of the next. */
+  readonly earlier?: readonly string[];
 }
 
 /** What happens to the workspace goes by descriptors, so that a swapped link cannot redirect it. */
@@ -41,20 +43,21 @@ const isInWorkspace = (path: unknown): boolean => String(path).startsWith('/proc
 export async function becomeMortal(witness: string): Promise<(death: Death) => void> {
   let armed: MortalStep | undefined;
   let isPastJournal = false;
-  const dieAt = (step: MortalStep): void => {
-    if (step === armed) process.kill(process.pid, 'SIGKILL');
+  let earlier: readonly string[] = [];
+  const dieAt = (step: MortalStep, toolId = ''): void => {
+    if (step === armed && !earlier.includes(toolId)) process.kill(process.pid, 'SIGKILL');
   };
   const { appendFileSync, renameSync, unlinkSync, mkdirSync } = fs;
   const note = (what: string, path: unknown): void =>
     appendFileSync(witness, `${what} ${basename(String(path))}\n`);
 
-  after(Journal.prototype, 'start', () => {
+  after(Journal.prototype, 'start', (toolId) => {
     isPastJournal = true;
-    dieAt('journal started');
+    dieAt('journal started', toolId);
   });
-  after(Journal.prototype, 'recordChanges', () => dieAt('journal recorded'));
-  after(Journal.prototype, 'end', () => dieAt('journal ended'));
-  after(Journal.prototype, 'acknowledge', () => dieAt('acknowledged'));
+  after(Journal.prototype, 'recordChanges', (toolId) => dieAt('journal recorded', toolId));
+  after(Journal.prototype, 'end', (toolId) => dieAt('journal ended', toolId));
+  after(Journal.prototype, 'acknowledge', (toolId) => dieAt('acknowledged', toolId));
 
   fs.renameSync = (from, to) => {
     if (!isInWorkspace(to)) return renameSync(from, to);
@@ -88,12 +91,12 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
 
   const { fetch } = globalThis;
   globalThis.fetch = async (input, init) => {
-    const route = /\/(start|result)$/.exec(String(input))?.[1];
-    if (route === 'start') dieAt('claim asked');
-    if (route === 'result') dieAt('result asked');
+    const [, toolId, route] = /\/([^/]+)\/(start|result)$/.exec(String(input)) ?? [];
+    if (route === 'start') dieAt('claim asked', toolId);
+    if (route === 'result') dieAt('result asked', toolId);
     const response = await fetch(input, init);
-    if (route === 'start' && response.ok) dieAt('claim granted');
-    if (route === 'result' && response.ok) dieAt('result answered');
+    if (route === 'start' && response.ok) dieAt('claim granted', toolId);
+    if (route === 'result' && response.ok) dieAt('result answered', toolId);
     return response;
   };
 
@@ -107,9 +110,10 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
     return writeFile.call(this, data, options);
   };
 
-  return ({ step, onlyReads }) => {
-    armed = step;
-    isPastJournal = onlyReads;
+  return (death) => {
+    armed = death.step;
+    isPastJournal = death.onlyReads;
+    earlier = death.earlier ?? [];
   };
 }
 
@@ -119,12 +123,12 @@ async function prototypeOfFileHandles(): Promise<FileHandle> {
   return Object.getPrototypeOf(handle) as FileHandle;
 }
 
-/** Runs something after each call of a method. */
-function after<T extends object, M extends keyof T>(of: T, method: M, then: () => void): void {
+/** Runs something after each call of a method, with its first argument: the id of a call. */
+function after<T extends object, M extends keyof T>(of: T, method: M, then: (toolId: string) => void): void {
   const original = of[method] as (...args: unknown[]) => unknown;
   of[method] = function (this: T, ...args: unknown[]) {
     const answer = original.apply(this, args);
-    then();
+    then(String(args[0]));
     return answer;
   } as T[M];
 }

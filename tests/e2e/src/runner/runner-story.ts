@@ -205,7 +205,7 @@ export class Desk {
       {
         within: 60_000,
         otherwise: async () =>
-          `${toolId} does not end: ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
+          `${toolId} does not end: ${shortened(await this.look(toolId))}\n${this.runner.log}`,
       },
     );
     return this.ended(toolId);
@@ -229,7 +229,7 @@ export class Desk {
       },
       {
         within: 30_000,
-        otherwise: async () => `No card of ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
+        otherwise: async () => `No card of ${shortened(await this.look(toolId))}\n${this.runner.log}`,
       },
     );
     return found as Card;
@@ -247,7 +247,7 @@ export class Desk {
     await until(async () => isFinal((await this.look(toolId)).execution.status), {
       within,
       otherwise: async () =>
-        `${toolId} does not end: ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
+        `${toolId} does not end: ${shortened(await this.look(toolId))}\n${this.runner.log}`,
     });
     return this.ended(toolId);
   }
@@ -351,3 +351,5 @@ export function whyNotAs(uid: number): string | undefined {
   const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8', cwd: '/' });
   return status === 0 ? undefined : (error?.message ?? stderr);
 }
+
+const shortened = (record: object): string => JSON.stringify(record).slice(0, 2_000);

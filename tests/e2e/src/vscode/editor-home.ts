@@ -203,7 +203,7 @@ export class EditorHome {
 
   async #context(): Promise<BrowserContext> {
     const context = await this.#browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en' });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(30_000);
     this.#contexts.push(context);
     return context;
   }

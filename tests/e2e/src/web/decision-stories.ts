@@ -11,7 +11,7 @@ export function decisionStories(home: () => Household): void {
   const file = (name: string): string => join(home().ready.workspace, name);
   const written = (name: string, text: string) =>
     until(() => existsSync(file(name)) && readFileSync(file(name), 'utf8') === text, {
-      within: 10_000,
+      within: 20_000,
       otherwise: () => `${name} is not "${text}"`,
     });
 
@@ -35,7 +35,7 @@ export function decisionStories(home: () => Household): void {
     await card.getByRole('button', { name: /^Yes, approve this high-risk call/ }).waitFor();
     await window.look(card);
     await window.press('y');
-    await until(() => !existsSync(file('old.md')), { within: 10_000, otherwise: () => 'It is still there' });
+    await until(() => !existsSync(file('old.md')), { within: 20_000, otherwise: () => 'It is still there' });
     await window.card('You approved this.').waitFor();
     expect(window.problems).toEqual([]);
   });

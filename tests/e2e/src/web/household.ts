@@ -110,7 +110,7 @@ export class Household {
         token = storage?.origins[0]?.localStorage.find(({ name }) => name === 'countersign.token')?.value;
         return token !== undefined;
       },
-      { within: 10_000, otherwise: () => 'Nobody has signed in' },
+      { within: 20_000, otherwise: () => 'Nobody has signed in' },
     );
     this.#person = await new RemotePerson(this.ready.address, String(token), 'the phone').connect();
     return this.#person;
@@ -158,7 +158,7 @@ export class Household {
 
   async #context(options: BrowserContextOptions): Promise<BrowserContext> {
     const context = await this.#browser.newContext(options);
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(25_000);
     this.#contexts.push(context);
     return context;
   }

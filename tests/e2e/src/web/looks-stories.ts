@@ -106,7 +106,7 @@ export function looksStories(home: () => Household): void {
     await page.clock.resume();
     await card.getByText('You approved this.').waitFor();
     await until(() => existsSync(join(household.ready.workspace, 'tapped.md')), {
-      within: 10_000,
+      within: 20_000,
       otherwise: () => 'It was not written',
     });
   });

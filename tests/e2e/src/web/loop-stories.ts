@@ -89,7 +89,7 @@ export function loopStories(home: () => Household): void {
 
 const changedOnDisk = (household: Household) =>
   until(() => readFileSync(greeting(household), 'utf8').includes('Hello, '), {
-    within: 10_000,
+    within: 20_000,
     otherwise: () => `It was not changed: ${readFileSync(greeting(household), 'utf8')}`,
   });
 

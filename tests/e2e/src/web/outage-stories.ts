@@ -16,12 +16,12 @@ export function outageStories(browser: () => Browser): void {
 
   const content = (name: string): string => readFileSync(join(home().ready.workspace, name), 'utf8');
   const written = (name: string, text: string) =>
-    until(() => content(name) === text, { within: 10_000, otherwise: () => `${name}: ${content(name)}` });
+    until(() => content(name) === text, { within: 20_000, otherwise: () => `${name}: ${content(name)}` });
   /** The server is another process than before, and answers. */
   const serverDies = async (): Promise<void> => {
     const { server } = home().up;
     process.kill(server, 'SIGKILL');
-    await until(() => !isAlive(server), { within: 5_000, otherwise: () => 'The server still lives' });
+    await until(() => !isAlive(server), { within: 20_000, otherwise: () => 'The server still lives' });
   };
 
   it('[AP-10] everything is killed and started again in the middle of an approval: nothing is lost', async () => {

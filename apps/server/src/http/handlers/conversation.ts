@@ -126,7 +126,7 @@ export function conversationHandlers({
             project_id: project.id,
             workspace: row.workspace,
             capabilities: [...row.capabilities],
-            connected: engine.runners.find(caller.userId, row.runner_id) !== undefined,
+            connected: engine.presence.isPresent(row),
             last_seen_at: isoTime(row.last_seen_at),
           })),
       );

@@ -14,9 +14,8 @@ export function permissionHandlers({
   engine,
   config,
   tokens,
-  authenticator,
   signInCodes,
-  openStreams,
+  bus,
 }: ServerParts): Pick<
   Handlers,
   | 'listGrants'
@@ -86,8 +85,7 @@ export function permissionHandlers({
 
     async revokeToken({ caller, params }) {
       await tokens.revoke(caller.userId, params.token_id);
-      authenticator.forget(params.token_id);
-      for (const stream of openStreams) if (stream.caller.tokenId === params.token_id) stream.end();
+      bus.publish({ kind: 'revoked', tokenId: params.token_id }); // here it is heard before this returns
       await withdrawCalls(caller, params.token_id);
       return { success: true };
     },

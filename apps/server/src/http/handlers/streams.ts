@@ -99,7 +99,7 @@ export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStrea
     }
     const list = capabilities.split(',').filter((word) => word !== '');
     const runner = { id, userId: caller.userId, workspace, capabilities: list, instance };
-    engine.requireFree(runner);
+    await engine.requireFree(runner);
     return runner;
   }
 }

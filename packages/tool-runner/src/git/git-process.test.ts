@@ -1,0 +1,46 @@
+import { readdirSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createProcessStarter, type IsolatingStarter } from '../isolation/process-starter.ts';
+import { GitFixture } from './git-fixture.test-data.ts';
+import { runGit } from './git-process.ts';
+
+describe('runGit', () => {
+  let fixture: GitFixture;
+  let starter: IsolatingStarter;
+  beforeEach(() => {
+    fixture = new GitFixture().withCommit();
+    starter = createProcessStarter(fixture.workspace);
+  });
+  afterEach(async () => {
+    await starter.dispose();
+    await fixture.remove();
+  });
+
+  const run = (
+    args: readonly string[],
+    { signal, timeoutSeconds = 60 }: Partial<Parameters<typeof runGit>[1]>,
+  ) =>
+    runGit(starter, {
+      args,
+      confinement: { workspace: 'write', network: false, writableGit: 'data', maskSensitive: false },
+      environment: {},
+      maxBytes: 1_000,
+      timeoutSeconds,
+      signal,
+    });
+
+  it('[EX-8] what has ended before it was cancelled has ended, though nobody had looked yet', async () => {
+    const cancel = new AbortController();
+    const answer = run(['branch', 'made'], { signal: cancel.signal });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000); // git ends while this process stands still
+    cancel.abort();
+    expect(await answer).toMatchObject({ exitCode: 0 });
+    expect(readdirSync(`${fixture.root}/.git/refs/heads`)).toContain('made');
+  });
+
+  it('[RN-6] what has ended in time is no timeout', async () => {
+    const answer = run(['rev-parse', '--is-inside-work-tree'], { timeoutSeconds: 1 });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+    expect((await answer).stdout.toString()).toBe('true\n');
+  });
+});

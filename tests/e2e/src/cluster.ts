@@ -1,0 +1,218 @@
+import { type Client, createClient } from '@countersign/client';
+import {
+  type OpenAiCompatibleServer,
+  openAiCompatibleServer,
+  type TemporaryPostgres,
+  type WireRequest,
+  type WireTurn,
+} from '@countersign/testing';
+import { findProblems } from './invariants.ts';
+import { quickClock, until } from './patience.ts';
+import { RemotePerson } from './remote-person.ts';
+import { completed, digestOf, RemoteRunner, type RunnerScript } from './remote-runner.ts';
+import { RoundRobinProxy } from './round-robin-proxy.ts';
+import { freePort, ServerProcess } from './server-process.ts';
+import { postgresDatabase, type TestDatabase } from './test-database.ts';
+import { signToken } from './tokens.ts';
+
+/** One server process of a cluster. */
+export interface ClusterNode {
+  readonly port: number;
+  server: ServerProcess;
+}
+
+/** A person of a cluster: whatever they do goes to whichever server is next. */
+export interface ClusterPerson {
+  readonly userId: string;
+  readonly projectId: string;
+  readonly person: RemotePerson;
+  readonly client: Client;
+  readonly runner: RemoteRunner;
+}
+
+/** Several `countersign serve` on one PostgreSQL, behind a load balancer that knows no sessions. */
+export class Cluster {
+  readonly database: TestDatabase;
+  readonly proxy: RoundRobinProxy;
+  readonly nodes: readonly ClusterNode[];
+  readonly model: OpenAiCompatibleServer;
+  readonly people: ClusterPerson[] = [];
+  readonly #scripts = new Map<string, readonly WireTurn[]>();
+
+  private constructor(
+    database: TestDatabase,
+    proxy: RoundRobinProxy,
+    model: OpenAiCompatibleServer,
+    nodes: readonly ClusterNode[],
+  ) {
+    this.database = database;
+    this.proxy = proxy;
+    this.model = model;
+    this.nodes = nodes;
+    model.script((request) => this.#answer(request));
+  }
+
+  static async start(postgres: TemporaryPostgres, size = 3): Promise<Cluster> {
+    const database = await postgresDatabase(postgres);
+    const nodes: ClusterNode[] = [];
+    for (let i = 0; i < size; i += 1) nodes.push({ port: await freePort(), server: new ServerProcess() });
+    const cluster = new Cluster(
+      database,
+      await RoundRobinProxy.start(),
+      await openAiCompatibleServer(),
+      nodes,
+    );
+    // All at once, on an empty database: one of them makes the tables.
+    await Promise.all(nodes.map((node) => cluster.#serve(node)));
+    cluster.useAll();
+    return cluster;
+  }
+
+  node(index: number): ClusterNode {
+    return this.nodes[index] as ClusterNode;
+  }
+
+  /** The client of a person at one particular server. */
+  clientAt(index: number, token: string): Client {
+    return createClient({
+      baseUrl: `http://127.0.0.1:${this.node(index).port}`,
+      token: () => token,
+      clock: quickClock,
+    });
+  }
+
+  /** The balancer gives requests to every server that runs. */
+  useAll(): void {
+    this.proxy.use(this.nodes.filter(({ server }) => server.isRunning).map(({ port }) => port));
+  }
+
+  /** Takes a server out as a balancer's health check would. */
+  without(index: number): void {
+    this.proxy.use(this.nodes.filter((_, place) => place !== index).map(({ port }) => port));
+  }
+
+  async kill(index: number): Promise<void> {
+    await this.node(index).server.kill();
+    this.useAll();
+  }
+
+  /** Stops a server gently and starts it again, as an upgrade does. */
+  async restart(index: number): Promise<void> {
+    const node = this.node(index);
+    this.without(index);
+    if (node.server.isRunning) await node.server.kill('SIGTERM');
+    node.server = new ServerProcess();
+    await this.#serve(node);
+    this.useAll();
+  }
+
+  /** Which server has a lease or a stream, by the id that it gave itself. */
+  async indexOf(nodeId: unknown): Promise<number> {
+    const { name } = await this.row('select name from nodes where id = $1', String(nodeId));
+    const index = this.nodes.findIndex(({ server }) => String(name).endsWith(`/${server.pid}`));
+    if (index < 0) throw new Error(`No server is ${nodeId} (${name})`);
+    return index;
+  }
+
+  async person(userId: string, script: Partial<RunnerScript> = {}): Promise<ClusterPerson> {
+    const baseUrl = this.proxy.origin;
+    const person = new RemotePerson(baseUrl, signToken(userId, 'person'));
+    const { client } = person;
+    const workspace = `/workspaces/${userId}`;
+    const { project } = await client.createProject({ body: { name: 'p', workspace } });
+    const projectId = project.project_id;
+    const runner = new RemoteRunner({
+      baseUrl,
+      token: signToken(userId, 'runner'),
+      projectId,
+      workspace,
+      runnerId: `runner-of-${userId}`,
+      execute: () => completed,
+      preview: () => digestOf('a'),
+      ...script,
+    });
+    await Promise.all([person.connect(), runner.connect()]);
+    await until(async () => (await client.listRunners()).runners.some(({ connected }) => connected), {
+      within: 10_000,
+      otherwise: () => 'the runner does not connect',
+    });
+    const made = { userId, projectId, person, client, runner };
+    this.people.push(made);
+    return made;
+  }
+
+  async session({ client, projectId: project_id }: ClusterPerson): Promise<string> {
+    return (await client.createSession({ params: { project_id }, body: {} })).session.session_id;
+  }
+
+  /** Sends a message to the agent, in a session of its own, with what its model will answer. */
+  async say(who: ClusterPerson, content: string, turns: readonly WireTurn[]): Promise<string> {
+    this.#scripts.set(content, turns);
+    const session_id = await this.session(who);
+    const params = { project_id: who.projectId };
+    return (await who.client.sendMessage({ params, body: { content, session_id } })).run_id;
+  }
+
+  /** How often the model was asked in the conversation that began with these words. */
+  timesAsked(content: string): number {
+    return this.model.requests.filter((request) => firstMessage(request) === content).length;
+  }
+
+  async row(sql: string, ...values: string[]): Promise<Record<string, unknown>> {
+    const [row] = await this.database.query(sql, ...values);
+    return row ?? {};
+  }
+
+  /** Waits until a query answers with a row. */
+  async untilRow(sql: string, values: readonly string[], within = 15_000): Promise<Record<string, unknown>> {
+    let found: Record<string, unknown> | undefined;
+    await until(
+      async () => {
+        [found] = await this.database.query(sql, ...values);
+        return found !== undefined;
+      },
+      { within, otherwise: () => `nothing answers to ${sql}\n${this.logs()}` },
+    );
+    return found as Record<string, unknown>;
+  }
+
+  logs(): string {
+    return this.nodes.map(({ server }) => server.log.slice(-2000)).join('\n');
+  }
+
+  /** Everything that must hold for a person whenever all is quiet. */
+  problems({ userId, person, runner }: ClusterPerson): Promise<string[]> {
+    return findProblems(userId, { database: this.database, person, runner });
+  }
+
+  async close(): Promise<void> {
+    for (const { person, runner } of this.people) {
+      person.close();
+      runner.close();
+    }
+    for (const { server } of this.nodes) server.resume();
+    await Promise.all(this.nodes.map(({ server }) => server.kill()));
+    await Promise.all([this.proxy.close(), this.model.close()]);
+    await this.database.close();
+  }
+
+  #serve({ port, server }: ClusterNode): Promise<void> {
+    return server.serve({
+      port,
+      database: this.database.url,
+      modelUrl: this.model.url,
+      publicOrigin: this.proxy.origin,
+    });
+  }
+
+  #answer(request: WireRequest): WireTurn {
+    const turns = this.#scripts.get(firstMessage(request)) ?? [];
+    const answered = request.body.messages.filter(({ role }) => role === 'assistant').length;
+    return turns[answered] ?? { status: 400, message: 'The script has ended.' };
+  }
+}
+
+function firstMessage({ body }: WireRequest): string {
+  const { content } = body.messages.find(({ role }) => role === 'user') ?? {};
+  return typeof content === 'string' ? content : ((content as { text: string }[])[0]?.text ?? '');
+}
