@@ -69,8 +69,9 @@ export class ApprovalDesk implements Disposable {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const { request } = entry;
+    const isShown = this.diffs.shown === request.approval_id;
+    if (!isShown && (await this.diffs.open(entry))) return; // what is approved is shown first
     const reviewed = this.diffs.reviewed(request.approval_id);
-    if (!reviewed && request.preview?.kind === 'diff' && (await this.diffs.open(entry))) return;
     const scope = await this.#pickScope(request);
     if (!scope) return;
     if (reviewed) return this.#approveReviewed(entry, reviewed, scope);

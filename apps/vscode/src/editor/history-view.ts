@@ -43,7 +43,7 @@ export class HistoryView implements Disposable {
   readonly #options: HistoryViewOptions;
   readonly #changed = new EventEmitter<void>();
   readonly #view: TreeView<Row>;
-  readonly #undoing = new Map<string, Execution>();
+  readonly #undoing = new Map<string, { readonly row: Execution; readonly force: boolean }>();
   /** What the tree shows; undefined until it was first read. */
   #rows: readonly Row[] | undefined;
   #reads = 0;
@@ -116,7 +116,7 @@ export class HistoryView implements Disposable {
     try {
       const asked = await client()?.undoExecution({ params: { tool_id: row.tool_id }, body: { force } });
       if (!asked) return;
-      this.#undoing.set(asked.undo_id, row);
+      this.#undoing.set(asked.undo_id, { row, force });
       window.setStatusBarMessage(words.history.undoAsked(labelOf(row)), 3_000);
     } catch (error) {
       void window.showErrorMessage(words.history.undoFailed((error as Error).message));
@@ -129,14 +129,15 @@ export class HistoryView implements Disposable {
     error: { readonly code: string; readonly message: string } | null,
   ): Promise<void> {
     const { history } = this.#options.words;
-    const row = this.#undoing.get(undoId);
-    if (!row) return;
+    const asked = this.#undoing.get(undoId);
+    if (!asked) return;
     this.#undoing.delete(undoId);
+    const { row, force } = asked;
     if (!error) {
       window.setStatusBarMessage(history.undoDone(labelOf(row)), 5_000);
       return;
     }
-    if (error.code !== 'UNDO_CONFLICT') {
+    if (error.code !== 'UNDO_CONFLICT' || force) {
       void window.showErrorMessage(history.undoFailed(error.message));
       return;
     }

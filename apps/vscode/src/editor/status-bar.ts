@@ -5,6 +5,8 @@ import type { Words } from '../words/words.ts';
 export interface StatusFacts {
   readonly server: string | undefined;
   readonly folders: readonly FolderRunner[];
+  /** Also those whose runner is being closed or opened. */
+  readonly hasFolders: boolean;
   readonly pending: number;
 }
 
@@ -12,11 +14,17 @@ export interface StatusFacts {
 export function statusBar(words: Words): Disposable & { update(facts: StatusFacts): void } {
   const item = window.createStatusBarItem('countersign', StatusBarAlignment.Left, 50);
   item.name = 'Countersign';
-  const update = ({ server, folders, pending }: StatusFacts) => {
+  const update = ({ server, folders, hasFolders, pending }: StatusFacts) => {
     const isOpen = folders.length > 0 && folders.every(({ state }) => state.status === 'open');
     const hasFailed = folders.some(({ state }) => state.status === 'failed');
     const icon =
-      server === undefined ? 'circle-slash' : hasFailed ? 'error' : isOpen ? 'shield' : 'sync~spin';
+      server === undefined
+        ? 'circle-slash'
+        : hasFailed
+          ? 'error'
+          : isOpen || !hasFolders
+            ? 'shield'
+            : 'sync~spin';
     item.text = pending > 0 ? `$(bell-dot) Countersign: ${pending}` : `$(${icon}) Countersign`;
     item.backgroundColor =
       pending > 0
@@ -31,7 +39,7 @@ export function statusBar(words: Words): Disposable & { update(facts: StatusFact
         : [
             `${server} · ${waiting}`,
             ...folders.map((folder) => `${folder.folder}: ${stateText(folder.state, words)}`),
-            ...(folders.length === 0 ? [words.status.noFolder] : []),
+            ...(folders.length > 0 ? [] : [hasFolders ? words.status.connecting : words.status.noFolder]),
           ];
     const tooltip = new MarkdownString();
     for (const line of lines) tooltip.appendText(`${line}\n`);

@@ -14,13 +14,18 @@ export const english = {
     out: 'Signed out.',
     ended: 'Your sign-in to Countersign has ended.',
     again: 'Sign In',
-    needed: 'Sign in to Countersign first.',
   },
   localServer: {
     terminal: 'Countersign server',
     waiting: 'Waiting for the server to print its sign-in link …',
     linkInTerminal: 'Sign in to Countersign with this link',
     pasteIt: 'When the server has printed its sign-in link in the terminal, paste it here',
+    ended: (command: string) =>
+      `"${command}" ended without a sign-in link; the terminal says why. Is the program installed? The setting countersign.localServer.command says what is started.`,
+    openSetting: 'Open the Setting',
+    linkQuestion: (server: string) => `Sign in to ${server}?`,
+    linkDetail:
+      'A program in the terminal printed this link. The server that you sign in to may ask this machine to run tools, so go on only if it is yours.',
   },
   status: {
     signedOut: 'Countersign: signed out',
@@ -60,6 +65,8 @@ export const english = {
       `On your history this rule would have decided ${matched} calls, ${rejected} of which you rejected.`,
     failed: (problem: string) => `The decision was not taken: ${problem}`,
     changedMeanwhile: 'What would happen has changed meanwhile. Please look again.',
+    decideInEditor:
+      'Not approved yet: this machine wants such a call to be decided where the editor itself shows what would happen. Look at the diff or dialog that has opened.',
     overruled: (status: string, device: string) => `It was decided before you: ${status} (${device}).`,
     resolved: {
       approved: (description: string, device: string) => `Approved on ${device}: ${description}`,
@@ -129,9 +136,7 @@ export const english = {
   },
   output: {
     channel: 'Countersign Commands',
-    log: 'Countersign',
     ended: (code: number, seconds: string) => `exit code ${code} · ${seconds} s`,
-    status: (status: string) => status,
   },
   chat: {
     signedOut: 'Sign in to Countersign to talk to the agent.',
@@ -142,7 +147,14 @@ export const english = {
     connecting: 'Connecting …',
     failed: 'Countersign could not connect:',
   },
-  mcp: { label: 'Countersign', token: 'MCP in VS Code' },
+  mcp: {
+    label: 'Countersign',
+    token: 'VS Code (MCP)',
+    revoked: (project: string) => `You revoked the access of this editor's own agent to ${project}.`,
+    revokedDetail:
+      'It wants to connect again. With access it can use the tools of this folder; what would change something is still asked.',
+    giveBack: 'Give It Access Again',
+  },
 };
 
 export type Words = typeof english;

@@ -101,7 +101,7 @@ const quiet = {
   'extensions.ignoreRecommendations': true,
   'extensions.autoUpdate': false,
   'chat.commandCenter.enabled': false,
-  'chat.disableAIFeatures': true,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden', // where the editor's own agent would be
   'git.openRepositoryInParentFolders': 'never',
   'telemetry.telemetryLevel': 'off',
   'remote.autoForwardPorts': false,
