@@ -1,12 +1,13 @@
 import { ApiError, type Client, type Decision } from '@countersign/client';
 import type { ApprovalRequest } from '@countersign/tool-runner';
-import { commands, type Disposable, type MessageItem, type QuickPickItem, window } from 'vscode';
+import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
 import { type OfferedScope, ruleOfScope, scopeLabel } from '../approvals/wider-scope.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
+import { attentionMs, deliberateAnswer } from './deliberate-answer.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
 
 type Entry = PendingEntry<FolderRunner>;
@@ -18,8 +19,6 @@ export interface ApprovalDeskOptions {
   readonly words: Words;
 }
 
-/** UI-6: what comes sooner was meant for something else. */
-const attentionMs = 500;
 /** A dialog is no place to read a long text; the whole stands in the chat's card. */
 const dialogLines = 30;
 
@@ -142,21 +141,11 @@ export class ApprovalDesk implements Disposable {
     });
   }
 
-  /** Again, when it was answered sooner than anybody can read. */
-  async #dialog(
-    title: string,
-    request: ApprovalRequest,
-    choices: readonly string[],
-  ): Promise<string | undefined> {
+  #dialog(title: string, request: ApprovalRequest, choices: readonly string[]): Promise<string | undefined> {
     const { words } = this.#options;
     const risk = words.approval.risk[request.risk_level];
     const detail = `${risk}\n\n${cut(requestText(request, words))}`;
-    for (;;) {
-      const shownAt = performance.now();
-      const items: MessageItem[] = choices.map((item) => ({ title: item }));
-      const choice = await window.showWarningMessage(title, { modal: true, detail }, ...items);
-      if (choice === undefined || performance.now() - shownAt >= attentionMs) return choice?.title;
-    }
+    return deliberateAnswer(title, detail, ...choices);
   }
 
   async #pickScope({ offered_scopes, tool_name }: ApprovalRequest): Promise<Approved | undefined> {

@@ -9,6 +9,7 @@ import {
   workspace,
 } from 'vscode';
 import type { Words } from '../words/words.ts';
+import { deliberateAnswer } from './deliberate-answer.ts';
 
 export interface LocalServerOptions {
   readonly words: Words;
@@ -54,10 +55,9 @@ export class LocalServer implements Disposable {
   async #followLink(link: string): Promise<void> {
     const { words, signIn } = this.#options;
     const { linkQuestion, linkDetail } = words.localServer;
-    const how = { modal: true, detail: linkDetail };
     const yes = words.signIn.again;
-    if ((await window.showWarningMessage(linkQuestion(new URL(link).origin), how, yes)) === yes)
-      await signIn(link);
+    const answer = await deliberateAnswer(linkQuestion(new URL(link).origin), linkDetail, yes);
+    if (answer === yes) await signIn(link);
   }
 
   async #tellEnd(command: string): Promise<void> {

@@ -1,16 +1,9 @@
-import {
-  type Disposable,
-  EventEmitter,
-  lm,
-  McpHttpServerDefinition,
-  type SecretStorage,
-  Uri,
-  window,
-} from 'vscode';
+import { type Disposable, EventEmitter, lm, McpHttpServerDefinition, type SecretStorage, Uri } from 'vscode';
 import type { PageProject } from '../chat/messages.ts';
 import type { Account } from '../connection/account.ts';
 import { AgentAccess } from '../connection/agent-access.ts';
 import type { Words } from '../words/words.ts';
+import { deliberateAnswer } from './deliberate-answer.ts';
 
 export interface McpEndpointOptions {
   readonly account: () => Account | undefined;
@@ -39,8 +32,7 @@ export class McpEndpoint implements Disposable {
       name: words.mcp.token,
       mayReturn: async ({ name }) => {
         const { revoked, revokedDetail, giveBack } = words.mcp;
-        const how = { modal: true, detail: revokedDetail };
-        return (await window.showWarningMessage(revoked(name), how, giveBack)) === giveBack;
+        return (await deliberateAnswer(revoked(name), revokedDetail, giveBack)) === giveBack;
       },
     });
     this.#registered = lm.registerMcpServerDefinitionProvider('countersign', {

@@ -78,7 +78,7 @@ export class VsCode {
     );
     const editor = new VsCode(`http://127.0.0.1:${port}`, child);
     await until(() => editor.said.includes('HTTP server listening'), {
-      within: 30_000,
+      within: 60_000,
       otherwise: () => `VS Code did not start: ${editor.said}`,
     });
     return editor;
