@@ -10,6 +10,7 @@ import {
   type TreeView,
   window,
 } from 'vscode';
+import { said } from '../approvals/request-title.ts';
 import { callLabel, isRunning, isUndoable } from '../history/call-label.ts';
 import type { Words } from '../words/words.ts';
 
@@ -107,7 +108,7 @@ export class HistoryView implements Disposable {
     try {
       await client()?.cancelExecution({ params: { tool_id: chosen.tool_id }, body: {} });
     } catch (error) {
-      void window.showErrorMessage(words.history.cancelFailed((error as Error).message));
+      void window.showErrorMessage(words.history.cancelFailed(said((error as Error).message, words)));
     }
   }
 
@@ -119,7 +120,7 @@ export class HistoryView implements Disposable {
       this.#undoing.set(asked.undo_id, { row, force });
       window.setStatusBarMessage(words.history.undoAsked(labelOf(row)), 3_000);
     } catch (error) {
-      void window.showErrorMessage(words.history.undoFailed((error as Error).message));
+      void window.showErrorMessage(words.history.undoFailed(said((error as Error).message, words)));
     }
   }
 
@@ -138,7 +139,7 @@ export class HistoryView implements Disposable {
       return;
     }
     if (error.code !== 'UNDO_CONFLICT' || force) {
-      void window.showErrorMessage(history.undoFailed(error.message));
+      void window.showErrorMessage(history.undoFailed(said(error.message, this.#options.words)));
       return;
     }
     const choice = await window.showWarningMessage(
@@ -199,7 +200,8 @@ export class HistoryView implements Disposable {
     item.description = `${state} · ${time}`;
     const [icon, colour] = icons[row.status];
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
-    item.tooltip = [labelOf(row), state, row.error?.message].filter(Boolean).join('\n');
+    const problem = row.error && said(row.error.message, this.#options.words);
+    item.tooltip = [labelOf(row), state, problem].filter(Boolean).join('\n');
     item.contextValue =
       [isUndoable(row) && 'undoable', isRunning(row) && 'running'].filter(Boolean).join(' ') || 'call';
     item.command = { command: 'countersign.showCall', title: '', arguments: [row] };

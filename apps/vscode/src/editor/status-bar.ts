@@ -1,4 +1,5 @@
 import { Disposable, MarkdownString, StatusBarAlignment, ThemeColor, window } from 'vscode';
+import { said } from '../approvals/request-title.ts';
 import type { FolderRunner, FolderState } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 
@@ -51,14 +52,15 @@ export function statusBar(words: Words): Disposable & { update(facts: StatusFact
   return Object.assign(new Disposable(() => item.dispose()), { update });
 }
 
-export function stateText(state: FolderState, { status }: Words): string {
+export function stateText(state: FolderState, words: Words): string {
+  const { status } = words;
   switch (state.status) {
     case 'connecting':
       return status.connecting;
     case 'waiting':
-      return status.waiting(state.problem, Math.ceil(state.retryInMs / 1000));
+      return status.waiting(said(state.problem, words), Math.ceil(state.retryInMs / 1000));
     case 'failed':
-      return status.failed(state.problem);
+      return status.failed(said(state.problem, words));
     case 'open':
       if (state.runs === 'here') return status.running;
       return typeof state.runs === 'object' ? status.watching(state.runs.holder) : status[state.runs];

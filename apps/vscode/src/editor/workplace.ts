@@ -4,6 +4,7 @@ import type { CountersignEvent, Execution } from '@countersign/protocol';
 import { ripgrepOfEditor } from '@countersign/tool-runner';
 import { commands, type ExtensionContext, env, Uri, type WebviewView, window, workspace } from 'vscode';
 import { PendingApprovals } from '../approvals/pending-approvals.ts';
+import { requestTitle, said } from '../approvals/request-title.ts';
 import type { PagePlace, PageProject } from '../chat/messages.ts';
 import { type Account, Accounts } from '../connection/account.ts';
 import { CommandLog } from '../history/command-log.ts';
@@ -251,7 +252,7 @@ export class Workplace {
     const entry = this.#pending.find(data.approval_id);
     if (!entry || data.device === this.#device || data.status === 'cancelled') return;
     const { resolved, elsewhere } = this.#words.approval;
-    const text = resolved[data.status](entry.request.description, data.device ?? elsewhere);
+    const text = resolved[data.status](requestTitle(entry.request, this.#words), data.device ?? elsewhere);
     window.setStatusBarMessage(`$(shield) ${text}`, 6_000);
   }
 
@@ -334,7 +335,7 @@ export class Workplace {
       window.setStatusBarMessage(signIn.done(account.server), 5_000);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      void window.showErrorMessage(signIn.failed(error.message));
+      void window.showErrorMessage(signIn.failed(said(error.message, this.#words)));
     }
   }
 

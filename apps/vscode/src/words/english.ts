@@ -1,5 +1,6 @@
 /** What the extension says, beside the chat (which has the words of packages/ui) and the manifest (package.nls.json). */
 export const english = {
+  language: 'en' as 'en' | 'ru',
   signIn: {
     prompt: 'Paste the sign-in link that the server printed',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
@@ -46,6 +47,8 @@ export const english = {
     approve: 'Approve',
     approveMore: 'Approve More…',
     reject: 'Reject…',
+    showAll: 'Show Everything',
+    decide: 'Decide',
     confirmApprove: 'Approve, it is deliberate',
     highQuestion: (description: string) => `HIGH RISK · ${description}`,
     rejectPrompt: 'What should the agent know? (optional)',
@@ -84,6 +87,7 @@ export const english = {
   },
   preview: {
     runs: 'Runs',
+    shellLine: 'The shell gets',
     in: 'in',
     executes: 'executes files of the workspace:',
     network: 'with network',

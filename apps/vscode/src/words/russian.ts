@@ -12,6 +12,7 @@ const count = (n: number, one: string, few: string, many: string): string => {
 };
 
 export const russian: Words = {
+  language: 'ru',
   signIn: {
     prompt: 'Вставьте ссылку для входа, которую напечатал сервер',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
@@ -57,6 +58,8 @@ export const russian: Words = {
     approve: 'Одобрить',
     approveMore: 'Одобрить больше…',
     reject: 'Отклонить…',
+    showAll: 'Показать всё',
+    decide: 'Решить',
     confirmApprove: 'Одобрить, это обдумано',
     highQuestion: (description) => `ВЫСОКИЙ РИСК · ${description}`,
     rejectPrompt: 'Что следует знать агенту? (необязательно)',
@@ -97,6 +100,7 @@ export const russian: Words = {
   },
   preview: {
     runs: 'Выполняет',
+    shellLine: 'Оболочка получает',
     in: 'в',
     executes: 'исполняет файлы рабочей области:',
     network: 'с сетью',

@@ -103,6 +103,34 @@ export function approvalStories(home: () => EditorHome): void {
     expect(home().has('old.md')).toBe(false);
   });
 
+  it('[AP-7] what is too long for a dialog is shown whole before it can be approved', async () => {
+    const { window } = home();
+    const lines = Array.from({ length: 60 }, (_, index) => `echo line-${index}`);
+    const toolId = await home().call('shell_exec', {
+      command: [...lines, 'echo the-end > long.md'].join('\n'),
+    });
+    await window.row('Pending Approvals', 'line-0').click();
+    const dialog = window.dialog.filter({ hasText: 'line-0' });
+    await dialog.waitFor();
+    await window.picture('long');
+    expect(await dialog.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await window.answer('Show Everything');
+    await window.notifications.getByRole('button', { name: 'Decide' }).waitFor();
+    await window.page.keyboard.press('Control+End');
+    await window.page
+      .locator('.editor-instance .view-line')
+      .filter({ hasText: 'Why you are asked' })
+      .waitFor();
+    await window.picture('long-whole');
+    await window.notifications.getByRole('button', { name: 'Decide' }).click();
+    await window.answer('Approve');
+    await window.dialog.filter({ hasText: 'HIGH RISK' }).waitFor();
+    await window.answer('Approve, it is deliberate');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    expect(home().read('long.md')).toBe('the-end\n');
+    await window.closeEditors();
+  });
+
   it('[AP-4] a class of calls is approved in this conversation', async () => {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'src/one.md', content: 'one' });
