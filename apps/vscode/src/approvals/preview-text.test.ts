@@ -79,6 +79,13 @@ describe('[AP-7] what will happen, in words', () => {
     const request = { preview, tool_name: 'x', reasons: [{ rule: 'X', why: 'because' }] } as never;
     expect(requestText(request, words, 2)).toBe('one\ntwo\n…\n\nWhy you are asked:\n• because');
     expect(requestText(request, words, 3)).toBe(requestText(request, words));
+    const long = {
+      preview: { kind: 'summary', summary: `one\n${'x'.repeat(200)}` },
+      tool_name: 'x',
+      reasons: [],
+    } as never;
+    expect(requestText(long, words, 3)).toBe(`one\n${'x'.repeat(160)}…`);
+    expect(requestText(long, words, 4)).toBe(requestText(long, words));
   });
 
   it('has a shell line as it was written, with what is hidden in it', () => {

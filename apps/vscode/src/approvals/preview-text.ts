@@ -17,10 +17,26 @@ export function requestText(
   const { preview, reasons } = request;
   const told = preview ? previewText(preview, words) : words.preview.pending;
   const whole = [...shellLines(request, words), ...told.split('\n')];
-  const what = whole.length > maxLines ? [...whole.slice(0, maxLines), '…'] : whole;
+  const what = firstLines(whole, maxLines);
   if (reasons.length === 0) return what.join('\n');
   const why = reasons.map((reason) => `• ${said(reason.why, words)}`);
   return [...what, '', `${words.preview.reasons}:`, ...why].join('\n');
+}
+
+/** Characters of a line in a dialog; what is longer takes several. */
+const lineWidth = 80;
+
+function firstLines(lines: readonly string[], max: number): readonly string[] {
+  const kept: string[] = [];
+  let left = max;
+  for (const line of lines) {
+    if (left <= 0) return [...kept, '…'];
+    const room = left * lineWidth;
+    if (line.length > room) return [...kept, `${line.slice(0, room)}…`];
+    kept.push(line);
+    left -= Math.max(1, Math.ceil(line.length / lineWidth));
+  }
+  return kept;
 }
 
 /** As it was written: the programs that run do not tell where their output goes, nor what joins them. */

@@ -22,7 +22,8 @@ export interface ApprovalDeskOptions {
 }
 
 /** A dialog is no place to read a long text: what is longer is shown in an editor before it can be approved. */
-const dialogLines = 30;
+const dialogLines = 20;
+const dialogTitle = 110;
 
 /** Where the person decides in the editor's own ways: diff, dialog, input box and list. */
 export class ApprovalDesk implements Disposable {
@@ -173,7 +174,8 @@ export class ApprovalDesk implements Disposable {
     const { words } = this.#options;
     const risk = words.approval.risk[request.risk_level];
     const detail = `${risk}\n\n${requestText(request, words, dialogLines)}`;
-    return deliberateAnswer(title, detail, ...choices);
+    const short = title.length > dialogTitle ? `${title.slice(0, dialogTitle)}…` : title;
+    return deliberateAnswer(short, detail, ...choices);
   }
 
   async #pickScope({ offered_scopes, tool_name }: ApprovalRequest): Promise<Approved | undefined> {

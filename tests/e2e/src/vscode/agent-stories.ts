@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { type EditorWindow, soon } from './editor-window.ts';
@@ -37,6 +38,18 @@ export function agentStories(home: () => EditorHome): void {
     expect(await agentTokens(home())).toHaveLength(1);
     await window.command('View: Hide Panel');
   });
+
+  it('[UI-5] the recipe of docs/mcp.md connects as well', async () => {
+    const { window } = home();
+    const docs = readFileSync(new URL('../../../../docs/mcp.md', import.meta.url), 'utf8');
+    const [, recipe = ''] = /\*\*VS Code\*\*.*?```json\n(.*?)```/s.exec(docs) ?? [];
+    home().write('.vscode/mcp.json', recipe);
+    await tell(window, 'Start Server', /^countersign/);
+    await window.picture('mcp-recipe');
+    await window.dialog.getByRole('button', { name: /Trust/ }).first().click();
+    await window.line(found).waitFor();
+    await window.command('View: Hide Panel');
+  });
 }
 
 const agentTokens = async ({ person }: EditorHome) =>
@@ -44,8 +57,8 @@ const agentTokens = async ({ person }: EditorHome) =>
     ({ name, revoked_at }) => name === 'VS Code (MCP)' && revoked_at === null,
   );
 
-async function tell(window: EditorWindow, action: string): Promise<void> {
+async function tell(window: EditorWindow, action: string, server = /^Countersign/): Promise<void> {
   await window.command('MCP: List Servers');
-  await window.choose(/Countersign/);
+  await window.choose(server);
   await window.choose(action);
 }

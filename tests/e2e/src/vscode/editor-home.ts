@@ -1,13 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createClient } from '@countersign/client';
 import type { BuiltInToolName, Execution, JsonValue, RiskLevel } from '@countersign/protocol';
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { until } from '../patience.ts';
 import { RemotePerson } from '../remote-person.ts';
 import { freePort } from '../server-process.ts';
-import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
+import { launcher, Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
 import { takePicture } from '../web/pictures.ts';
 import { WebWindow } from '../web/web-window.ts';
 import { EditorWindow, soon } from './editor-window.ts';
@@ -210,6 +209,7 @@ export class EditorHome {
 
   async #start(): Promise<void> {
     const vsix = packageExtension();
+    this.#installCommand();
     await until(() => this.#up.out.includes('\n'), {
       within: 60_000,
       otherwise: () => `It is not ready: ${this.#up.out}${this.#up.errors}`,
@@ -231,12 +231,19 @@ export class EditorHome {
     await this.#window.open(this.workspace);
   }
 
+  /** `countersign` in a folder of the person's PATH, as docs/mcp.md says. The editor asks the shell for the PATH. */
+  #installCommand(): void {
+    const folder = join(this.#machine.home, 'bin');
+    mkdirSync(folder);
+    symlinkSync(launcher, join(folder, 'countersign'));
+    writeFileSync(join(this.#machine.home, '.profile'), `PATH="${folder}:${process.env.PATH}"\n`);
+  }
+
   /** A server of the person's own, as it is started in a checkout. */
   async #localServer(): Promise<string> {
     this.localServer = `http://127.0.0.1:${await freePort()}`;
-    const program = fileURLToPath(new URL('../../../../apps/cli/bin/countersign.mjs', import.meta.url));
     const database = join(this.#machine.home, 'local.db');
-    return `"${process.execPath}" "${program}" serve --port ${new URL(this.localServer).port} --database "${database}"`;
+    return `"${process.execPath}" "${launcher}" serve --port ${new URL(this.localServer).port} --database "${database}"`;
   }
 
   async #context(options: BrowserContextOptions = {}): Promise<BrowserContext> {

@@ -18,8 +18,8 @@ export function russianStories(home: () => EditorHome): void {
     await expect.poll(() => window.state(), soon).toContain('1 одобрение ждёт вас');
     await window.card('russian.md').waitFor();
     await window.picture('russian-chat');
-    await window.row('Ожидают одобрения', 'russian.md').click();
-    await window.dialog.filter({ hasText: 'Почему' }).waitFor();
+    await window.row('Ожидают одобрения', 'Агент хочет удалить russian.md').click();
+    await window.dialog.filter({ hasText: 'Агент хочет удалить russian.md' }).waitFor();
     await window.picture('russian-dialog');
     await window.answer('Отклонить…');
     await window.type('не надо');
