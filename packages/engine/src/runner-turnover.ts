@@ -33,9 +33,14 @@ export class RunnerTurnover {
     this.#deps = deps;
   }
 
-  /** A runner connected: calls that nobody had are its own now. */
+  /** A runner connected: calls that nobody had are its own now, and those of another program in its place are lost. */
   async connected(runner: ConnectedRunner): Promise<void> {
-    const { store, runnerless } = this.#deps;
+    const { store, runnerless, outcomes } = this.#deps;
+    const { userId, id: runnerId } = runner;
+    for (const { id } of await store.read((tx) => tx.openExecutionsOf(userId, runnerId))) {
+      const ended = await commit(this.#deps, 'lease', (tx) => this.#endOfAnother(tx, id, runner));
+      if (ended) outcomes.settled(ended, null, undefined);
+    }
     const waiting = await store.read((tx) => tx.unassignedExecutions(runner.userId));
     for (const { id } of waiting) {
       const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
@@ -76,6 +81,17 @@ export class RunnerTurnover {
     );
     yield* this.#signalAgain(tx, given);
     return true;
+  }
+
+  /**
+   * What a program began that had this runner's id before, nobody will report while this one is there, and this one may
+   * not begin it again: its journal does not know of it (0006). Should the other come back, its report is a late one.
+   */
+  *#endOfAnother(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (execution?.status !== 'executing' || execution.runner_id !== runner.id) return undefined;
+    if (execution.claimed_by === null || execution.claimed_by === runner.instance) return undefined;
+    return yield* this.#end(tx, execution, runner.id, 'RUNNER_LOST');
   }
 
   /** A lease ended. A harmless call is given to somebody else; the outcome of another one is unknown. */
