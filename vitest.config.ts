@@ -11,7 +11,7 @@ class SoonAResult extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['{packages,apps,tests}/*/src/**/*.test.{ts,tsx}', 'tooling/**/*.test.ts'],
+    include: ['{packages,apps,tests}/*/src/**/*.test.{ts,tsx}', '{tooling,bench}/**/*.test.ts'],
     // On two cores as quick as threads (measured), and a test may use signals and change its folder.
     pool: 'forks',
     // All cores: by itself Vitest leaves one free, which on two is half of them.

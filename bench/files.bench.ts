@@ -9,10 +9,11 @@ import { makeLargeTree, needle, wantedNames } from './files/large-tree.ts';
 import { countLinesOf } from './files/program.ts';
 import { compare, type Rounds, summaries } from './in-turns.ts';
 import { summarise } from './measure.ts';
-import type { Bench, Row } from './run.ts';
+import { paced } from './pace.ts';
+import type { Bench, Row } from './results.ts';
 
-const files = 100_000;
-const rounds = 11;
+const files = paced(100_000, 10_000);
+const rounds = paced(11, 3);
 const MB = 1_000_000;
 
 /** What each of ours is measured against, and how much longer it may take. */

@@ -5,10 +5,11 @@ import type { HistoryFilter, Store } from '@countersign/engine';
 import { InProcessBus, openSqliteStore } from '../apps/server/src/store/index.ts';
 import { historyOwner, seedHistory } from './history/seed.ts';
 import { compare, measureInTurns, summaries } from './in-turns.ts';
-import type { Bench, Comparison, Row } from './run.ts';
+import { paced } from './pace.ts';
+import type { Bench, Comparison, Row } from './results.ts';
 
-const sizes = { '10,000 rows': 10_000, '1,000,000 rows': 1_000_000 } as const;
-const [few, many] = Object.keys(sizes) as [string, string];
+const [few, many] = ['10,000 rows', paced('1,000,000 rows', '100,000 rows')];
+const sizes: Readonly<Record<string, number>> = { [few]: 10_000, [many]: paced(1_000_000, 100_000) };
 /** A page of a large history may take twice as long as one of a small history. */
 const atLeast = 0.5;
 
@@ -48,12 +49,12 @@ async function measurePages(stores: ReadonlyMap<string, Store>): Promise<readonl
   const loads = Object.fromEntries(
     Object.entries(pages).flatMap(([page, filter]) =>
       [...stores].map(([size, store]) => {
-        const asked = { ...filter(sizes[size as keyof typeof sizes]), limit: 50 };
+        const asked = { ...filter(sizes[size] ?? 0), limit: 50 };
         return [`${page}, ${size}`, (count: number) => timeReads(store, asked, count)] as const;
       }),
     ),
   );
-  const rounds = await measureInTurns(loads, { rounds: 15, roundMs: 40, warmUpMs: 150 });
+  const rounds = await measureInTurns(loads, { rounds: paced(15, 3), roundMs: 40, warmUpMs: paced(150, 50) });
   return summaries(rounds).map((row): Row => {
     if (!row.name.endsWith(many)) return row;
     const to = row.name.replace(many, few);

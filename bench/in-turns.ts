@@ -1,5 +1,6 @@
 import { type Measurement, summarise } from './measure.ts';
-import type { Comparison } from './run.ts';
+import { paced } from './pace.ts';
+import type { Comparison } from './results.ts';
 
 /** Something that is measured by running it so many times elsewhere; answers with milliseconds. */
 export type Load = (count: number) => Promise<number>;
@@ -10,11 +11,12 @@ export type Rounds = ReadonlyMap<string, readonly number[]>;
 /** Measures loads in turns, round by round, so that what slows the machine down for a while slows all of them. */
 export async function measureInTurns(
   loads: Readonly<Record<string, Load>>,
-  { rounds = 9, roundMs = 500, warmUpMs = 2_000 } = {},
+  { rounds = paced(9, 3), roundMs = paced(500, 100), warmUpMs = paced(2_000, 200), least = 32 } = {},
 ): Promise<Rounds> {
   const found = new Map<string, number[]>();
   const counts = new Map<string, number>();
-  for (const [name, load] of Object.entries(loads)) counts.set(name, await warmUp(load, warmUpMs, roundMs));
+  for (const [name, load] of Object.entries(loads))
+    counts.set(name, await warmUp(load, { warmUpMs, roundMs, least }));
   for (let round = 0; round < rounds; round += 1) {
     for (const [name, load] of Object.entries(loads)) {
       const count = counts.get(name) ?? 1;
@@ -27,13 +29,16 @@ export async function measureInTurns(
 }
 
 /** Runs a load until the compilers have seen it, and finds how many fill a round. */
-async function warmUp(load: Load, warmUpMs: number, roundMs: number): Promise<number> {
+async function warmUp(
+  load: Load,
+  { warmUpMs, roundMs, least }: { warmUpMs: number; roundMs: number; least: number },
+): Promise<number> {
   const startedAt = performance.now();
-  let count = 64;
+  let count = least * 2;
   let elapsed = 0;
   do {
     elapsed = await load(count);
-    count = Math.max(32, Math.round((count * roundMs) / elapsed));
+    count = Math.max(least, Math.round((count * roundMs) / elapsed));
   } while (performance.now() - startedAt < warmUpMs);
   return count;
 }

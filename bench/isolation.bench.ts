@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { defaultLimits } from '@countersign/protocol';
 import { createProcessStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
 import { measureSlow } from './measure.ts';
-import type { Bench, Row } from './run.ts';
+import type { Bench, Row } from './results.ts';
 
 /** RN-5: isolation costs a command less than this. */
 const promised = 20e6;

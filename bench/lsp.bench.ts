@@ -5,7 +5,7 @@ import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
 import { createProcessStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
 import { LspExecutor } from '../packages/tool-runner/src/lsp/lsp-executor.ts';
 import { measureSlow } from './measure.ts';
-import type { Bench, Row } from './run.ts';
+import type { Bench, Row } from './results.ts';
 
 /** Modules of each project; the one that is asked about is used by all others. */
 const MODULES = 200;

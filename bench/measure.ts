@@ -1,3 +1,5 @@
+import { paced } from './pace.ts';
+
 /**
  * Measures how long one operation takes. Alternatives are measured in turns, in many short batches, so that a
  * machine that slows down for a while slows all of them; the spread tells how far to trust the median.
@@ -25,7 +27,7 @@ export interface Measurement {
 /** Times synchronous alternatives against each other. The result keeps their order. */
 export function measure(
   alternatives: Readonly<Record<string, Operation>>,
-  { batches = 40, batchMs = 10, warmUpMs = 200 }: MeasureOptions = {},
+  { batches = paced(40, 10), batchMs = 10, warmUpMs = paced(200, 50) }: MeasureOptions = {},
 ): readonly Measurement[] {
   const runs = Object.entries(alternatives).map(([name, operation]) => {
     const perBatch = warmUp(operation, { warmUpMs, batchMs });
@@ -42,8 +44,9 @@ export function measure(
 /** Times alternatives that take milliseconds or more, such as starting a process; each sample is one run. */
 export async function measureSlow(
   alternatives: Readonly<Record<string, () => Promise<unknown>>>,
-  { runs = 15 }: { readonly runs?: number } = {},
+  { runs: whole = 15 }: { readonly runs?: number } = {},
 ): Promise<readonly Measurement[]> {
+  const runs = paced(whole, Math.min(whole, 3));
   const samples = new Map(Object.keys(alternatives).map((name) => [name, [] as number[]]));
   // The first round only fills caches.
   for (let round = 0; round <= runs; round += 1) {

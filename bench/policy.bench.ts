@@ -9,7 +9,7 @@ import {
 import { parseToolCall } from '@countersign/protocol';
 import { realDisk, type SecurityCase, securityCases, temporaryWorkspace } from '@countersign/testing';
 import { measure } from './measure.ts';
-import type { Bench, Row } from './run.ts';
+import type { Bench, Row } from './results.ts';
 
 const microsecond = 1_000;
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { measureSlow } from './measure.ts';
-import type { Bench, Row } from './run.ts';
+import type { Bench, Row } from './results.ts';
 
 const second = 1e9;
 // The grammar is policy's dependency, so it is found from there.

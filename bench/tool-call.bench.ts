@@ -5,7 +5,7 @@ import { measureFlush } from './flush-time.ts';
 import { compare, type Load, measureInTurns, type Rounds, summaries } from './in-turns.ts';
 import type { Measurement } from './measure.ts';
 import { Child, type ChildOptions } from './processes/child.ts';
-import type { Bench, Comparison, Row } from './run.ts';
+import type { Bench, Comparison, Row } from './results.ts';
 
 const bare = 'bare SSE and POST';
 const mcp = 'MCP tools/call';

@@ -31,10 +31,10 @@ export interface Store {
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T>;
   /** Milliseconds since 1970 by the clock that deadlines are stored in: the database's on PostgreSQL (AP-3). */
   now(): number;
-  /** Whether other servers may write it as well: then nothing that was read counts beyond its unit. */
-  readonly isShared: boolean;
   /** Units of writing that wait for their commit: who takes on new work looks at it first. */
   readonly backlog: number;
+  /** Whether other servers may write it as well: then nothing that was read counts beyond its unit. */
+  readonly isShared: boolean;
   close(): Promise<void>;
 }
 

@@ -50,10 +50,10 @@ export function memoryStore({ bus, now = Date.now, isShared = false }: MemorySto
   };
   return {
     now,
-    isShared,
     get backlog() {
       return waiting;
     },
+    isShared,
     async write(unit) {
       refuseIfClosed();
       // As with a database, a unit begins when its caller has gone on.

@@ -32,10 +32,10 @@ export function mortalStore(store: Store): MortalStore {
       await Promise.allSettled(underway);
     },
     now: () => store.now(),
-    isShared: store.isShared,
     get backlog() {
       return store.backlog;
     },
+    isShared: store.isShared,
     async write(unit) {
       if (isDead) return never;
       const written = store.write(function* (tx) {

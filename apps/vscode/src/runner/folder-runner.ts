@@ -17,6 +17,7 @@ import {
   type OpenDocuments,
   type ProposedText,
   personsFolders,
+  readCeiling,
   runnerIdOf,
   runnerInstanceOf,
   type Workspace,
@@ -142,6 +143,16 @@ export class FolderRunner {
     return this.#dialogs.decide(decision);
   }
 
+  /**
+   * Whether this machine's ceiling wants the call to be decided by what its own runner shows (RN-2). A card that is drawn
+   * from what the server says is not that, wherever it stands: a server that lies would draw it as it likes.
+   */
+  wantsOwnCard({ risk_level }: ApprovalRequest): boolean {
+    if (!this.#runner || !this.#workspace) return false;
+    const ceiling = readCeiling(personsFolders(this.#options.environment).config, this.#workspace.root);
+    return ceiling.ok && ceiling.decideHere.includes(risk_level);
+  }
+
   /** The file before and after, where this window's runner would change it. */
   async proposedText({ tool_name, tool_params }: ApprovalRequest): Promise<ProposedText | undefined> {
     return this.#runner?.handler.proposedText(tool_name, tool_params);
@@ -151,7 +162,7 @@ export class FolderRunner {
     const { account } = this.#options;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
-        this.#project = await projectOfFolder(account.client, workspace.root);
+        this.#project = await projectOfFolder(account.client, workspace.root, this.#ended.signal);
         break;
       } catch (error) {
         if (this.#ended.signal.aborted) return;
@@ -315,6 +326,7 @@ export class FolderRunner {
   }
 
   #unauthenticated(error: ApiError): void {
+    if (this.#ended.signal.aborted) return; // our own end has ended its token
     this.#enter({ status: 'failed', problem: messageOf(error) });
     this.#options.onUnauthenticated();
   }
