@@ -282,6 +282,7 @@ class FaultRun {
   /** Nothing fails any more, nobody begins anything; what was begun comes to its end. Answers with what does not. */
   async #comeToRest(): Promise<string[]> {
     this.#options.tell?.('coming to rest');
+    for (const { person } of this.#households) person.comeToRest();
     await Promise.all(this.#failing);
     for (const node of this.#nodes) node.setClock(0);
     await this.#bringDeadlinesNear();

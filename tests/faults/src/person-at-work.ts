@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { ApiError, type Client, createClient, type Decision, decide } from '@countersign/client';
 import type { CountersignEvent, EventPayload, JsonValue } from '@countersign/protocol';
-import { clockWithPauses, until, untilAnswered } from '../../e2e/src/patience.ts';
+import { clockWithPauses, pause } from '../../e2e/src/patience.ts';
 import { RemotePerson } from '../../e2e/src/remote-person.ts';
 import { signToken } from '../../e2e/src/tokens.ts';
 import type { History } from './history.ts';
@@ -12,7 +12,11 @@ import type { CallKind } from './plan.ts';
 import type { RunnerHost } from './runner-host.ts';
 
 const tokenHours = 24;
-const triesEveryMs = 250;
+const firstPauseMs = 200;
+const longestPauseMs = 2_000;
+const triesOfAnAgent = 6;
+/** Who waits for so many answers begins nothing more. */
+const mostUnsettled = 30;
 /** Every third end that a stream tells of is looked up over REST as well. */
 const looksEvery = 3;
 const approvedKinds: readonly string[] = [
@@ -62,9 +66,10 @@ export class PersonAtWork {
   #calls = 0;
   #ends = 0;
   #isOver = false;
+  #isResting = false;
 
   constructor({ userId, baseUrl, history, runner }: PersonSettings) {
-    const clock = clockWithPauses(triesEveryMs);
+    const clock = clockWithPauses(longestPauseMs);
     this.userId = userId;
     this.#history = history;
     this.#runner = runner;
@@ -91,6 +96,7 @@ export class PersonAtWork {
 
   /** An agent calls a tool, again and again until it is answered: what was recorded twice counts as two calls. */
   call(kind: Exclude<CallKind, 'run'>): void {
+    if (this.unsettled.size >= mostUnsettled) return;
     const mark = this.#prepare(kind);
     const [tool_name, tool_params] = paramsFor(kind, mark);
     this.#act(async () => {
@@ -106,6 +112,7 @@ export class PersonAtWork {
 
   /** The agent on the server is asked to work; its model calls a tool with this mark. */
   say(): void {
+    if (this.unsettled.size >= mostUnsettled) return;
     const text = `work on ${this.#prepare('run')}`;
     this.#act(async () => {
       const params = { project_id: this.#projectId };
@@ -120,11 +127,9 @@ export class PersonAtWork {
   pryInto(other: PersonAtWork): void {
     this.#act(async () => {
       const { client } = this.phone;
-      await until(() => this.#isOver || other.#lastTool !== undefined, {
-        within: 60_000,
-        otherwise: () => `${other.userId} has not called anything`,
-      });
-      const tool_id = other.#lastTool ?? '';
+      while (other.#lastTool === undefined && !this.#isResting) await pause(firstPauseMs);
+      if (other.#lastTool === undefined) return;
+      const tool_id = other.#lastTool;
       await this.#expectNotFound('read', () => client.getExecution({ params: { tool_id } }));
       await this.#expectNotFound('cancel', () => client.cancelExecution({ params: { tool_id }, body: {} }));
       if (other.#lastApproval === undefined) return;
@@ -134,6 +139,11 @@ export class PersonAtWork {
       const ours = { approval_id, project_id: this.#projectId };
       await this.#expectNotFound('reject', () => client.reject({ params: ours, body: { reason: 'no' } }));
     });
+  }
+
+  /** Nothing more is begun, from now on. */
+  comeToRest(): void {
+    this.#isResting = true;
   }
 
   /** Nothing more is sent again, from now on. */
@@ -249,11 +259,7 @@ export class PersonAtWork {
   #decide(device: 'phone' | 'laptop', decision: Decision): void {
     const { client } = this[device];
     this.#act(async () => {
-      const decided = await untilAnswered(
-        () => decide(client, decision),
-        () => this.#isOver,
-        triesEveryMs,
-      );
+      const decided = await this.#untilAnswered(() => decide(client, decision));
       this.#history.add({
         what: 'decided',
         user: this.userId,
@@ -295,22 +301,26 @@ export class PersonAtWork {
     });
   }
 
+  /** Whatever happens in between, somebody answers in the end. */
   #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
-    return untilAnswered(send, () => this.#isOver, triesEveryMs);
+    return this.#send(send, () => this.#isOver);
   }
 
-  /** The same, but a server that asks for patience is left alone: it has too much to do, and has said so (AG-3). */
+  /** An agent gives up after some tries, when all is to come to rest, and where it is told to wait (AG-3). */
   #untilTaken<T>(send: () => Promise<T>): Promise<T> {
-    let refused: ApiError | undefined;
-    const once = async () => {
+    let tries = 0;
+    return this.#send(send, ({ status }) => ++tries >= triesOfAnAgent || this.#isResting || status === 429);
+  }
+
+  async #send<T>(send: () => Promise<T>, isOver: (error: ApiError) => boolean): Promise<T> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
         return await send();
       } catch (error) {
-        if (error instanceof ApiError && error.status === 429) refused = error;
-        throw error;
+        if (!(error instanceof ApiError) || !error.isPassing || isOver(error)) throw error;
+        await pause(pauseMs);
       }
-    };
-    return untilAnswered(once, () => this.#isOver || refused !== undefined, triesEveryMs);
+    }
   }
 
   /** Refusals are answers, too; what the checker makes of them is its own business. */
