@@ -28,8 +28,8 @@ export interface FaultRunOptions extends Build {
   readonly faultEveryMs?: number;
   readonly calls?: readonly CallKind[] | undefined;
   readonly faults?: readonly FaultKind[] | undefined;
-  /** How long everything that was begun may take to end, once nothing fails any more. */
-  readonly restMs?: number;
+  /** A violation to be found: it ends the run once it has stood for so long, after nothing failed any more. */
+  readonly seeks?: { readonly finding: RegExp; readonly forMs: number };
   /** Aborting it ends the run where it is, without an examination; what was started is ended. */
   readonly signal?: AbortSignal;
   /** Called with what goes on, in a line. */
@@ -51,8 +51,9 @@ export interface FaultReport {
 }
 
 const names = ['ada', 'bob', 'cyd', 'dan'];
-/** Leases, retries and graces included, on a machine that has much else to do. */
-const usualRestMs = 150_000;
+/** What was begun ends within this: leases, retries and graces included, on a machine that has much else to do. */
+const restMs = 150_000;
+const seekEveryMs = 500;
 const expiresSoonMs = 4_000;
 
 /** One run: everything starts, people work while things fail by plan, all comes to rest, and then it is examined. */
@@ -287,8 +288,9 @@ class FaultRun {
     for (const node of this.#nodes) node.setClock(0);
     await this.#bringDeadlinesNear();
     try {
-      await until(async () => (await this.#unrest()).length === 0, {
-        within: this.#options.restMs ?? usualRestMs,
+      const stands = new Map<string, number>();
+      await until(async () => (await this.#isFound(stands)) || (await this.#unrest()).length === 0, {
+        within: restMs,
         otherwise: async () => `it does not come to rest: ${(await this.#unrest()).join('; ')}`,
       });
       return [];
@@ -297,6 +299,19 @@ class FaultRun {
     } finally {
       for (const { person } of this.#households) person.stopTrying();
     }
+  }
+
+  /** Whether what is sought was found, and has stood long enough. `stands` is since when each has. */
+  async #isFound(stands: Map<string, number>): Promise<boolean> {
+    const { seeks } = this.#options;
+    if (!seeks) return false;
+    await pause(seekEveryMs);
+    const violations = await examine(this.#database, this.#history, this.#households);
+    const found = violations.filter((violation) => seeks.finding.test(violation));
+    const now = performance.now();
+    for (const known of stands.keys()) if (!found.includes(known)) stands.delete(known);
+    for (const violation of found) if (!stands.has(violation)) stands.set(violation, now);
+    return [...stands.values()].some((since) => now - since >= seeks.forMs);
   }
 
   /** The requests that nobody answers expire soon after all nodes were started anew, and not in ten minutes. */
