@@ -234,7 +234,8 @@ export class Engine {
 
   async #sweep(): Promise<void> {
     const now = this.#deps.store.now();
-    for (const row of await this.#silent.find()) await this.#takeCallsFrom(runnerOf(row));
+    for (const row of await this.#silent.find())
+      await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
     await this.dispatcher.takeStranded(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     await this.approvals.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
