@@ -157,7 +157,9 @@ class FaultRun {
     }
     const violations = await Promise.race([this.#comeToRest(), aborted]);
     violations.push(...(await examine(this.#database, this.#history, this.#households)));
-    return this.#report(violations);
+    // What was sought and found ended the run before everything else could end.
+    const found = violations.filter((violation) => this.#options.seeks?.finding.test(violation));
+    return this.#report(found.length > 0 ? found : violations);
   }
 
   async close(): Promise<void> {

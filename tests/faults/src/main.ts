@@ -23,21 +23,7 @@ const help = `npm run test:faults -- [options]
   --kill-loop         the older loop: kill -9 at every labelled point
 `;
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    minutes: { type: 'string' },
-    database: { type: 'string' },
-    nodes: { type: 'string' },
-    users: { type: 'string' },
-    every: { type: 'string' },
-    'fault-every': { type: 'string' },
-    calls: { type: 'string' },
-    faults: { type: 'string' },
-    broken: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
-});
+const values = valuesGiven();
 
 if (values.help) {
   stdout.write(help);
@@ -72,6 +58,28 @@ for (const database of databases) {
 if (broken !== undefined)
   stdout.write(isFine ? `The broken build (${broken}) was found out.\n` : `Nobody noticed: ${broken}\n`);
 exit(isFine ? 0 : 1);
+
+function valuesGiven() {
+  try {
+    return parseArgs({
+      options: {
+        seed: { type: 'string' },
+        minutes: { type: 'string' },
+        database: { type: 'string' },
+        nodes: { type: 'string' },
+        users: { type: 'string' },
+        every: { type: 'string' },
+        'fault-every': { type: 'string' },
+        calls: { type: 'string' },
+        faults: { type: 'string' },
+        broken: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    return wrong((error as Error).message);
+  }
+}
 
 function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
   const minutes = numberOf('--minutes', values.minutes, 0);
