@@ -140,10 +140,10 @@ export const parts: readonly Part[] = [
   },
 ];
 
-/** One file at a time, and in it two runs: each starts servers, runners and a database. */
+/** One file at a time, and in it three runs: each starts servers, runners and a database. */
 const shortFaults = {
   name: 'faults',
-  args: [faultSuite, '--maxWorkers=1', '--maxConcurrency=2'],
+  args: [faultSuite, '--maxWorkers=1', '--maxConcurrency=3'],
   coverage: false,
 };
 

@@ -4,7 +4,7 @@ import type { Sabotage } from './sabotage.ts';
 const few = { users: 1, ms: 3_000, everyMs: 150, faultEveryMs: 1_500, faults: ['cut'] } as const;
 const atOnce = (finding: RegExp) => ({ finding, forMs: 0 });
 /** Longer than any lease, and than what is left to do when nothing fails any more. */
-const forLong = (finding: RegExp) => ({ finding, forMs: 20_000 });
+const forLong = (finding: RegExp) => ({ finding, forMs: 12_000 });
 
 /** What brings each broken build to light soonest, the calls and the faults that its promise is about, and what is found. */
 export const brokenRuns = {
