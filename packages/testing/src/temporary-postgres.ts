@@ -14,7 +14,7 @@ export interface TemporaryPostgres {
 }
 
 /** A PostgreSQL server of one test file, in a folder and on a port of its own. */
-export async function temporaryPostgres(): Promise<TemporaryPostgres> {
+export async function temporaryPostgres({ flushes = false } = {}): Promise<TemporaryPostgres> {
   linkLibraries();
   const folder = mkdtempSync(join(tmpdir(), 'countersign-postgres-'));
   chmodSync(folder, 0o711); // as root, the server runs as another user and has to get through to its data
@@ -28,8 +28,15 @@ export async function temporaryPostgres(): Promise<TemporaryPostgres> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    // Durability is the product's to ask for and not what these tests are about: the disk need not be waited for.
-    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200'],
+    // Durability is the product's to ask for and not what most tests are about: then the disk need not be waited for.
+    postgresFlags: [
+      '-c',
+      `fsync=${flushes ? 'on' : 'off'}`,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'max_connections=200',
+    ],
     onLog: () => {},
     onError: () => {},
   });
