@@ -132,6 +132,7 @@ async function ended(client: HttpClient, toolId: string): Promise<void> {
   await until(
     async () => (await client.statusOf(toolId)) === 'completed',
     () => `${toolId} does not end`,
+    50,
   );
 }
 
