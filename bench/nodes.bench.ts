@@ -164,7 +164,7 @@ async function held(cluster: BenchCluster, name: string): Promise<Row> {
 
 /** More than a node lets in: who is refused is told so and when to come again, and what was taken ends. */
 async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> {
-  const settings = { requestsPerSecond: 10, maxStreams: 40 };
+  const settings = { requestsPerSecond: 2, maxStreams: 40 };
   const cluster = await BenchCluster.start(postgres, { nodes: 3, people: 4, sessions, log, settings });
   try {
     const runners: { readonly given: ReadonlySet<string> }[] = [];
