@@ -33,6 +33,8 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   /** It measures a server, so it starts one, as tests/e2e does. */
   bench: [...packages, 'testing', 'apps/server'],
   'tests/e2e': [...packages, 'testing', 'apps/server', 'apps/web', 'apps/vscode', 'apps/cli', 'apps/emacs'],
+  /** The larger sibling of the kill loop: it has its servers, runners and people from there. */
+  'tests/faults': ['protocol', 'engine', 'client', 'testing', 'tests/e2e'],
 };
 
 const all = allWorkspaces();
@@ -81,7 +83,7 @@ describe('the import table', () => {
 
   it('lets no product code import testing', () => {
     const importers = Object.keys(importTable).filter((name) => importTable[name]?.includes('testing'));
-    expect(importers).toEqual(['bench', 'tests/e2e']);
+    expect(importers).toEqual(['bench', 'tests/e2e', 'tests/faults']);
   });
 
   it('would notice every way to import', () => {

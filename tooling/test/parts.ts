@@ -1,6 +1,10 @@
 /** The parts of the suite. A new part is a new row here. */
+import { join } from 'node:path';
+import { execPath } from 'node:process';
 import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
 import { reportChecks } from '../check.ts';
+import { repositoryRoot } from '../set-up.mjs';
+import { run } from './child-process.ts';
 import { runErt } from './ert-run.ts';
 import type { Need } from './needs.ts';
 import { runVitest } from './vitest-run.ts';
@@ -21,8 +25,6 @@ export interface RunOptions {
 export interface Part {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** Takes too long for everyday: runs when it is named, `npm test -- faults`. */
-  readonly onlyWhenNamed?: boolean;
   run(options: RunOptions): Promise<PartResult>;
 }
 
@@ -37,7 +39,9 @@ const realVsCode: Need = { name: 'VS Code', isThere: isVsCodeInstalled, fetch: i
 const postgresTests = 'postgres.test.ts';
 
 /** How the files end whose tests kill servers for minutes. */
-const faultTests = 'faults.test.ts';
+const killLoops = 'faults.test.ts';
+/** Everything fails at random, and what came of it is checked. */
+const faultSuite = 'tests/faults';
 
 /** Whole stories in processes of their own: nothing of them counts for coverage. */
 const stories = 'tests/**';
@@ -99,7 +103,7 @@ export const parts: readonly Part[] = [
         args: [
           'tests',
           '--maxWorkers=1',
-          ...excluding([`**/*.${faultTests}`, `${webTests}*`, `${vsCodeTests}*`]),
+          ...excluding([`**/*.${killLoops}`, `${faultSuite}/**`, `${webTests}*`, `${vsCodeTests}*`]),
           ...args,
         ],
         coverage: false,
@@ -125,10 +129,9 @@ export const parts: readonly Part[] = [
     run: ({ args }) => runVitest({ name: 'vscode', args: [vsCodeTests, ...args], coverage: false }),
   },
   {
-    name: 'faults', // kill -9 at every labelled point, over and over
-    needs: [],
-    onlyWhenNamed: true,
-    run: ({ args }) => runVitest({ name: 'faults', args: [faultTests, ...args], coverage: false }),
+    name: 'faults', // everything fails at random: shortly, or as long as one likes when it is named
+    needs: [git, bubblewrap],
+    run: ({ args, whole }) => (whole ? runVitest(shortFaults) : runFaults(args)),
   },
   {
     name: 'check', // types, lint, format, unused code and dependencies
@@ -136,3 +139,21 @@ export const parts: readonly Part[] = [
     run: () => reportChecks(),
   },
 ];
+
+/** One file at a time: each starts servers, runners and a database enough for two cores. */
+const shortFaults = { name: 'faults', args: [faultSuite, '--maxWorkers=1'], coverage: false };
+
+/** `--kill-loop`: kill -9 at every labelled point, over and over. Without a word: that, and the long form of the rest. */
+async function runFaults(args: readonly string[]): Promise<PartResult> {
+  const [first, ...rest] = args;
+  if (first === '--kill-loop')
+    return runVitest({ name: 'kill-loop', args: [killLoops, ...rest], coverage: false });
+  const { exitCode } = await run(execPath, [join(repositoryRoot, faultSuite, 'src', 'main.ts'), ...args]);
+  const long: PartResult =
+    exitCode === 0
+      ? { passed: 1, failures: [] }
+      : { passed: 0, failures: ['a promise was broken: see above'] };
+  if (first !== undefined || exitCode !== 0) return long;
+  const loop = await runFaults(['--kill-loop']);
+  return { passed: long.passed + loop.passed, failures: loop.failures };
+}

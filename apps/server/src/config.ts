@@ -117,6 +117,11 @@ export const settings = {
   anonymousRequestsPerSecond: number(1, 1_000_000)
     .default(5)
     .describe('Of one address without a valid token; ten times as many at once.'),
+  maxBacklog: number(1, 1_000_000)
+    .default(1_000)
+    .describe(
+      'While so many units wait to be written, new calls and messages get 503. Results and decisions are always taken.',
+    ),
   executeWaitMs: number(0, 30_000)
     .default(250)
     .describe('How long POST /my/tools/execute waits for a result before it answers with the state.'),

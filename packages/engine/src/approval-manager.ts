@@ -163,8 +163,8 @@ export class ApprovalManager {
   }
 
   /** At start: every pending request counts again from its stored deadline (AP-3, AP-10). */
-  resume(): Promise<number> {
-    return resumeDeadlines(this.#deps, (id, leftMs) => this.#deadlines.set(id, leftMs));
+  resume(cameAt: number): Promise<number> {
+    return resumeDeadlines(this.#deps, cameAt, (id, leftMs) => this.#deadlines.set(id, leftMs));
   }
 
   /** The slow tick: picks up what other nodes decided, so that a lost hint costs a moment only. */

@@ -281,8 +281,8 @@ export class Dispatcher {
   }
 
   /** At start: calls that were under way are waited for again. */
-  resume(): Promise<void> {
-    return this.#turnover.resume();
+  resume(cameAt: number): Promise<void> {
+    return this.#turnover.resume(cameAt);
   }
 
   close(): void {

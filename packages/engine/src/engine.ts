@@ -219,8 +219,8 @@ export class Engine {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;
     if (wasAlone) {
-      await this.approvals.resume();
-      await this.dispatcher.resume();
+      await this.approvals.resume(this.#membership.startedAt);
+      await this.dispatcher.resume(this.#membership.startedAt);
     }
     await this.#membership.ready();
     this.#knowsOthers = true;

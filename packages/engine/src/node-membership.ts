@@ -25,6 +25,7 @@ export interface NodeMembershipDeps {
  */
 export class NodeMembership {
   readonly #deps: NodeMembershipDeps;
+  /** By the database's clock. */
   #startedAt = 0;
   #stopBeating: (() => void) | undefined;
   #closed = false;
@@ -36,9 +37,9 @@ export class NodeMembership {
   /** Joins. One that signs tokens with another secret than those who are there is refused. */
   async join(): Promise<void> {
     const { store, node, name, keyCheck } = this.#deps;
-    if (!store.isShared) return;
     const now = store.now();
     this.#startedAt = now;
+    if (!store.isShared) return;
     // First said, then looked: of two that start at once, at least one sees the other.
     const row = { id: node, name, key_check: keyCheck, started_at: now, ready: false, seen_at: now };
     await store.write((tx) => tx.insert('nodes', row));
@@ -51,6 +52,11 @@ export class NodeMembership {
       });
     }
     this.#scheduleBeat();
+  }
+
+  /** When we came. */
+  get startedAt(): number {
+    return this.#startedAt;
   }
 
   /**

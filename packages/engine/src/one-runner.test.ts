@@ -43,6 +43,20 @@ describe('[EX-6] one program is the runner', () => {
     expect([await claim('a copy'), await claim()]).toEqual(['CLAIM_REFUSED', 'CLAIM_REFUSED']);
   });
 
+  it('what a program began that is gone is lost when another one comes in its place', async () => {
+    const first = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    const id = await approved();
+    await fixture.claim(id, { instance: 'journal' });
+    first.close();
+    const back = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    expect((await fixture.execution(id)).status).toBe('executing');
+    back.close();
+    await fixture.listen({ runnerId: 'runner-1', instance: 'a copy' });
+    await expect
+      .poll(() => fixture.execution(id))
+      .toMatchObject({ status: 'failed', error_type: 'RUNNER_LOST' });
+  });
+
   it('a claim is repeated for the same digest only, and not when the call is being cancelled', async () => {
     await fixture.listen({ runnerId: 'runner-1' });
     const id = await approved();

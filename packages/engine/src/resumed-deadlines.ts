@@ -18,6 +18,8 @@ const COMMITTED = 100;
  */
 export async function resumeDeadlines(
   { store, policies }: { readonly store: Store; readonly policies: PolicyBook },
+  /** Since when we are here: what runs out later has nobody's absence to excuse it. */
+  cameAt: number,
   watch: (approvalId: string, leftMs: number) => void,
 ): Promise<number> {
   const pending = await store.read((tx) => tx.soonestDeadlines(1_000_000));
@@ -27,7 +29,7 @@ export async function resumeDeadlines(
     for (const row of await store.read((tx) => rowsOf(tx, ids))) {
       const now = store.now();
       const stored = row.deadline_at - now;
-      const leftMs = stored <= 0 ? GRACE_MS : Math.min(stored, row.timeout_seconds * 1000);
+      const leftMs = row.deadline_at <= cameAt ? GRACE_MS : Math.min(stored, row.timeout_seconds * 1000);
       if (leftMs === stored) watch(row.id, leftMs);
       else moved.push({ row, deadline: now + leftMs });
     }

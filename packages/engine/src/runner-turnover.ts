@@ -33,9 +33,14 @@ export class RunnerTurnover {
     this.#deps = deps;
   }
 
-  /** A runner connected: calls that nobody had are its own now. */
+  /** A runner connected: calls that nobody had are its own now, and those of another program in its place are lost. */
   async connected(runner: ConnectedRunner): Promise<void> {
-    const { store, runnerless } = this.#deps;
+    const { store, runnerless, outcomes } = this.#deps;
+    const { userId, id: runnerId } = runner;
+    for (const { id } of await store.read((tx) => tx.openExecutionsOf(userId, runnerId))) {
+      const ended = await commit(this.#deps, 'lease', (tx) => this.#endOfAnother(tx, id, runner));
+      if (ended) outcomes.settled(ended, null, undefined);
+    }
     const waiting = await store.read((tx) => tx.unassignedExecutions(runner.userId));
     for (const { id } of waiting) {
       const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
@@ -76,6 +81,17 @@ export class RunnerTurnover {
     );
     yield* this.#signalAgain(tx, given);
     return true;
+  }
+
+  /**
+   * What a program began that had this runner's id before, nobody will report while this one is there, and this one may
+   * not begin it again: its journal does not know of it (0006). Should the other come back, its report is a late one.
+   */
+  *#endOfAnother(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (execution?.status !== 'executing' || execution.runner_id !== runner.id) return undefined;
+    if (execution.claimed_by === null || execution.claimed_by === runner.instance) return undefined;
+    return yield* this.#end(tx, execution, runner.id, 'RUNNER_LOST');
   }
 
   /** A lease ended. A harmless call is given to somebody else; the outcome of another one is unknown. */
@@ -143,21 +159,22 @@ export class RunnerTurnover {
    * At start, when no server was there: who waits for a runner counts anew, and a runner must come back within its
    * lease. When it does, it is told of its calls from the state, those that were being retried as well.
    */
-  async resume(): Promise<void> {
+  async resume(cameAt: number): Promise<void> {
     const { store, runners, runnerless } = this.#deps;
-    const [connected] = await store.read((tx) => tx.silentRunners(store.now(), 1));
-    if (connected) await store.write((tx) => tx.hearRunners(store.now()));
+    const [connected] = await store.read((tx) => tx.silentRunners(cameAt, 1));
+    if (connected) await store.write((tx) => tx.hearRunners(cameAt));
     const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
     const awaited = new Set<string>();
     for (const execution of open) {
-      if (execution.runner_id === null) await runnerless.resume(execution);
+      if (execution.runner_id === null) await runnerless.resume(execution, cameAt);
       else awaited.add(runnerKey(execution.user_id, execution.runner_id));
     }
     for (const key of awaited) {
       const row = await store.read((tx) => tx.get('runners', key));
       if (!row) continue;
       const { runner_id: id, user_id: userId, workspace, capabilities } = row;
-      runners.expect({ id, userId, workspace, capabilities }, timing.runnerLeaseSeconds * 1000);
+      const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - cameAt);
+      runners.expect({ id, userId, workspace, capabilities }, leaseMs);
     }
   }
 }

@@ -48,17 +48,16 @@ export class RunnerlessCalls {
     this.#tellThatNobodyIsThere(execution).catch(this.#deps.onError);
   }
 
-  /** At start, when no server was there: its time counts anew, and nobody is told again. */
-  async resume({ id }: ExecutionRow): Promise<void> {
-    const { store } = this.#deps;
-    const patience = await store.write(function* (tx): Unit<number | undefined> {
+  /** When no server was there before we came: its time counts from then, and nobody is told again. */
+  async resume({ id }: ExecutionRow, cameAt: number): Promise<void> {
+    const due = await this.#deps.store.write(function* (tx): Unit<number | undefined> {
       const execution = yield* tx.get('tool_executions', id);
       if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
-      const patience = patienceMs(execution);
-      yield* tx.update('tool_executions', id, { due_at: store.now() + patience });
-      return patience;
+      const due = Math.max(execution.due_at ?? 0, cameAt + patienceMs(execution));
+      yield* tx.update('tool_executions', id, { due_at: due });
+      return due;
     });
-    if (patience !== undefined) this.#deadlines.set(id, patience);
+    if (due !== undefined) this.#deadlines.set(id, due - this.#deps.store.now());
   }
 
   forget(toolId: string): void {

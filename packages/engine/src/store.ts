@@ -31,6 +31,8 @@ export interface Store {
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T>;
   /** Milliseconds since 1970 by the clock that deadlines are stored in: the database's on PostgreSQL (AP-3). */
   now(): number;
+  /** Units of writing that wait for their commit: who takes on new work looks at it first. */
+  readonly backlog: number;
   /** Whether other servers may write it as well: then nothing that was read counts beyond its unit. */
   readonly isShared: boolean;
   close(): Promise<void>;
@@ -115,8 +117,8 @@ export interface Transaction extends Reading {
   update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean>;
   /** Extends the lease of every run that this node holds; answers which those are. */
   renewLeases(node: string, until: number): Unit<readonly { readonly id: string; readonly epoch: number }[]>;
-  /** Every runner that counts as connected is taken to have been heard now. */
-  hearRunners(now: number): Unit<void>;
+  /** Every runner that counts as connected is taken to have been heard then, if not later. */
+  hearRunners(at: number): Unit<void>;
   /** Adds one to a grant's uses. */
   countGrantUse(grantId: string): Unit<void>;
   /**

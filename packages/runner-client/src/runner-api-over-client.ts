@@ -9,6 +9,8 @@ export interface RunnerApiOptions {
   readonly person: Client;
   readonly projectId: string;
   readonly runnerId: string;
+  /** Which program of that runner it is. */
+  readonly instance: string;
   /** Which approval a card of this call is about. */
   readonly approvalOf: (toolId: string) => string | undefined;
   /** How a decision was taken, for the card that made it; also when it was not. */
@@ -17,7 +19,8 @@ export interface RunnerApiOptions {
 
 /** What the runner says to the server, over the typed client. Refusals keep the server's code and words. */
 export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
-  const { runner, person, projectId: project_id, runnerId: runner_id, approvalOf, onDecided } = options;
+  const { runner, person, projectId: project_id, runnerId: runner_id, instance } = options;
+  const { approvalOf, onDecided } = options;
   const call = (tool_id: string) => ({ project_id, tool_id });
 
   const send = async (decision: Decision): Promise<DecisionAnswer> => {
@@ -74,7 +77,8 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
     },
 
     async startToolExecution(toolId, { digest, attempt }) {
-      await refusing(runner.startExecution({ params: call(toolId), body: { digest, runner_id, attempt } }));
+      const body = { digest, runner_id, attempt, instance };
+      await refusing(runner.startExecution({ params: call(toolId), body }));
     },
 
     async sendToolPreview(approvalId, report) {

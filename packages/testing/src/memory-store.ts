@@ -44,16 +44,22 @@ export interface MemoryStoreOptions {
 export function memoryStore({ bus, now = Date.now, isShared = false }: MemoryStoreOptions = {}): Store {
   const tables = new MemoryTables();
   let open = true;
+  let waiting = 0;
   const refuseIfClosed = () => {
     if (!open) throw new Error('The store is closed.');
   };
   return {
     now,
+    get backlog() {
+      return waiting;
+    },
     isShared,
     async write(unit) {
       refuseIfClosed();
       // As with a database, a unit begins when its caller has gone on.
+      waiting += 1;
       await undefined;
+      waiting -= 1;
       const tx = new MemoryTransaction(tables);
       let events: readonly StoredEvent[];
       let value: Awaited<ReturnType<typeof unit>> | unknown;
@@ -148,9 +154,9 @@ class MemoryTransaction implements Transaction {
     return held.map(({ id, epoch }) => ({ id, epoch }));
   }
 
-  *hearRunners(now: number): Unit<void> {
-    for (const { id, connected } of this.#tables.of('runners').values())
-      if (connected) yield* this.update('runners', id, { last_seen_at: now });
+  *hearRunners(at: number): Unit<void> {
+    for (const { id, connected, last_seen_at } of this.#tables.of('runners').values())
+      if (connected && last_seen_at < at) yield* this.update('runners', id, { last_seen_at: at });
   }
 
   *countGrantUse(grantId: string): Unit<void> {

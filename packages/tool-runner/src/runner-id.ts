@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The id by which the server knows the runner of a workspace, the same at every start (EX-6, EX-7). */
 export function runnerIdOf(stateFolder: string): string {
-  const path = join(stateFolder, 'runner-id');
+  const path = pathIn(stateFolder);
   try {
     const known = readFileSync(path, 'utf8').trim();
     if (/^[A-Za-z0-9_-]{1,64}$/.test(known)) return known;
@@ -15,4 +15,25 @@ export function runnerIdOf(stateFolder: string): string {
   mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
   writeFileSync(path, `${id}\n`, { mode: 0o600 });
   return id;
+}
+
+/**
+ * Which program that runner is (docs/decisions/0006): the same at every start, and another one where the folder was
+ * copied or restored, whose journal does not know what the first one has begun.
+ */
+export function runnerInstanceOf(stateFolder: string): string {
+  runnerIdOf(stateFolder);
+  const { ino } = statSync(pathIn(stateFolder), { bigint: true });
+  return createHash('sha256').update(`${machineId()}\n${ino}`).digest('hex').slice(0, 32);
+}
+
+const pathIn = (stateFolder: string): string => join(stateFolder, 'runner-id');
+
+/** Linux names each installation; elsewhere the file's own number has to do. */
+function machineId(): string {
+  try {
+    return readFileSync('/etc/machine-id', 'utf8').trim();
+  } catch {
+    return '';
+  }
 }

@@ -31,7 +31,7 @@ export async function findProblems(
   ];
 }
 
-async function findOpenCalls(database: TestDatabase, userId: string): Promise<string[]> {
+export async function findOpenCalls(database: TestDatabase, userId: string): Promise<string[]> {
   const rows = await database.query('select id, status from tool_executions where user_id = $1', userId);
   const open = rows.filter(({ status }) => !isFinal(status as ExecutionStatus));
   const runs = await database.query("select id from runs where user_id = $1 and status = 'running'", userId);
@@ -42,7 +42,7 @@ async function findOpenCalls(database: TestDatabase, userId: string): Promise<st
 }
 
 /** One decision for each request, which the call's state agrees with. */
-async function findDecisionProblems(database: TestDatabase, userId: string): Promise<string[]> {
+export async function findDecisionProblems(database: TestDatabase, userId: string): Promise<string[]> {
   const pending = await database.query(
     "select id, status from approvals where user_id = $1 and status = 'pending'",
     userId,
@@ -102,7 +102,7 @@ async function findDoubleExecutions(
 }
 
 /** The person's stream: every event that is stored, in order, each once (EV-2). */
-async function findEventProblems(
+export async function findEventProblems(
   database: TestDatabase,
   userId: string,
   person: RemotePerson,

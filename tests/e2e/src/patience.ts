@@ -1,24 +1,33 @@
 import { ApiError, type Clock } from '@countersign/client';
 
 /** The product's own clock with short pauses: who reconnects to a server that was killed need not wait a second. */
-export const quickClock: Clock = {
-  monotonic: () => performance.now(),
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms < 30_000 ? Math.min(ms, 15) : ms);
-    return () => clearTimeout(timer);
-  },
-};
+export const quickClock: Clock = clockWithPauses(15);
+
+/** The product's own clock, with no pause before the next try longer than this. */
+export function clockWithPauses(longestMs: number): Clock {
+  return {
+    monotonic: () => performance.now(),
+    after(ms, callback) {
+      const timer = setTimeout(callback, ms < 30_000 ? Math.min(ms, longestMs) : ms);
+      return () => clearTimeout(timer);
+    },
+  };
+}
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Sends until somebody answers, whatever the answer is: over a kill and a restart. */
-export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boolean): Promise<T> {
+export async function untilAnswered<T>(
+  send: () => Promise<T>,
+  isOver: () => boolean,
+  pauseMs = 15,
+): Promise<T> {
   for (;;) {
     try {
       return await send();
     } catch (error) {
       if (!(error instanceof ApiError) || !error.isPassing || isOver()) throw error;
-      await pause(15);
+      await pause(pauseMs);
     }
   }
 }

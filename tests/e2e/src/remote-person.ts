@@ -1,4 +1,4 @@
-import { type Client, createClient, type EventStream, openStream } from '@countersign/client';
+import { type Client, type Clock, createClient, type EventStream, openStream } from '@countersign/client';
 import type { CountersignEvent, EventName, EventPayload } from '@countersign/protocol';
 import { quickClock, until } from './patience.ts';
 import { WireIds } from './wire-ids.ts';
@@ -17,12 +17,14 @@ export class RemotePerson {
   onEvent: (event: CountersignEvent) => void = () => {};
   readonly #baseUrl: string;
   readonly #token: string;
+  readonly #clock: Clock;
   #stream: EventStream | undefined;
 
-  constructor(baseUrl: string, token: string, device = 'phone') {
+  constructor(baseUrl: string, token: string, device = 'phone', clock = quickClock) {
     this.#baseUrl = baseUrl;
     this.#token = token;
-    this.client = createClient({ baseUrl, token: () => token, clock: quickClock, device });
+    this.#clock = clock;
+    this.client = createClient({ baseUrl, token: () => token, clock, device });
   }
 
   async connect(): Promise<this> {
@@ -36,7 +38,7 @@ export class RemotePerson {
       fetch: this.wire.fetch,
       // From the very beginning: then every event of the person must come, once.
       lastEventId: '0',
-      clock: quickClock,
+      clock: this.#clock,
       onState: ({ status }) => {
         if (status === 'open') opened();
       },
@@ -65,7 +67,7 @@ export class RemotePerson {
   async next<N extends EventName>(
     name: N,
     fits: (data: EventPayload<N>) => boolean = () => true,
-    within = 15_000,
+    within = 30_000,
   ): Promise<EventPayload<N>> {
     let found: EventPayload<N> | undefined;
     await until(

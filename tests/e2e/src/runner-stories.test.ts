@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiError } from '@countersign/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -336,6 +336,16 @@ it('[EX-7] a result that comes after the lease has ended is kept beside the stat
   const result = { success: true, exit_code: 0, stdout: 'the result\n' };
   expect(late_result).toMatchObject({ status: 'completed', result, error: null });
   expect((await barrier()).status).toBe('completed');
+});
+
+it('[EX-6] a copy of its folder is another program: it is refused while the runner is there', async () => {
+  const home = join(desk.parent, 'copied-home');
+  cpSync(desk.home, home, { recursive: true });
+  const copy = desk.prepare([], { home });
+  await copy.start(['--no-prompt', '--json', desk.root]);
+  expect(await copy.ended).toBe('1');
+  expect(copy.log).toContain('Another program is connected as the runner');
+  expect((await desk.call('write_file', { path: 'once.md', content: 'x\n' })).status).toBe('completed');
 });
 
 it('leaves no call open and no approval forgotten', async () => {

@@ -21,6 +21,13 @@ export interface ServerSettings {
   readonly authSecret?: string | undefined;
 }
 
+/** What a test adds to the program from outside. */
+export interface AddedToProcess {
+  /** Options of Node, such as `--import` of a module that is loaded first. */
+  readonly node?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A process of the real server. It may be prepared before it is needed. */
 export class ServerProcess {
   readonly #child: ChildProcess;
@@ -31,11 +38,15 @@ export class ServerProcess {
   /** What it logged: errors only. */
   log = '';
 
-  constructor() {
+  constructor({ node = [], env = {} }: AddedToProcess = {}) {
     this.#child = fork(program, {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      execArgv: ['--max-semi-space-size=64'], // loading makes much garbage
-      env: { PATH: process.env.PATH, E2E_COMPILE_CACHE: join(tmpdir(), 'countersign-e2e-compile-cache') },
+      execArgv: ['--max-semi-space-size=64', ...node], // loading makes much garbage
+      env: {
+        PATH: process.env.PATH,
+        E2E_COMPILE_CACHE: join(tmpdir(), 'countersign-e2e-compile-cache'),
+        ...env,
+      },
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.log += text;
@@ -78,6 +89,11 @@ export class ServerProcess {
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
     await this.ended;
+  }
+
+  /** For what a test added to the program. */
+  tell(message: Readonly<Record<string, unknown>>): void {
+    if (this.#child.connected) this.#child.send(message, () => {});
   }
 }
 

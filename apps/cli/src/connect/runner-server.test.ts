@@ -51,6 +51,7 @@ const api = () =>
     person: client,
     projectId: 'p',
     runnerId: 'r',
+    instance: 'journal',
     approvalOf: (toolId) => (toolId === 't' ? 'a' : undefined),
     onDecided: (id, outcome) => decided.push([id, outcome.catch(() => {})]),
   });
@@ -66,7 +67,10 @@ describe('the runner speaks to the server', () => {
     answers.start = ok({ tool_id: 't', status: 'executing', attempt: 2 });
     await api().startToolExecution?.('t', { digest: null, attempt: 2 });
     expect(sent).toMatchObject([
-      { path: '/my/projects/p/tools/t/start', body: { digest: null, runner_id: 'r', attempt: 2 } },
+      {
+        path: '/my/projects/p/tools/t/start',
+        body: { digest: null, runner_id: 'r', attempt: 2, instance: 'journal' },
+      },
     ]);
     answers.start = { status: 409, body: refusal('CLAIM_REFUSED') };
     expect(await codeOf(api().startToolExecution?.('t', { digest: null, attempt: 2 }))).toBe(

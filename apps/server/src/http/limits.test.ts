@@ -111,6 +111,41 @@ describe('how often', () => {
     await server.close();
   });
 
+  it('at overload new work gets 503 and when to come again; what decides and ends work is taken', async () => {
+    const server = await TestServer.start({ maxBacklog: 10 });
+    const ada = await server.person('ada');
+    await server.runner(ada);
+    const { store } = server.running;
+    const call = (path: string) => {
+      const body = { tool_name: 'write_file', tool_params: { path, content: 'x' } };
+      return server.send('POST', '/my/tools/execute', { token: ada.tokens.agent, body });
+    };
+    const { approval_id } = (await call('a.md')).body;
+    Object.defineProperty(store, 'backlog', { get: () => 10, configurable: true });
+    const refused = await call('b.md');
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'UNAVAILABLE',
+      '1',
+    ]);
+    const messages = `/my/projects/${ada.projectId}/chat/messages`;
+    const said = await server.send('POST', messages, {
+      token: ada.tokens.person,
+      body: { content: 'hello' },
+    });
+    expect([said.status, said.body.code]).toEqual([503, 'UNAVAILABLE']);
+    const reject = `/my/projects/${ada.projectId}/approvals/${approval_id}/reject`;
+    expect((await server.send('POST', reject, { token: ada.tokens.person, body: {} })).status).toBe(200);
+    Reflect.deleteProperty(store, 'backlog');
+    expect((await call('c.md')).status).toBe(200);
+    const { body } = await server.send('GET', '/my/tools/history', { token: ada.tokens.person });
+    const paths = body.executions.map(
+      ({ tool_params }: { tool_params: { path: string } }) => tool_params.path,
+    );
+    expect(paths).toEqual(['c.md', 'a.md']); // what was turned away is nowhere
+    await server.close();
+  });
+
   it('an address may come without a valid token', async () => {
     const server = await TestServer.start({ anonymousRequestsPerSecond: 1 });
     const ada = await server.person('ada');

@@ -34,6 +34,15 @@ export class RateLimited extends Refusal {
   }
 }
 
+/** More to write than the disk takes: new work is turned away until that is less. */
+export class Overloaded extends Refusal {
+  readonly seconds = 1;
+
+  constructor() {
+    super('UNAVAILABLE', { problem: 'it has more to do than it can' });
+  }
+}
+
 export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
@@ -44,7 +53,7 @@ export interface ErrorAnswer {
 
 /** Every error becomes `{success: false, error, code, …}` with the status of its code (RE-3). */
 export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
-  if (error instanceof RateLimited) {
+  if (error instanceof RateLimited || error instanceof Overloaded) {
     return { ...answer(error.code, error.message), headers: { 'retry-after': String(error.seconds) } };
   }
   if (error instanceof Refusal) {

@@ -57,6 +57,14 @@ export class Metrics implements Watching, CallObserver {
       },
     });
     new Gauge({
+      name: 'countersign_backlog',
+      help: 'Units of writing that wait for their commit here.',
+      registers,
+      collect() {
+        this.set(metrics.#store?.backlog ?? 0);
+      },
+    });
+    new Gauge({
       name: 'countersign_pending_approvals',
       help: 'Approvals that wait for a decision.',
       registers,

@@ -80,14 +80,15 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     return yield* this.rows(statement, { node, until });
   }
 
-  *hearRunners(now: number): Unit<void> {
+  *hearRunners(at: number): Unit<void> {
     const statement = this.statements.prepare('hearRunners', {}, (db, slot) =>
       db
         .updateTable('runners')
-        .set({ last_seen_at: slot.integer('now') })
-        .where('connected', '=', slot.column('runners', 'connected', 'connected')),
+        .set({ last_seen_at: slot.integer('at') })
+        .where('connected', '=', slot.column('runners', 'connected', 'connected'))
+        .where('last_seen_at', '<', slot.integer('at')),
     );
-    yield* this.changes(statement, { now, connected: true });
+    yield* this.changes(statement, { at, connected: true });
   }
 
   *countGrantUse(grantId: string): Unit<void> {

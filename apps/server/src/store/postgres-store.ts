@@ -60,6 +60,7 @@ export class PostgresStore implements DatabaseStore {
   readonly #reading: DatabaseReading;
   readonly #order = new EventOrder();
   #closing: Promise<void> | undefined;
+  #underWay = 0;
 
   constructor(parts: PostgresStoreParts) {
     this.#parts = parts;
@@ -69,7 +70,20 @@ export class PostgresStore implements DatabaseStore {
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
   }
 
+  get backlog(): number {
+    return this.#underWay;
+  }
+
   async write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
+    this.#underWay += 1;
+    try {
+      return await this.#write(unit);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { value, events } = await this.#tryWriting(unit);

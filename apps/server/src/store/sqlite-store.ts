@@ -131,6 +131,10 @@ export class SqliteStore implements DatabaseStore {
     };
   }
 
+  get backlog(): number {
+    return this.#queue.length;
+  }
+
   write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) return reject(closed());

@@ -2,6 +2,7 @@ import type { Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { wordsFor } from '../words/words.ts';
 import { previewText, requestText } from './preview-text.ts';
+import { requestTitle, said } from './request-title.ts';
 import { ruleOfScope, scopeLabel } from './wider-scope.ts';
 
 const words = wordsFor('en');
@@ -73,13 +74,68 @@ describe('[AP-7] what will happen, in words', () => {
     expect(previewText(preview, words)).toBe(expected);
   });
 
+  it('is cut where a dialog ends, and the reasons stay', () => {
+    const preview = { kind: 'summary', summary: 'one\ntwo\nthree' } as const;
+    const request = { preview, tool_name: 'x', reasons: [{ rule: 'X', why: 'because' }] } as never;
+    expect(requestText(request, words, 2)).toBe('one\ntwo\n…\n\nWhy you are asked:\n• because');
+    expect(requestText(request, words, 3)).toBe(requestText(request, words));
+    const long = {
+      preview: { kind: 'summary', summary: `one\n${'x'.repeat(200)}` },
+      tool_name: 'x',
+      reasons: [],
+    } as never;
+    expect(requestText(long, words, 3)).toBe(`one\n${'x'.repeat(160)}…`);
+    expect(requestText(long, words, 4)).toBe(requestText(long, words));
+  });
+
+  it('has a shell line as it was written, with what is hidden in it', () => {
+    const preview = {
+      kind: 'command',
+      commands: [['echo', 'x']],
+      cwd: '',
+      network: false,
+      reversible: true,
+      scripts: [],
+    } as const;
+    const tool_params = { command: 'echo x |\n tee a.sh > b\u202e' };
+    const request = { preview, tool_name: 'shell_exec', tool_params, reasons: [] } as never;
+    expect(requestText(request, words)).toMatch(
+      /^The shell gets:\necho x \|\n tee a\.sh > b[^\u202e]+\nRuns: echo x\nin \. /,
+    );
+  });
+
+  it('is said in Russian too, as the chat says it', () => {
+    const russian = wordsFor('ru');
+    const request = {
+      agent: 'Agent',
+      tool_name: 'delete_file',
+      tool_params: { path: 'a.md' },
+      description: 'Agent wants to delete a.md',
+      preview: { kind: 'delete', path: 'a.md', size: 2, head: 'x\n' },
+      reasons: [{ rule: 'DELETE-1', why: 'deletes a file' }],
+    } as never;
+    expect([requestTitle(request, russian), requestTitle(request, words)]).toEqual([
+      'Агент хочет удалить a.md',
+      'Agent wants to delete a.md',
+    ]);
+    expect(requestText(request, russian)).toBe(
+      'Удаляет a.md (2 байта). Начало файла:\nx\n\nПочему вас спрашивают:\n• удаляет файл',
+    );
+    expect([said('deletes a file', words), said('nobody knows this', russian)]).toEqual([
+      'deletes a file',
+      'nobody knows this',
+    ]);
+    const stranger = { ...(request as object), agent: `${'x'.repeat(60)}` } as never;
+    expect(requestTitle(stranger, russian)).toBe(`${'x'.repeat(40)} хочет удалить a.md`);
+  });
+
   it('comes with the reasons', () => {
     const reasons = [{ rule: 'X', why: 'because' }];
-    expect(requestText({ preview: null, reasons } as never, words)).toBe(
+    expect(requestText({ tool_name: 'x', preview: null, reasons } as never, words)).toBe(
       'What would happen is being computed …\n\nWhy you are asked:\n• because',
     );
     const preview = { kind: 'summary', summary: 'Reads' } as const;
-    expect(requestText({ preview, reasons: [] } as never, words)).toBe('Reads');
+    expect(requestText({ tool_name: 'x', preview, reasons: [] } as never, words)).toBe('Reads');
   });
 });
 

@@ -1,24 +1,59 @@
-import type { Preview } from '@countersign/protocol';
+import { findTool, makeVisible, type Preview } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 import type { Words } from '../words/words.ts';
+import { said } from './request-title.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
-/** What will happen and why the person is asked, as plain text for a dialog. Everything hidden is visible already. */
-export function requestText({ preview, reasons }: ApprovalRequest, words: Words): string {
-  const what = preview ? previewText(preview, words) : words.preview.pending;
-  if (reasons.length === 0) return what;
-  return `${what}\n\n${words.preview.reasons}:\n${reasons.map(({ why }) => `• ${why}`).join('\n')}`;
+/**
+ * What will happen and why the person is asked, as plain text for a dialog. Everything hidden is visible already. Where
+ * it is longer than the dialog, the reasons stay.
+ */
+export function requestText(
+  request: ApprovalRequest,
+  words: Words,
+  maxLines = Number.POSITIVE_INFINITY,
+): string {
+  const { preview, reasons } = request;
+  const told = preview ? previewText(preview, words) : words.preview.pending;
+  const whole = [...shellLines(request, words), ...told.split('\n')];
+  const what = firstLines(whole, maxLines);
+  if (reasons.length === 0) return what.join('\n');
+  const why = reasons.map((reason) => `• ${said(reason.why, words)}`);
+  return [...what, '', `${words.preview.reasons}:`, ...why].join('\n');
 }
 
-export function previewText(preview: Preview, { preview: words }: Words): string {
+/** Characters of a line in a dialog; what is longer takes several. */
+const lineWidth = 80;
+
+function firstLines(lines: readonly string[], max: number): readonly string[] {
+  const kept: string[] = [];
+  let left = max;
+  for (const line of lines) {
+    if (left <= 0) return [...kept, '…'];
+    const room = left * lineWidth;
+    if (line.length > room) return [...kept, `${line.slice(0, room)}…`];
+    kept.push(line);
+    left -= Math.max(1, Math.ceil(line.length / lineWidth));
+  }
+  return kept;
+}
+
+/** As it was written: the programs that run do not tell where their output goes, nor what joins them. */
+function shellLines({ tool_name, tool_params }: ApprovalRequest, words: Words): string[] {
+  if (findTool(tool_name)?.category !== 'shell' || typeof tool_params.command !== 'string') return [];
+  return [`${words.preview.shellLine}:`, ...tool_params.command.split('\n').map(makeVisible)];
+}
+
+export function previewText(preview: Preview, all: Words): string {
+  const { preview: words } = all;
   switch (preview.kind) {
     case 'diff':
       return preview.files.map((file) => fileText(file, words)).join('\n');
     case 'delete':
       return lines(
         words.deletes(preview.path, preview.size),
-        preview.head === '' ? words.emptyFile : preview.head,
+        preview.head === '' ? words.emptyFile : preview.head.trimEnd(),
       );
     case 'directory':
       return words.makesFolder(preview.path);
@@ -47,7 +82,7 @@ export function previewText(preview: Preview, { preview: words }: Words): string
     case 'summary':
       return preview.summary;
     case 'unavailable':
-      return preview.reason;
+      return said(preview.reason, all);
   }
 }
 

@@ -16,11 +16,12 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 /** The page and the extension, with nothing but messages between them. */
-function setUp(signedIn = () => true) {
+function setUp(signedIn = () => true, decideOutside?: (approvalId: string) => string | undefined) {
   const toPage: ToPage[] = [];
   const fromPage: FromPage[] = [];
   const bridge = new FetchBridge({
     client: () => (signedIn() ? account.client : undefined),
+    ...(decideOutside && { decideOutside }),
     post: (message) => {
       const copy = structuredClone(message);
       toPage.push(copy);
@@ -83,6 +84,33 @@ describe('[UI-2] the chat page', () => {
     const { page } = setUp();
     const response = await page.fetch(path, { method, ...(method !== 'GET' && { body: '{}' }) });
     expect([response.status, await response.json()]).toMatchObject([403, { code: 'FORBIDDEN' }]);
+  });
+
+  it('[RN-2] is told where to decide what this machine wants to show itself; the server hears nothing', async () => {
+    const asked: string[] = [];
+    const { client } = setUp(
+      () => true,
+      (approvalId) => {
+        asked.push(approvalId);
+        return approvalId === 'here' ? 'Look at the dialog.' : undefined;
+      },
+    );
+    const approve = (approval_id: string) =>
+      client.approve({ params: { project_id: 'p', approval_id }, body: {} });
+    await expect(approve('here')).rejects.toMatchObject({
+      status: 403,
+      code: 'FORBIDDEN',
+      message: 'Look at the dialog.',
+    });
+    await expect(approve('anywhere')).rejects.toMatchObject({ status: 404 });
+    // Nobody needs to see more of what they do not want.
+    await expect(
+      client.reject({ params: { project_id: 'p', approval_id: 'here' }, body: {} }),
+    ).rejects.toMatchObject({ status: 404 });
+    await expect(client.confirm({ params: { approval_id: 'here' }, body: {} })).rejects.toMatchObject({
+      status: 403,
+    });
+    expect(asked).toEqual(['here', 'anywhere', 'here']);
   });
 
   it('is told when nobody is signed in', async () => {

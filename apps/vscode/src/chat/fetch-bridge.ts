@@ -8,6 +8,8 @@ export interface FetchBridgeOptions {
   /** Of the account that is signed in now. */
   readonly client: () => Client | undefined;
   readonly post: (message: ToPage) => void;
+  /** Whether a request is shown and decided outside the page instead; answers what the page is told then. */
+  readonly decideOutside?: (approvalId: string) => string | undefined;
 }
 
 /** Headers that the page's client makes, and those of an answer that it reads. */
@@ -28,7 +30,7 @@ export class FetchBridge {
   }
 
   async send(request: FetchRequest): Promise<void> {
-    const { post, client } = this.#options;
+    const { post, client, decideOutside } = this.#options;
     const { id, method, path, headers, body } = request;
     const connection = client()?.connection;
     if (!connection || !mayAsk(method, path)) {
@@ -37,6 +39,10 @@ export class FetchBridge {
         : [401, 'UNAUTHENTICATED', 'Nobody is signed in.'];
       return this.#answer(id, status as number, { success: false, error, code });
     }
+    const approvalId = approvalOf(method, path);
+    const outside = approvalId === undefined ? undefined : decideOutside?.(approvalId);
+    if (outside !== undefined)
+      return this.#answer(id, 403, { success: false, error: outside, code: 'FORBIDDEN' });
     const abort = new AbortController();
     this.#open.set(id, abort);
     try {
@@ -90,6 +96,14 @@ function mayAsk(method: string, path: string): boolean {
     .filter((one) => one.method === method && patternOf(one).test(url.pathname))
     .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
   return route !== undefined && route.scopes !== 'public' && route.scopes.includes('front_end');
+}
+
+/** What a request would approve. */
+function approvalOf(method: string, path: string): string | undefined {
+  const found = /^\/my\/(?:projects\/[^/]+\/)?approvals\/([^/]+)\/(?:approve|confirm)$/.exec(
+    path.split('?')[0] ?? '',
+  );
+  return method === 'POST' && found?.[1] !== undefined ? decodeURIComponent(found[1]) : undefined;
 }
 
 const patternOf = ({ path }: Route): RegExp => new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`);

@@ -43,6 +43,32 @@ describe('[RE-5] an account', () => {
     await expect(account.client.listProjects()).rejects.toMatchObject({ status: 401 });
   });
 
+  it('is no news to the window that makes it, and is not had where it cannot be kept', async () => {
+    const heard: boolean[] = [];
+    const secrets = new MemorySecrets();
+    const accounts = new Accounts({
+      device: 'd',
+      secrets: {
+        get: (key) => secrets.get(key),
+        delete: (key) => secrets.delete(key),
+        // As an editor does it: every window hears of it before the promise is kept.
+        async store(key, value) {
+          await secrets.store(key, value);
+          heard.push(await accounts.load());
+          if (heard.length === 2) throw new Error('The keychain is locked');
+        },
+      },
+      fetch: async () =>
+        Response.json({ success: true, token: `t${heard.length}`, expires_at: '2030-01-01T00:00:00.000Z' }),
+    });
+    const code = 'abcdefghijklmnop';
+    const account = await accounts.signIn(code, where);
+    expect([account, heard]).toEqual([accounts.current, [false]]);
+    await expect(accounts.signIn(code, where)).rejects.toThrow('The keychain is locked');
+    expect(accounts.current).toEqual({ server: where.server, client: expect.anything() });
+    expect(await accounts.current?.client.connection.token()).toBe('t0');
+  });
+
   it('that cannot be read counts as signed out', async () => {
     const secrets = new MemorySecrets();
     await secrets.store('countersign.account', '{"server": 5}');

@@ -73,8 +73,13 @@ export class Accounts {
     const { token } = await this.#client(read.address, '').signIn({ body: { code: link.code } });
     const before = this.#kept;
     const kept = { server: read.address, token };
-    await this.#options.secrets.store(key, JSON.stringify(kept));
-    const account = this.#use(kept);
+    const account = this.#use(kept); // first: storing tells every window, this one too, of a change
+    try {
+      await this.#options.secrets.store(key, JSON.stringify(kept));
+    } catch (error) {
+      this.#use(before);
+      throw error;
+    }
     if (before) void this.#revoke(before);
     return account;
   }

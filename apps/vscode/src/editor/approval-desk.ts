@@ -1,13 +1,16 @@
 import { ApiError, type Client, type Decision } from '@countersign/client';
 import type { ApprovalRequest } from '@countersign/tool-runner';
-import { commands, type Disposable, type MessageItem, type QuickPickItem, window } from 'vscode';
+import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
+import { requestTitle, said } from '../approvals/request-title.ts';
 import { type OfferedScope, ruleOfScope, scopeLabel } from '../approvals/wider-scope.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
+import { attentionMs, deliberateAnswer } from './deliberate-answer.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
+import { WholeRequests } from './whole-request.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 type Approved = Extract<Decision, { decision: 'approved' }>['body'];
@@ -18,15 +21,17 @@ export interface ApprovalDeskOptions {
   readonly words: Words;
 }
 
-/** UI-6: what comes sooner was meant for something else. */
-const attentionMs = 500;
-/** A dialog is no place to read a long text; the whole stands in the chat's card. */
-const dialogLines = 30;
+/** A dialog is no place to read a long text: what is longer is shown in an editor before it can be approved. */
+const dialogLines = 20;
+const dialogTitle = 110;
 
 /** Where the person decides in the editor's own ways: diff, dialog, input box and list. */
 export class ApprovalDesk implements Disposable {
   readonly diffs: ProposalDiffs;
   readonly #options: ApprovalDeskOptions;
+  readonly #whole = new WholeRequests();
+  /** What was too long for a dialog and has been shown whole. */
+  readonly #shownWhole = new Set<string>();
 
   constructor(options: ApprovalDeskOptions) {
     const { pending, words } = options;
@@ -43,6 +48,7 @@ export class ApprovalDesk implements Disposable {
   }
 
   dispose(): void {
+    this.#whole.dispose();
     this.diffs.dispose();
   }
 
@@ -69,8 +75,10 @@ export class ApprovalDesk implements Disposable {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const { request } = entry;
+    const isShown = this.diffs.shown === request.approval_id;
+    if (!isShown && (await this.diffs.open(entry))) return; // what is approved is shown first
     const reviewed = this.diffs.reviewed(request.approval_id);
-    if (!reviewed && request.preview?.kind === 'diff' && (await this.diffs.open(entry))) return;
+    if (!reviewed && !this.#isSeen(request)) return this.#ask(entry);
     const scope = await this.#pickScope(request);
     if (!scope) return;
     if (reviewed) return this.#approveReviewed(entry, reviewed, scope);
@@ -82,7 +90,7 @@ export class ApprovalDesk implements Disposable {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const message = await window.showInputBox({
-      title: entry.request.description,
+      title: requestTitle(entry.request, this.#options.words),
       prompt: approval.rejectPrompt,
       placeHolder: approval.rejectPlaceholder,
       ignoreFocusOut: true,
@@ -109,13 +117,34 @@ export class ApprovalDesk implements Disposable {
   async #ask(entry: Entry): Promise<void> {
     const { approval } = this.#options.words;
     const { request } = entry;
-    const items = [approval.approve, approval.approveMore, approval.reject];
-    const choice = await this.#dialog(request.description, request, items);
-    if (choice === approval.approve) await this.#confirmAndApprove(entry, request, {});
+    const items = this.#isSeen(request)
+      ? [approval.approve, approval.approveMore, approval.reject]
+      : [approval.showAll, approval.reject];
+    const choice = await this.#dialog(requestTitle(request, this.#options.words), request, items);
+    if (choice === approval.showAll) await this.#showWhole(request);
+    else if (choice === approval.approve) await this.#confirmAndApprove(entry, request, {});
     else if (choice === approval.approveMore) {
       const scope = await this.#pickScope(request);
       if (scope) await this.#confirmAndApprove(entry, request, scope);
     } else if (choice === approval.reject) await this.reject(request.approval_id);
+  }
+
+  /** Whether a dialog shows all of it, or an editor has. */
+  #isSeen(request: ApprovalRequest): boolean {
+    const { words } = this.#options;
+    const isShort = requestText(request, words, dialogLines) === requestText(request, words);
+    return isShort || this.#shownWhole.has(versionOf(request));
+  }
+
+  async #showWhole(request: ApprovalRequest): Promise<void> {
+    const { words } = this.#options;
+    const { risk, decide } = words.approval;
+    const title = requestTitle(request, words);
+    const text = `${title}\n${risk[request.risk_level]}\n\n${requestText(request, words)}\n`;
+    await this.#whole.show(versionOf(request), title, text);
+    this.#shownWhole.add(versionOf(request));
+    if ((await window.showInformationMessage(title, decide)) === decide)
+      await this.review(request.approval_id);
   }
 
   /** HIGH takes a deliberate second step (RK-1); so does what was not shown yet. */
@@ -129,8 +158,8 @@ export class ApprovalDesk implements Disposable {
     if (shown.risk_level === 'HIGH' && shown.preview === null) return this.#say(approval.previewPending);
     if (shown.risk_level === 'HIGH' || what !== undefined) {
       const yes = shown.risk_level === 'HIGH' ? approval.confirmApprove : (what ?? approval.approve);
-      const title =
-        shown.risk_level === 'HIGH' ? approval.highQuestion(shown.description) : shown.description;
+      const sentence = requestTitle(shown, this.#options.words);
+      const title = shown.risk_level === 'HIGH' ? approval.highQuestion(sentence) : sentence;
       if ((await this.#dialog(title, shown, [yes])) !== yes) return;
     }
     const { project_id, approval_id, digest } = shown;
@@ -141,21 +170,12 @@ export class ApprovalDesk implements Disposable {
     });
   }
 
-  /** Again, when it was answered sooner than anybody can read. */
-  async #dialog(
-    title: string,
-    request: ApprovalRequest,
-    choices: readonly string[],
-  ): Promise<string | undefined> {
+  #dialog(title: string, request: ApprovalRequest, choices: readonly string[]): Promise<string | undefined> {
     const { words } = this.#options;
     const risk = words.approval.risk[request.risk_level];
-    const detail = `${risk}\n\n${cut(requestText(request, words))}`;
-    for (;;) {
-      const shownAt = performance.now();
-      const items: MessageItem[] = choices.map((item) => ({ title: item }));
-      const choice = await window.showWarningMessage(title, { modal: true, detail }, ...items);
-      if (choice === undefined || performance.now() - shownAt >= attentionMs) return choice?.title;
-    }
+    const detail = `${risk}\n\n${requestText(request, words, dialogLines)}`;
+    const short = title.length > dialogTitle ? `${title.slice(0, dialogTitle)}…` : title;
+    return deliberateAnswer(short, detail, ...choices);
   }
 
   async #pickScope({ offered_scopes, tool_name }: ApprovalRequest): Promise<Approved | undefined> {
@@ -204,7 +224,9 @@ export class ApprovalDesk implements Disposable {
     } catch (error) {
       const isChanged =
         error instanceof ApiError && ['PREVIEW_CHANGED', 'RISK_ROSE', 'PREVIEW_PENDING'].includes(error.code);
-      this.#say(isChanged ? approval.changedMeanwhile : approval.failed((error as Error).message));
+      this.#say(
+        isChanged ? approval.changedMeanwhile : approval.failed(said((error as Error).message, words)),
+      );
     }
   }
 
@@ -219,7 +241,7 @@ export class ApprovalDesk implements Disposable {
     if (pending.all.length === 0) this.#say(words.approval.nothing);
     if (pending.all.length < 2) return pending.all[0];
     const items = pending.all.map((entry) => ({
-      label: entry.request.description,
+      label: requestTitle(entry.request, words),
       description: words.approval.risk[entry.request.risk_level],
       entry,
     }));
@@ -231,7 +253,5 @@ export class ApprovalDesk implements Disposable {
   }
 }
 
-function cut(text: string): string {
-  const lines = text.split('\n');
-  return lines.length > dialogLines ? `${lines.slice(0, dialogLines).join('\n')}\n…` : text;
-}
+const versionOf = ({ approval_id, revision, digest }: ApprovalRequest): string =>
+  `${approval_id} ${revision} ${digest}`;

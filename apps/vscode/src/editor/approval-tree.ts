@@ -9,6 +9,7 @@ import {
 } from 'vscode';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
+import { requestTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 
@@ -42,7 +43,8 @@ export function showPendingTree(pending: PendingApprovals<FolderRunner>, words: 
 
 function itemOf(entry: Entry, pending: PendingApprovals<FolderRunner>, words: Words): TreeItem {
   const { request } = entry;
-  const { approval_id, risk_level, description } = request;
+  const { approval_id, risk_level } = request;
+  const description = requestTitle(request, words);
   const item = new TreeItem(description);
   item.id = approval_id;
   const left = words.approval.remaining(pending.remainingSeconds(entry));

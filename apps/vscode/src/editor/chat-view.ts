@@ -9,6 +9,7 @@ export interface ChatViewOptions {
   readonly extensionUri: Uri;
   readonly client: () => Client | undefined;
   readonly place: () => PagePlace;
+  readonly decideOutside: (approvalId: string) => string | undefined;
   readonly device: string;
   readonly language: string;
 }
@@ -28,7 +29,8 @@ export class ChatView implements Disposable {
 
   constructor(options: ChatViewOptions) {
     this.#options = options;
-    this.#bridge = new FetchBridge({ client: options.client, post: (message) => this.#post(message) });
+    const { client, decideOutside } = options;
+    this.#bridge = new FetchBridge({ client, decideOutside, post: (message) => this.#post(message) });
   }
 
   dispose(): void {

@@ -10,6 +10,7 @@ import {
   type TreeView,
   window,
 } from 'vscode';
+import { said } from '../approvals/request-title.ts';
 import { callLabel, isRunning, isUndoable } from '../history/call-label.ts';
 import type { Words } from '../words/words.ts';
 
@@ -43,7 +44,7 @@ export class HistoryView implements Disposable {
   readonly #options: HistoryViewOptions;
   readonly #changed = new EventEmitter<void>();
   readonly #view: TreeView<Row>;
-  readonly #undoing = new Map<string, Execution>();
+  readonly #undoing = new Map<string, { readonly row: Execution; readonly force: boolean }>();
   /** Requests to undo whose answer has not come; the runner's may come before it, and is kept until then. */
   #asking = 0;
   readonly #early = new Map<
@@ -113,7 +114,7 @@ export class HistoryView implements Disposable {
     try {
       await client()?.cancelExecution({ params: { tool_id: chosen.tool_id }, body: {} });
     } catch (error) {
-      void window.showErrorMessage(words.history.cancelFailed((error as Error).message));
+      void window.showErrorMessage(words.history.cancelFailed(said((error as Error).message, words)));
     }
   }
 
@@ -123,12 +124,12 @@ export class HistoryView implements Disposable {
     try {
       const asked = await client()?.undoExecution({ params: { tool_id: row.tool_id }, body: { force } });
       if (!asked) return;
-      this.#undoing.set(asked.undo_id, row);
+      this.#undoing.set(asked.undo_id, { row, force });
       window.setStatusBarMessage(words.history.undoAsked(labelOf(row)), 3_000);
       const early = this.#early.get(asked.undo_id);
       if (early) void this.#undone(asked.undo_id, early.error);
     } catch (error) {
-      void window.showErrorMessage(words.history.undoFailed((error as Error).message));
+      void window.showErrorMessage(words.history.undoFailed(said((error as Error).message, words)));
     } finally {
       this.#asking -= 1;
       if (this.#asking === 0) this.#early.clear();
@@ -141,18 +142,19 @@ export class HistoryView implements Disposable {
     error: { readonly code: string; readonly message: string } | null,
   ): Promise<void> {
     const { history } = this.#options.words;
-    const row = this.#undoing.get(undoId);
-    if (!row) {
+    const asked = this.#undoing.get(undoId);
+    if (!asked) {
       if (this.#asking > 0) this.#early.set(undoId, { error });
       return;
     }
     this.#undoing.delete(undoId);
+    const { row, force } = asked;
     if (!error) {
       window.setStatusBarMessage(history.undoDone(labelOf(row)), 5_000);
       return;
     }
-    if (error.code !== 'UNDO_CONFLICT') {
-      void window.showErrorMessage(history.undoFailed(error.message));
+    if (error.code !== 'UNDO_CONFLICT' || force) {
+      void window.showErrorMessage(history.undoFailed(said(error.message, this.#options.words)));
       return;
     }
     const choice = await window.showWarningMessage(
@@ -213,7 +215,8 @@ export class HistoryView implements Disposable {
     item.description = `${state} · ${time}`;
     const [icon, colour] = icons[row.status];
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
-    item.tooltip = [labelOf(row), state, row.error?.message].filter(Boolean).join('\n');
+    const problem = row.error && said(row.error.message, this.#options.words);
+    item.tooltip = [labelOf(row), state, problem].filter(Boolean).join('\n');
     item.contextValue =
       [isUndoable(row) && 'undoable', isRunning(row) && 'running'].filter(Boolean).join(' ') || 'call';
     item.command = { command: 'countersign.showCall', title: '', arguments: [row] };

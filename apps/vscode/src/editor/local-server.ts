@@ -1,6 +1,15 @@
 import { readSignInLink } from '@countersign/runner-client';
-import { type Disposable, ProgressLocation, type Terminal, TerminalLink, window, workspace } from 'vscode';
+import {
+  commands,
+  type Disposable,
+  ProgressLocation,
+  type Terminal,
+  TerminalLink,
+  window,
+  workspace,
+} from 'vscode';
 import type { Words } from '../words/words.ts';
+import { deliberateAnswer } from './deliberate-answer.ts';
 
 export interface LocalServerOptions {
   readonly words: Words;
@@ -24,7 +33,7 @@ export class LocalServer implements Disposable {
 
   constructor(options: LocalServerOptions) {
     this.#options = options;
-    const { words, signIn } = options;
+    const { words } = options;
     this.#links = window.registerTerminalLinkProvider({
       provideTerminalLinks: ({ line }) => {
         const found = linkPattern.exec(line);
@@ -34,12 +43,27 @@ export class LocalServer implements Disposable {
             )
           : [];
       },
-      handleTerminalLink: (link) => void signIn((link as TerminalLink & { text: string }).text),
+      handleTerminalLink: (link) => this.#followLink((link as TerminalLink & { text: string }).text),
     });
   }
 
   dispose(): void {
     this.#links.dispose();
+  }
+
+  /** Anything that runs in a terminal can print a link, and whose server it is decides who may ask this machine. */
+  async #followLink(link: string): Promise<void> {
+    const { words, signIn } = this.#options;
+    const { linkQuestion, linkDetail } = words.localServer;
+    const yes = words.signIn.again;
+    const answer = await deliberateAnswer(linkQuestion(new URL(link).origin), linkDetail, yes);
+    if (answer === yes) await signIn(link);
+  }
+
+  async #tellEnd(command: string): Promise<void> {
+    const { ended, openSetting } = this.#options.words.localServer;
+    if ((await window.showErrorMessage(ended(command), openSetting)) === openSetting)
+      await commands.executeCommand('workbench.action.openSettings', 'countersign.localServer.command');
   }
 
   async start(): Promise<void> {
@@ -49,15 +73,19 @@ export class LocalServer implements Disposable {
     const terminal = window.createTerminal({ name: words.localServer.terminal });
     this.#terminal = terminal;
     terminal.show(true);
-    const link = await window.withProgress(
+    const read = await window.withProgress(
       { location: ProgressLocation.Notification, title: words.localServer.waiting, cancellable: true },
       (_progress, cancelled) =>
         Promise.race([
           runAndRead(terminal, command),
-          new Promise<undefined>((resolve) => cancelled.onCancellationRequested(() => resolve(undefined))),
+          new Promise<'cancelled'>((resolve) =>
+            cancelled.onCancellationRequested(() => resolve('cancelled')),
+          ),
         ]),
     );
-    if (link !== undefined) return signIn(link);
+    if (read === 'cancelled') return;
+    if (read === 'ended') return this.#tellEnd(command);
+    if (read !== undefined) return signIn(read.link);
     const pasted = await window.showInputBox({
       prompt: words.localServer.pasteIt,
       placeHolder: words.signIn.placeholder,
@@ -68,7 +96,10 @@ export class LocalServer implements Disposable {
 }
 
 /** The sign-in link that a command prints; undefined where the terminal cannot be read, or none came in time. */
-async function runAndRead(terminal: Terminal, command: string): Promise<string | undefined> {
+async function runAndRead(
+  terminal: Terminal,
+  command: string,
+): Promise<{ link: string } | 'ended' | undefined> {
   const shell = await shellOf(terminal);
   if (!shell) {
     terminal.sendText(command);
@@ -81,9 +112,9 @@ async function runAndRead(terminal: Terminal, command: string): Promise<string |
       text = (text + piece).replaceAll(terminalCodes, '').slice(-20_000);
       const found = linkPattern.exec(text);
       // Only when something follows is the link whole.
-      if (found && text.length > found.index + found[0].length) return found[0];
+      if (found && text.length > found.index + found[0].length) return { link: found[0] };
     }
-    return undefined;
+    return 'ended' as const;
   })();
   return Promise.race([reading, new Promise<undefined>((resolve) => setTimeout(resolve, linkMs, undefined))]);
 }

@@ -1,6 +1,7 @@
 import { window, workspace } from 'vscode';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { previewText } from '../approvals/preview-text.ts';
+import { requestTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
@@ -25,7 +26,8 @@ export function notifyOfNew(
 }
 
 async function notify({ request }: Entry, desk: ApprovalDesk, words: Words): Promise<void> {
-  const { description, risk_level, preview, approval_id } = request;
+  const { risk_level, preview, approval_id } = request;
+  const description = requestTitle(request, words);
   const { approval } = words;
   const isHigh = risk_level === 'HIGH';
   const what = preview?.kind === 'command' ? ` · ${previewText(preview, words).split('\n')[0]}` : '';

@@ -94,7 +94,24 @@ export class ProposalDiffs implements Disposable {
   /** A newer version of a request whose diff is open. What the person has typed is kept. */
   async refresh(entry: PendingEntry<FolderRunner>): Promise<void> {
     const known = this.#proposals.get(entry.request.approval_id);
-    if (!known || known.entry.request.digest === entry.request.digest) return;
+    if (known && known.entry.request.digest !== entry.request.digest) await this.#renew(known, entry);
+  }
+
+  /** A file whose diff is open was changed: the diff shows it as it is now. Whoever approves is asked anew (AP-8). */
+  async fileChanged({
+    project_id,
+    path,
+  }: {
+    readonly project_id: string;
+    readonly path: string;
+  }): Promise<void> {
+    for (const proposal of [...this.#proposals.values()]) {
+      const { entry, text } = proposal;
+      if (entry.request.project_id === project_id && text.path === path) await this.#renew(proposal, entry);
+    }
+  }
+
+  async #renew(known: Proposal, entry: PendingEntry<FolderRunner>): Promise<void> {
     const text = await entry.folder.proposedText(entry.request).catch(() => undefined);
     if (!text) return this.close(entry.request.approval_id);
     const isEdited = this.#editedText(known) !== undefined;
@@ -217,5 +234,6 @@ async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
   if (tabs.length > 0) await window.tabGroups.close(tabs, true);
 }
 
-const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-const withLineFeeds = (text: string): string => text.replaceAll('\r\n', '\n');
+/** With a mark in front: else the editor would take it for whatever the person's files are usually encoded in. */
+const encode = (text: string): Uint8Array => new TextEncoder().encode(`\ufeff${text}`);
+const withLineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');

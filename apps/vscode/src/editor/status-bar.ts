@@ -1,10 +1,13 @@
 import { Disposable, MarkdownString, StatusBarAlignment, ThemeColor, window } from 'vscode';
+import { said } from '../approvals/request-title.ts';
 import type { FolderRunner, FolderState } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 
 export interface StatusFacts {
   readonly server: string | undefined;
   readonly folders: readonly FolderRunner[];
+  /** Also those whose runner is being closed or opened. */
+  readonly hasFolders: boolean;
   readonly pending: number;
 }
 
@@ -12,11 +15,17 @@ export interface StatusFacts {
 export function statusBar(words: Words): Disposable & { update(facts: StatusFacts): void } {
   const item = window.createStatusBarItem('countersign', StatusBarAlignment.Left, 50);
   item.name = 'Countersign';
-  const update = ({ server, folders, pending }: StatusFacts) => {
+  const update = ({ server, folders, hasFolders, pending }: StatusFacts) => {
     const isOpen = folders.length > 0 && folders.every(({ state }) => state.status === 'open');
     const hasFailed = folders.some(({ state }) => state.status === 'failed');
     const icon =
-      server === undefined ? 'circle-slash' : hasFailed ? 'error' : isOpen ? 'shield' : 'sync~spin';
+      server === undefined
+        ? 'circle-slash'
+        : hasFailed
+          ? 'error'
+          : isOpen || !hasFolders
+            ? 'shield'
+            : 'sync~spin';
     item.text = pending > 0 ? `$(bell-dot) Countersign: ${pending}` : `$(${icon}) Countersign`;
     item.backgroundColor =
       pending > 0
@@ -31,7 +40,7 @@ export function statusBar(words: Words): Disposable & { update(facts: StatusFact
         : [
             `${server} · ${waiting}`,
             ...folders.map((folder) => `${folder.folder}: ${stateText(folder.state, words)}`),
-            ...(folders.length === 0 ? [words.status.noFolder] : []),
+            ...(folders.length > 0 ? [] : [hasFolders ? words.status.connecting : words.status.noFolder]),
           ];
     const tooltip = new MarkdownString();
     for (const line of lines) tooltip.appendText(`${line}\n`);
@@ -43,14 +52,15 @@ export function statusBar(words: Words): Disposable & { update(facts: StatusFact
   return Object.assign(new Disposable(() => item.dispose()), { update });
 }
 
-export function stateText(state: FolderState, { status }: Words): string {
+export function stateText(state: FolderState, words: Words): string {
+  const { status } = words;
   switch (state.status) {
     case 'connecting':
       return status.connecting;
     case 'waiting':
-      return status.waiting(state.problem, Math.ceil(state.retryInMs / 1000));
+      return status.waiting(said(state.problem, words), Math.ceil(state.retryInMs / 1000));
     case 'failed':
-      return status.failed(state.problem);
+      return status.failed(said(state.problem, words));
     case 'open':
       if (state.runs === 'here') return status.running;
       return typeof state.runs === 'object' ? status.watching(state.runs.holder) : status[state.runs];

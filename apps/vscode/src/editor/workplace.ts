@@ -4,8 +4,9 @@ import type { CountersignEvent, Execution } from '@countersign/protocol';
 import { ripgrepOfEditor } from '@countersign/tool-runner';
 import { commands, type ExtensionContext, env, Uri, type WebviewView, window, workspace } from 'vscode';
 import { PendingApprovals } from '../approvals/pending-approvals.ts';
+import { requestTitle, said } from '../approvals/request-title.ts';
 import type { PagePlace, PageProject } from '../chat/messages.ts';
-import { Accounts } from '../connection/account.ts';
+import { type Account, Accounts } from '../connection/account.ts';
 import { CommandLog } from '../history/command-log.ts';
 import { FolderRunner } from '../runner/folder-runner.ts';
 import { type Words, wordsFor } from '../words/words.ts';
@@ -64,6 +65,7 @@ export class Workplace {
       extensionUri: context.extensionUri,
       client,
       place: () => this.#place(),
+      decideOutside: (approvalId) => this.#decideOutside(approvalId),
       device: this.#device,
       language: env.language,
     });
@@ -188,12 +190,15 @@ export class Workplace {
     for (const [path, folder] of this.#folders) {
       if (wanted.includes(path)) continue;
       this.#folders.delete(path);
-      await folder.dispose();
+      await folder.dispose().catch((error: unknown) => this.#log.error(String(error)));
     }
     for (const path of wanted) {
       if (!account || this.#folders.has(path)) continue;
       const settings = workspace.getConfiguration('countersign', Uri.file(path));
-      const isEnabled = settings.get('runner.enabled', true);
+      // A workspace's own settings may switch it off, and never on where the person switched it off.
+      const { globalValue, workspaceValue, workspaceFolderValue } =
+        settings.inspect<boolean>('runner.enabled') ?? {};
+      const isEnabled = ![globalValue, workspaceValue, workspaceFolderValue].includes(false);
       const folder = new FolderRunner({
         account,
         folder: path,
@@ -209,7 +214,7 @@ export class Workplace {
         pending: this.#pending,
         onState: () => this.#folderChanged(),
         onEvent: (event) => this.#receive(event),
-        onUnauthenticated: () => void this.#signInHasEnded(),
+        onUnauthenticated: () => void this.#signInHasEnded(account),
       });
       this.#folders.set(path, folder);
       folder.start();
@@ -219,13 +224,27 @@ export class Workplace {
   async #closeFolders(): Promise<void> {
     const folders = [...this.#folders.values()];
     this.#folders.clear();
-    await Promise.all(folders.map((folder) => folder.dispose()));
+    const closed = await Promise.allSettled(folders.map((folder) => folder.dispose()));
+    // What one folder could not do at its end keeps none from being opened again.
+    for (const end of closed) if (end.status === 'rejected') this.#log.error(String(end.reason));
   }
 
   #receive(event: CountersignEvent): void {
     this.#commandLog.receive(event);
     this.#history.receive(event);
+    if (event.event === 'file.changed') void this.#desk.diffs.fileChanged(event.data);
     if (event.event === 'approval.resolved') this.#tellResolution(event.data);
+  }
+
+  /**
+   * The chat's card shows what the server says. Where this machine wants to show such a call itself before it is decided
+   * (RN-2), its own diff or dialog opens, and the card says so.
+   */
+  #decideOutside(approvalId: string): string | undefined {
+    const entry = this.#pending.find(approvalId);
+    if (!entry?.folder.wantsOwnCard(entry.request)) return undefined;
+    void this.#desk.review(approvalId);
+    return this.#words.approval.decideInEditor;
   }
 
   /** What was decided elsewhere goes away here; a word says why. */
@@ -233,7 +252,7 @@ export class Workplace {
     const entry = this.#pending.find(data.approval_id);
     if (!entry || data.device === this.#device || data.status === 'cancelled') return;
     const { resolved, elsewhere } = this.#words.approval;
-    const text = resolved[data.status](entry.request.description, data.device ?? elsewhere);
+    const text = resolved[data.status](requestTitle(entry.request, this.#words), data.device ?? elsewhere);
     window.setStatusBarMessage(`$(shield) ${text}`, 6_000);
   }
 
@@ -253,6 +272,7 @@ export class Workplace {
     this.#status.update({
       server: this.#accounts.current?.server,
       folders: [...this.#folders.values()],
+      hasFolders: foldersOnDisk().length > 0,
       pending: this.#pending.all.length,
     });
   }
@@ -315,7 +335,7 @@ export class Workplace {
       window.setStatusBarMessage(signIn.done(account.server), 5_000);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      void window.showErrorMessage(signIn.failed(error.message));
+      void window.showErrorMessage(signIn.failed(said(error.message, this.#words)));
     }
   }
 
@@ -329,9 +349,9 @@ export class Workplace {
     window.setStatusBarMessage(this.#words.signIn.out, 5_000);
   }
 
-  async #signInHasEnded(): Promise<void> {
+  async #signInHasEnded(account: Account): Promise<void> {
     const { signIn } = this.#words;
-    if (!this.#accounts.current) return;
+    if (this.#accounts.current !== account) return; // somebody has signed in again meanwhile
     await this.#accounts.signOut();
     this.#accountIsAnother();
     if ((await window.showWarningMessage(signIn.ended, signIn.again)) === signIn.again)

@@ -35,6 +35,32 @@ describe('the output of commands', () => {
     expect(text()).toBe('\n> execute_command npm test\none\ntwo\n[exit code 1 · 1.2 s]\n');
   });
 
+  it('is whole: what was not told while it ran comes with the result', () => {
+    const { call, output, receive, text } = setUp();
+    const end = (tool_id: string, result: object) =>
+      receive('tool.result', { tool_id, status: 'completed', result, execution_time_ms: 100 });
+    call('t1', 'execute_command', { command: 'node', args: ['--version'] });
+    end('t1', { exit_code: 0, stdout: 'v24\n', stderr: 'old\n' });
+    call('t2', 'execute_command', { command: 'npm', args: ['test'] });
+    output('t2', 'one\n');
+    output('t2', 'two\n');
+    end('t2', { exit_code: 0, stdout: 'one\ntwo\ntwo\nthree', stderr: '' });
+    call('t3', 'execute_command', { command: 'ls' });
+    output('t3', 'lost before\n');
+    end('t3', { exit_code: 0, stdout: 'never told\nlost before\nafter\n', stderr: '' });
+    call('t4', 'execute_command', { command: 'cat' });
+    output('t4', 'something else\n');
+    end('t4', { exit_code: 0, stdout: 'head […] tail', stderr: '' });
+    expect(text()).toBe(
+      [
+        '\n> execute_command node --version\nv24\nold\n[exit code 0 · 0.1 s]\n',
+        '\n> execute_command npm test\none\ntwo\ntwo\nthree\n[exit code 0 · 0.1 s]\n',
+        '\n> execute_command ls\nlost before\nafter\n[exit code 0 · 0.1 s]\n',
+        '\n> execute_command cat\nsomething else\n[exit code 0 · 0.1 s]\n',
+      ].join(''),
+    );
+  });
+
   it('cannot forge a line of ours, nor colour one', () => {
     const { call, output, text } = setUp();
     call('t1', 'shell_exec', { command: 'x' });
@@ -66,7 +92,7 @@ describe('the output of commands', () => {
     output('t2', 'waiting\n');
     receive('tool.result', { tool_id: 't2', status: 'cancelled', result: null, execution_time_ms: 5 });
     expect(text()).toBe(
-      '\n> git_commit why\n[completed]\n\n> execute_command node wait.js\nwaiting\n[cancelled]\n',
+      '\n> git_commit why\n[done]\n\n> execute_command node wait.js\nwaiting\n[cancelled]\n',
     );
   });
 });

@@ -7,6 +7,15 @@ interface Known {
   isBegun: boolean;
   /** Whether what was printed last ended its line. */
   isAtLineStart: boolean;
+  readonly printed: Record<Stream, Printed>;
+}
+
+type Stream = 'stdout' | 'stderr';
+
+/** How much of a stream has been told while it ran, and the end of that. */
+interface Printed {
+  length: number;
+  last: string;
 }
 
 const categories: readonly string[] = ['command', 'shell', 'git'];
@@ -30,10 +39,11 @@ export class CommandLog {
             label: callLabel(data.tool_name, data.tool_params),
             isBegun: false,
             isAtLineStart: true,
+            printed: { stdout: { length: 0, last: '' }, stderr: { length: 0, last: '' } },
           });
         return;
       case 'tool.progress':
-        if (data.output) this.#print(data.tool_id, data.output.chunk);
+        if (data.output) this.#progress(data.tool_id, data.output);
         return;
       case 'tool.result':
         if (data.undo_id === undefined) this.#end(data);
@@ -42,9 +52,16 @@ export class CommandLog {
     }
   }
 
-  #print(toolId: string, chunk: string): void {
+  #progress(toolId: string, { stream, chunk }: { readonly stream: Stream; readonly chunk: string }): void {
     const call = this.#known.get(toolId);
     if (!call) return;
+    const printed = call.printed[stream];
+    printed.length += chunk.length;
+    printed.last = chunk;
+    this.#print(call, chunk);
+  }
+
+  #print(call: Known, chunk: string): void {
     this.#begin(call);
     // Colours and the like are not for a channel of plain text, nor may they forge a line of ours.
     this.#write(chunk.split('\n').map(makeVisible).join('\n'));
@@ -67,10 +84,22 @@ export class CommandLog {
     this.#known.delete(tool_id);
     if (!call || (status !== 'completed' && !call.isBegun)) return;
     this.#begin(call);
-    const { exit_code } = (result ?? {}) as { exit_code?: unknown };
+    const { exit_code, ...output } = (result ?? {}) as { readonly exit_code?: unknown };
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const whole = (output as Readonly<Record<string, unknown>>)[stream];
+      const rest = typeof whole === 'string' ? restOf(whole, call.printed[stream]) : '';
+      if (rest !== '') this.#print(call, rest);
+    }
     const seconds = ((execution_time_ms ?? 0) / 1000).toFixed(1);
-    const { output } = this.#words;
-    const how = typeof exit_code === 'number' ? output.ended(exit_code, seconds) : output.status(status);
+    const { output: said, history } = this.#words;
+    const how = typeof exit_code === 'number' ? said.ended(exit_code, seconds) : history.status[status];
     this.#write(`${call.isAtLineStart ? '' : '\n'}[${how}]\n`);
   }
+}
+
+/** What a command printed at its end is told with its result only, and of much at once some is not told before. */
+function restOf(whole: string, { length, last }: Printed): string {
+  if (whole.slice(0, length).endsWith(last)) return whole.slice(length);
+  const at = whole.lastIndexOf(last);
+  return at === -1 ? '' : whole.slice(at + last.length);
 }

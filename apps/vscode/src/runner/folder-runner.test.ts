@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '@countersign/client';
+import { createClient, systemClock } from '@countersign/client';
 import type { CountersignEvent, JsonValue } from '@countersign/protocol';
 import {
   type LanguageFeatures,
@@ -166,6 +166,64 @@ describe('[RN-10] a folder of the window', () => {
     const { isOpen } = open();
     await isOpen('here');
   });
+
+  it("[RN-2] wants what this machine's ceiling names to be decided by what it shows itself", async () => {
+    const { folder, isOpen, waiting, pending } = open();
+    await isOpen('here');
+    const ceiling = join(fixture.folder, 'config/countersign/ceiling.json');
+    mkdirSync(join(fixture.folder, 'config/countersign'), { recursive: true });
+    writeFileSync(join(fixture.workspace, 'gone.md'), 'x');
+    const toolId = await call(folder, 'delete_file', { path: 'gone.md' });
+    const { request } = await waiting();
+    expect([request.risk_level, folder.wantsOwnCard(request)]).toEqual(['HIGH', false]);
+    writeFileSync(ceiling, '{"version": 1, "decide_here": ["HIGH"]}');
+    try {
+      expect(folder.wantsOwnCard(request)).toBe(true);
+      expect(folder.wantsOwnCard({ ...request, risk_level: 'MEDIUM' })).toBe(false);
+      expect(open({ mayRun: 'untrusted' }).folder.wantsOwnCard(request)).toBe(false);
+      // Decided elsewhere it does not run: it is asked again, and what is decided here does.
+      const { project_id, approval_id, digest } = request;
+      const body = { digest: String(digest) };
+      await account.client.approve({ params: { project_id, approval_id }, body });
+      const again = await vi.waitFor(() => {
+        const entry = pending.all.find(({ request: { approval_id: id } }) => id !== approval_id);
+        if (!entry?.request.digest) throw new Error('nothing waits');
+        return entry.request;
+      }, within);
+      await folder.decide({
+        decision: 'approved',
+        params: { project_id, approval_id: again.approval_id },
+        body: { digest: String(again.digest) },
+      });
+      expect((await ended(toolId)).status).toBe('completed');
+    } finally {
+      rmSync(ceiling);
+    }
+  });
+
+  it('ends at once while a server does not answer, and then tells nothing', async () => {
+    let asked = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const silentServer: Account = {
+      ...account,
+      client: createClient({
+        baseUrl: account.server,
+        token: () => 'x',
+        fetch: (_input, { signal } = {}) =>
+          new Promise((_resolve, reject) => {
+            asked();
+            signal?.addEventListener('abort', () => reject(signal.reason));
+          }),
+      }),
+    };
+    const onState = vi.fn();
+    const { folder, unauthenticated } = open({ account: silentServer, onState });
+    await isAsked;
+    await folder.dispose();
+    expect([onState.mock.calls.length, unauthenticated.mock.calls.length]).toEqual([0, 0]);
+  }, 4_000);
 
   it('says why it cannot be one', async () => {
     expect(open({ folder: join(fixture.folder, 'missing') }).folder.state).toMatchObject({

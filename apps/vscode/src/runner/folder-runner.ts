@@ -17,7 +17,9 @@ import {
   type OpenDocuments,
   type ProposedText,
   personsFolders,
+  readCeiling,
   runnerIdOf,
+  runnerInstanceOf,
   type Workspace,
   WorkspaceRunner,
   workspaceAt,
@@ -141,6 +143,16 @@ export class FolderRunner {
     return this.#dialogs.decide(decision);
   }
 
+  /**
+   * Whether this machine's ceiling wants the call to be decided by what its own runner shows (RN-2). A card that is drawn
+   * from what the server says is not that, wherever it stands: a server that lies would draw it as it likes.
+   */
+  wantsOwnCard({ risk_level }: ApprovalRequest): boolean {
+    if (!this.#runner || !this.#workspace) return false;
+    const ceiling = readCeiling(personsFolders(this.#options.environment).config, this.#workspace.root);
+    return ceiling.ok && ceiling.decideHere.includes(risk_level);
+  }
+
   /** The file before and after, where this window's runner would change it. */
   async proposedText({ tool_name, tool_params }: ApprovalRequest): Promise<ProposedText | undefined> {
     return this.#runner?.handler.proposedText(tool_name, tool_params);
@@ -150,7 +162,7 @@ export class FolderRunner {
     const { account } = this.#options;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
-        this.#project = await projectOfFolder(account.client, workspace.root);
+        this.#project = await projectOfFolder(account.client, workspace.root, this.#ended.signal);
         break;
       } catch (error) {
         if (this.#ended.signal.aborted) return;
@@ -190,6 +202,7 @@ export class FolderRunner {
       person: account.client,
       projectId: project_id,
       runnerId,
+      instance: runnerInstanceOf(workspace.stateFolder),
       approvalOf: (toolId) => this.#dialogs.approvalOf(toolId),
       onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
     });
@@ -223,6 +236,7 @@ export class FolderRunner {
       id: runnerIdOf(workspace.stateFolder),
       workspace: workspace.root,
       capabilities,
+      instance: runnerInstanceOf(workspace.stateFolder),
     };
     pending.withdrawAll(this); // what still waits comes with the stream
     const stream = openStream({
@@ -312,6 +326,7 @@ export class FolderRunner {
   }
 
   #unauthenticated(error: ApiError): void {
+    if (this.#ended.signal.aborted) return; // our own end has ended its token
     this.#enter({ status: 'failed', problem: messageOf(error) });
     this.#options.onUnauthenticated();
   }

@@ -1,5 +1,6 @@
 /** What the extension says, beside the chat (which has the words of packages/ui) and the manifest (package.nls.json). */
 export const english = {
+  language: 'en' as 'en' | 'ru',
   signIn: {
     prompt: 'Paste the sign-in link that the server printed',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
@@ -14,13 +15,18 @@ export const english = {
     out: 'Signed out.',
     ended: 'Your sign-in to Countersign has ended.',
     again: 'Sign In',
-    needed: 'Sign in to Countersign first.',
   },
   localServer: {
     terminal: 'Countersign server',
     waiting: 'Waiting for the server to print its sign-in link …',
     linkInTerminal: 'Sign in to Countersign with this link',
     pasteIt: 'When the server has printed its sign-in link in the terminal, paste it here',
+    ended: (command: string) =>
+      `"${command}" ended without a sign-in link; the terminal says why. Is the program installed? The setting countersign.localServer.command says what is started.`,
+    openSetting: 'Open the Setting',
+    linkQuestion: (server: string) => `Sign in to ${server}?`,
+    linkDetail:
+      'A program in the terminal printed this link. The server that you sign in to may ask this machine to run tools, so go on only if it is yours.',
   },
   status: {
     signedOut: 'Countersign: signed out',
@@ -41,6 +47,8 @@ export const english = {
     approve: 'Approve',
     approveMore: 'Approve More…',
     reject: 'Reject…',
+    showAll: 'Show Everything',
+    decide: 'Decide',
     confirmApprove: 'Approve, it is deliberate',
     highQuestion: (description: string) => `HIGH RISK · ${description}`,
     rejectPrompt: 'What should the agent know? (optional)',
@@ -60,6 +68,8 @@ export const english = {
       `On your history this rule would have decided ${matched} calls, ${rejected} of which you rejected.`,
     failed: (problem: string) => `The decision was not taken: ${problem}`,
     changedMeanwhile: 'What would happen has changed meanwhile. Please look again.',
+    decideInEditor:
+      'Not approved yet: this machine wants such a call to be decided where the editor itself shows what would happen. Look at the diff or dialog that has opened.',
     overruled: (status: string, device: string) => `It was decided before you: ${status} (${device}).`,
     resolved: {
       approved: (description: string, device: string) => `Approved on ${device}: ${description}`,
@@ -77,6 +87,7 @@ export const english = {
   },
   preview: {
     runs: 'Runs',
+    shellLine: 'The shell gets',
     in: 'in',
     executes: 'executes files of the workspace:',
     network: 'with network',
@@ -129,9 +140,7 @@ export const english = {
   },
   output: {
     channel: 'Countersign Commands',
-    log: 'Countersign',
     ended: (code: number, seconds: string) => `exit code ${code} · ${seconds} s`,
-    status: (status: string) => status,
   },
   chat: {
     signedOut: 'Sign in to Countersign to talk to the agent.',
@@ -142,7 +151,14 @@ export const english = {
     connecting: 'Connecting …',
     failed: 'Countersign could not connect:',
   },
-  mcp: { label: 'Countersign', token: 'MCP in VS Code' },
+  mcp: {
+    label: 'Countersign',
+    token: 'VS Code (MCP)',
+    revoked: (project: string) => `You revoked the access of this editor's own agent to ${project}.`,
+    revokedDetail:
+      'It wants to connect again. With access it can use the tools of this folder; what would change something is still asked.',
+    giveBack: 'Give It Access Again',
+  },
 };
 
 export type Words = typeof english;

@@ -12,6 +12,7 @@ const count = (n: number, one: string, few: string, many: string): string => {
 };
 
 export const russian: Words = {
+  language: 'ru',
   signIn: {
     prompt: 'Вставьте ссылку для входа, которую напечатал сервер',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
@@ -26,13 +27,18 @@ export const russian: Words = {
     out: 'Вы вышли.',
     ended: 'Ваш вход в Countersign закончился.',
     again: 'Войти',
-    needed: 'Сначала войдите в Countersign.',
   },
   localServer: {
     terminal: 'Сервер Countersign',
     waiting: 'Ждём, пока сервер напечатает ссылку для входа …',
     linkInTerminal: 'Войти в Countersign по этой ссылке',
     pasteIt: 'Когда сервер напечатает в терминале ссылку для входа, вставьте её сюда',
+    ended: (command) =>
+      `«${command}» закончилась без ссылки для входа; почему, сказано в терминале. Установлена ли программа? Что запускается, задаёт настройка countersign.localServer.command.`,
+    openSetting: 'Открыть настройку',
+    linkQuestion: (server) => `Войти на ${server}?`,
+    linkDetail:
+      'Эту ссылку напечатала программа в терминале. Сервер, на который вы входите, может просить эту машину выполнять инструменты: продолжайте, только если он ваш.',
   },
   status: {
     signedOut: 'Countersign: вход не выполнен',
@@ -52,6 +58,8 @@ export const russian: Words = {
     approve: 'Одобрить',
     approveMore: 'Одобрить больше…',
     reject: 'Отклонить…',
+    showAll: 'Показать всё',
+    decide: 'Решить',
     confirmApprove: 'Одобрить, это обдумано',
     highQuestion: (description) => `ВЫСОКИЙ РИСК · ${description}`,
     rejectPrompt: 'Что следует знать агенту? (необязательно)',
@@ -71,6 +79,8 @@ export const russian: Words = {
       `На вашей истории это правило решило бы ${count(matched, 'вызов', 'вызова', 'вызовов')}, из них отклонённых вами: ${rejected}.`,
     failed: (problem) => `Решение не принято: ${problem}`,
     changedMeanwhile: 'То, что произойдёт, тем временем изменилось. Посмотрите ещё раз.',
+    decideInEditor:
+      'Ещё не одобрено: эта машина хочет, чтобы такой вызов решали там, где редактор сам показывает, что произойдёт. Посмотрите открывшееся сравнение или окно.',
     overruled: (status, device) => `Решено раньше вас: ${status} (${device}).`,
     resolved: {
       approved: (description, device) => `Одобрено (${device}): ${description}`,
@@ -90,6 +100,7 @@ export const russian: Words = {
   },
   preview: {
     runs: 'Выполняет',
+    shellLine: 'Оболочка получает',
     in: 'в',
     executes: 'исполняет файлы рабочей области:',
     network: 'с сетью',
@@ -142,9 +153,7 @@ export const russian: Words = {
   },
   output: {
     channel: 'Команды Countersign',
-    log: 'Countersign',
     ended: (code, seconds) => `код выхода ${code} · ${seconds} с`,
-    status: (status) => status,
   },
   chat: {
     signedOut: 'Войдите в Countersign, чтобы говорить с агентом.',
@@ -155,5 +164,12 @@ export const russian: Words = {
     connecting: 'Подключение …',
     failed: 'Countersign не смог подключиться:',
   },
-  mcp: { label: 'Countersign', token: 'MCP в VS Code' },
+  mcp: {
+    label: 'Countersign',
+    token: 'VS Code (MCP)',
+    revoked: (project) => `Вы отозвали доступ собственного агента этого редактора к ${project}.`,
+    revokedDetail:
+      'Он хочет подключиться снова. С доступом он может пользоваться инструментами этой папки; о том, что что-то изменит, по-прежнему спрашивают.',
+    giveBack: 'Вернуть доступ',
+  },
 };

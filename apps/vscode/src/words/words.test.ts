@@ -6,8 +6,8 @@ import { english } from './english.ts';
 import { russian } from './russian.ts';
 import { wordsFor } from './words.ts';
 
-const read = (name: string) =>
-  JSON.parse(readFileSync(join(import.meta.dirname, '../..', name), 'utf8')) as Record<string, unknown>;
+const text = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
+const read = (name: string) => JSON.parse(text(name)) as Record<string, unknown>;
 const manifest = read('package.json') as {
   contributes: { commands: { command: string }[]; configuration: { properties: Record<string, unknown> } };
 };
@@ -39,14 +39,7 @@ describe('words', () => {
   });
 
   it('say everything in Russian too', () => {
-    const same = [
-      '.signIn.placeholder',
-      '.output.log',
-      '.output.status',
-      '.mcp.label',
-      '.status.failed',
-      '.scope.pattern',
-    ];
+    const same = ['.signIn.placeholder', '.mcp.label', '.mcp.token', '.status.failed', '.scope.pattern'];
     const inEnglish = new Map(texts(english));
     expect(texts(russian).map(([path]) => path)).toEqual([...inEnglish.keys()]);
     const untranslated = texts(russian).filter(
@@ -79,6 +72,14 @@ describe('the manifest', () => {
     const keys = (name: string) => Object.keys(read(name)).sort();
     expect(keys('package.nls.json')).toEqual([...new Set(named)].sort());
     expect(keys('package.nls.ru.json')).toEqual(keys('package.nls.json'));
+  });
+
+  it('has every page of the walkthrough in both languages', () => {
+    for (const name of ['package.nls.json', 'package.nls.ru.json']) {
+      const pages = Object.entries(read(name)).filter(([key]) => key.endsWith('.media'));
+      expect(pages).toHaveLength(4);
+      for (const [, page] of pages) expect(text(String(page))).not.toBe('');
+    }
   });
 
   it('promises exactly the commands that there are', () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { AddedToProcess } from '../server-process.ts';
 import type { Death } from './mortal-steps.ts';
 import type { RunnerNews, RunnerOrder } from './runner-program.ts';
 
@@ -18,6 +19,8 @@ export interface RunnerSettings {
   /** Undefined: whoever runs the tests. */
   readonly uid?: number | undefined;
   readonly args?: readonly string[];
+  /** What a test adds to the program from outside. */
+  readonly added?: AddedToProcess | undefined;
 }
 
 /** The program `countersign connect --no-prompt --json` in a process of its own. It may be prepared ahead. */
@@ -34,9 +37,10 @@ export class RunnerProcess {
   log = '';
 
   constructor(settings: RunnerSettings) {
-    const { home, witness, serverUrl, token, uid } = settings;
+    const { home, witness, serverUrl, token, uid, added = {} } = settings;
     this.#settings = settings;
-    const node = [process.execPath, '--disable-warning=ExperimentalWarning', program];
+    const warnings = '--disable-warning=ExperimentalWarning';
+    const node = [process.execPath, warnings, ...(added.node ?? []), program];
     const [command = '', ...args] = uid === undefined ? node : [...asUser(uid), ...node];
     this.#child = spawn(command, args, {
       cwd: '/',
@@ -49,6 +53,7 @@ export class RunnerProcess {
         COUNTERSIGN_TOKEN: token,
         E2E_WITNESS: witness,
         E2E_COMPILE_CACHE: join(tmpdir(), `countersign-e2e-compile-cache-of-${uid ?? 'us'}`),
+        ...added.env,
       },
     });
     let partial = '';

@@ -133,8 +133,8 @@ export class Desk {
   }
 
   /** A process that has not connected yet; the runner of this desk unless another one is meant. */
-  prepare(args: readonly string[] = []): RunnerProcess {
-    const { root, home, witness, uid, server } = this;
+  prepare(args: readonly string[] = [], { home = this.home } = {}): RunnerProcess {
+    const { root, witness, uid, server } = this;
     const process = new RunnerProcess({
       root,
       home,

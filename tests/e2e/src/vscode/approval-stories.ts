@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
+import { soon } from './editor-window.ts';
 
 /** Deciding in the editor's own ways. */
 export function approvalStories(home: () => EditorHome): void {
@@ -12,20 +11,52 @@ export function approvalStories(home: () => EditorHome): void {
     await window.chat.locator('.waiting-cards [data-approval]').waitFor();
     await window.review('config.json');
     await window.picture('approval');
-    expect(await window.state()).toContain('1 approval waits for you');
-    await window.titleButton('Approve').click();
+    await expect.poll(() => window.state(), soon).toContain('1 approval waits for you');
+    await window.approve();
 
-    await expect.poll(() => home().read('config.json')).toBe('{\n  "api": "http://new.example"\n}\n');
+    await expect.poll(() => home().read('config.json'), soon).toBe('{\n  "api": "http://new.example"\n}\n');
     await window.tab(/proposed change/).waitFor({ state: 'detached' });
     await window.tab('config.json').click();
-    await expect.poll(() => window.text()).toContain('http://new.example');
+    await expect.poll(() => window.text(), soon).toContain('http://new.example');
     await window.chat.locator('.settled-line').first().waitFor();
     await window.picture('approved');
     await window.page.keyboard.press('Control+z');
-    await expect.poll(() => window.text()).toContain('http://old.example');
+    await expect.poll(() => window.text(), soon).toContain('http://old.example');
     await window.page.keyboard.press('Control+Shift+z');
     await window.command('File: Save');
     await window.closeEditors();
+  });
+
+  it('[UI-2] decided on the card above the input of the chat', async () => {
+    const { window } = home();
+    await window.say('/write_file path=card.md content="by the card"');
+    const card = window.card('card.md');
+    await window.picture('card');
+    await window.pressOnCard(card, 'Approve');
+    await window.chat.locator('.settled-line').first().waitFor();
+    await expect.poll(() => home().has('card.md'), soon).toBe(true);
+  });
+
+  it("[RN-2] what this machine's ceiling names is decided by what the runner shows, not by the card", async () => {
+    const { window } = home();
+    home().write('ceiling.md', 'drawn by the runner\n');
+    const takeBack = home().decideHere('HIGH');
+    try {
+      await window.say('/delete_file path=ceiling.md');
+      const card = window.card('ceiling.md');
+      await window.pressOnCard(card, 'Approve');
+      await window.pressOnCard(card, 'Yes, approve this high-risk call');
+      await window.dialog.filter({ hasText: 'drawn by the runner' }).waitFor();
+      await card.getByText('Not approved yet').waitFor();
+      await window.picture('ceiling');
+      expect(home().has('ceiling.md')).toBe(true);
+      await window.answer('Approve');
+      await window.dialog.filter({ hasText: 'HIGH RISK' }).waitFor();
+      await window.answer('Approve, it is deliberate');
+      await expect.poll(() => home().has('ceiling.md'), soon).toBe(false);
+    } finally {
+      takeBack();
+    }
   });
 
   it('[AP-6] the proposed side is edited before it is approved, and that is what runs', async () => {
@@ -36,7 +67,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.page.keyboard.press('End');
     await window.page.keyboard.type(' or deux');
     await window.picture('edited-proposal');
-    await window.titleButton('Approve').click();
+    await window.approve();
     const { execution } = await home().ended(toolId);
     expect([execution.status, home().read('notes.md')]).toEqual([
       'completed',
@@ -54,7 +85,7 @@ export function approvalStories(home: () => EditorHome): void {
     const { execution, decision } = await home().ended(toolId);
     expect([execution.status, decision]).toMatchObject(['rejected', { message: 'Use notes.md instead' }]);
     await window.tab(/proposed change/).waitFor({ state: 'detached' });
-    expect(existsSync(join(home().workspace, 'unwanted.md'))).toBe(false);
+    expect(home().has('unwanted.md')).toBe(false);
   });
 
   it('[RK-1] HIGH is a modal dialog with a second, deliberate step', async () => {
@@ -65,11 +96,39 @@ export function approvalStories(home: () => EditorHome): void {
     await window.dialog.filter({ hasText: 'to be deleted' }).waitFor();
     await window.picture('high');
     await window.answer('Approve');
-    expect(existsSync(join(home().workspace, 'old.md'))).toBe(true);
+    expect(home().has('old.md')).toBe(true);
     await window.dialog.filter({ hasText: 'HIGH RISK' }).waitFor();
     await window.answer('Approve, it is deliberate');
     expect((await home().ended(toolId)).execution.status).toBe('completed');
-    expect(existsSync(join(home().workspace, 'old.md'))).toBe(false);
+    expect(home().has('old.md')).toBe(false);
+  });
+
+  it('[AP-7] what is too long for a dialog is shown whole before it can be approved', async () => {
+    const { window } = home();
+    const lines = Array.from({ length: 60 }, (_, index) => `echo line-${index}`);
+    const toolId = await home().call('shell_exec', {
+      command: [...lines, 'echo the-end > long.md'].join('\n'),
+    });
+    await window.row('Pending Approvals', 'line-0').click();
+    const dialog = window.dialog.filter({ hasText: 'line-0' });
+    await dialog.waitFor();
+    await window.picture('long');
+    expect(await dialog.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await window.answer('Show Everything');
+    await window.notifications.getByRole('button', { name: 'Decide' }).waitFor();
+    await window.page.keyboard.press('Control+End');
+    await window.page
+      .locator('.editor-instance .view-line')
+      .filter({ hasText: 'Why you are asked' })
+      .waitFor();
+    await window.picture('long-whole');
+    await window.notifications.getByRole('button', { name: 'Decide' }).click();
+    await window.answer('Approve');
+    await window.dialog.filter({ hasText: 'HIGH RISK' }).waitFor();
+    await window.answer('Approve, it is deliberate');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    expect(home().read('long.md')).toBe('the-end\n');
+    await window.closeEditors();
   });
 
   it('[AP-4] a class of calls is approved in this conversation', async () => {
@@ -110,14 +169,14 @@ export function approvalStories(home: () => EditorHome): void {
     const toolId = await home().call('write_file', { path: 'again.md', content: 'again\n' });
     await window.review('again.md');
     await window.reload();
-    await expect.poll(() => window.state(), { timeout: 30_000 }).toContain('1 approval waits for you');
+    await expect.poll(() => window.state(), soon).toContain('1 approval waits for you');
     await window.openChat();
     await window.row('Pending Approvals', 'again.md').waitFor();
     expect((await home().person.client.getExecution({ params: { tool_id: toolId } })).execution.status).toBe(
       'awaiting_approval',
     );
     await window.review('again.md');
-    await window.titleButton('Approve').click();
+    await window.approve();
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     expect(home().read('again.md')).toBe('again\n');
   });
@@ -134,7 +193,7 @@ export function approvalStories(home: () => EditorHome): void {
     await card.getByText('You approved this.').waitFor();
     await window.tab(/proposed change/).waitFor({ state: 'detached' });
     await window.row('Pending Approvals', 'web.md').waitFor({ state: 'detached' });
-    expect(await window.state()).toContain('nothing waits for you');
+    await expect.poll(() => window.state(), soon).toContain('nothing waits for you');
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     expect(home().read('web.md')).toBe('web\n');
     await page.page.close();

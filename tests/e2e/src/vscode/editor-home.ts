@@ -1,16 +1,15 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createClient } from '@countersign/client';
-import type { BuiltInToolName, Execution, JsonValue } from '@countersign/protocol';
-import type { Browser, BrowserContext } from 'playwright-core';
+import type { BuiltInToolName, Execution, JsonValue, RiskLevel } from '@countersign/protocol';
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { until } from '../patience.ts';
 import { RemotePerson } from '../remote-person.ts';
 import { freePort } from '../server-process.ts';
-import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
+import { launcher, Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
 import { takePicture } from '../web/pictures.ts';
 import { WebWindow } from '../web/web-window.ts';
-import { EditorWindow } from './editor-window.ts';
+import { EditorWindow, soon } from './editor-window.ts';
 import { packageExtension, VsCode } from './vs-code.ts';
 
 const files = {
@@ -18,6 +17,7 @@ const files = {
   'notes.md': '# Notes\n\none\ntwo\nthree\n',
   'draft.md': 'saved\n',
   'spaces.md': 'one\n',
+  'followed.md': 'before',
   'wait.js': "console.log('waiting for ever');\nsetInterval(() => {}, 1000);\n",
   'tsconfig.json': '{ "compilerOptions": { "strict": true, "types": [] }, "include": ["src"] }\n',
   'src/greet.ts': "export function greet(name: string): string {\n  return 'Hello, ' + name;\n}\n",
@@ -79,6 +79,10 @@ export class EditorHome {
     return readFileSync(join(this.workspace, path), 'utf8');
   }
 
+  has(path: string): boolean {
+    return existsSync(join(this.workspace, path));
+  }
+
   /** A link that works once. */
   async signInLink(): Promise<string> {
     return (await this.#machine.up(this.#elsewhere, '--json').ready()).sign_in_link;
@@ -102,6 +106,25 @@ export class EditorHome {
     return path;
   }
 
+  /** A window on the workspace of somebody who reads Russian and likes it dark. Nobody is signed in there. */
+  async russianWindow(): Promise<EditorWindow> {
+    const context = await this.#context({ locale: 'ru', colorScheme: 'dark' });
+    // What a language pack does, and more: the editor's own words stay English, everything asks for Russian.
+    await context.addInitScript(() => Object.assign(globalThis, { _VSCODE_NLS_LANGUAGE: 'ru' }));
+    const window = new EditorWindow(await context.newPage(), (this.#editor as VsCode).address);
+    await window.open(this.workspace);
+    return window;
+  }
+
+  /** What must be decided by what this machine shows itself (RN-2); the answer takes it back. */
+  decideHere(...levels: RiskLevel[]): () => void {
+    const folder = join(this.#machine.home, '.config', 'countersign');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, 'ceiling.json');
+    writeFileSync(path, JSON.stringify({ version: 1, decide_here: levels }), { mode: 0o600 });
+    return () => rmSync(path);
+  }
+
   /** The web page of the same person. */
   async webPage(): Promise<WebWindow> {
     const window = await WebWindow.open(await this.#context(), (this.#ready as ReadyLine).address);
@@ -118,7 +141,7 @@ export class EditorHome {
         found = projects.find(({ workspace }) => workspace === this.workspace)?.project_id;
         return found !== undefined;
       },
-      { within: 20_000, otherwise: () => 'The editor has made no project' },
+      { within: 30_000, otherwise: () => 'The editor has made no project' },
     );
     return found as string;
   }
@@ -132,6 +155,20 @@ export class EditorHome {
       body: { tool_name: tool, tool_params: params, session_id: session.session_id },
     });
     return tool_id;
+  }
+
+  /** What waits for a decision on a call, when its preview is there. */
+  async shown(toolId: string): Promise<{ project_id: string; approval_id: string; digest: string }> {
+    let found: { project_id: string; approval_id: string; digest: string | null } | undefined;
+    await until(
+      async () => {
+        const { approvals } = await this.person.client.listApprovals();
+        found = approvals.find(({ tool_id }) => tool_id === toolId);
+        return typeof found?.digest === 'string';
+      },
+      { within: soon.timeout, otherwise: () => `Nothing waits: ${JSON.stringify(found)}` },
+    );
+    return found as { project_id: string; approval_id: string; digest: string };
   }
 
   /** How a call ended. */
@@ -172,6 +209,7 @@ export class EditorHome {
 
   async #start(): Promise<void> {
     const vsix = packageExtension();
+    this.#installCommand();
     await until(() => this.#up.out.includes('\n'), {
       within: 60_000,
       otherwise: () => `It is not ready: ${this.#up.out}${this.#up.errors}`,
@@ -181,7 +219,7 @@ export class EditorHome {
       home: this.#machine.home,
       vsix,
       asksForTrust: true,
-      settings: { 'security.workspace.trust.startupPrompt': 'never' },
+      settings: { 'security.workspace.trust.startupPrompt': 'never', 'window.autoDetectColorScheme': true },
       machineSettings: { 'countersign.localServer.command': await this.#localServer() },
     });
     const { address } = this.#ready;
@@ -193,17 +231,25 @@ export class EditorHome {
     await this.#window.open(this.workspace);
   }
 
+  /** `countersign` in a folder of the person's PATH, as docs/mcp.md says. The editor asks the shell for the PATH. */
+  #installCommand(): void {
+    const folder = join(this.#machine.home, 'bin');
+    mkdirSync(folder);
+    symlinkSync(launcher, join(folder, 'countersign'));
+    writeFileSync(join(this.#machine.home, '.profile'), `PATH="${folder}:${process.env.PATH}"\n`);
+  }
+
   /** A server of the person's own, as it is started in a checkout. */
   async #localServer(): Promise<string> {
     this.localServer = `http://127.0.0.1:${await freePort()}`;
-    const program = fileURLToPath(new URL('../../../../apps/cli/bin/countersign.mjs', import.meta.url));
     const database = join(this.#machine.home, 'local.db');
-    return `"${process.execPath}" "${program}" serve --port ${new URL(this.localServer).port} --database "${database}"`;
+    return `"${process.execPath}" "${launcher}" serve --port ${new URL(this.localServer).port} --database "${database}"`;
   }
 
-  async #context(): Promise<BrowserContext> {
-    const context = await this.#browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en' });
-    context.setDefaultTimeout(30_000);
+  async #context(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const viewport = { width: 1440, height: 900 };
+    const context = await this.#browser.newContext({ viewport, locale: 'en', ...options });
+    context.setDefaultTimeout(soon.timeout);
     this.#contexts.push(context);
     return context;
   }

@@ -1,6 +1,9 @@
 import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
 import { takePicture } from '../web/pictures.ts';
 
+/** What a loaded machine may take. */
+export const soon = { timeout: 30_000 };
+
 /** A little more than the half second of UI-6. */
 const attentionMs = 550;
 
@@ -54,7 +57,7 @@ export class EditorWindow {
   }
 
   /** Rows of a view of ours. */
-  row(view: 'Pending Approvals' | 'History', text: string | RegExp): Locator {
+  row(view: string, text: string | RegExp): Locator {
     return this.page
       .locator('.pane')
       .filter({ has: this.page.locator('.pane-header').filter({ hasText: view }) })
@@ -79,18 +82,32 @@ export class EditorWindow {
     const title = name.split(': ').at(-1) as string;
     const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: title });
     // The palette shows what there was when it opened; a window that has just come up gets more.
-    for (let tries = 0; tries < 5; tries += 1) {
+    for (let tries = 0; tries < 8; tries += 1) {
       await this.page.keyboard.press('F1');
-      await this.input.waitFor();
-      await this.input.fill(`>${name}`);
-      const isThere = await found.waitFor({ timeout: 3_000 }).then(
-        () => true,
-        () => false,
-      );
+      // Something else may take the focus, and with it the palette, away.
+      const isThere = await this.input
+        .fill(`>${name}`, { timeout: 3_000 })
+        .then(() => found.waitFor({ timeout: 3_000 }))
+        .then(
+          () => true,
+          () => false,
+        );
       if (isThere) return this.page.keyboard.press('Enter');
       await this.page.keyboard.press('Escape');
     }
     throw new Error(`The palette has no "${name}"`);
+  }
+
+  /** How long the editor took to load and to activate the extension, as it tells it. */
+  async activationMs(): Promise<number> {
+    await this.command('Developer: Show Running Extensions');
+    const row = this.page
+      .locator('.runtime-extensions-editor .monaco-list-row')
+      .filter({ hasText: 'Countersign' })
+      .filter({ hasText: /Activation: \d+ms/ });
+    const said = (await row.textContent()) ?? '';
+    await this.page.keyboard.press('Escape');
+    return Number(/Activation: (\d+)ms/.exec(said)?.[1]);
   }
 
   /** Answers a question of the editor. */
@@ -151,6 +168,50 @@ export class EditorWindow {
     await this.tab(/proposed change/).waitFor();
     await this.titleButton('Approve').waitFor();
     await this.page.waitForTimeout(attentionMs);
+  }
+
+  /** Approves what the diff shows. Where the editor says that this was too quick, once more. */
+  async approve(): Promise<void> {
+    await this.titleButton('Approve').click();
+    const isOver = this.tab(/proposed change/).waitFor({ state: 'detached' });
+    const tooQuick = this.notifications.filter({ hasText: 'quicker than half a second' });
+    const again = tooQuick.waitFor().then(
+      () => true,
+      () => false,
+    );
+    if (await Promise.race([isOver.then(() => false), again])) await this.titleButton('Approve').click();
+    await isOver;
+  }
+
+  /** The card above the input of the chat. */
+  card(text: string | RegExp): Locator {
+    return this.chat.locator('.waiting-cards [data-approval]').filter({ hasText: text });
+  }
+
+  /** Presses a button of a card, as often as it takes for the card to believe that it was looked at. */
+  async pressOnCard(card: Locator, button: string): Promise<void> {
+    const pressed = card.getByRole('button', { name: button, exact: true });
+    await pressed.hover();
+    await this.page.waitForTimeout(attentionMs);
+    for (let tries = 0; tries < 10; tries += 1) {
+      await pressed.click();
+      const isTaken = await pressed.waitFor({ state: 'detached', timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      );
+      if (isTaken) return;
+    }
+    throw new Error(`The card does not take ${button}`);
+  }
+
+  /** Lines of the panel below, where output is. */
+  line(text: string | RegExp): Locator {
+    return this.page.locator('.part.panel .view-lines .view-line').filter({ hasText: text });
+  }
+
+  /** Chooses a row of a list that the editor shows. */
+  async choose(text: string | RegExp): Promise<void> {
+    await this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first().click();
   }
 
   /** Presses a button of a dialog, after having read it. */

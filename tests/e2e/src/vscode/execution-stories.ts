@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
+import { soon } from './editor-window.ts';
 
 /** What runs in the editor's own runner. */
 export function executionStories(home: () => EditorHome): void {
@@ -11,7 +12,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.page.keyboard.type('typed and not saved');
     // What was typed takes a moment to get from the window to the runner.
     await expect
-      .poll(() => home().result('read_file', { path: 'draft.md' }), { timeout: 20_000 })
+      .poll(() => home().result('read_file', { path: 'draft.md' }), soon)
       .toMatchObject({ content: 'typed and not saved' });
     expect(home().read('draft.md')).toBe('saved\n');
 
@@ -19,11 +20,11 @@ export function executionStories(home: () => EditorHome): void {
     await window.review('draft.md');
     const { approvals } = await home().person.client.listApprovals();
     expect(approvals[0]?.preview).toMatchObject({ files: [{ unsaved: true }] });
-    await window.titleButton('Approve').click();
+    await window.approve();
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     expect(home().read('draft.md')).toBe('typed and edited');
     await window.tab('draft.md').click();
-    await expect.poll(() => window.text()).toContain('typed and edited');
+    await expect.poll(() => window.text(), soon).toContain('typed and edited');
     await window.closeEditors();
   });
 
@@ -36,7 +37,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.openFile('spaces.md');
     const toolId = await home().call('write_file', { path: 'spaces.md', content: 'two   \nthree' });
     await window.review('spaces.md');
-    await window.titleButton('Approve').click();
+    await window.approve();
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     expect(home().read('spaces.md')).toBe('two   \nthree');
     await window.closeEditors();
@@ -57,6 +58,64 @@ export function executionStories(home: () => EditorHome): void {
     expect((await home().ended(toolId)).execution.status).toBe('cancelled');
   });
 
+  it('[UI-2] what commands print is in the output channel', async () => {
+    const { window } = home();
+    home().write('print.js', "console.log('printed'.toUpperCase());\nconsole.error('and complained');\n");
+    const toolId = await home().call('execute_command', { command: 'node', args: ['print.js'] });
+    await window.row('Pending Approvals', 'print.js').click();
+    await window.answer('Approve');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    await window.command('Countersign: Show Output of Commands');
+    for (const line of ['execute_command node print.js', 'PRINTED', 'and complained', 'exit code 0'])
+      await window.line(line).waitFor();
+    await window.picture('output');
+    await window.command('View: Hide Panel');
+  });
+
+  it('what a command changes is seen in the open editor and in the explorer', async () => {
+    const { window } = home();
+    await window.openFile('followed.md');
+    home().write(
+      'change.js',
+      "const { writeFileSync } = require('node:fs');\nwriteFileSync('followed.md', 'after');\nwriteFileSync('made.md', '');\n",
+    );
+    const toolId = await home().call('execute_command', { command: 'node', args: ['change.js'] });
+    await window.row('Pending Approvals', 'change.js').click();
+    await window.answer('Approve');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    await expect.poll(() => window.text(), soon).toBe('after');
+    await window.command('View: Show Explorer');
+    await window.page
+      .locator('.explorer-folders-view .monaco-list-row')
+      .filter({ hasText: 'made.md' })
+      .waitFor();
+    await window.openChat();
+    await window.closeEditors();
+  });
+
+  it('[AP-8] a file that changes while its diff is open is shown as it is now, and asked about again', async () => {
+    const { window } = home();
+    const { client } = home().person;
+    home().write('twice.md', 'one\ntwo\n');
+    const first = await home().call('edit_file', { path: 'twice.md', old: 'two', new: 'zwei' });
+    await window.review('twice.md');
+    const left = window.page.locator('.editor-instance .original .view-lines');
+    await expect.poll(() => left.textContent(), soon).toBe('onetwo');
+    const second = await home().call('edit_file', { path: 'twice.md', old: 'one', new: 'eins' });
+    const { project_id, approval_id, digest } = await home().shown(second);
+    await client.approve({ params: { project_id, approval_id }, body: { digest } });
+    expect((await home().ended(second)).execution.status).toBe('completed');
+    await expect.poll(() => left.textContent(), soon).toBe('einstwo');
+
+    await window.approve();
+    const again = await home().shown(first);
+    expect(again.approval_id).not.toBe(approval_id);
+    await window.review('twice.md');
+    await window.approve();
+    expect((await home().ended(first)).execution.status).toBe('completed');
+    expect(home().read('twice.md')).toBe('eins\nzwei\n');
+  });
+
   it('search uses the ripgrep of the editor', async () => {
     expect(await home().result('search_files', { content: 'Hello' })).toMatchObject({
       files: [{ path: 'src/greet.ts', matches: [{ line: 2 }] }],
@@ -67,7 +126,7 @@ export function executionStories(home: () => EditorHome): void {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'undone.md', content: 'x\n' });
     await window.review('undone.md');
-    await window.titleButton('Approve').click();
+    await window.approve();
     await home().ended(toolId);
     expect(home().read('undone.md')).toBe('x\n');
     await window.command('Countersign: Focus on History View');
@@ -76,15 +135,7 @@ export function executionStories(home: () => EditorHome): void {
     await row.hover();
     await window.picture('history');
     await row.getByRole('button', { name: /Undo/ }).click();
-    await expect
-      .poll(() => {
-        try {
-          return home().read('undone.md');
-        } catch {
-          return 'gone';
-        }
-      })
-      .toBe('gone');
+    await expect.poll(() => home().has('undone.md'), soon).toBe(false);
     await row
       .filter({ hasText: 'undone' })
       .filter({ hasText: /undone ·/ })

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, w
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { arch, env, platform } from 'node:process';
+import { logModule } from './log-module.ts';
 
 const version = '4.139.1';
 const nodeVersion = '24.21.0';
@@ -24,7 +25,8 @@ export const vsCodeProgram = {
   entry: join(vsCodeFolder, 'node_modules', 'code-server', 'out', 'node', 'entry.js'),
 };
 
-const stamp = join(vsCodeFolder, '.complete');
+/** Its number changes when something is added that needs no new download. */
+const stamp = join(vsCodeFolder, '.complete-2');
 
 export const isVsCodeInstalled = (): boolean => existsSync(stamp);
 
@@ -56,6 +58,7 @@ export async function installVsCode(): Promise<boolean> {
     if (!(await take())) return false;
     writeFileSync(done, '');
   }
+  replace(join(editor, 'node_modules', '@vscode', 'spdlog', 'index.js'), logModule);
   link('code-linux.sh', join(editor, 'bin', 'remote-cli', 'code-server'));
   link('browser-linux.sh', join(editor, 'bin', 'helpers', 'browser.sh'));
   writeFileSync(`${stamp}.draft`, '');
@@ -81,6 +84,12 @@ async function npm(folder: string, ...args: string[]): Promise<boolean> {
       resolve(code === 0);
     });
   });
+}
+
+/** Not in place: npm may share the file with its cache. */
+function replace(path: string, text: string): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, text);
 }
 
 function link(target: string, path: string): void {

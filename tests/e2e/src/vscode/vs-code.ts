@@ -80,7 +80,7 @@ export class VsCode {
     );
     const editor = new VsCode(`http://127.0.0.1:${port}`, child);
     await until(() => editor.said.includes('HTTP server listening'), {
-      within: 30_000,
+      within: 60_000,
       otherwise: () => `VS Code did not start: ${editor.said}`,
     });
     return editor;
@@ -103,7 +103,7 @@ const quiet = {
   'extensions.ignoreRecommendations': true,
   'extensions.autoUpdate': false,
   'chat.commandCenter.enabled': false,
-  'chat.disableAIFeatures': true,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden', // where the editor's own agent would be
   'git.openRepositoryInParentFolders': 'never',
   'telemetry.telemetryLevel': 'off',
   'remote.autoForwardPorts': false,

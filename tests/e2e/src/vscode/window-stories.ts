@@ -1,27 +1,21 @@
 import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
+import { soon } from './editor-window.ts';
 
 /** Several windows, several folders, another server. The last story signs in elsewhere. */
 export function windowStories(home: () => EditorHome): void {
   it('[RN-10] a second window of the same folder watches; several folders each have a runner; a server is started by one command', async () => {
     const second = await home().otherWindow(home().workspace);
-    await expect
-      .poll(() => second.state(), { timeout: 30_000 })
-      .toContain('connected; tools run in code-server');
+    await expect.poll(() => second.state(), soon).toContain('connected; tools run in code-server');
     await second.open(home().severalFolders('one', 'two'));
+    await second.trust(); // at once: while it is still connecting
     await expect
-      .poll(() => second.state(), { timeout: 30_000 })
-      .toMatch(/two: connected; nothing runs here until/);
-    await second.trust();
-    await expect
-      .poll(() => second.state(), { timeout: 30_000 })
+      .poll(() => second.state(), soon)
       .toMatch(/one: connected; approved tool calls run here.*two: connected; approved tool calls run here/s);
     await second.page.keyboard.press('Escape');
     await second.command('Countersign: Start Local Server');
-    await expect.poll(() => second.state(), { timeout: 60_000 }).toContain(`${home().localServer} ·`);
-    await expect
-      .poll(() => second.state(), { timeout: 30_000 })
-      .toMatch(/two: connected; approved tool calls run here/);
+    await expect.poll(() => second.state(), { timeout: 90_000 }).toContain(`${home().localServer} ·`);
+    await expect.poll(() => second.state(), soon).toMatch(/two: connected; approved tool calls run here/);
     await second.picture('local-server');
     await second.page.close();
   });

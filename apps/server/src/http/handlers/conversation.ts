@@ -10,6 +10,7 @@ import {
   type Store,
 } from '@countersign/engine';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
+import { refuseWhenOverloaded } from '../overload.ts';
 import { ownProject, ownRun, ownSession, reaches } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -21,6 +22,7 @@ export function conversationHandlers({
   store,
   engine,
   runs,
+  config,
 }: ServerParts): Pick<
   Handlers,
   | 'sendMessage'
@@ -36,6 +38,7 @@ export function conversationHandlers({
 > {
   return {
     async sendMessage({ caller, params, body }) {
+      refuseWhenOverloaded({ store, config });
       const project = await ownProject(store, caller, params.project_id);
       if (!runs)
         throw new Refusal('MODEL_NOT_CONFIGURED', {

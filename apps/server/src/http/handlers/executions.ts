@@ -10,6 +10,7 @@ import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
 import { onlyProject } from '../only-project.ts';
+import { refuseWhenOverloaded } from '../overload.ts';
 import { ownCall, ownProject, ownSession } from '../own-rows.ts';
 import { RefusedCall } from '../refusals.ts';
 import type { Handlers } from '../route-types.ts';
@@ -46,6 +47,7 @@ export function executionHandlers(
     },
 
     async executeTool({ caller, body }) {
+      refuseWhenOverloaded({ store, config });
       const { project, session } = await placeOf(caller, body.session_id);
       const { execution, approval } = await engine.executor.submit({
         userId: caller.userId,

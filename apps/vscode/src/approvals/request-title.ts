@@ -1,0 +1,13 @@
+import type { ApprovalRequest } from '@countersign/tool-runner';
+import { requestWords, titleOf } from '@countersign/ui/request-words';
+import type { Words } from '../words/words.ts';
+
+/** As long as a name: it must not tell a story. */
+const maxAgentName = 40;
+
+/** The sentence about a request, as the chat's card has it, in the person's language. */
+export const requestTitle = ({ agent, ...request }: ApprovalRequest, { language }: Words): string =>
+  titleOf({ ...request, agent: agent.slice(0, maxAgentName).trim() }, requestWords[language]);
+
+/** What server and runner say, in the person's language where it has a sentence for it. */
+export const said = (text: string, { language }: Words): string => requestWords[language].said(text);

@@ -1,0 +1,94 @@
+import type { PageProject } from '../chat/messages.ts';
+import type { Account, SecretStore } from './account.ts';
+
+export interface AgentAccessOptions {
+  readonly secrets: SecretStore;
+  /** What approvals call the agent. */
+  readonly name: string;
+  /** Whether an agent whose access the person had revoked gets it back. */
+  readonly mayReturn: (project: PageProject) => Promise<boolean>;
+}
+
+interface KeptToken {
+  readonly server: string;
+  readonly projectId: string;
+  readonly token: string;
+  readonly tokenId: string;
+  /** Milliseconds since 1970. */
+  readonly endsAt: number;
+}
+
+const key = 'countersign.mcp';
+const goodForSeconds = 7 * 24 * 3600;
+/** One that ends sooner is replaced. */
+const dayMs = 24 * 3600 * 1000;
+
+/**
+ * The tokens with which the editor's own agent uses a folder's tools. They are an agent's: they can decide nothing
+ * (AP-9). Whoever revokes one means the agent, so nothing but the person's own word brings it back.
+ */
+export class AgentAccess {
+  readonly #options: AgentAccessOptions;
+
+  constructor(options: AgentAccessOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined where the person does not want it back. Throws while the server cannot say whether it was revoked. */
+  async tokenFor({ client, server }: Account, project: PageProject): Promise<string | undefined> {
+    const { project_id } = project;
+    const kept = (await this.#kept()).find((one) => one.server === server && one.projectId === project_id);
+    if (kept) {
+      const { tokens } = await client.listTokens({}, { retry: { times: 1 } });
+      const isRevoked = !tokens.some(
+        ({ token_id, revoked_at }) => token_id === kept.tokenId && revoked_at === null,
+      );
+      if (isRevoked && !(await this.#options.mayReturn(project))) return undefined;
+      if (!isRevoked && kept.endsAt - Date.now() > dayMs) return kept.token;
+    }
+    const body = {
+      name: this.#options.name,
+      scope: 'agent',
+      project_id,
+      expires_in_seconds: goodForSeconds,
+    } as const;
+    const { token, details } = await client.createToken({ body });
+    const endsAt = Date.now() + goodForSeconds * 1000;
+    const others = (await this.#kept()).filter(
+      (one) => one.server !== server || one.projectId !== project_id,
+    );
+    await this.#keep([
+      ...others,
+      { server, projectId: project_id, token, tokenId: details.token_id, endsAt },
+    ]);
+    return token;
+  }
+
+  /** Ends the tokens of a server, while the person is still signed in there. */
+  async revoke({ client, server }: Account): Promise<void> {
+    const all = await this.#kept();
+    await this.#keep(all.filter((one) => one.server !== server));
+    const revocations = all
+      .filter((one) => one.server === server)
+      .map(({ tokenId }) =>
+        client.revokeToken({ params: { token_id: tokenId } }, { timeoutMs: 5_000 }).catch(() => {}),
+      );
+    await Promise.all(revocations);
+  }
+
+  async #keep(tokens: readonly KeptToken[]): Promise<void> {
+    const { secrets } = this.#options;
+    if (tokens.length === 0) await secrets.delete(key);
+    else await secrets.store(key, JSON.stringify(tokens));
+  }
+
+  /** What cannot be read counts as never made. */
+  async #kept(): Promise<readonly KeptToken[]> {
+    try {
+      const kept: unknown = JSON.parse((await this.#options.secrets.get(key)) ?? '[]');
+      return Array.isArray(kept) ? kept : [];
+    } catch {
+      return [];
+    }
+  }
+}

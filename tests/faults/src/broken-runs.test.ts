@@ -1,0 +1,48 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { brokenRuns } from './broken-runs.ts';
+import { runFaults } from './fault-run.ts';
+import { applyPatches, patchesOf, type Sabotage, sabotages } from './sabotage.ts';
+
+/** What the checker must say of each broken build. */
+const findings: Readonly<Record<Sabotage, RegExp>> = {
+  lease: /is still executing/,
+  digest: /was changed on "base 2", which no card had shown/,
+  claim: /was done 2 times, not 1…1/,
+  event: /the person's event \d+ is \d+ and should be \d+/,
+  decision: /was decided \d+ times/,
+  stranger: /when they tried to (read|cancel) what is another person's/,
+  audit: /audit row \d+: The row does not follow/,
+};
+const all = Object.keys(sabotages) as Sabotage[];
+
+const options = { database: 'sqlite', nodes: 1, seed: 7, ms: 5_000 } as const;
+
+// Most of the time each waits for something: some of them at once take little longer than one.
+it.concurrent.each(all)(
+  'finds out a build that is broken on purpose: %s',
+  { timeout: 240_000 },
+  async (broken) => {
+    const { violations, folder } = await runFaults({ ...options, broken, ...brokenRuns[broken] });
+    expect(violations.join('\n')).toMatch(findings[broken]);
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  },
+);
+
+it.concurrent('finds nothing in the same run of a build that is whole', { timeout: 240_000 }, async ({
+  expect,
+}) => {
+  const { restMs: _, ...same } = brokenRuns.lease;
+  const { violations, folder } = await runFaults({ ...options, ...same });
+  expect(violations, folder).toEqual([]);
+});
+
+it.each(all)('has patches that fit the sources as they are: %s', (broken) => {
+  for (const patch of patchesOf({ broken, quickLeases: true })) {
+    const path = fileURLToPath(new URL(`../../../${patch.file}`, import.meta.url));
+    const source = readFileSync(path, 'utf8');
+    expect(applyPatches(patch.file, source, [patch])).not.toBe(source);
+    expect(() => applyPatches(patch.file, '', [patch])).toThrow('just once');
+  }
+});

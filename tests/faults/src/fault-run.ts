@@ -1,0 +1,368 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openAiCompatibleServer } from '@countersign/testing';
+import { pause, until } from '../../e2e/src/patience.ts';
+import { freePort } from '../../e2e/src/server-process.ts';
+import { agentModel } from './agent-model.ts';
+import { FaultyProxy } from './faulty-proxy.ts';
+import { History } from './history.ts';
+import { PersonAtWork, tokenOf } from './person-at-work.ts';
+import { type Action, type CallKind, type Fault, type FaultKind, planOf } from './plan.ts';
+import { Random } from './random.ts';
+import { examine, type Household } from './remains.ts';
+import { openRunDatabase, type RunDatabase } from './run-database.ts';
+import { RunnerHost } from './runner-host.ts';
+import { type Build, patched } from './sabotage.ts';
+import { ServerNode } from './server-node.ts';
+import { type FillableDisk, limitedFiles, mountSmallDisk } from './small-disk.ts';
+
+export interface FaultRunOptions extends Build {
+  readonly seed: number;
+  /** How long people work and things fail; the end of all that is begun comes on top. */
+  readonly ms: number;
+  readonly nodes: number;
+  readonly database: 'sqlite' | 'postgres';
+  readonly users?: number;
+  readonly everyMs?: number;
+  readonly faultEveryMs?: number;
+  readonly calls?: readonly CallKind[] | undefined;
+  readonly faults?: readonly FaultKind[] | undefined;
+  /** How long everything that was begun may take to end, once nothing fails any more. */
+  readonly restMs?: number;
+  /** Called with what goes on, in a line. */
+  readonly tell?: (line: string) => void;
+}
+
+export interface FaultReport {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  readonly calls: number;
+  /** How often each kind of fault came. */
+  readonly faults: Readonly<Record<string, number>>;
+  /** How the calls ended, by status and error. */
+  readonly ends: Readonly<Record<string, number>>;
+  /** Faults that this machine does not allow, and why. */
+  readonly leftOut: readonly string[];
+  /** Where history and logs are, when something was violated. */
+  readonly folder: string | undefined;
+}
+
+const names = ['ada', 'bob', 'cyd', 'dan'];
+/** Leases, retries and graces included, on a machine that has much else to do. */
+const usualRestMs = 150_000;
+const expiresSoonMs = 4_000;
+
+/** One run: everything starts, people work while things fail by plan, all comes to rest, and then it is examined. */
+export async function runFaults(options: FaultRunOptions): Promise<FaultReport> {
+  const folder = mkdtempSync(join(tmpdir(), `countersign-faults-${options.seed}-`));
+  chmodSync(folder, 0o711); // as root, PostgreSQL runs as another user and has to get through to its data
+  const run = await FaultRun.open(options, folder);
+  let report: FaultReport | undefined;
+  try {
+    report = await run.live();
+    return report;
+  } finally {
+    await run.close();
+    if (report?.violations.length === 0) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class FaultRun {
+  readonly #options: FaultRunOptions;
+  readonly #folder: string;
+  readonly #history: History;
+  readonly #database: RunDatabase;
+  readonly #model: Awaited<ReturnType<typeof openAiCompatibleServer>>;
+  readonly #nodes: readonly ServerNode[];
+  readonly #proxy: FaultyProxy;
+  readonly #households: Household[] = [];
+  readonly #runnerDisks: FillableDisk[] = [];
+  readonly #serverDisk: FillableDisk | undefined;
+  readonly #leftOut: string[] = [];
+  readonly #failing = new Set<Promise<unknown>>();
+  #isDatabaseDown = false;
+
+  private constructor(
+    options: FaultRunOptions,
+    folder: string,
+    parts: {
+      readonly history: History;
+      readonly database: RunDatabase;
+      readonly model: Awaited<ReturnType<typeof openAiCompatibleServer>>;
+      readonly ports: readonly number[];
+      readonly proxy: FaultyProxy;
+    },
+  ) {
+    const { history, database, model, ports, proxy } = parts;
+    this.#options = options;
+    this.#folder = folder;
+    this.#history = history;
+    this.#database = database;
+    this.#model = model;
+    this.#proxy = proxy;
+    const added = patched(options);
+    this.#nodes = ports.map(
+      (port, index) =>
+        new ServerNode({ index, port, database: database.url, modelUrl: model.url, history, added }),
+    );
+    this.#serverDisk = database.disk ?? this.#limitedServers();
+    const users = names.slice(0, options.users ?? 2);
+    for (const userId of users) this.#addHousehold(userId);
+  }
+
+  /** Starts everything. Should something not start, what did is ended again. */
+  static async open(options: FaultRunOptions, folder: string): Promise<FaultRun> {
+    const history = new History(folder);
+    const database = await openRunDatabase(options.database, folder);
+    const model = await openAiCompatibleServer();
+    model.script(agentModel(database, history));
+    const ports: number[] = [];
+    for (let node = 0; node < options.nodes; node++) ports.push(await freePort());
+    const proxy = await FaultyProxy.open(ports, new Random(options.seed ^ 0x51ed270b));
+    const run = new FaultRun(options, folder, { history, database, model, ports, proxy });
+    try {
+      await run.#untilListening();
+      await Promise.all(run.#households.map(({ person }) => person.signIn()));
+      return run;
+    } catch (error) {
+      await run.close();
+      throw error;
+    }
+  }
+
+  async live(): Promise<FaultReport> {
+    const { seed, ms, nodes, database, calls, faults } = this.#options;
+    const { everyMs = 250, faultEveryMs = 2_500 } = this.#options;
+    const users = this.#households.length;
+    const plan = planOf({ seed, ms, users, nodes, database, everyMs, faultEveryMs, calls, faults });
+    writeFileSync(join(this.#folder, 'plan.json'), JSON.stringify(plan, null, 1));
+    const startedAt = performance.now();
+    for (const { at, action } of plan) {
+      await pause(Math.max(0, at - (performance.now() - startedAt)));
+      this.#do(action);
+    }
+    const violations = await this.#comeToRest();
+    violations.push(...(await examine(this.#database, this.#history, this.#households)));
+    return this.#report(violations);
+  }
+
+  async close(): Promise<void> {
+    for (const { person } of this.#households) person.close();
+    await Promise.all([
+      ...this.#households.map(({ runner }) => runner.close()),
+      ...this.#nodes.map((node) => node.close()),
+    ]);
+    await Promise.all([this.#proxy.close(), this.#model.close()]);
+    for (const [i, node] of this.#nodes.entries()) this.#keepLog(`node-${i}.log`, node.log);
+    for (const { person, runner } of this.#households) this.#keepLog(`${person.userId}.log`, runner.log);
+    for (const disk of this.#runnerDisks) disk.close();
+    await this.#database.close();
+  }
+
+  #addHousehold(userId: string): void {
+    const folder = join(this.#folder, userId);
+    const added = patched(this.#options);
+    const serverUrl = this.#proxy.url;
+    const mounted = mountSmallDisk(join(folder, 'home'), 64);
+    const token = tokenOf(userId, 'person');
+    const runner = new RunnerHost({ folder, serverUrl, token, added });
+    this.#runnerDisks.push(mounted ?? limitedFiles(() => [runner.pid].filter((pid) => pid !== undefined)));
+    const person = new PersonAtWork({ userId, baseUrl: serverUrl, history: this.#history, runner });
+    this.#households.push({ person, runner });
+  }
+
+  /** Without a mount only SQLite's server can be kept from writing: PostgreSQL's has processes of its own. */
+  #limitedServers(): FillableDisk | undefined {
+    if (this.#options.database === 'postgres') {
+      this.#leftOut.push('server-disk-full: nothing can be mounted here');
+      return undefined;
+    }
+    this.#leftOut.push(
+      'a disk that is full (ENOSPC): nothing can be mounted, so file sizes are limited (EFBIG)',
+    );
+    return limitedFiles(() => this.#nodes.flatMap(({ pid }) => pid ?? []));
+  }
+
+  #do(action: Action): void {
+    const household = (user: number) => (this.#households[user] as Household).person;
+    if (action.do === 'call') household(action.user).call(action.kind);
+    else if (action.do === 'say') household(action.user).say();
+    else if (action.do === 'pry') household(action.user).pryInto(household(action.other));
+    else this.#fail(action.fault);
+  }
+
+  #fail(fault: Fault): void {
+    const { kind, ...about } = fault;
+    this.#history.add({ what: 'fault', kind, about: JSON.stringify(about) });
+    this.#options.tell?.(`${kind} ${JSON.stringify(about)}`);
+    const failing = this.#happen(fault)
+      .catch((error: unknown) =>
+        this.#history.add({
+          what: 'wrong',
+          problem: `the fault ${kind} could not be made: ${String(error)}`,
+        }),
+      )
+      .finally(() => this.#failing.delete(failing));
+    this.#failing.add(failing);
+  }
+
+  async #happen(fault: Fault): Promise<void> {
+    switch (fault.kind) {
+      case 'node-kill':
+        return this.#node(fault.node).end('SIGKILL', fault.ms);
+      case 'node-restart':
+        return this.#node(fault.node).end('SIGTERM', fault.ms);
+      case 'node-doom':
+        return this.#node(fault.node).doom(fault.killAt);
+      case 'node-pause':
+        return this.#node(fault.node).pause(fault.ms);
+      case 'clock-jump':
+        return this.#node(fault.node).setClock(fault.offsetMs);
+      case 'runner-kill':
+        return this.#runner(fault.user).kill(fault.ms);
+      case 'runner-replace':
+        return this.#runner(fault.user).replace(fault.ms);
+      case 'runner-pause':
+        return this.#runner(fault.user).pause(fault.ms);
+      case 'network':
+        this.#proxy.weather = fault.weather;
+        await pause(fault.ms);
+        return this.#proxy.clearUp();
+      case 'cut':
+        return this.#proxy.cut();
+      case 'server-disk-full':
+        return this.#fillServerDisk(fault.ms);
+      case 'runner-disk-full': {
+        const disk = this.#runnerDisks[fault.user];
+        disk?.fill();
+        await pause(fault.ms);
+        return disk?.free();
+      }
+      case 'database-kill':
+        return this.#crashDatabase(fault.ms);
+      case 'database-connections':
+        if (!this.#isDatabaseDown) await this.#database.endConnections().catch(() => {}); // ours is one of them
+        return;
+    }
+  }
+
+  async #fillServerDisk(ms: number): Promise<void> {
+    const disk = this.#serverDisk;
+    if (disk === undefined || this.#isDatabaseDown) return;
+    for (const node of this.#nodes) node.mayEnd = true;
+    disk.fill();
+    await pause(ms);
+    disk.free();
+    // PostgreSQL ends itself when it cannot write its log; whoever runs it starts it again.
+    if (this.#options.database === 'postgres') await this.#crashDatabase(0);
+    await pause(1_000);
+    for (const node of this.#nodes) node.mayEnd = false;
+  }
+
+  async #crashDatabase(downMs: number): Promise<void> {
+    if (this.#isDatabaseDown) return;
+    this.#isDatabaseDown = true;
+    await this.#database.crash(downMs);
+    this.#isDatabaseDown = false;
+  }
+
+  /** Nothing fails any more, nobody begins anything; what was begun comes to its end. Answers with what does not. */
+  async #comeToRest(): Promise<string[]> {
+    this.#options.tell?.('coming to rest');
+    await Promise.all(this.#failing);
+    for (const node of this.#nodes) node.setClock(0);
+    await this.#bringDeadlinesNear();
+    try {
+      await until(async () => (await this.#unrest()).length === 0, {
+        within: this.#options.restMs ?? usualRestMs,
+        otherwise: async () => `it does not come to rest: ${(await this.#unrest()).join('; ')}`,
+      });
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    } finally {
+      for (const { person } of this.#households) person.stopTrying();
+    }
+  }
+
+  /** The requests that nobody answers expire soon after all nodes were started anew, and not in ten minutes. */
+  async #bringDeadlinesNear(): Promise<void> {
+    const ignored = `status = 'pending' and tool_id in
+      (select id from tool_executions where cast(tool_params as text) like '%ignore-%')`;
+    if ((await this.#database.query(`select id from approvals where ${ignored}`)).length === 0) return;
+    await Promise.all(this.#nodes.map((node) => node.end('SIGKILL', 1_000)));
+    await this.#database.query(
+      `update approvals set deadline_at = $1 where ${ignored} returning id`,
+      Date.now() + expiresSoonMs,
+    );
+    await this.#untilListening();
+  }
+
+  async #unrest(): Promise<string[]> {
+    const unrest: string[] = [];
+    for (const { person } of this.#households)
+      if (person.unsettled.size > 0)
+        unrest.push(`${person.userId} waits for ${person.unsettled.size} answers`);
+    const calls = await this.#database.query(
+      'select id, status, attempt, runner_id, tool_params from tool_executions where completed_at is null',
+    );
+    const runs = await this.#database.query("select id, step from runs where status = 'running'");
+    if (calls.length + runs.length > 0) unrest.push(`not ended: ${JSON.stringify([...calls, ...runs])}`);
+    if (unrest.length > 0) return unrest;
+    const text = this.#options.database === 'postgres' ? 'event::text' : 'event';
+    for (const { person } of this.#households) {
+      const [newest] = await this.#database.query(
+        `select max(id) as id from events where user_id = $1 and ${text} not like '%tool.execution_signal%'`,
+        person.userId,
+      );
+      for (const device of [person.phone, person.laptop]) {
+        const has = device.ids().at(-1) ?? 0;
+        if (has < Number(newest?.id))
+          unrest.push(`a device of ${person.userId} is at event ${has} of ${newest?.id}`);
+      }
+    }
+    return unrest;
+  }
+
+  async #report(violations: readonly string[]): Promise<FaultReport> {
+    const rows = await this.#database.query(
+      'select status, error_type, count(*) as n from tool_executions group by status, error_type',
+    );
+    const ends = Object.fromEntries(
+      rows.map(({ status, error_type, n }) => [[status, error_type].filter(Boolean).join(' '), Number(n)]),
+    );
+    const faults: Record<string, number> = {};
+    for (const { kind } of this.#history.all('fault')) faults[kind] = (faults[kind] ?? 0) + 1;
+    return {
+      seed: this.#options.seed,
+      violations,
+      calls: Object.values(ends).reduce((sum, n) => sum + n, 0),
+      faults,
+      ends,
+      leftOut: this.#leftOut,
+      folder: violations.length === 0 ? undefined : this.#folder,
+    };
+  }
+
+  async #untilListening(): Promise<void> {
+    await until(() => this.#nodes.every(({ isListening }) => isListening), {
+      within: 60_000,
+      otherwise: () =>
+        `the servers do not start: ${this.#nodes.map(({ log }) => log.slice(-2_000)).join('\n')}`,
+    });
+  }
+
+  #keepLog(name: string, log: string): void {
+    mkdirSync(join(this.#folder, 'logs'), { recursive: true });
+    writeFileSync(join(this.#folder, 'logs', name), log);
+  }
+
+  #node(index: number): ServerNode {
+    return this.#nodes[index] as ServerNode;
+  }
+
+  #runner(user: number): RunnerHost {
+    return (this.#households[user] as Household).runner;
+  }
+}

@@ -1,0 +1,125 @@
+/** `npm run test:faults -- [options]`: one run, or one on each kind of database. Exits with 1 when a promise was broken. */
+import { randomInt } from 'node:crypto';
+import { exit, stdout } from 'node:process';
+import { parseArgs } from 'node:util';
+import { brokenRuns } from './broken-runs.ts';
+import { type FaultReport, type FaultRunOptions, runFaults } from './fault-run.ts';
+import { type CallKind, callKinds, type FaultKind, faultKinds } from './plan.ts';
+import { type Sabotage, sabotages } from './sabotage.ts';
+
+const help = `npm run test:faults -- [options]
+
+  --seed N            the run with this number; another one each time unless told
+  --minutes N         how long people work while things fail (default 5)
+  --database KIND     sqlite or postgres (default: postgres, then sqlite)
+  --nodes N           servers on one PostgreSQL (default 3; SQLite has one)
+  --users N           people, each with a runner (default 3)
+  --every MS          between two calls, on average (default 250)
+  --fault-every MS    between two faults, on average (default 3000)
+  --calls A,B         only these: ${callKinds.join(', ')}
+  --faults A,B        only these: ${faultKinds.join(', ')}
+  --broken WHAT       a build that is broken on purpose, which must be found out:
+                      ${Object.keys(sabotages).join(', ')}
+  --kill-loop         the older loop: kill -9 at every labelled point
+`;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    minutes: { type: 'string' },
+    database: { type: 'string' },
+    nodes: { type: 'string' },
+    users: { type: 'string' },
+    every: { type: 'string' },
+    'fault-every': { type: 'string' },
+    calls: { type: 'string' },
+    faults: { type: 'string' },
+    broken: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  },
+});
+
+if (values.help) {
+  stdout.write(help);
+  exit(0);
+}
+const broken = oneOf('--broken', values.broken, Object.keys(sabotages) as Sabotage[]);
+const chosen = oneOf('--database', values.database, ['sqlite', 'postgres'] as const);
+const databases = chosen ? [chosen] : broken ? ['sqlite' as const] : (['postgres', 'sqlite'] as const);
+const seed = numberOf('--seed', values.seed, 0) ?? randomInt(1, 1_000_000);
+let isFine = true;
+for (const database of databases) {
+  const options = optionsFor(database);
+  stdout.write(`${database}, ${options.nodes} nodes, ${Math.round(options.ms / 1000)} s, seed ${seed}\n`);
+  const report = await runFaults(options);
+  stdout.write(inWords(report));
+  isFine &&= broken === undefined ? report.violations.length === 0 : report.violations.length > 0;
+}
+if (broken !== undefined)
+  stdout.write(isFine ? `The broken build (${broken}) was found out.\n` : `Nobody noticed: ${broken}\n`);
+exit(isFine ? 0 : 1);
+
+function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
+  const minutes = numberOf('--minutes', values.minutes, 0);
+  const restrictions = {
+    calls: listOf('--calls', values.calls, callKinds as readonly CallKind[]),
+    faults: listOf('--faults', values.faults, faultKinds as readonly FaultKind[]),
+  };
+  const everyMs = numberOf('--every', values.every, 1);
+  const faultEveryMs = numberOf('--fault-every', values['fault-every'], 1);
+  return {
+    seed,
+    database,
+    nodes: database === 'sqlite' ? 1 : (numberOf('--nodes', values.nodes, 1) ?? 3),
+    users: numberOf('--users', values.users, 1) ?? 3,
+    ms: (minutes ?? 5) * 60_000,
+    faultEveryMs: 3_000,
+    ...(broken !== undefined && { broken, ...brokenRuns[broken] }),
+    ...(minutes !== undefined && { ms: minutes * 60_000 }),
+    ...(everyMs !== undefined && { everyMs }),
+    ...(faultEveryMs !== undefined && { faultEveryMs }),
+    ...(restrictions.calls && { calls: restrictions.calls }),
+    ...(restrictions.faults && { faults: restrictions.faults }),
+    tell: (line) => stdout.write(`  ${line}\n`),
+  };
+}
+
+function inWords({ violations, calls, ends, faults, leftOut, folder }: FaultReport): string {
+  const counted = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([what, times]) => `${times} ${what}`)
+      .join(', ');
+  const lines = [
+    `${calls} calls: ${counted(ends)}`,
+    `faults: ${counted(faults)}`,
+    ...leftOut.map((what) => `left out: ${what}`),
+    violations.length === 0 ? 'no violation' : `${violations.length} violations, seed ${seed}:`,
+    ...violations.slice(0, 30).map((violation) => `- ${violation}`),
+    ...(folder === undefined ? [] : [`history, plan and logs: ${folder}`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function numberOf(option: string, text: string | undefined, least: number): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  return text !== '' && number >= least ? number : wrong(`${option} wants a number, not "${text}"`);
+}
+
+function oneOf<T extends string>(option: string, text: string | undefined, all: readonly T[]): T | undefined {
+  if (text === undefined) return undefined;
+  return all.find((one) => one === text) ?? wrong(`${option} is one of ${all.join(', ')}, not "${text}"`);
+}
+
+function listOf<T extends string>(
+  option: string,
+  text: string | undefined,
+  all: readonly T[],
+): readonly T[] | undefined {
+  return text?.split(',').map((part) => oneOf(option, part, all) as T);
+}
+
+function wrong(problem: string): never {
+  stdout.write(`${problem}\n\n${help}`);
+  exit(2);
+}

@@ -1,0 +1,341 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApiError, type Client, createClient, type Decision, decide } from '@countersign/client';
+import type { CountersignEvent, EventPayload, JsonValue } from '@countersign/protocol';
+import { clockWithPauses, until, untilAnswered } from '../../e2e/src/patience.ts';
+import { RemotePerson } from '../../e2e/src/remote-person.ts';
+import { signToken } from '../../e2e/src/tokens.ts';
+import type { History } from './history.ts';
+import { changedBase, doneLine, firstBase, markIn, markOf, rivalOf, shownBase, usersIn } from './marks.ts';
+import type { CallKind } from './plan.ts';
+import type { RunnerHost } from './runner-host.ts';
+
+const tokenHours = 24;
+const triesEveryMs = 250;
+/** Every third end that a stream tells of is looked up over REST as well. */
+const looksEvery = 3;
+const approvedKinds: readonly string[] = [
+  'append',
+  'shell',
+  'race',
+  'tamper',
+  'long',
+  'slow',
+  'rival',
+  'run',
+];
+
+export interface PersonSettings {
+  readonly userId: string;
+  readonly baseUrl: string;
+  readonly history: History;
+  readonly runner: RunnerHost;
+}
+
+/** The token of a person, or of what acts for them, that outlives the run. */
+export const tokenOf = (userId: string, scope: 'person' | 'agent'): string =>
+  signToken(userId, scope, { hours: tokenHours });
+
+/**
+ * One person with two devices, an agent that calls tools for them, and sometimes a second program that pretends to be
+ * their runner. What they do about a call stands in its mark; everything they learn goes into the history.
+ */
+export class PersonAtWork {
+  readonly userId: string;
+  readonly phone: RemotePerson;
+  readonly laptop: RemotePerson;
+  /** Everything that has not been answered yet. */
+  readonly unsettled = new Set<Promise<unknown>>();
+  readonly #agent: Client;
+  readonly #history: History;
+  readonly #runner: RunnerHost;
+  readonly #rivalInstance = randomUUID();
+  readonly #approved = new Set<string>();
+  readonly #markOfTool = new Map<string, string>();
+  readonly #digestOfTool = new Map<string, string>();
+  #lastApproval: { readonly approval_id: string; readonly project_id: string } | undefined;
+  #lastTool: string | undefined;
+  #projectId = '';
+  #calls = 0;
+  #ends = 0;
+  #isOver = false;
+
+  constructor({ userId, baseUrl, history, runner }: PersonSettings) {
+    const clock = clockWithPauses(triesEveryMs);
+    this.userId = userId;
+    this.#history = history;
+    this.#runner = runner;
+    const token = tokenOf(userId, 'person');
+    this.phone = new RemotePerson(baseUrl, token, 'phone', clock);
+    this.laptop = new RemotePerson(baseUrl, token, 'laptop', clock);
+    const agentToken = tokenOf(userId, 'agent');
+    this.#agent = createClient({ baseUrl, token: () => agentToken, clock });
+    this.phone.onEvent = (event) => this.#hears('phone', event);
+    this.laptop.onEvent = (event) => this.#hears('laptop', event);
+  }
+
+  /** Makes the project, before anything fails. The runner that is started then finds it. */
+  async signIn(): Promise<void> {
+    const body = { name: this.userId, workspace: this.#runner.root };
+    const { project } = await this.phone.client.createProject({ body });
+    this.#projectId = project.project_id;
+    this.#runner.start();
+    // Where no runner was ever known, a front end would be told to execute (EV-3).
+    await this.#untilAnswered(() => this.#connectedRunner());
+    await Promise.all([this.phone.connect(), this.laptop.connect()]);
+  }
+
+  /** An agent calls a tool, once: who gets no answer looks before repeating. */
+  call(kind: CallKind): void {
+    const mark = this.#prepare(kind);
+    const [tool_name, tool_params] = paramsFor(kind, mark);
+    this.#act(async () => {
+      const session_id = await this.#session();
+      const body = { tool_name, tool_params, session_id };
+      const { tool_id, status } = await this.#agent.executeTool({ body }, { timeoutMs: 40_000 });
+      this.#lastTool = tool_id;
+      this.#history.add({ what: 'called', user: this.userId, mark, toolId: tool_id });
+      this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status });
+    });
+  }
+
+  /** The agent on the server is asked to work; its model calls a tool with this mark. */
+  say(): void {
+    const text = `work on ${this.#prepare('run')}`;
+    this.#act(async () => {
+      const params = { project_id: this.#projectId };
+      const { session } = await this.phone.client.createSession({ params, body: {} });
+      const body = { content: text, session_id: session.session_id };
+      const { run_id } = await this.phone.client.sendMessage({ params, body });
+      this.#history.add({ what: 'said', user: this.userId, text, runId: run_id });
+    });
+  }
+
+  /** Tries to see, decide and cancel what is another person's: to us it does not exist (RE-3). */
+  pryInto(other: PersonAtWork): void {
+    this.#act(async () => {
+      const { client } = this.phone;
+      await until(() => this.#isOver || other.#lastTool !== undefined, {
+        within: 60_000,
+        otherwise: () => `${other.userId} has not called anything`,
+      });
+      const tool_id = other.#lastTool ?? '';
+      await this.#expectNotFound('read', () => client.getExecution({ params: { tool_id } }));
+      await this.#expectNotFound('cancel', () => client.cancelExecution({ params: { tool_id }, body: {} }));
+      if (other.#lastApproval === undefined) return;
+      const { approval_id, project_id } = other.#lastApproval;
+      const theirs = { approval_id, project_id };
+      await this.#expectNotFound('approve', () => client.approve({ params: theirs, body: {} }));
+      const ours = { approval_id, project_id: this.#projectId };
+      await this.#expectNotFound('reject', () => client.reject({ params: ours, body: { reason: 'no' } }));
+    });
+  }
+
+  /** Nothing more is sent again, from now on. */
+  stopTrying(): void {
+    this.#isOver = true;
+  }
+
+  close(): void {
+    this.stopTrying();
+    this.phone.close();
+    this.laptop.close();
+  }
+
+  async #connectedRunner(): Promise<string> {
+    const { runners } = await this.phone.client.listRunners();
+    const runner = runners.find(({ connected }) => connected);
+    if (runner === undefined) throw new ApiError(0, 'UNAVAILABLE', 'No runner is there yet');
+    return runner.runner_id;
+  }
+
+  #prepare(kind: string): string {
+    const mark = markOf(kind, this.userId, ++this.#calls);
+    writeFileSync(join(this.#runner.root, mark), `${firstBase}\n`);
+    return mark;
+  }
+
+  /** One for each call: of one session only some may wait for an answer (AG-3). */
+  async #session(): Promise<string> {
+    const params = { project_id: this.#projectId };
+    const { session } = await this.phone.client.createSession({ params, body: {} });
+    return session.session_id;
+  }
+
+  #hears(device: string, { event, data }: CountersignEvent): void {
+    const fields = data as { tool_id?: string; status?: string; late?: boolean; project_id?: string | null };
+    this.#noteForeign(event, fields);
+    this.#history.add({
+      what: 'event',
+      user: this.userId,
+      device,
+      id: this[device as 'phone' | 'laptop'].received.at(-1)?.id,
+      name: event,
+      toolId: fields.tool_id,
+      status: fields.status,
+      late: fields.late === true,
+    });
+    if (event === 'tool.approval_request') this.#asked(device, data);
+    if (event === 'approval.updated') this.#shown(device, data);
+    if (device !== 'phone') return;
+    if (event === 'approval.resolved' && data.status === 'approved') this.#agreed(data.tool_id);
+    if (event === 'tool.result' && ++this.#ends % looksEvery === 0) this.#look(data.tool_id);
+  }
+
+  /** Of another person nothing may come over this stream. */
+  #noteForeign(event: string, fields: { readonly project_id?: string | null }): void {
+    const text = JSON.stringify(fields);
+    const strangers = usersIn(text).filter((user) => user !== this.userId);
+    const isOurs = [undefined, null, this.#projectId].includes(fields.project_id);
+    if (strangers.length > 0 || !isOurs)
+      this.#wrong(`${this.userId} was told of another person's ${event}: ${text.slice(0, 500)}`);
+  }
+
+  #asked(
+    device: string,
+    { tool_id, tool_params, approval_id, project_id }: EventPayload<'tool.approval_request'>,
+  ) {
+    const { mark, kind } = markIn(tool_params) ?? { mark: '', kind: '' };
+    this.#markOfTool.set(tool_id, mark);
+    this.#lastApproval = { approval_id, project_id };
+    if (device !== 'phone') return;
+    const params = { approval_id, project_id };
+    if (kind === 'reject') this.#decide('phone', rejected(params));
+    if (kind === 'withdraw') this.#cancel(tool_id);
+  }
+
+  /** Approves what is displayed, once there is something to look at. */
+  #shown(device: string, data: EventPayload<'approval.updated'>): void {
+    const { approval_id, project_id, digest, tool_id, preview, tool_params } = data;
+    const { mark, kind } = markIn(tool_params) ?? { mark: this.#markOfTool.get(tool_id) ?? '', kind: '' };
+    if (digest === null || !approvedKinds.includes(kind)) return;
+    const params = { approval_id, project_id };
+    if (device === 'laptop') {
+      if (kind === 'race') this.#decide('laptop', rejected(params));
+      return;
+    }
+    if (kind === 'tamper' && !this.#approved.has(mark)) this.#tamper(mark);
+    this.#approved.add(mark);
+    this.#digestOfTool.set(tool_id, digest);
+    this.#history.add({
+      what: 'approving',
+      user: this.userId,
+      mark,
+      approvalId: approval_id,
+      digest,
+      base: shownBase(preview),
+    });
+    this.#decide('phone', { decision: 'approved', params, body: { digest } });
+  }
+
+  #agreed(toolId: string): void {
+    const mark = this.#markOfTool.get(toolId) ?? '';
+    if (mark.startsWith('slow-')) this.#cancel(toolId);
+    if (mark.startsWith('rival-')) this.#rival(toolId, mark);
+  }
+
+  /** The person's editor changes the file after the card was drawn; nobody has approved anything yet. */
+  #tamper(mark: string): void {
+    const path = join(this.#runner.root, mark);
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== `${firstBase}\n`) return;
+    writeFileSync(path, `${changedBase}\n`);
+  }
+
+  #decide(device: 'phone' | 'laptop', decision: Decision): void {
+    const { client } = this[device];
+    this.#act(async () => {
+      const decided = await untilAnswered(
+        () => decide(client, decision),
+        () => this.#isOver,
+        triesEveryMs,
+      );
+      this.#history.add({
+        what: 'decided',
+        user: this.userId,
+        approvalId: decision.params.approval_id,
+        device,
+        decision: decision.decision,
+        outcome: decided.outcome,
+        standing: decided.outcome === 'recorded' ? decision.decision : decided.standing.status,
+      });
+    });
+  }
+
+  #cancel(tool_id: string): void {
+    this.#act(() =>
+      this.#untilAnswered(() => this.#agent.cancelExecution({ params: { tool_id }, body: {} })),
+    );
+  }
+
+  #look(tool_id: string): void {
+    this.#act(async () => {
+      const { execution } = await this.#agent.getExecution({ params: { tool_id } });
+      this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status: execution.status });
+    });
+  }
+
+  /** A copy of the runner, restored from somewhere with its id: who is allowed to begin does it, and says so. */
+  #rival(tool_id: string, mark: string): void {
+    const params = { tool_id, project_id: this.#projectId };
+    const claim = { digest: this.#digestOfTool.get(tool_id) ?? null, instance: this.#rivalInstance };
+    this.#act(async () => {
+      const { client } = this.phone;
+      const named = { runner_id: await this.#untilAnswered(() => this.#connectedRunner()) };
+      await this.#untilAnswered(() => client.startExecution({ params, body: { ...named, ...claim } }));
+      this.#history.add({ what: 'rival', user: this.userId, toolId: tool_id });
+      appendFileSync(join(this.#runner.root, rivalOf(mark)), `${doneLine}\n`);
+      const result = { success: true, path: mark, size: 5 };
+      const body = { ...named, status: 'completed' as const, result, execution_time_ms: 1 };
+      await this.#untilAnswered(() => client.submitResult({ params, body }));
+    });
+  }
+
+  #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
+    return untilAnswered(send, () => this.#isOver, triesEveryMs);
+  }
+
+  /** Refusals are answers, too; what the checker makes of them is its own business. */
+  #act(work: () => Promise<unknown>): void {
+    const working = work()
+      .catch((error: unknown) => {
+        if (!(error instanceof ApiError)) this.#wrong(`${this.userId} met ${String(error)}`);
+        else if (!expectedStatuses.has(error.status) && error.status < 500)
+          this.#wrong(`${this.userId} was refused with ${error.status} ${error.code}: ${error.message}`);
+      })
+      .finally(() => this.unsettled.delete(working));
+    this.unsettled.add(working);
+  }
+
+  async #expectNotFound(what: string, send: () => Promise<unknown>): Promise<void> {
+    const status = await send().then(
+      () => 200,
+      (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
+    );
+    if (status !== 404 && status !== 0 && !(status >= 500))
+      this.#wrong(`${this.userId} got ${status} when they tried to ${what} what is another person's`);
+  }
+
+  #wrong(problem: string): void {
+    this.#history.add({ what: 'wrong', problem });
+  }
+}
+
+/** No answer, not ours any more, decided already, too many of them: what may well happen to anybody. */
+const expectedStatuses: ReadonlySet<number> = new Set([0, 404, 408, 409, 429]);
+
+const rejected = (params: { readonly approval_id: string; readonly project_id: string }): Decision => ({
+  decision: 'rejected',
+  params,
+  body: { reason: 'no', message: 'Leave that file alone.' },
+});
+
+function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonValue>] {
+  if (kind === 'read') return ['read_file', { path: mark }];
+  if (kind === 'shell') return ['shell_exec', { command: `echo ${doneLine} >> ${mark}` }];
+  // A rival that comes a moment later still finds it executing.
+  const sleeps = { long: 2, slow: 20, rival: 1.5 }[kind as string];
+  if (sleeps !== undefined)
+    return ['shell_exec', { command: `echo ${doneLine} >> ${mark}; sleep ${sleeps}` }];
+  return ['write_file', { path: mark, content: `${doneLine}\n`, mode: 'append' }];
+}

@@ -1,0 +1,202 @@
+import { commitMoments, labelledCommits, runPoints } from '@countersign/engine';
+import { Random } from './random.ts';
+
+/** What becomes of a call, as far as people can decide that. Its name is the first part of its mark. */
+export const callKinds = [
+  'read', // harmless, nobody is asked
+  'append', // a file, approved
+  'shell', // a command line, HIGH, approved
+  'reject',
+  'race', // one device approves while the other rejects
+  'tamper', // the file changes between the card and the approval
+  'withdraw', // the agent cancels while it waits
+  'long', // takes a while to execute
+  'slow', // cancelled while it executes
+  'ignore', // nobody answers
+  'rival', // a second program with the runner's id claims it as well
+] as const;
+export type CallKind = (typeof callKinds)[number];
+
+const callWeights: Readonly<Record<CallKind, number>> = {
+  read: 4,
+  append: 5,
+  shell: 2,
+  reject: 2,
+  race: 2,
+  tamper: 2,
+  withdraw: 1,
+  long: 1,
+  slow: 1,
+  ignore: 0.3,
+  rival: 2,
+};
+
+/** How bad the network is, while it is: shares of all requests. */
+export interface Weather {
+  /** Never gets to the server. */
+  readonly lost: number;
+  /** Gets there, and its answer does not come back. */
+  readonly unanswered: number;
+  readonly duplicated: number;
+  readonly delayed: number;
+  readonly delayMs: number;
+}
+
+export type Fault =
+  | { readonly kind: 'node-kill'; readonly node: number; readonly ms: number }
+  /** Killed, and again in its next life when it comes to this labelled point: `approve.committed:1`. */
+  | { readonly kind: 'node-doom'; readonly node: number; readonly killAt: string }
+  /** As a rolling upgrade does it. */
+  | { readonly kind: 'node-restart'; readonly node: number; readonly ms: number }
+  | { readonly kind: 'node-pause'; readonly node: number; readonly ms: number }
+  /** Its wall clock is off by this much, also after a restart. */
+  | { readonly kind: 'clock-jump'; readonly node: number; readonly offsetMs: number }
+  | { readonly kind: 'runner-kill'; readonly user: number; readonly ms: number }
+  /** Another machine in its place: no journal, another id. */
+  | { readonly kind: 'runner-replace'; readonly user: number; readonly ms: number }
+  | { readonly kind: 'runner-pause'; readonly user: number; readonly ms: number }
+  | { readonly kind: 'network'; readonly weather: Weather; readonly ms: number }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'server-disk-full'; readonly ms: number }
+  | { readonly kind: 'runner-disk-full'; readonly user: number; readonly ms: number }
+  | { readonly kind: 'database-kill'; readonly ms: number }
+  | { readonly kind: 'database-connections' };
+export type FaultKind = Fault['kind'];
+
+export type Action =
+  | { readonly do: 'call'; readonly user: number; readonly kind: CallKind }
+  /** The agent on the server does the rest. */
+  | { readonly do: 'say'; readonly user: number }
+  /** Somebody tries what is another person's. */
+  | { readonly do: 'pry'; readonly user: number; readonly other: number }
+  | { readonly do: 'fault'; readonly fault: Fault };
+
+export interface PlannedAction {
+  /** Milliseconds after the beginning. */
+  readonly at: number;
+  readonly action: Action;
+}
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly ms: number;
+  readonly users: number;
+  readonly nodes: number;
+  readonly database: 'sqlite' | 'postgres';
+  /** Milliseconds between two actions of people, on average. */
+  readonly everyMs: number;
+  /** The same of faults; Infinity: none. */
+  readonly faultEveryMs: number;
+  /** Only these kinds of calls; all unless told. */
+  readonly calls?: readonly CallKind[] | undefined;
+  /** Only these kinds of faults; all that the database can have unless told. */
+  readonly faults?: readonly FaultKind[] | undefined;
+}
+
+const faultWeights: Readonly<Record<FaultKind, number>> = {
+  'node-kill': 4,
+  'node-doom': 3,
+  'node-restart': 1,
+  'node-pause': 2,
+  'clock-jump': 1,
+  'runner-kill': 3,
+  'runner-replace': 1,
+  'runner-pause': 1,
+  network: 4,
+  cut: 2,
+  'server-disk-full': 1,
+  'runner-disk-full': 1,
+  'database-kill': 1,
+  'database-connections': 2,
+};
+const killPoints = [
+  ...labelledCommits.flatMap((label) => commitMoments.map((moment) => `${label}.${moment}`)),
+  'hint.before',
+  ...runPoints,
+];
+export const faultKinds = Object.keys(faultWeights) as FaultKind[];
+const onlyPostgres: readonly FaultKind[] = ['database-kill', 'database-connections'];
+
+/** Everything that people, agents and fate will do, and when: the seed decides all of it before anything starts. */
+export function planOf(options: PlanOptions): PlannedAction[] {
+  const { seed, ms, everyMs, faultEveryMs } = options;
+  const people = new Random(seed);
+  const fate = new Random(seed ^ 0x9e3779b9);
+  const planned = [
+    ...atRandomTimes(people, ms, everyMs, () => whatPeopleDo(people, options)),
+    ...atRandomTimes(fate, ms, faultEveryMs, () => ({
+      do: 'fault' as const,
+      fault: whatFateDoes(fate, options),
+    })),
+  ];
+  return planned.sort((a, b) => a.at - b.at);
+}
+
+function atRandomTimes(random: Random, ms: number, everyMs: number, make: () => Action): PlannedAction[] {
+  const planned: PlannedAction[] = [];
+  for (let at = random.between(0, everyMs); at < ms; at += random.between(1, 2 * everyMs)) {
+    planned.push({ at, action: make() });
+  }
+  return planned;
+}
+
+function whatPeopleDo(random: Random, { users, calls = callKinds }: PlanOptions): Action {
+  const user = random.between(0, users - 1);
+  const other = (user + random.between(1, Math.max(users - 1, 1))) % users;
+  const what = random.weighted({ call: 10, say: 1, pry: users > 1 ? 1 : 0 });
+  if (what === 'say') return { do: 'say', user };
+  if (what === 'pry') return { do: 'pry', user, other };
+  return { do: 'call', user, kind: random.weighted(only(callWeights, calls)) };
+}
+
+function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOptions): Fault {
+  const chosen =
+    faults ?? faultKinds.filter((kind) => database === 'postgres' || !onlyPostgres.includes(kind));
+  const kind = random.weighted(only(faultWeights, chosen));
+  // Each fault takes the same numbers from the seed, so that one kind more or less changes little else.
+  const [node, user] = [random.between(0, nodes - 1), random.between(0, users - 1)];
+  const [short, long] = [random.between(200, 2_500), random.between(1_000, 12_000)];
+  const offsetMs = random.pick([-3_600_000, -60_000, -5_000, 5_000, 60_000, 280_000]);
+  const killAt = `${random.pick(killPoints)}:${random.between(1, 3)}`;
+  const share = random.next();
+  switch (kind) {
+    case 'node-kill':
+    case 'node-restart':
+      return { kind, node, ms: short };
+    case 'node-doom':
+      return { kind, node, killAt };
+    case 'node-pause':
+      return { kind, node, ms: long };
+    case 'clock-jump':
+      return { kind, node, offsetMs };
+    case 'runner-kill':
+    case 'runner-replace':
+      return { kind, user, ms: short };
+    case 'runner-pause':
+    case 'runner-disk-full':
+      return { kind, user, ms: long };
+    case 'network': {
+      const weather = {
+        lost: 0.1 * share,
+        unanswered: 0.1 * share,
+        duplicated: 0.2 * share,
+        delayed: 0.3,
+        delayMs: short,
+      };
+      return { kind, weather, ms: long };
+    }
+    case 'server-disk-full':
+    case 'database-kill':
+      return { kind, ms: short };
+    case 'cut':
+    case 'database-connections':
+      return { kind };
+  }
+}
+
+function only<K extends string>(
+  weights: Readonly<Record<K, number>>,
+  chosen: readonly K[],
+): Readonly<Record<K, number>> {
+  return Object.fromEntries(chosen.map((kind) => [kind, weights[kind]])) as Record<K, number>;
+}

@@ -1,0 +1,83 @@
+import { existsSync, globSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import {
+  findAuditProblems,
+  findDecisionProblems,
+  findEventProblems,
+  findOpenCalls,
+} from '../../e2e/src/invariants.ts';
+import { type CallRecord, findViolations } from './checker.ts';
+import type { History } from './history.ts';
+import { markIn, tracesOf } from './marks.ts';
+import type { PersonAtWork } from './person-at-work.ts';
+import type { RunDatabase } from './run-database.ts';
+import type { RunnerHost } from './runner-host.ts';
+
+export interface Household {
+  readonly person: PersonAtWork;
+  readonly runner: RunnerHost;
+}
+
+/** Reads everything that a run has left, once it is at rest, and answers with what is wrong. */
+export async function examine(
+  database: RunDatabase,
+  history: History,
+  households: readonly Household[],
+): Promise<string[]> {
+  const rootOf = new Map(households.map(({ person, runner }) => [person.userId, runner.root]));
+  const violations = findViolations({
+    entries: history.entries,
+    calls: await readCalls(database),
+    approvals: (await database.query('select id, status from approvals')) as { id: string; status: string }[],
+    tracesOf: (mark) => tracesOf(rootOf.get(markIn(mark)?.user ?? '') ?? '', mark),
+  });
+  for (const { person, runner } of households) {
+    const { userId, phone, laptop } = person;
+    violations.push(
+      ...(await findOpenCalls(database, userId)),
+      ...(await findDecisionProblems(database, userId)),
+      ...(await findAuditProblems(database, userId, witnessOf(runner))),
+    );
+    for (const device of [phone, laptop]) {
+      violations.push(
+        ...(await findEventProblems(database, userId, device)),
+        ...device.wire.problems(),
+        ...device.problems,
+      );
+    }
+  }
+  return [...new Set(violations)];
+}
+
+async function readCalls(database: RunDatabase): Promise<CallRecord[]> {
+  const rows = await database.query(
+    `select e.id, e.user_id, e.tool_name, e.tool_params, e.status, e.error_type, p.late_result
+       from tool_executions e left join payloads p on p.id = e.id`,
+  );
+  return rows.map(({ id, tool_name, tool_params, status, error_type, late_result }) => ({
+    id: String(id),
+    tool: String(tool_name),
+    mark: markIn(tool_params)?.mark,
+    status: String(status),
+    errorType: error_type as string | null,
+    lateStatus: lateStatusOf(late_result),
+  }));
+}
+
+function lateStatusOf(late: unknown): string | null {
+  const result = typeof late === 'string' ? (JSON.parse(late) as unknown) : late;
+  return (result as { status?: string } | null)?.status ?? null;
+}
+
+/** The head of the audit chain that the runner's journal keeps (DA-4). */
+function witnessOf({ home }: RunnerHost): string | undefined {
+  const [journal] = globSync('**/journal.sqlite', { cwd: home }).map((path) => `${home}/${path}`);
+  if (journal === undefined || !existsSync(journal)) return undefined;
+  const opened = new DatabaseSync(journal);
+  try {
+    const row = opened.prepare('select seq, hash from witness').get();
+    return row === undefined ? undefined : `${row.seq}:${row.hash}`;
+  } finally {
+    opened.close();
+  }
+}

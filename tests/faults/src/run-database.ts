@@ -1,0 +1,79 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
+import pg from 'pg';
+import { pause } from '../../e2e/src/patience.ts';
+import type { TestDatabase } from '../../e2e/src/test-database.ts';
+import { type FillableDisk, mountSmallDisk } from './small-disk.ts';
+
+/** The database of a run, which can be taken away from the servers. */
+export interface RunDatabase extends TestDatabase {
+  /** Undefined where nothing can be mounted. */
+  readonly disk: FillableDisk | undefined;
+  /** Kills it as a power cut does, and starts it again after a while. */
+  crash(downMs: number): Promise<void>;
+  endConnections(): Promise<void>;
+}
+
+export async function openRunDatabase(kind: 'sqlite' | 'postgres', folder: string): Promise<RunDatabase> {
+  const place = join(folder, 'database');
+  mkdirSync(place, { recursive: true, mode: 0o755 });
+  return kind === 'sqlite' ? sqlite(place) : postgres(place);
+}
+
+function sqlite(place: string): RunDatabase {
+  const disk = mountSmallDisk(place, 256);
+  const url = join(place, 'countersign.db');
+  return {
+    url,
+    disk,
+    async query(sql, ...values) {
+      // Opened for each question: who keeps a database open changes when its log is folded in.
+      const opened = new DatabaseSync(url, { timeout: 10_000 });
+      try {
+        return opened.prepare(sql.replaceAll(/\$(\d)/g, '?$1')).all(...values) as Record<string, unknown>[];
+      } finally {
+        opened.close();
+      }
+    },
+    crash: async () => {},
+    endConnections: async () => {},
+    async close() {
+      disk?.close();
+    },
+  };
+}
+
+async function postgres(place: string): Promise<RunDatabase> {
+  const disk = mountSmallDisk(place, 768);
+  const server = await temporaryPostgres({ folder: place }).catch((error: unknown) => {
+    disk?.close();
+    throw error;
+  });
+  const url = await server.createDatabase();
+  const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
+  pool.on('error', () => {}); // it was killed; the next question opens another connection
+  return {
+    url,
+    disk,
+    query: async (sql, ...values) => (await pool.query(sql, values)).rows as Record<string, unknown>[],
+    crash: (downMs) => crash(server, downMs),
+    async endConnections() {
+      await pool.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+      );
+    },
+    async close() {
+      await pool.end();
+      await server.stop();
+      disk?.close();
+    },
+  };
+}
+
+async function crash(server: TemporaryPostgres, downMs: number): Promise<void> {
+  await server.kill();
+  await pause(downMs);
+  await server.start();
+}

@@ -1,0 +1,91 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pause } from '../../e2e/src/patience.ts';
+import { RunnerProcess } from '../../e2e/src/runner/runner-process.ts';
+import type { AddedToProcess } from '../../e2e/src/server-process.ts';
+
+const betweenStartsMs = 300;
+
+export interface RunnerHostSettings {
+  /** One person's machine: workspace, home and the witness of what was done stand in it. */
+  readonly folder: string;
+  readonly serverUrl: string;
+  readonly token: string;
+  readonly added: AddedToProcess;
+}
+
+/** One `countersign connect` over all its lives: the real runner, with a real disk and journal. */
+export class RunnerHost {
+  readonly root: string;
+  readonly home: string;
+  readonly #settings: RunnerHostSettings;
+  #supervised: Promise<void> | undefined;
+  #process: RunnerProcess | undefined;
+  #isOver = false;
+  #downUntil = 0;
+  log = '';
+
+  constructor(settings: RunnerHostSettings) {
+    this.#settings = settings;
+    this.root = join(settings.folder, 'workspace');
+    this.home = join(settings.folder, 'home');
+    mkdirSync(this.root, { recursive: true });
+    mkdirSync(this.home, { recursive: true });
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.isRunning ? this.#process.pid : undefined;
+  }
+
+  start(): void {
+    this.#supervised ??= this.#supervise();
+  }
+
+  async kill(downMs: number): Promise<void> {
+    this.#downUntil = performance.now() + downMs;
+    await this.#process?.end('SIGKILL');
+  }
+
+  /** Its machine is gone with everything on it but the workspace, and another one comes in its place. */
+  async replace(downMs: number): Promise<void> {
+    await this.kill(downMs);
+    for (const name of readdirSync(this.home))
+      rmSync(join(this.home, name), { recursive: true, force: true });
+  }
+
+  async pause(ms: number): Promise<void> {
+    const paused = this.#process;
+    paused?.pause();
+    await pause(ms);
+    paused?.resume();
+  }
+
+  resume(): void {
+    this.#process?.resume();
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await this.kill(0);
+    await this.#supervised;
+  }
+
+  async #supervise(): Promise<void> {
+    const { serverUrl, token, added, folder } = this.#settings;
+    while (!this.#isOver) {
+      const downMs = this.#downUntil - performance.now();
+      if (downMs > 0) {
+        await pause(Math.min(downMs, betweenStartsMs));
+        continue;
+      }
+      const { root, home } = this;
+      const witness = join(folder, 'witness.log');
+      const process = new RunnerProcess({ root, home, witness, serverUrl, token, added });
+      this.#process = process;
+      await process.connect().catch(() => {}); // no server, or no place for its journal: it is started again
+      await process.ended;
+      this.log += process.log.slice(-200_000);
+      await pause(betweenStartsMs);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { fileURLToPath } from 'node:url';
+import type { AddedToProcess } from '../../e2e/src/server-process.ts';
+
+/** One text of one source that is replaced when Node loads it. Nothing on disk changes, and the product has no switch. */
+export interface Patch {
+  /** From the repository's root. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** Builds that are broken on purpose: each loses one promise, and the suite has to notice. */
+export const sabotages = {
+  /** A runner that is gone is never given up: its calls wait for ever (EX-7). */
+  lease: [
+    {
+      file: 'packages/engine/src/runner-turnover.ts',
+      find: 'async #take(toolId: string): Promise<void> {',
+      replace: 'async #take(toolId: string): Promise<void> { if (toolId) return;',
+    },
+  ],
+  /** What runs need not be what was approved (AP-8): neither the runner nor the server compares. */
+  digest: [
+    {
+      file: 'packages/tool-runner/src/call-permission.ts',
+      find: 'signal.digest !== null && signal.digest !== digest',
+      replace: 'false',
+    },
+    {
+      file: 'packages/engine/src/claims.ts',
+      find: 'execution.digest !== null && input.digest !== execution.digest',
+      replace: 'false',
+    },
+  ],
+  /** Two programs may begin with the same call (EX-6). */
+  claim: [
+    {
+      file: 'packages/engine/src/claims.ts',
+      find: 'execution.claimed_by !== (input.instance ?? null)',
+      replace: 'false',
+    },
+  ],
+  /** Some events never get to anybody (EV-2). */
+  event: [
+    {
+      file: 'packages/engine/src/stream-manager.ts',
+      find: 'if (settled?.has(id)) continue;',
+      replace: 'if (settled?.has(id) || id % 25 === 0) continue;',
+    },
+  ],
+  /** A later decision replaces the first one (AP-2). */
+  decision: [
+    {
+      file: 'packages/engine/src/approval-decisions.ts',
+      find: "if (rows.approval.status !== 'pending') throw alreadyDecided(rows.approval);",
+      replace: '',
+    },
+    // The table of states would refuse it as well (EX-2).
+    {
+      file: 'packages/engine/src/execution-record.ts',
+      find: '!isLegalTransition(row.status, to)',
+      replace: 'false',
+    },
+  ],
+  /** Whoever knows an id may look (RE-3). */
+  stranger: [
+    {
+      file: 'packages/engine/src/execution-rows.ts',
+      find: '!execution || !isOf(caller, execution)',
+      replace: '!execution',
+    },
+  ],
+  /** An entry of the audit log does not follow the one before it (DA-4). */
+  audit: [
+    {
+      file: 'packages/engine/src/announced.ts',
+      find: 'previous_hash: audit_head };',
+      replace: "previous_hash: audit_seq % 20 === 0 ? 'forgotten' : audit_head };",
+    },
+  ],
+} as const satisfies Readonly<Record<string, readonly Patch[]>>;
+export type Sabotage = keyof typeof sabotages;
+
+/** The product with shorter leases: who only wants to see that they end need not wait half a minute. */
+const quickLeases: readonly Patch[] = [
+  ['runnerHeartbeatSeconds: 10,', 'runnerHeartbeatSeconds: 1,'],
+  ['runnerLeaseSeconds: 30,', 'runnerLeaseSeconds: 5,'],
+  ['runnerWaitSeconds: 60,', 'runnerWaitSeconds: 10,'],
+].map(([find = '', replace = '']) => ({ file: 'packages/protocol/src/timing.ts', find, replace }));
+
+const hooks = fileURLToPath(new URL('./sabotage-hooks.ts', import.meta.url));
+
+export interface Build {
+  readonly broken?: Sabotage | undefined;
+  readonly quickLeases?: boolean | undefined;
+}
+
+/** The patches that make a build. */
+export const patchesOf = ({ broken, quickLeases: isQuick = false }: Build): readonly Patch[] => [
+  ...(broken === undefined ? [] : sabotages[broken]),
+  ...(isQuick ? quickLeases : []),
+];
+
+/** What makes a server or a runner run another build than the one on disk. */
+export function patched(build: Build): AddedToProcess {
+  const patches = patchesOf(build);
+  return patches.length === 0
+    ? {}
+    : { node: ['--import', hooks], env: { FAULTS_PATCHES: JSON.stringify(patches) } };
+}
+
+/** The source with its patches. Throws where one does not fit: the product has changed, and so must the patch. */
+export function applyPatches(file: string, source: string, patches: readonly Patch[]): string {
+  return patches
+    .filter((patch) => patch.file === file)
+    .reduce((text, { find, replace }) => {
+      if (text.split(find).length !== 2) throw new Error(`${file} does not have "${find}" just once`);
+      return text.replace(find, () => replace);
+    }, source);
+}

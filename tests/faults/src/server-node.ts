@@ -1,0 +1,114 @@
+import { fileURLToPath } from 'node:url';
+import { pause } from '../../e2e/src/patience.ts';
+import { type AddedToProcess, ServerProcess, type ServerSettings } from '../../e2e/src/server-process.ts';
+import type { History } from './history.ts';
+
+const jumpingClock = fileURLToPath(new URL('./jumping-clock.ts', import.meta.url));
+const betweenStartsMs = 200;
+
+export interface NodeSettings extends ServerSettings {
+  readonly index: number;
+  readonly history: History;
+  readonly added: AddedToProcess;
+}
+
+/** One `countersign serve` over all its lives: whenever it ended, it is started again. */
+export class ServerNode {
+  readonly #settings: NodeSettings;
+  readonly #supervised: Promise<void>;
+  #process: ServerProcess | undefined;
+  #isListening = false;
+  #isOver = false;
+  /** Until then it stays down. */
+  #downUntil = 0;
+  #endedByUs = false;
+  #clockOffsetMs = 0;
+  /** Where its next life ends. */
+  #killAt: string | undefined;
+  /** Whether it may end by itself just now: its disk is full. */
+  mayEnd = false;
+  log = '';
+
+  constructor(settings: NodeSettings) {
+    this.#settings = settings;
+    this.#supervised = this.#supervise();
+  }
+
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.isRunning ? this.#process.pid : undefined;
+  }
+
+  /** Ends it, by a signal, and keeps it down for a while. */
+  async end(signal: 'SIGKILL' | 'SIGTERM', downMs: number): Promise<void> {
+    this.#endedByUs = true;
+    this.#downUntil = performance.now() + downMs;
+    this.#process?.resume(); // one that is paused would never hear SIGTERM
+    await this.#process?.kill(signal);
+  }
+
+  /** Kills it, and lets its next life end at a labelled point. */
+  async doom(killAt: string): Promise<void> {
+    this.#killAt = killAt;
+    await this.end('SIGKILL', 0);
+  }
+
+  async pause(ms: number): Promise<void> {
+    const paused = this.#process;
+    paused?.pause();
+    await pause(ms);
+    paused?.resume();
+  }
+
+  resume(): void {
+    this.#process?.resume();
+  }
+
+  setClock(offsetMs: number): void {
+    this.#clockOffsetMs = offsetMs;
+    this.#process?.tell({ clockOffsetMs: offsetMs });
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await this.end('SIGKILL', 0);
+    await this.#supervised;
+  }
+
+  async #supervise(): Promise<void> {
+    const { index, history, added } = this.#settings;
+    while (!this.#isOver) {
+      const downMs = this.#downUntil - performance.now();
+      if (downMs > 0) {
+        await pause(Math.min(downMs, betweenStartsMs));
+        continue;
+      }
+      this.#endedByUs = false;
+      const process = new ServerProcess({
+        node: ['--import', jumpingClock, ...(added.node ?? [])],
+        env: { FAULTS_CLOCK_OFFSET_MS: String(this.#clockOffsetMs), ...added.env },
+      });
+      this.#process = process;
+      const killAt = this.#killAt;
+      this.#killAt = undefined;
+      await process.serve({ ...this.#settings, killAt }).then(
+        () => {
+          this.#isListening = process.isRunning;
+        },
+        () => {}, // its database may be away; it ends, and is started again
+      );
+      const wasListening = this.#isListening;
+      const how = await process.ended;
+      this.#isListening = false;
+      this.log += process.log;
+      if (this.#isOver) return;
+      const isExpected = this.#endedByUs || this.mayEnd || (killAt !== undefined && how === 'SIGKILL');
+      if (!isExpected && wasListening)
+        history.add({ what: 'ended', node: index, how, log: process.log.slice(-2_000) });
+      await pause(betweenStartsMs);
+    }
+  }
+}
