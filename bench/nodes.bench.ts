@@ -164,7 +164,7 @@ async function held(cluster: BenchCluster, name: string): Promise<Row> {
 
 /** More than a node lets in: who is refused is told so and when to come again, and what was taken ends. */
 async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> {
-  const settings = { requestsPerSecond: 2, maxStreams: 40 };
+  const settings = { requestsPerSecond: 2, maxStreams: 6 };
   const cluster = await BenchCluster.start(postgres, { nodes: 3, people: 4, sessions, log, settings });
   try {
     const runners: { readonly given: ReadonlySet<string> }[] = [];
@@ -176,6 +176,17 @@ async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> 
     const all = cluster.people.map(({ tokens }) => cluster.clients(tokens.person));
     const clientOf = (person: number, node: number) =>
       (all[person % 4] as readonly HttpClient[])[node % 3] as HttpClient;
+    const opened = await Promise.all(
+      Array.from({ length: 48 }, (_, place) =>
+        clientOf(place, place)
+          .listen('/my/stream', () => {})
+          .then(
+            () => '200',
+            (error: Error) => /\b(\d{3})\b/.exec(error.message)?.[1] ?? error.message,
+          ),
+      ),
+    );
+    for (const one of opened) note(`a stream ${one}`);
     const startedAt = performance.now();
     let left = asked;
     await Promise.all(
@@ -194,17 +205,6 @@ async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> 
       }),
     );
     const rate = (accepted.length / (performance.now() - startedAt)) * 1000;
-    const opened = await Promise.all(
-      Array.from({ length: 200 }, (_, place) =>
-        clientOf(place, place)
-          .listen('/my/stream', () => {})
-          .then(
-            () => '200',
-            (error: Error) => /\b(\d{3})\b/.exec(error.message)?.[1] ?? error.message,
-          ),
-      ),
-    );
-    for (const one of opened) note(`a stream ${one}`);
     // Each was given to a runner, and none twice.
     const given = () => runners.reduce((sum, runner) => sum + runner.given.size, 0);
     await until(
