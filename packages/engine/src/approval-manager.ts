@@ -178,7 +178,7 @@ export class ApprovalManager {
     const [soonest] = await store.read((tx) => tx.soonestDeadlines(1));
     if (!soonest || soonest.deadline_at > until) return; // nearly always
     for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(limit)))
-      if (deadline_at <= until) await this.#expire(id);
+      if (deadline_at <= until) await this.#expire(id).catch(this.#deps.onError); // the others go on
   }
 
   close(): void {

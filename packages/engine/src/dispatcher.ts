@@ -234,10 +234,9 @@ export class Dispatcher {
   }
 
   /** The longest overdue calls of everybody, whichever node was to look at them (EX-5, EX-10). */
-  async sweepDue(until: number, limit: number): Promise<number> {
+  async sweepDue(until: number, limit: number): Promise<void> {
     const overdue = await this.#deps.store.read((tx) => tx.dueExecutions(until, limit));
-    for (const { id } of overdue) await this.#lookAgain(id);
-    return overdue.length;
+    for (const { id } of overdue) await this.#lookAgain(id).catch(this.#deps.onError); // the others go on
   }
 
   /** Takes calls from runners that are gone: of a node that died before it could (EX-7). */

@@ -147,13 +147,19 @@ export class Engine {
     const streamId = newId();
     await this.presence.connected(runner, streamId);
     this.runners.connect(runner);
-    const named = { ...options, instance: runner.instance, streamId };
-    const close = await this.streams.open(named, sink, snapshot);
-    await this.dispatcher.runnerConnected(runner);
-    return () => {
+    let close = () => {};
+    const end = () => {
       close();
       if (!this.#closed) this.presence.streamEnded(runner, streamId).catch(this.#deps.onError);
     };
+    try {
+      close = await this.streams.open({ ...options, instance: runner.instance, streamId }, sink, snapshot);
+      await this.dispatcher.runnerConnected(runner);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return end;
   }
 
   /**
@@ -228,7 +234,8 @@ export class Engine {
 
   async #sweep(): Promise<void> {
     const now = this.#deps.store.now();
-    for (const row of await this.#silent.find()) await this.#takeCallsFrom(runnerOf(row));
+    for (const row of await this.#silent.find())
+      await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
     await this.dispatcher.takeStranded(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     await this.approvals.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);

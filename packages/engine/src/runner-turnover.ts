@@ -17,6 +17,7 @@ export interface RunnerTurnoverDeps extends FaultPoints {
   readonly presence: RunnerPresence;
   readonly outcomes: Outcomes;
   readonly runnerless: RunnerlessCalls;
+  readonly onError: (error: unknown) => void;
   readonly signal: (
     tx: Transaction,
     execution: ExecutionRow,
@@ -103,7 +104,7 @@ export class RunnerTurnover {
   /** The same for calls that were left with a runner whose lease has ended, by whichever node. */
   async takeStranded(limit: number): Promise<void> {
     for (const { id } of await this.#deps.store.read((tx) => tx.strandedExecutions(limit)))
-      await this.#take(id);
+      await this.#take(id).catch(this.#deps.onError); // the others go on
   }
 
   async #take(toolId: string): Promise<void> {

@@ -233,6 +233,18 @@ describe('what a node was to do in time, and died', () => {
   });
 });
 
+it('[AP-3] what cannot be ended does not keep the others from it', async () => {
+  const bad = await submitOn(other, 'write_file', { path: 'a.md', content: 'x' });
+  const good = await submitOn(other, 'write_file', { path: 'b.md', content: 'x' });
+  die(other);
+  // Somebody has changed the row by hand: from there no way leads to an expired request.
+  await fixture.store.write((tx) => tx.update('tool_executions', bad.id, { status: 'completed' }));
+  await fixture.clock.advance(310_000);
+  expect((await fixture.execution(good.id)).status).toBe('timeout');
+  expect(fixture.errors.length).toBeGreaterThan(0);
+  fixture.errors.length = 0;
+});
+
 describe('a node that starts', () => {
   it('[AP-3] where others are, gives nobody more time', async () => {
     const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });

@@ -135,7 +135,7 @@ export class StreamManager {
       });
       for (const [userId, id] of newest)
         for (const stream of this.#byUser.get(userId) ?? [])
-          if (stream.ready && stream.sentUpTo < id) await this.#catchUp(stream);
+          if (stream.ready && stream.sentUpTo < id) this.#catchUp(stream).catch(this.#onError);
     }
   }
 

@@ -155,7 +155,11 @@ export class FaultLane {
     // On PostgreSQL others may hold a run until its lease ends; here nobody is left who could.
     await this.database.query("update runs set lease_until = 0 where status = 'running' returning id");
     await this.#expireWithin(expiresSoonMs);
-    if (life.runnerComesLate || life.runnerStaysAway) this.runner.disconnect();
+    if (life.runnerComesLate || life.runnerStaysAway) {
+      this.runner.disconnect();
+      // Long enough ago that its lease is over: where several servers share the database, a lease outlives a server.
+      await this.database.query('update runners set connected = (1 = 0) returning id');
+    }
     const server = await this.#startServer(life.killAt);
     const isAway = life.runnerComesLate || life.runnerStaysAway || life.goesOn;
     if (!isAway && !this.runner.isThere) void this.runner.connect();

@@ -15,6 +15,13 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
+/**
+ * Of a connection that broke around a commit: the database had given the transaction up for standing still before, or
+ * the commit was never sent.
+ */
+export const wasNotCommitted = (error: unknown): boolean =>
+  codeOf(error) === '25P03' || (error instanceof Error && error.message.includes('not queryable'));
+
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
 /** The commit was sent and the connection broke before the answer came: the unit may or may not stand. */

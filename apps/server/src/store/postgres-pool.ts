@@ -22,7 +22,7 @@ export function connectionSettings(url: string, name: string): pg.ClientConfig {
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     // A node that stands still in the middle of a unit must not keep others from its rows: they take over within 10 s.
-    idle_in_transaction_session_timeout: 3_000,
+    idle_in_transaction_session_timeout: 6_000,
     // Statements whose answer nobody waits for go out together, and COMMIT with them.
     pipeline: true,
   };

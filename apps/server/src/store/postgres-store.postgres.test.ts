@@ -2,11 +2,13 @@ import type { Hint } from '@countersign/engine';
 import { projectRow, runRow, type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
 import { databaseContract } from '@countersign/testing/database-contract';
 import { storeContract } from '@countersign/testing/store-contract';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
 import { reportAudit } from './audit-report.ts';
 import { columnsOf } from './columns.ts';
+import type { DatabaseTransaction } from './database-transaction.ts';
 import { InProcessBus } from './in-process-bus.ts';
 import { PostgresBus } from './postgres-bus.ts';
 import { OutcomeUnknown } from './postgres-failure.ts';
@@ -190,6 +192,30 @@ describe('PostgreSQL', () => {
     await expect(writing).rejects.toBeInstanceOf(OutcomeUnknown);
     expect(attempts).toBe(1);
     await store.write((tx) => tx.insert('projects', projectRow({ id: 'after' })));
+  });
+
+  it('runs a unit again that the database gave up because the process stood still in it', async () => {
+    const stand = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+    let attempts = 0;
+    await store.write(function* (tx) {
+      attempts += 1;
+      const { statements } = tx as DatabaseTransaction;
+      if (attempts === 1) {
+        const impatience = statements.prepare('impatience', {}, (db) => ({
+          compile: () =>
+            sql`select set_config('idle_in_transaction_session_timeout', '20ms', false), pg_sleep(0.1)`.compile(
+              db,
+            ),
+        }));
+        setTimeout(stand, 20, 500); // as a process that is suspended while it waits for an answer
+        yield* (tx as DatabaseTransaction).rows(impatience, {});
+      }
+      yield* (tx as DatabaseTransaction).blindly(
+        statements.prepare('blind', {}, (db) => ({ compile: () => sql`select 1`.compile(db) })),
+        {},
+      );
+    });
+    expect(attempts).toBe(2);
   });
 
   it('undoes a unit that swallowed a failure of the database', async () => {

@@ -7,7 +7,7 @@ import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { EventOrder } from './event-order.ts';
 import { migrate } from './migrations.ts';
-import { isConflict, isConnectionLoss, OutcomeUnknown } from './postgres-failure.ts';
+import { isConflict, isConnectionLoss, OutcomeUnknown, wasNotCommitted } from './postgres-failure.ts';
 import { openPool } from './postgres-pool.ts';
 import { PostgresTime } from './postgres-time.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
@@ -213,7 +213,9 @@ class Conversation {
     const settled = await Promise.allSettled(answers);
     const failure = settled.find((answer) => answer.status === 'rejected')?.reason;
     if (failure !== undefined) {
-      if (!isConnectionLoss(failure)) throw failure;
+      const commitFailure = (settled.at(-1) as PromiseRejectedResult).reason;
+      if (!isConnectionLoss(failure) || wasNotCommitted(failure) || wasNotCommitted(commitFailure))
+        throw failure;
       // The commit may have arrived although no answer came back, so the unit must not run again by itself.
       throw new OutcomeUnknown('The connection broke during the commit; look before repeating.', {
         cause: failure,

@@ -235,6 +235,62 @@ describe('leases', () => {
     expect(await agent.run(runId)).toMatchObject({ status: 'completed', epoch: 2, step: 1 });
   });
 
+  it('[AG-2] a node that was thought dead leaves the calls alone that the next one waits for', async () => {
+    let wakeUp = () => {};
+    const sleep = new Promise<void>((resolve) => {
+      wakeUp = resolve;
+    });
+    const model = new ScriptedModel([[toolCall('write_file', { path: 'c.md', content: 'x' })], ['Done.']]);
+    const agent = await AgentFixture.open({ model });
+    agent.node.die();
+    // It stands still just before it would record the call, and its lease ends.
+    const first = await agent.startNode({
+      atPoint: (point) => (point === 'tool.before' ? sleep : undefined),
+    });
+    agent.runner.decide = () => undefined;
+    const runId = await agent.say('Go.');
+    const { write } = first.store;
+    first.store.write = () => Promise.reject(new Error('the network is down'));
+    await agent.startNode({ withRunner: false });
+    await waitForTakeover(agent);
+    const call = () => agent.store.read((tx) => tx.executionOfCall(runId, 0, 0));
+    expect(await call()).toMatchObject({ status: 'awaiting_approval' });
+    first.store.write = write;
+    wakeUp();
+    await settle();
+    expect(await call()).toMatchObject({ status: 'awaiting_approval', cancel_requested: false });
+    expect(await agent.run(runId)).toMatchObject({ status: 'running', epoch: 2 });
+  });
+
+  it.each([
+    ['at once', false],
+    ['within two seconds when the hint is lost', true],
+  ])('[AG-3] a run that is stopped on another node is let go of %s', async (_when, deaf) => {
+    const model = new ScriptedModel([['Half an ans', hangs]]);
+    const agent = await AgentFixture.open({ model });
+    const runId = await agent.say('Go.');
+    const first = agent.node;
+    const second = await agent.startNode({ withRunner: false });
+    agent.bus.deaf = deaf;
+    await second.runs.stop(agent.person, runId);
+    await agent.clock.advance(deaf ? 2_000 : 0);
+    await first.runs.whenIdle(); // would wait for ever
+    expect(await agent.run(runId)).toMatchObject({ status: 'stopped', epoch: 1 });
+    expect([...first.errors, ...second.errors]).toEqual([]);
+  });
+
+  it('[AG-2] a run that a node lets go of is taken up by another at once', async () => {
+    const model = script();
+    const agent = await AgentFixture.open({ model });
+    agent.runner.decide = () => undefined;
+    const runId = await agent.say('Go.');
+    const first = agent.node;
+    await agent.startNode({ withRunner: false });
+    await first.runs.close();
+    await settle();
+    expect(await agent.run(runId)).toMatchObject({ epoch: 2, lease_owner: 'node-2' });
+  });
+
   it('[AG-2] a stale epoch stores nothing, also while the run is still going on elsewhere', async () => {
     let wakeUp = () => {};
     const sleep = new Promise<void>((resolve) => {

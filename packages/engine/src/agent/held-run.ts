@@ -71,10 +71,11 @@ export class HeldRun implements RunPlace {
     if (state !== this.#state) await this.write(nothing, { state });
   }
 
-  /** Whether the run is still running under this epoch, without writing. */
-  async isOurs(): Promise<boolean> {
+  /** Whether the run is still running under this epoch, without writing; else whether it has ended or is another's. */
+  async whose(): Promise<'ours' | 'others' | 'nobodys'> {
     const run = await this.#store.read((tx) => tx.get('runs', this.runId));
-    return run?.status === 'running' && run.epoch === this.epoch;
+    if (run?.status !== 'running') return 'nobodys';
+    return run.epoch === this.epoch ? 'ours' : 'others';
   }
 }
 

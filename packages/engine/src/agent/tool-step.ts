@@ -129,11 +129,11 @@ export class ToolStep {
     });
     await atPoint('tool.recorded');
     this.#state.begin(execution.id);
-    // Whoever ended the run has cancelled the calls that it found. One recorded after that is ours to cancel.
-    if (!(await this.#run.isOurs())) {
-      await this.#cancelUnlessEnded(execution.id);
-      throw new RunLost();
-    }
+    const whose = await this.#run.whose();
+    // Whoever ended the run has cancelled the calls that it found. One recorded after that is ours to cancel; one of a run
+    // that another node drives by now is awaited there.
+    if (whose === 'nobodys') await this.#cancelUnlessEnded(execution.id);
+    if (whose !== 'ours') throw new RunLost();
     const outcome = await orAborted(outcomes.of(execution.id), this.#signal);
     this.#state.end(execution.id);
     return outcome;
