@@ -227,11 +227,20 @@ const approvalOf = ({ path }: Uri): string => path.split('/')[1] ?? '';
 const documentOf = (uri: Uri) =>
   workspace.textDocuments.find((document) => String(document.uri) === String(uri));
 
+/** The editor does not find a tab that has changed a moment ago, by being saved for one: it is told again. */
 async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
-  const tabs = window.tabGroups.all
-    .flatMap((group) => group.tabs)
-    .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
-  if (tabs.length > 0) await window.tabGroups.close(tabs, true);
+  for (let tries = 0; tries < 20; tries += 1) {
+    const tabs = window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
+    if (tabs.length === 0) return;
+    const isClosed = await window.tabGroups.close(tabs, true).then(
+      (closed) => closed,
+      () => false,
+    );
+    if (isClosed) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 /** With a mark in front: else the editor would take it for whatever the person's files are usually encoded in. */
