@@ -140,8 +140,12 @@ export const parts: readonly Part[] = [
   },
 ];
 
-/** One file at a time: each starts servers, runners and a database enough for two cores. */
-const shortFaults = { name: 'faults', args: [faultSuite, '--maxWorkers=1'], coverage: false };
+/** One file at a time, and in it two runs: each starts servers, runners and a database. */
+const shortFaults = {
+  name: 'faults',
+  args: [faultSuite, '--maxWorkers=1', '--maxConcurrency=2'],
+  coverage: false,
+};
 
 /** `--kill-loop`: kill -9 at every labelled point, over and over. Without a word: that, and the long form of the rest. */
 async function runFaults(args: readonly string[]): Promise<PartResult> {

@@ -17,17 +17,13 @@ export function clockWithPauses(longestMs: number): Clock {
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Sends until somebody answers, whatever the answer is: over a kill and a restart. */
-export async function untilAnswered<T>(
-  send: () => Promise<T>,
-  isOver: () => boolean,
-  pauseMs = 15,
-): Promise<T> {
+export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boolean): Promise<T> {
   for (;;) {
     try {
       return await send();
     } catch (error) {
       if (!(error instanceof ApiError) || !error.isPassing || isOver()) throw error;
-      await pause(pauseMs);
+      await pause(15);
     }
   }
 }

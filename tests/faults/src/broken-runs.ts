@@ -1,17 +1,46 @@
 import type { FaultRunOptions } from './fault-run.ts';
 import type { Sabotage } from './sabotage.ts';
 
-const few = { users: 1, ms: 3_000, everyMs: 100, faultEveryMs: 1_500, restMs: 20_000 } as const;
-/** Where the harm is that something never ends, nobody need wait for it longer. */
-const soon = { ...few, restMs: 12_000 } as const;
+const few = { users: 1, ms: 3_000, everyMs: 150, faultEveryMs: 1_500, faults: ['cut'] } as const;
+const atOnce = (finding: RegExp) => ({ finding, forMs: 0 });
+/** Longer than any lease, and than what is left to do when nothing fails any more. */
+const forLong = (finding: RegExp) => ({ finding, forMs: 20_000 });
 
-/** What brings each broken build to light soonest: the calls and the faults that its promise is about. */
-export const brokenRuns: Readonly<Record<Sabotage, Partial<FaultRunOptions>>> = {
-  lease: { ...soon, calls: ['long'], faults: ['runner-replace'], quickLeases: true },
-  digest: { ...few, calls: ['tamper'], faults: ['cut'] },
-  claim: { ...few, calls: ['rival'], faults: ['cut'] },
-  event: { ...soon, calls: ['append', 'read'], faults: ['cut'] },
-  decision: { ...soon, calls: ['race'], faults: ['cut'] },
-  stranger: { ...few, users: 2, ms: 5_000, calls: ['append', 'withdraw'], faults: ['cut'] },
-  audit: { ...few, calls: ['append', 'read'], faults: ['cut'] },
-};
+/** What brings each broken build to light soonest, the calls and the faults that its promise is about, and what is found. */
+export const brokenRuns = {
+  lease: {
+    ...few,
+    calls: ['long'],
+    faults: ['runner-replace'],
+    quickLeases: true,
+    seeks: forLong(/is still executing/),
+  },
+  takeover: {
+    ...few,
+    database: 'postgres',
+    nodes: 2,
+    calls: ['run'],
+    faults: ['node-kill'],
+    seeks: forLong(/run \S+ has not ended/),
+  },
+  digest: {
+    ...few,
+    calls: ['tamper'],
+    seeks: atOnce(/was changed on "base 2", which no card had shown/),
+  },
+  claim: { ...few, calls: ['rival'], seeks: atOnce(/was done 2 times, not [01]…1/) },
+  event: {
+    ...few,
+    calls: ['append', 'read'],
+    seeks: atOnce(/the person's event \d+ is \d+ and should be \d+/),
+  },
+  decision: { ...few, calls: ['race'], seeks: atOnce(/was decided \d+ times/) },
+  stranger: {
+    ...few,
+    users: 2,
+    ms: 5_000,
+    calls: ['append', 'withdraw'],
+    seeks: atOnce(/when they tried to (read|cancel) what is another person's/),
+  },
+  audit: { ...few, calls: ['append', 'read'], seeks: atOnce(/audit row \d+: The row does not follow/) },
+} as const satisfies Readonly<Record<Sabotage, Partial<FaultRunOptions>>>;

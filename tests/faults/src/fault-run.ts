@@ -28,8 +28,10 @@ export interface FaultRunOptions extends Build {
   readonly faultEveryMs?: number;
   readonly calls?: readonly CallKind[] | undefined;
   readonly faults?: readonly FaultKind[] | undefined;
-  /** How long everything that was begun may take to end, once nothing fails any more. */
-  readonly restMs?: number;
+  /** A violation to be found: it ends the run once it has stood for so long, after nothing failed any more. */
+  readonly seeks?: { readonly finding: RegExp; readonly forMs: number };
+  /** Aborting it ends the run where it is, without an examination; what was started is ended. */
+  readonly signal?: AbortSignal;
   /** Called with what goes on, in a line. */
   readonly tell?: (line: string) => void;
 }
@@ -49,8 +51,9 @@ export interface FaultReport {
 }
 
 const names = ['ada', 'bob', 'cyd', 'dan'];
-/** Leases, retries and graces included, on a machine that has much else to do. */
-const usualRestMs = 150_000;
+/** What was begun ends within this: leases, retries and graces included, on a machine that has much else to do. */
+const restMs = 150_000;
+const seekEveryMs = 500;
 const expiresSoonMs = 4_000;
 
 /** One run: everything starts, people work while things fail by plan, all comes to rest, and then it is examined. */
@@ -58,13 +61,17 @@ export async function runFaults(options: FaultRunOptions): Promise<FaultReport> 
   const folder = mkdtempSync(join(tmpdir(), `countersign-faults-${options.seed}-`));
   chmodSync(folder, 0o711); // as root, PostgreSQL runs as another user and has to get through to its data
   const run = await FaultRun.open(options, folder);
-  let report: FaultReport | undefined;
+  let isWorthKeeping = true;
   try {
-    report = await run.live();
+    const report = await run.live();
+    isWorthKeeping = report.violations.length > 0;
     return report;
+  } catch (error) {
+    if (options.signal?.aborted) isWorthKeeping = false;
+    throw error;
   } finally {
     await run.close();
-    if (report?.violations.length === 0) rmSync(folder, { recursive: true, force: true });
+    if (!isWorthKeeping) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -137,12 +144,18 @@ class FaultRun {
     const users = this.#households.length;
     const plan = planOf({ seed, ms, users, nodes, database, everyMs, faultEveryMs, calls, faults });
     writeFileSync(join(this.#folder, 'plan.json'), JSON.stringify(plan, null, 1));
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    aborted.catch(() => {}); // nobody may be waiting just then
     const startedAt = performance.now();
     for (const { at, action } of plan) {
-      await pause(Math.max(0, at - (performance.now() - startedAt)));
+      await Promise.race([pause(Math.max(0, at - (performance.now() - startedAt))), aborted]);
       this.#do(action);
     }
-    const violations = await this.#comeToRest();
+    const violations = await Promise.race([this.#comeToRest(), aborted]);
     violations.push(...(await examine(this.#database, this.#history, this.#households)));
     return this.#report(violations);
   }
@@ -270,12 +283,14 @@ class FaultRun {
   /** Nothing fails any more, nobody begins anything; what was begun comes to its end. Answers with what does not. */
   async #comeToRest(): Promise<string[]> {
     this.#options.tell?.('coming to rest');
+    for (const { person } of this.#households) person.comeToRest();
     await Promise.all(this.#failing);
     for (const node of this.#nodes) node.setClock(0);
     await this.#bringDeadlinesNear();
     try {
-      await until(async () => (await this.#unrest()).length === 0, {
-        within: this.#options.restMs ?? usualRestMs,
+      const stands = new Map<string, number>();
+      await until(async () => (await this.#isFound(stands)) || (await this.#unrest()).length === 0, {
+        within: restMs,
         otherwise: async () => `it does not come to rest: ${(await this.#unrest()).join('; ')}`,
       });
       return [];
@@ -284,6 +299,19 @@ class FaultRun {
     } finally {
       for (const { person } of this.#households) person.stopTrying();
     }
+  }
+
+  /** Whether what is sought was found, and has stood long enough. `stands` is since when each has. */
+  async #isFound(stands: Map<string, number>): Promise<boolean> {
+    const { seeks } = this.#options;
+    if (!seeks) return false;
+    await pause(seekEveryMs);
+    const violations = await examine(this.#database, this.#history, this.#households);
+    const found = violations.filter((violation) => seeks.finding.test(violation));
+    const now = performance.now();
+    for (const known of stands.keys()) if (!found.includes(known)) stands.delete(known);
+    for (const violation of found) if (!stands.has(violation)) stands.set(violation, now);
+    return [...stands.values()].some((since) => now - since >= seeks.forMs);
   }
 
   /** The requests that nobody answers expire soon after all nodes were started anew, and not in ten minutes. */

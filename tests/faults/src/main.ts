@@ -47,11 +47,25 @@ const broken = oneOf('--broken', values.broken, Object.keys(sabotages) as Sabota
 const chosen = oneOf('--database', values.database, ['sqlite', 'postgres'] as const);
 const databases = chosen ? [chosen] : broken ? ['sqlite' as const] : (['postgres', 'sqlite'] as const);
 const seed = numberOf('--seed', values.seed, 0) ?? randomInt(1, 1_000_000);
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  // The package with PostgreSQL would end us at once, with disks mounted and processes paused.
+  process.removeAllListeners(name);
+  process.once(name, () => {
+    stdout.write('interrupted: what was started is ended\n');
+    interrupted.abort(new Error('interrupted'));
+  });
+}
 let isFine = true;
 for (const database of databases) {
   const options = optionsFor(database);
-  stdout.write(`${database}, ${options.nodes} nodes, ${Math.round(options.ms / 1000)} s, seed ${seed}\n`);
-  const report = await runFaults(options);
+  stdout.write(
+    `${options.database}, ${options.nodes} nodes, ${Math.round(options.ms / 1000)} s, seed ${seed}\n`,
+  );
+  const report = await runFaults(options).catch((error: unknown) => {
+    if (interrupted.signal.aborted) exit(130);
+    throw error;
+  });
   stdout.write(inWords(report));
   isFine &&= broken === undefined ? report.violations.length === 0 : report.violations.length > 0;
 }
@@ -75,11 +89,13 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
     ms: (minutes ?? 5) * 60_000,
     faultEveryMs: 3_000,
     ...(broken !== undefined && { broken, ...brokenRuns[broken] }),
+    ...(chosen !== undefined && { database: chosen }),
     ...(minutes !== undefined && { ms: minutes * 60_000 }),
     ...(everyMs !== undefined && { everyMs }),
     ...(faultEveryMs !== undefined && { faultEveryMs }),
     ...(restrictions.calls && { calls: restrictions.calls }),
     ...(restrictions.faults && { faults: restrictions.faults }),
+    signal: interrupted.signal,
     tell: (line) => stdout.write(`  ${line}\n`),
   };
 }

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { ApiError, type Client, createClient, type Decision, decide } from '@countersign/client';
 import type { CountersignEvent, EventPayload, JsonValue } from '@countersign/protocol';
-import { clockWithPauses, until, untilAnswered } from '../../e2e/src/patience.ts';
+import { clockWithPauses, pause } from '../../e2e/src/patience.ts';
 import { RemotePerson } from '../../e2e/src/remote-person.ts';
 import { signToken } from '../../e2e/src/tokens.ts';
 import type { History } from './history.ts';
@@ -12,7 +12,11 @@ import type { CallKind } from './plan.ts';
 import type { RunnerHost } from './runner-host.ts';
 
 const tokenHours = 24;
-const triesEveryMs = 250;
+const firstPauseMs = 200;
+const longestPauseMs = 2_000;
+const triesOfAnAgent = 6;
+/** Who waits for so many answers begins nothing more. */
+const mostUnsettled = 30;
 /** Every third end that a stream tells of is looked up over REST as well. */
 const looksEvery = 3;
 const approvedKinds: readonly string[] = [
@@ -48,6 +52,8 @@ export class PersonAtWork {
   /** Everything that has not been answered yet. */
   readonly unsettled = new Set<Promise<unknown>>();
   readonly #agent: Client;
+  /** Makes the calls that nobody answers: of one program only some may wait (AG-3). */
+  readonly #ignoredAgent: Client;
   readonly #history: History;
   readonly #runner: RunnerHost;
   readonly #rivalInstance = randomUUID();
@@ -60,17 +66,19 @@ export class PersonAtWork {
   #calls = 0;
   #ends = 0;
   #isOver = false;
+  #isResting = false;
 
   constructor({ userId, baseUrl, history, runner }: PersonSettings) {
-    const clock = clockWithPauses(triesEveryMs);
+    const clock = clockWithPauses(longestPauseMs);
     this.userId = userId;
     this.#history = history;
     this.#runner = runner;
     const token = tokenOf(userId, 'person');
     this.phone = new RemotePerson(baseUrl, token, 'phone', clock);
     this.laptop = new RemotePerson(baseUrl, token, 'laptop', clock);
-    const agentToken = tokenOf(userId, 'agent');
-    this.#agent = createClient({ baseUrl, token: () => agentToken, clock });
+    const agent = (token: string) => createClient({ baseUrl, token: () => token, clock });
+    this.#agent = agent(tokenOf(userId, 'agent'));
+    this.#ignoredAgent = agent(tokenOf(userId, 'agent'));
     this.phone.onEvent = (event) => this.#hears('phone', event);
     this.laptop.onEvent = (event) => this.#hears('laptop', event);
   }
@@ -86,14 +94,16 @@ export class PersonAtWork {
     await Promise.all([this.phone.connect(), this.laptop.connect()]);
   }
 
-  /** An agent calls a tool, once: who gets no answer looks before repeating. */
-  call(kind: CallKind): void {
+  /** An agent calls a tool, again and again until it is answered: what was recorded twice counts as two calls. */
+  call(kind: Exclude<CallKind, 'run'>): void {
+    if (this.unsettled.size >= mostUnsettled) return;
     const mark = this.#prepare(kind);
     const [tool_name, tool_params] = paramsFor(kind, mark);
     this.#act(async () => {
       const session_id = await this.#session();
       const body = { tool_name, tool_params, session_id };
-      const { tool_id, status } = await this.#agent.executeTool({ body }, { timeoutMs: 40_000 });
+      const agent = kind === 'ignore' ? this.#ignoredAgent : this.#agent;
+      const { tool_id, status } = await this.#untilTaken(() => agent.executeTool({ body }));
       this.#lastTool = tool_id;
       this.#history.add({ what: 'called', user: this.userId, mark, toolId: tool_id });
       this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status });
@@ -102,11 +112,12 @@ export class PersonAtWork {
 
   /** The agent on the server is asked to work; its model calls a tool with this mark. */
   say(): void {
+    if (this.unsettled.size >= mostUnsettled) return;
     const text = `work on ${this.#prepare('run')}`;
     this.#act(async () => {
       const params = { project_id: this.#projectId };
-      const { session } = await this.phone.client.createSession({ params, body: {} });
-      const body = { content: text, session_id: session.session_id };
+      const body = { content: text, session_id: await this.#session() };
+      // Once: who gets no answer looks before repeating.
       const { run_id } = await this.phone.client.sendMessage({ params, body });
       this.#history.add({ what: 'said', user: this.userId, text, runId: run_id });
     });
@@ -116,11 +127,9 @@ export class PersonAtWork {
   pryInto(other: PersonAtWork): void {
     this.#act(async () => {
       const { client } = this.phone;
-      await until(() => this.#isOver || other.#lastTool !== undefined, {
-        within: 60_000,
-        otherwise: () => `${other.userId} has not called anything`,
-      });
-      const tool_id = other.#lastTool ?? '';
+      while (other.#lastTool === undefined && !this.#isResting) await pause(firstPauseMs);
+      if (other.#lastTool === undefined) return;
+      const tool_id = other.#lastTool;
       await this.#expectNotFound('read', () => client.getExecution({ params: { tool_id } }));
       await this.#expectNotFound('cancel', () => client.cancelExecution({ params: { tool_id }, body: {} }));
       if (other.#lastApproval === undefined) return;
@@ -130,6 +139,11 @@ export class PersonAtWork {
       const ours = { approval_id, project_id: this.#projectId };
       await this.#expectNotFound('reject', () => client.reject({ params: ours, body: { reason: 'no' } }));
     });
+  }
+
+  /** Nothing more is begun, from now on. */
+  comeToRest(): void {
+    this.#isResting = true;
   }
 
   /** Nothing more is sent again, from now on. */
@@ -159,7 +173,7 @@ export class PersonAtWork {
   /** One for each call: of one session only some may wait for an answer (AG-3). */
   async #session(): Promise<string> {
     const params = { project_id: this.#projectId };
-    const { session } = await this.phone.client.createSession({ params, body: {} });
+    const { session } = await this.#untilTaken(() => this.phone.client.createSession({ params, body: {} }));
     return session.session_id;
   }
 
@@ -245,11 +259,7 @@ export class PersonAtWork {
   #decide(device: 'phone' | 'laptop', decision: Decision): void {
     const { client } = this[device];
     this.#act(async () => {
-      const decided = await untilAnswered(
-        () => decide(client, decision),
-        () => this.#isOver,
-        triesEveryMs,
-      );
+      const decided = await this.#untilAnswered(() => decide(client, decision));
       this.#history.add({
         what: 'decided',
         user: this.userId,
@@ -270,7 +280,7 @@ export class PersonAtWork {
 
   #look(tool_id: string): void {
     this.#act(async () => {
-      const { execution } = await this.#agent.getExecution({ params: { tool_id } });
+      const { execution } = await this.phone.client.getExecution({ params: { tool_id } });
       this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status: execution.status });
     });
   }
@@ -291,8 +301,26 @@ export class PersonAtWork {
     });
   }
 
+  /** Whatever happens in between, somebody answers in the end. */
   #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
-    return untilAnswered(send, () => this.#isOver, triesEveryMs);
+    return this.#send(send, () => this.#isOver);
+  }
+
+  /** An agent gives up after some tries, when all is to come to rest, and where it is told to wait (AG-3). */
+  #untilTaken<T>(send: () => Promise<T>): Promise<T> {
+    let tries = 0;
+    return this.#send(send, ({ status }) => ++tries >= triesOfAnAgent || this.#isResting || status === 429);
+  }
+
+  async #send<T>(send: () => Promise<T>, isOver: (error: ApiError) => boolean): Promise<T> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      try {
+        return await send();
+      } catch (error) {
+        if (!(error instanceof ApiError) || !error.isPassing || isOver(error)) throw error;
+        await pause(pauseMs);
+      }
+    }
   }
 
   /** Refusals are answers, too; what the checker makes of them is its own business. */
@@ -308,7 +336,7 @@ export class PersonAtWork {
   }
 
   async #expectNotFound(what: string, send: () => Promise<unknown>): Promise<void> {
-    const status = await send().then(
+    const status = await this.#untilTaken(send).then(
       () => 200,
       (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
     );

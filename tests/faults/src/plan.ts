@@ -13,6 +13,7 @@ export const callKinds = [
   'long', // takes a while to execute
   'slow', // cancelled while it executes
   'ignore', // nobody answers
+  'run', // made by the agent on the server, approved
   'rival', // a second program with the runner's id claims it as well
 ] as const;
 export type CallKind = (typeof callKinds)[number];
@@ -28,6 +29,7 @@ const callWeights: Readonly<Record<CallKind, number>> = {
   long: 1,
   slow: 1,
   ignore: 0.3,
+  run: 2.5,
   rival: 2,
 };
 
@@ -64,7 +66,7 @@ export type Fault =
 export type FaultKind = Fault['kind'];
 
 export type Action =
-  | { readonly do: 'call'; readonly user: number; readonly kind: CallKind }
+  | { readonly do: 'call'; readonly user: number; readonly kind: Exclude<CallKind, 'run'> }
   /** The agent on the server does the rest. */
   | { readonly do: 'say'; readonly user: number }
   /** Somebody tries what is another person's. */
@@ -143,10 +145,9 @@ function atRandomTimes(random: Random, ms: number, everyMs: number, make: () => 
 function whatPeopleDo(random: Random, { users, calls = callKinds }: PlanOptions): Action {
   const user = random.between(0, users - 1);
   const other = (user + random.between(1, Math.max(users - 1, 1))) % users;
-  const what = random.weighted({ call: 10, say: 1, pry: users > 1 ? 1 : 0 });
-  if (what === 'say') return { do: 'say', user };
-  if (what === 'pry') return { do: 'pry', user, other };
-  return { do: 'call', user, kind: random.weighted(only(callWeights, calls)) };
+  if (users > 1 && random.chance(0.1)) return { do: 'pry', user, other };
+  const kind = random.weighted(only(callWeights, calls));
+  return kind === 'run' ? { do: 'say', user } : { do: 'call', user, kind };
 }
 
 function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOptions): Fault {

@@ -19,6 +19,14 @@ export const sabotages = {
       replace: 'async #take(toolId: string): Promise<void> { if (toolId) return;',
     },
   ],
+  /** The runs of a node that died belong to it for ever (AG-2). */
+  takeover: [
+    {
+      file: 'packages/engine/src/agent/run-leases.ts',
+      find: 'if ((await store.read((tx) => tx.orphanedRuns(until(), 1))).length === 0) return [];',
+      replace: 'if (!all) return [];',
+    },
+  ],
   /** What runs need not be what was approved (AP-8): neither the runner nor the server compares. */
   digest: [
     {
