@@ -5,12 +5,15 @@ import { SignJWT } from 'jose';
 const authSecret = 'a secret of the bench, thirty-two characters long';
 
 /** The real server as `countersign serve` starts it, on a database file in a folder, with more requests allowed. */
-export function startServer(folder: string): Promise<RunningServer> {
-  const flags = { port: 0, database: `${folder}/countersign.db`, authSecret, requestsPerSecond: 1_000_000 };
-  return serve(loadConfig({ env: {}, flags }));
+export const startServer = (folder: string): Promise<RunningServer> =>
+  startNode(`${folder}/countersign.db`, { requestsPerSecond: 1_000_000 });
+
+/** The same on any database, with its settings. */
+export function startNode(database: string, settings: Readonly<Record<string, unknown>>) {
+  return serve(loadConfig({ env: {}, flags: { port: 0, database, authSecret, ...settings } }));
 }
 
-export function tokenFor(userId: string, scope: 'runner' | 'front_end'): Promise<string> {
+export function tokenFor(userId: string, scope: 'person' | 'runner' | 'front_end'): Promise<string> {
   return new SignJWT({ scope })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(userId)

@@ -10,7 +10,7 @@ const valueX = barX + barWidth + 12;
 const noteX = valueX + 92;
 
 /**
- * The results as a picture that stands by itself in a page, light or dark. Bars of one bench have one scale: the longest
+ * The results as a picture that stands by itself in a page, light or dark. Bars of one bench and unit have one scale: the longest
  * fills the width; the thin line is the spread, p10 to p90, and the short one across is what we promised.
  */
 export function picture({ benches, machine, at, quick }: Results): string {
@@ -23,9 +23,10 @@ export function picture({ benches, machine, at, quick }: Results): string {
   for (const { name, rows } of benches) {
     y += 40;
     parts.push(text(margin, y, 'bench', name));
-    const longest = Math.max(...rows.map(({ p90, limit = 0 }) => Math.max(p90, limit)));
     for (const row of rows) {
       y += line;
+      const alike = rows.filter(({ unit }) => unit === row.unit);
+      const longest = Math.max(...alike.map(({ p90, limit = 0 }) => Math.max(p90, limit)));
       parts.push(drawn(row, y, longest));
     }
   }

@@ -12,7 +12,7 @@ const few = 10_000;
 const many = paced(1_000_000, 100_000);
 const named = (events: number): string => `of ${events.toLocaleString('en')} kept`;
 /** What a client that was away has missed. */
-const missed = [1, 100, 1_000] as const;
+const missed = [1, 100, 10_000] as const;
 /** With a hundred times as many events, catching up may take twice as long. */
 const atLeast = 0.5;
 

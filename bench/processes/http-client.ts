@@ -11,7 +11,17 @@ export class HttpClient {
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
-  post(path: string, body: unknown): Promise<unknown> {
+  async post(path: string, body: unknown): Promise<unknown> {
+    const { status, text } = await this.ask(path, body);
+    if (status !== 200) throw new Error(`POST ${path}: ${status} ${text}`);
+    return JSON.parse(text);
+  }
+
+  /** Whatever the answer is. */
+  ask(
+    path: string,
+    body: unknown,
+  ): Promise<{ status: number; text: string; retryAfter: string | undefined }> {
     const text = JSON.stringify(body);
     const headers = {
       ...this.#headers,
@@ -27,13 +37,20 @@ export class HttpClient {
           answer += chunk;
         });
         response.on('end', () => {
-          if (response.statusCode === 200) resolve(JSON.parse(answer));
-          else reject(new Error(`POST ${path}: ${response.statusCode} ${answer}`));
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, text: answer, retryAfter: headers['retry-after'] });
         });
       })
         .on('error', reject)
         .end(text);
     });
+  }
+
+  /** How far a call is. */
+  async statusOf(toolId: string): Promise<string> {
+    const answered = await fetch(`${this.#origin}/my/tools/${toolId}`, { headers: this.#headers as never });
+    const { execution } = (await answered.json()) as { execution: { status: string } };
+    return execution.status;
   }
 
   /** Listens to Server-Sent Events; resolves when the stream is open, with what closes it. */
@@ -47,10 +64,13 @@ export class HttpClient {
         response.on('data', (chunk: string) => {
           const frames = (rest + chunk).split('\n\n');
           rest = frames.pop() ?? '';
-          for (const frame of frames) tell(frame, onEvent);
+          for (const frame of frames) {
+            // A server says by a comment or an event that it listens; what is written from then on is heard.
+            if (/^(:|event:)/m.test(frame)) resolve(() => asked.destroy());
+            tell(frame, onEvent);
+          }
         });
         response.on('error', () => {}); // we closed it
-        response.once('data', () => resolve(() => asked.destroy()));
       });
       asked.on('error', reject);
     });

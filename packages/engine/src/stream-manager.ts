@@ -6,6 +6,8 @@ import type { Bus, Hint, Reading, Store, Unit } from './store.ts';
 export interface StreamSink {
   /** False when the client is too slow: it is cut off, and resumes by id (EV-4). */
   send(event: CountersignEvent, id: number | undefined): boolean;
+  /** Undefined when there is room; otherwise resolves once there is, with false when there will be none. */
+  room?(): Promise<boolean> | undefined;
   end(): void;
 }
 
@@ -33,6 +35,8 @@ export type Snapshot = (
 
 /** Events kept in memory for one slow replay before it reads from the store again. */
 const PAGE = 500;
+/** Of a page, before it is looked whether the client reads: even the largest events fit (EV-2, EV-4). */
+const AT_ONCE = 10;
 /** People whose newest event is looked up in one reading. */
 const PEOPLE_AT_ONCE = 100;
 
@@ -175,7 +179,7 @@ export class StreamManager {
         stream.askedAgain = false;
         for (;;) {
           const { events, settled } = await this.#store.read((tx) => unsent(tx, stream));
-          if (events.length === 0 || !this.#check(stream, stream.sendAll(events, settled))) break;
+          if (events.length === 0 || !this.#check(stream, await stream.sendAsRead(events, settled))) break;
         }
       } while (stream.askedAgain);
     } finally {
@@ -255,6 +259,16 @@ class OpenStream {
       if (this.options.runnerId !== undefined && this.isOld(id) && event.event === 'tool.execution_signal')
         continue;
       if (this.#ended || !this.#sink.send(event, id)) return false;
+    }
+    return true;
+  }
+
+  /** The same for many events, as quickly as the client reads: who was away long is not cut off for that. */
+  async sendAsRead(events: readonly StoredEvent[], settled: ReadonlySet<number>): Promise<boolean> {
+    for (let from = 0; from < events.length; from += AT_ONCE) {
+      if (!this.sendAll(events.slice(from, from + AT_ONCE), settled)) return false;
+      const room = this.#sink.room?.();
+      if (room && !(await room)) return false;
     }
     return true;
   }

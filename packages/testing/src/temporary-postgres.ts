@@ -20,6 +20,8 @@ export interface TemporaryPostgres {
 export interface TemporaryPostgresOptions {
   /** Where its data are; a temporary folder of its own unless told. Who names one removes it. */
   readonly folder?: string;
+  /** It waits for the disk, as one does that people use. */
+  readonly flushes?: boolean;
 }
 
 /** A PostgreSQL server of one test file, in a folder and on a port of its own. */
@@ -41,8 +43,15 @@ export async function temporaryPostgres(options: TemporaryPostgresOptions = {}):
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    // Durability is the product's to ask for and not what these tests are about: the disk need not be waited for.
-    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200'],
+    // Durability is the product's to ask for and not what most tests are about: then the disk need not be waited for.
+    postgresFlags: [
+      '-c',
+      `fsync=${options.flushes ? 'on' : 'off'}`,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'max_connections=200',
+    ],
     onLog: () => {},
     onError: () => {},
   });

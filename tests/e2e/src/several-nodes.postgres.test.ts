@@ -155,6 +155,11 @@ describe('three servers on one database, behind a balancer that knows no session
     fay.runner.disconnect();
     await cluster.database.query('update runners set connected = false where runner_id = $1', away.runner.id);
     const nobody = await execute(gusAt0, other, 'nobody.md');
+    // The server that had the runner's stream may still have given it the call: its tick takes it back.
+    await cluster.untilRow(
+      'select id from tool_executions where id = $1 and runner_id is null and due_at is not null',
+      [nobody.tool_id],
+    );
     await cluster.kill(0);
     const killed = performance.now();
     const due = (await cluster.row('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now'))

@@ -84,7 +84,8 @@ export class Machine {
   async close(): Promise<void> {
     for (const child of this.#piped) child.kill('SIGKILL');
     await Promise.all(this.#started.map((started) => started.kill('SIGKILL')));
-    rmSync(this.home, { recursive: true, force: true });
+    // What was told to end may still write its last lines.
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 }
 

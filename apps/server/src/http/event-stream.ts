@@ -12,6 +12,9 @@ const eventStreamHeaders: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
+/** A client that is behind and takes nothing for so long is cut off. */
+const MAX_WAIT_MS = 15_000;
+
 /** Frames are made once, however many clients get the event. */
 const frames = new WeakMap<CountersignEvent, { id: number | undefined; frame: string }>();
 
@@ -54,6 +57,26 @@ export class EventStream implements StreamSink {
 
   send(event: CountersignEvent, id: number | undefined): boolean {
     return this.#push(encodeEvent(event, id));
+  }
+
+  /** A client that catches up gets as much as it reads: a quarter of the buffer is under way. */
+  room(): Promise<boolean> | undefined {
+    if (this.#response.writableLength + this.#waiting.length < this.#maxBufferedBytes / 4) return undefined;
+    this.#flush();
+    const response = this.#response;
+    if (this.#ended || response.destroyed) return Promise.resolve(false);
+    if (!response.writableNeedDrain) return undefined;
+    return new Promise((resolve) => {
+      const decide = (hasRoom: boolean) => {
+        clearTimeout(tooLong);
+        response.off('drain', drained).off('close', closed);
+        resolve(hasRoom);
+      };
+      const drained = () => decide(true);
+      const closed = () => decide(false);
+      const tooLong = setTimeout(closed, MAX_WAIT_MS);
+      response.once('drain', drained).once('close', closed);
+    });
   }
 
   /** Comments are for whoever watches the wire, and keep a connection alive. */

@@ -195,6 +195,26 @@ describe('a stream', () => {
     expect(quick.ended).toBe(false);
   });
 
+  it('[EV-2] [EV-4] of a client that was away long brings all it missed, though that is more than the buffer', async () => {
+    const eve = await server.person('eve', '/eves');
+    const data = { project_id: eve.projectId, runner_id: 'r', workspace: '/eves', state: 'connected' };
+    const timestamp = new Date(0).toISOString();
+    // Some 6 MB, twenty times the buffer.
+    const capabilities = Array.from({ length: 60 }, () => 'x'.repeat(50));
+    const event = { event: 'runner.changed', data: { ...data, capabilities, timestamp } } as never;
+    const missed = 2_000;
+    await server.store.write(function* (tx) {
+      yield* tx.update('projects', eve.projectId, { name: 'busy' });
+      const events = Array.from({ length: missed }, () => ({ projectId: eve.projectId, event }));
+      tx.announce('eve', { events });
+    });
+    const stream = await listen(eve, { lastEventId: '0' });
+    const ids = idsOf(stream);
+    const [first = 0] = ids;
+    expect([stream.ended, ids]).toEqual([false, Array.from({ length: missed }, (_, i) => first + i)]);
+    stream.close();
+  });
+
   it('[RE-5] ends when its token is revoked, and the token is worth nothing from then on', async () => {
     const made = await server.send('POST', '/my/tokens', {
       token: ada.tokens.person,

@@ -32,6 +32,8 @@ interface Proposal {
   modified: number;
   /** Since when the person has it before them, by the monotonic clock; undefined while they look elsewhere. */
   seenSince: number | undefined;
+  /** When it is being withdrawn. */
+  closed?: Promise<void>;
 }
 
 /** What the person approves in a diff: the request as it was shown, and their own text where they edited it. */
@@ -114,14 +116,15 @@ export class ProposalDiffs implements Disposable {
   async #renew(known: Proposal, entry: PendingEntry<FolderRunner>): Promise<void> {
     const text = await entry.folder.proposedText(entry.request).catch(() => undefined);
     if (!text) return this.close(entry.request.approval_id);
-    const isEdited = this.#editedText(known) !== undefined;
+    // What the person has typed stays, also where the proposal has become just that: under unsaved text nothing may change.
+    const isKept = this.#editedText(known) !== undefined || documentOf(known.uri)?.isDirty === true;
     const proposal = this.#proposals.get(entry.request.approval_id);
-    if (proposal !== known) return;
+    if (proposal !== known || known.closed) return;
     const seenSince = known.seenSince === undefined ? undefined : performance.now();
-    const renewed = isEdited ? {} : { bytes: encode(text.after), modified: Date.now() };
+    const renewed = isKept ? {} : { bytes: encode(text.after), modified: Date.now() };
     this.#proposals.set(entry.request.approval_id, { ...known, entry, text, seenSince, ...renewed });
     this.#baseChanged.fire(known.uri.with({ scheme: baseScheme }));
-    if (!isEdited) this.#proposalChanged.fire([{ type: FileChangeType.Changed, uri: known.uri }]);
+    if (!isKept) this.#proposalChanged.fire([{ type: FileChangeType.Changed, uri: known.uri }]);
   }
 
   reviewed(approvalId: string): ReviewedProposal | undefined {
@@ -137,12 +140,18 @@ export class ProposalDiffs implements Disposable {
   }
 
   /** Withdraws the diff: nobody asks any more. */
-  async close(approvalId: string): Promise<void> {
+  close(approvalId: string): Promise<void> {
     const proposal = this.#proposals.get(approvalId);
-    if (!proposal) return;
-    const document = documentOf(proposal.uri);
+    if (!proposal) return Promise.resolve();
+    // Once: a second save would cancel the first, and the editor ask the person whether to save.
+    proposal.closed ??= this.#close(approvalId, proposal.uri);
+    return proposal.closed;
+  }
+
+  async #close(approvalId: string, uri: Uri): Promise<void> {
+    const document = documentOf(uri);
     if (document?.isDirty) await document.save(); // into our memory: else the editor would ask whether to
-    await closeTabs((uri) => String(uri) === String(proposal.uri));
+    await closeTabs((modified) => String(modified) === String(uri));
     this.#proposals.delete(approvalId);
   }
 
@@ -227,11 +236,20 @@ const approvalOf = ({ path }: Uri): string => path.split('/')[1] ?? '';
 const documentOf = (uri: Uri) =>
   workspace.textDocuments.find((document) => String(document.uri) === String(uri));
 
+/** The editor does not find a tab that has changed a moment ago, by being saved for one: it is told again. */
 async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
-  const tabs = window.tabGroups.all
-    .flatMap((group) => group.tabs)
-    .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
-  if (tabs.length > 0) await window.tabGroups.close(tabs, true);
+  for (let tries = 0; tries < 20; tries += 1) {
+    const tabs = window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
+    if (tabs.length === 0) return;
+    const isClosed = await window.tabGroups.close(tabs, true).then(
+      (closed) => closed,
+      () => false,
+    );
+    if (isClosed) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 /** With a mark in front: else the editor would take it for whatever the person's files are usually encoded in. */

@@ -45,9 +45,9 @@ export function agentStories(home: () => EditorHome): void {
     const [, recipe = ''] = /\*\*VS Code\*\*.*?```json\n(.*?)```/s.exec(docs) ?? [];
     home().write('.vscode/mcp.json', recipe);
     await tell(window, 'Start Server', /^countersign/);
-    await window.picture('mcp-recipe');
-    await window.dialog.getByRole('button', { name: /Trust/ }).first().click();
+    await window.line(/Starting\sserver\scountersign/).waitFor();
     await window.line(found).waitFor();
+    await window.picture('mcp-recipe');
     await window.command('View: Hide Panel');
   });
 }

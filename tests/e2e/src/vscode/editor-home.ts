@@ -198,6 +198,7 @@ export class EditorHome {
     for (const { approval_id, project_id } of approvals)
       await this.person.client.reject({ params: { approval_id, project_id }, body: {} });
     await this.window.page.keyboard.press('Escape');
+    if (failed !== null) await this.window.closeEditors().catch(() => {}); // the next one begins with none
   }
 
   async close(): Promise<void> {

@@ -170,17 +170,20 @@ export class EditorWindow {
     await this.page.waitForTimeout(attentionMs);
   }
 
-  /** Approves what the diff shows. Where the editor says that this was too quick, once more. */
+  /** Approves what the diff shows, once more where the editor says that this was too quick: it may just have changed. */
   async approve(): Promise<void> {
-    await this.titleButton('Approve').click();
-    const isOver = this.tab(/proposed change/).waitFor({ state: 'detached' });
-    const tooQuick = this.notifications.filter({ hasText: 'quicker than half a second' });
-    const again = tooQuick.waitFor().then(
-      () => true,
-      () => false,
-    );
-    if (await Promise.race([isOver.then(() => false), again])) await this.titleButton('Approve').click();
-    await isOver;
+    const diff = this.tab(/proposed change/);
+    for (let tries = 0; tries < 6; tries += 1) {
+      await this.titleButton('Approve')
+        .click({ timeout: 5_000 })
+        .catch(() => {}); // it is gone with its diff
+      const isOver = await diff.waitFor({ state: 'detached', timeout: 5_000 }).then(
+        () => true,
+        () => false,
+      );
+      if (isOver) return;
+    }
+    throw new Error('The diff is still open');
   }
 
   /** The card above the input of the chat. */

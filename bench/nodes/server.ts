@@ -1,0 +1,47 @@
+/** One node of several, which writes events when it is told to. */
+import type { ProjectRow } from '@countersign/engine';
+import { newProject, startNode, tokenFor } from '../own-server.ts';
+import { announceReady, inputOf } from '../processes/program.ts';
+
+const { database, settings } = inputOf<{ database: string; settings: Record<string, unknown> }>();
+const { address, store } = await startNode(database, settings);
+announceReady({ address }, { settle, tell, memory: () => process.memoryUsage.rss() });
+
+interface Telling {
+  readonly projects: readonly ProjectRow[];
+  readonly each: number;
+  readonly inCommit: number;
+}
+
+/** Makes people with a project each, on any one node. */
+async function settle({ people, sessions }: { people: number; sessions: number }) {
+  const made = [];
+  for (let place = 0; place < people; place += 1) {
+    const userId = `person-${place}`;
+    const project: ProjectRow = await newProject(store, userId, sessions);
+    const tokens = {
+      person: await tokenFor(userId, 'person'),
+      runner: await tokenFor(userId, 'runner'),
+    };
+    made.push({ project, tokens });
+  }
+  return made;
+}
+
+/** So many events for each of these people, some in a commit, as many units of writing at once as there are people. */
+async function tell({ projects, each, inCommit }: Telling): Promise<void> {
+  await Promise.all(
+    projects.map(async ({ user_id, id }) => {
+      for (let told = 0; told < each; told += inCommit) {
+        const runner = { runner_id: 'runner', workspace: '/', state: 'connected', capabilities: [] } as const;
+        const timestamp = new Date(store.now()).toISOString();
+        const event = { event: 'runner.changed', data: { project_id: id, ...runner, timestamp } };
+        await store.write(function* (tx) {
+          yield* tx.update('projects', id, { name: timestamp });
+          const events = Array.from({ length: inCommit }, () => ({ projectId: id, event: event as never }));
+          tx.announce(user_id, { events });
+        });
+      }
+    }),
+  );
+}
