@@ -187,6 +187,6 @@ describe.each(through('search_files'))('[VA-9] $id $class: $why', ({ input }) =>
       ...(glob !== undefined && { pattern: glob }),
     });
     expect([200, 400]).toContain(answered.status); // a result, or a clean error
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 });

@@ -260,7 +260,7 @@ describe('PostgreSQL', () => {
 
   it('[AP-3] tells the time of the database', async () => {
     const { rows } = await admin.query('select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms');
-    expect(Math.abs(store.now() - rows[0].ms)).toBeLessThan(500);
+    expect(Math.abs(store.now() - rows[0].ms)).toBeLessThan(10_000);
   });
 });
 

@@ -202,12 +202,10 @@ print("done")
   });
 
   it('[EX-8] ends a call that is cancelled while isolation is being set up', async () => {
-    const { execute, abort } = setup({ killDelayMs: 10_000 });
-    const running = execute('python3', ['-c', 'import time; time.sleep(60)']);
+    const { execute, abort } = setup({ killDelayMs: 600_000 }); // longer than this test may take
+    const running = execute('python3', ['-c', 'import time; time.sleep(600)']);
     abort.abort();
-    const startedAt = performance.now();
     await expect(running).rejects.toMatchObject({ code: 'EXECUTION_CANCELLED' });
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   it('leaves nothing behind when it is disposed of', async () => {

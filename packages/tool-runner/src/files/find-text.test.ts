@@ -29,6 +29,6 @@ describe('findText', () => {
     const started = performance.now();
     expect(findText(text, wanted, everything)).toEqual([]);
     // indexOf took 55 s for it where this took 0.1.
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(performance.now() - started).toBeLessThan(30_000);
   });
 });

