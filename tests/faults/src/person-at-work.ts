@@ -328,7 +328,7 @@ export class PersonAtWork {
     const working = work()
       .catch((error: unknown) => {
         if (!(error instanceof ApiError)) this.#wrong(`${this.userId} met ${String(error)}`);
-        else if (!expectedStatuses.has(error.status) && error.status < 500)
+        else if (!isExpected(error))
           this.#wrong(`${this.userId} was refused with ${error.status} ${error.code}: ${error.message}`);
       })
       .finally(() => this.unsettled.delete(working));
@@ -349,8 +349,9 @@ export class PersonAtWork {
   }
 }
 
-/** No answer, not ours any more, decided already, too many of them: what may well happen to anybody. */
-const expectedStatuses: ReadonlySet<number> = new Set([0, 404, 408, 409, 429]);
+/** No answer, not ours any more, decided already, too many of them, rejected twice: what may happen to anybody. */
+const isExpected = ({ status, code }: ApiError): boolean =>
+  [0, 404, 408, 409, 429].includes(status) || status >= 500 || code === 'REJECTED_BEFORE';
 
 const rejected = (params: { readonly approval_id: string; readonly project_id: string }): Decision => ({
   decision: 'rejected',
