@@ -355,7 +355,7 @@ describe('[VA-9] for any input', () => {
           ]);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: 5_000, examples: [[['tar', 'Cf\\', 'grep'], 'README.md']] },
     );
   });
 

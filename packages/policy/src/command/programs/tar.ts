@@ -222,18 +222,21 @@ function judgeArchive(archive: string, use: 'read' | 'write', isLocal: boolean, 
   judgement.fromStart(() => judgement.pathOrStream(archive, use));
 }
 
-/** `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without dash is a bundle, its values follow in order. */
+/**
+ * `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without dash is a bundle, its values follow in order. A letter
+ * that none is left for comes last: tar refuses it, and no other letter is its value.
+ */
 function separateOldStyle(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   if (first === undefined || first === '' || first.startsWith('-')) return args;
   const separated: string[] = [];
+  const unmet: string[] = [];
   for (const letter of first) {
     const row = options.short.get(letter);
-    separated.push(`-${letter}`);
-    if (row?.value !== undefined && !row.optional) {
-      const value = rest.shift();
-      if (value !== undefined) separated.push(value);
-    }
+    const takesValue = row?.value !== undefined && !row.optional;
+    const value = takesValue ? rest.shift() : undefined;
+    if (takesValue && value === undefined) unmet.push(`-${letter}`);
+    else separated.push(`-${letter}`, ...(value === undefined ? [] : [value]));
   }
-  return [...separated, ...rest];
+  return [...separated, ...rest, ...unmet];
 }
