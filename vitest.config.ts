@@ -17,6 +17,7 @@ export default defineConfig({
     // All cores: by itself Vitest leaves one free, which on two is half of them.
     maxWorkers: '100%',
     sequence: { sequencer: SoonAResult },
+    setupFiles: ['tooling/test/property-seed.ts'],
     testTimeout: 40_000,
     // What is waited for comes at once; a machine that does much else may take longer than Vitest's second.
     expect: { poll: { timeout: 20_000 } },

@@ -1,0 +1,5 @@
+/** Properties are tried on the same inputs in every run; `PROPERTY_SEED=7` tries others. */
+import { env } from 'node:process';
+import fc from 'fast-check';
+
+fc.configureGlobal({ seed: Number(env.PROPERTY_SEED ?? 1) });
