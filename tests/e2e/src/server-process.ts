@@ -122,11 +122,24 @@ function orderFor({
   };
 }
 
-/** A port of the loopback that was free a moment ago; a server that restarts keeps it. */
+const firstPort = 10_000;
+/** From here on the system gives ports to whoever connects or does not care: one that is down could lose its own. */
+const lastPort = 32_000;
+let nextPort = firstPort + ((process.pid * 61) % (lastPort - firstPort));
+
+/** A port that is free, and that nobody else takes while a server of ours is down: not we, and no other test process. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = nextPort;
+    nextPort = port + 1 < lastPort ? port + 1 : firstPort;
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }

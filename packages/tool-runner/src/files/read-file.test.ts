@@ -263,7 +263,7 @@ describe('[TL-2] read_file', () => {
     await expect(readWith(lifting, { path: '.env' })).rejects.toMatchObject({ code: 'PATH_SENSITIVE' });
   });
 
-  it('reads many pieces of a large file without holding it', async () => {
+  it('reads many pieces of a large file without holding it', { timeout: 120_000 }, async () => {
     const line = `${'x'.repeat(99)}\n`;
     put('hundred', Buffer.alloc(100 * 1024 * 1024, line));
     const files = executor();
@@ -275,7 +275,9 @@ describe('[TL-2] read_file', () => {
       expect(result).toMatchObject({ content: line, end_line: start_line });
     }
     // Buffers that were collected are given back by a thread, which may have to wait for a core.
-    await expect.poll(() => memoryInUse().arrayBuffers - before.arrayBuffers).toBeLessThan(8 * 1024 * 1024);
+    await expect
+      .poll(() => memoryInUse().arrayBuffers - before.arrayBuffers, { timeout: 90_000 })
+      .toBeLessThan(8 * 1024 * 1024);
     expect(memoryInUse().heapUsed - before.heapUsed).toBeLessThan(32 * 1024 * 1024);
   });
 
