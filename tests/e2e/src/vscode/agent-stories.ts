@@ -20,9 +20,10 @@ export function agentStories(home: () => EditorHome): void {
   it('[AP-9] an agent whose access was revoked does not come back by itself', async () => {
     const { window } = home();
     const [made] = await agentTokens(home());
-    await home().person.client.revokeToken({ params: { token_id: made?.token_id ?? '' } });
     await tell(window, 'Stop Server');
     await window.line('Connection state: Stopped').waitFor();
+    // Not before: a connection that loses its token says so in its own time, and ends otherwise.
+    await home().person.client.revokeToken({ params: { token_id: made?.token_id ?? '' } });
     await tell(window, 'Start Server');
     const question = window.dialog.filter({ hasText: "You revoked the access of this editor's own agent" });
     await question.waitFor();
