@@ -164,8 +164,18 @@ export class EditorWindow {
 
   /** Opens the native diff of what waits, and looks at it for as long as UI-6 wants. */
   async review(text: string | RegExp): Promise<void> {
-    await this.row('Pending Approvals', text).click();
-    await this.tab(/proposed change/).waitFor();
+    // A row that is just being replaced by a newer request opens nothing: then one looks and clicks again.
+    for (let tries = 1; ; tries += 1) {
+      await this.row('Pending Approvals', text).click();
+      const isOpen = await this.tab(/proposed change/)
+        .waitFor({ timeout: 8_000 })
+        .then(
+          () => true,
+          () => false,
+        );
+      if (isOpen) break;
+      if (tries === 4) throw new Error(`The row of ${text} opens no diff`);
+    }
     await this.titleButton('Approve').waitFor();
     await this.page.waitForTimeout(attentionMs);
   }
