@@ -1,6 +1,7 @@
 import { type CustomTool, isCustomToolName } from '@countersign/protocol';
 import { canonicalJson } from './digests.ts';
 import { runnerKey } from './runner-key.ts';
+import { runnerNews } from './runner-news.ts';
 import type { Reading, Transaction, Unit } from './store.ts';
 
 /**
@@ -32,23 +33,8 @@ export function* rememberTools(
   const row = yield* tx.get('runners', key);
   if (!row || canonicalJson(row.custom_tools) === canonicalJson(tools)) return;
   yield* tx.update('runners', key, { custom_tools: tools });
-  const { workspace, capabilities, connected } = row;
-  const projects = (yield* tx.projectsOf(userId)).filter((project) => project.workspace === workspace);
   tx.announce(userId, {
-    events: projects.map(({ id }) => ({
-      projectId: id,
-      event: {
-        event: 'runner.changed',
-        data: {
-          project_id: id,
-          runner_id: runnerId,
-          workspace,
-          state: connected ? 'connected' : 'disconnected',
-          capabilities: [...capabilities],
-          timestamp: new Date(now).toISOString(),
-        },
-      },
-    })),
+    events: yield* runnerNews(tx, row, now),
     audit: [
       { action: 'tools.registered', subject: runnerId, data: { tools: tools.map(({ name }) => name) } },
     ],

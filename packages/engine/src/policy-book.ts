@@ -106,14 +106,15 @@ export class PolicyBook {
   }
 
   async #load(userId: string, root: string): Promise<ToolCallPolicy> {
-    const row = await this.#store.read((tx) => tx.get('policies', userId));
+    const { row, tools } = await this.#store.read(function* (tx) {
+      return { row: yield* tx.get('policies', userId), tools: yield* registeredTools(tx, userId, root) };
+    });
     const file = row?.policy ?? noRules;
     const version = row?.version ?? 0;
     const reading = readPolicyFile(JSON.stringify(file), 'person');
     // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
     const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
-    const customTools = customToolsOf(await this.customTools(userId, root));
-    const policy = new ToolCallPolicy({ root, policies: [own], customTools });
+    const policy = new ToolCallPolicy({ root, policies: [own], customTools: customToolsOf(tools) });
     const known = this.#cached.get(userId);
     // Policies of other workspaces that were made from an older version go with it.
     const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();

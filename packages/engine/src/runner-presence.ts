@@ -4,6 +4,7 @@ import { NODE_LEASE_MS } from './node-membership.ts';
 import { Refusal } from './refusal.ts';
 import type { RunnerRow } from './rows.ts';
 import { runnerKey } from './runner-key.ts';
+import { runnerNews } from './runner-news.ts';
 import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import type { Bus, Reading, Store, Transaction, Unit } from './store.ts';
 
@@ -157,22 +158,8 @@ export class RunnerPresence {
         ...row,
         custom_tools: [],
       });
-    const projects = (yield* tx.projectsOf(userId)).filter((project) => project.workspace === workspace);
     tx.announce(userId, {
-      events: projects.map(({ id }) => ({
-        projectId: id,
-        event: {
-          event: 'runner.changed',
-          data: {
-            project_id: id,
-            runner_id,
-            workspace,
-            state,
-            capabilities: [...capabilities],
-            timestamp: new Date(now).toISOString(),
-          },
-        },
-      })),
+      events: yield* runnerNews(tx, { ...row, user_id: userId, runner_id }, now),
       audit: [{ action: `runner.${state}`, subject: runner_id, data: { workspace } }],
     });
   }
