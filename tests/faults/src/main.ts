@@ -34,7 +34,7 @@ const chosen = oneOf('--database', values.database, ['sqlite', 'postgres'] as co
 const databases = chosen ? [chosen] : broken ? ['sqlite' as const] : (['postgres', 'sqlite'] as const);
 const seed = numberOf('--seed', values.seed, 0) ?? randomInt(1, 1_000_000);
 const interrupted = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   // The package with PostgreSQL would end us at once, with disks mounted and processes paused.
   process.removeAllListeners(name);
   process.once(name, () => {
