@@ -99,7 +99,10 @@ export class ApprovalRequests {
     if (approval.status !== 'pending') throw alreadyDecided(approval);
     // Whoever previews is given the call: it must be a runner of this person that serves this very workspace.
     const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
-    if (!runner?.connected || runner.workspace !== workspace) throw notFound('runner');
+    if (runner?.workspace !== workspace) throw notFound('runner');
+    // It was given up and is on its way back: it sends again, or the person would wait for the preview in vain.
+    if (!runner.connected)
+      throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
     if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
     if ('refused' in input) {
       return yield* this.#fail(tx, { approval, execution }, input.refused.code, input.refused.message, now);

@@ -81,11 +81,13 @@ describe('[EX-10] a preview comes from a runner of the workspace', () => {
     expect(await here.last('tool.execution_signal')).toMatchObject({ tool_id: id });
   });
 
-  it('nor from one that is lost', async () => {
+  it('[AP-7] one that is lost sends it again when it is back', async () => {
     await fixture.listen({ runnerId: 'runner-1' });
     const { approval_id } = await write();
     await fixture.clock.advance(30_000);
-    expect(await codeOf(fixture.preview(approval_id))).toBe('NOT_FOUND');
+    expect(await codeOf(fixture.preview(approval_id))).toBe('UNAVAILABLE');
+    await fixture.listen({ runnerId: 'runner-1' });
+    expect(await codeOf(fixture.preview(approval_id))).toBe('ok');
   });
 
   it('a runner that moved to another workspace is not given the call', async () => {

@@ -139,6 +139,16 @@ it('sends a preview again until it arrives, and not when it was decided or there
   expect(previews()).toEqual([]);
 });
 
+it('[AP-7] sends a preview again that the server could not take while it waited for the stream', async () => {
+  const problem = 'it waits for this runner to open its stream again';
+  fixture.api.failures.preview = [new CountersignError('UNAVAILABLE', { problem })];
+  startRunner();
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(1);
+  await fixture.clock.advance(500);
+  await expect.poll(() => previews().length).toBe(1);
+});
+
 it('a preview that fails in an unexpected way is told as a refusal', async () => {
   startRunner({
     previews: {
