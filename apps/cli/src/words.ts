@@ -217,7 +217,6 @@ const english = {
   },
   doctor: {
     node: 'Node.js',
-    nodeOld: (version: string) => `${version} is too old: Node 24 or newer is needed`,
     server: 'Server',
     serverDown: (url: string, why: string) => `${url} does not answer (${why}). Start it: countersign serve`,
     token: 'Sign-in',
@@ -454,7 +453,6 @@ const russian: Words = {
   },
   doctor: {
     node: 'Node.js',
-    nodeOld: (version) => `${version} слишком старый: нужен Node 24 или новее`,
     server: 'Сервер',
     serverDown: (url, why) => `${url} не отвечает (${why}). Запустите: countersign serve`,
     token: 'Вход',
