@@ -3,12 +3,14 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@countersign/client';
 import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
@@ -76,6 +78,35 @@ describe('signing in', () => {
     expect(await main(['sign-in'], atScreen, server.env)).toBe(1);
     expect(atScreen.error()).toContain('UNAUTHENTICATED');
     expect((await server.run('sign-in', '--help')).out).toContain('countersign sign-out');
+  });
+
+  it('[RE-5] takes a token where a server prints no link, but not as a word', async () => {
+    const { token } = await client.createToken({
+      body: { name: 'of an issuer', scope: 'front_end', expires_in_seconds: 3_600 },
+    });
+    expect(await server.run('sign-in', token)).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('does not belong on a command line'),
+    });
+    const path = mkdtempSync(join(tmpdir(), 'countersign-token-'));
+    const env = { ...server.env, XDG_CONFIG_HOME: path, COUNTERSIGN_TOKEN: undefined };
+    const { origin } = new URL(server.link);
+    const signIn = async (input: string) => {
+      const terminal = fakeTerminal({ input });
+      const status = await main(['sign-in', '--server', origin, '--json'], terminal, env);
+      return { status, said: `${terminal.out()}${terminal.error()}` };
+    };
+    expect(await signIn(`${token.slice(0, -4)}AAAA\n`)).toMatchObject({
+      status: 1,
+      said: expect.stringContaining('UNAUTHENTICATED'),
+    });
+    expect(await signIn(`${token}\n`)).toMatchObject({
+      status: 0,
+      said: expect.stringMatching(/"expires_at":"20\d\d-/),
+    });
+    const kept = readFileSync(join(path, 'countersign', 'credentials.json'), 'utf8');
+    expect(JSON.parse(kept).servers[origin].token).toBe(token);
+    rmSync(path, { recursive: true });
   });
 
   it('[RE-5] takes no secret in an address, and no token over plain http', async () => {

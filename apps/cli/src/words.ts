@@ -136,10 +136,13 @@ const english = {
     notSignedIn: (server: string) =>
       `You are not signed in to ${server}. Run countersign sign-in and paste the link that the server prints, or set COUNTERSIGN_TOKEN`,
     brokenCredentials: (path: string) => `"${path}" cannot be read. Remove it and sign in again`,
-    pasteLink: 'Paste the sign-in link that "countersign serve" printed: ',
+    pasteLink: 'Paste the sign-in link that "countersign serve" printed, or your token: ',
+    tokenAsWord:
+      'A token does not belong on a command line, where others can read it. Paste it when you are asked, or: countersign sign-in < FILE',
     noLink: 'There is no sign-in link. Start "countersign serve"; it prints one that is good once, for 60 s',
     badLink: 'That is not a sign-in link. It looks like http://127.0.0.1:4180/#sign-in=…',
-    signedIn: (server: string, until: string) => `Signed in to ${server} until ${until}.`,
+    signedIn: (server: string, until: string | undefined) =>
+      until === undefined ? `Signed in to ${server}.` : `Signed in to ${server} until ${until}.`,
     signedOut: (server: string) => `Signed out of ${server}.`,
     wasNotSignedIn: (server: string) => `You were not signed in to ${server}.`,
     noProject: (workspace: string) =>
@@ -377,10 +380,15 @@ const russian: Words = {
     notSignedIn: (server) =>
       `Вы не вошли на ${server}. Запустите countersign sign-in и вставьте ссылку, которую печатает сервер, или задайте COUNTERSIGN_TOKEN`,
     brokenCredentials: (path) => `«${path}» не читается. Удалите файл и войдите снова`,
-    pasteLink: 'Вставьте ссылку для входа, которую напечатал «countersign serve»: ',
+    pasteLink: 'Вставьте ссылку для входа, которую напечатал «countersign serve», или свой токен: ',
+    tokenAsWord:
+      'Токену не место в командной строке, где его могут прочесть другие. Вставьте его по запросу или: countersign sign-in < ФАЙЛ',
     noLink: 'Нет ссылки для входа. Запустите «countersign serve»; он печатает ссылку на один раз, на 60 с',
     badLink: 'Это не ссылка для входа. Пример: http://127.0.0.1:4180/#sign-in=…',
-    signedIn: (server, until) => `Вход на ${server} выполнен, действует до ${until}.`,
+    signedIn: (server, until) =>
+      until === undefined
+        ? `Вход на ${server} выполнен.`
+        : `Вход на ${server} выполнен, действует до ${until}.`,
     signedOut: (server) => `Выход с ${server} выполнен.`,
     wasNotSignedIn: (server) => `Вы не входили на ${server}.`,
     noProject: (workspace) =>

@@ -153,6 +153,23 @@ describe('the image', () => {
       `http://127.0.0.1:${port}/`,
     ]);
     expect(page.toString()).toMatch(/<script[^>]+src=/);
+    // Nobody gets a link here: a person comes with a token, made as docs/configuration.md says.
+    expect(said.text).not.toContain('sign-in');
+    const [, recipe = ''] = /```sh\n(node -e '.*?'\n)```/s.exec(read('docs/configuration.md')) ?? [];
+    const path = `${dirname(process.execPath)}:/usr/bin:/bin`;
+    const token = execFileSync('sh', ['-c', recipe], {
+      env: { ...env, PATH: path },
+      encoding: 'utf8',
+    }).trim();
+    const projects = execFileSync('curl', [
+      '-s',
+      '-H',
+      'Host: countersign.example.org',
+      '-H',
+      `Authorization: Bearer ${token}`,
+      `http://127.0.0.1:${port}/my/projects`,
+    ]);
+    expect(JSON.parse(projects.toString())).toEqual({ success: true, projects: [] });
     child.kill(one('STOPSIGNAL') as NodeJS.Signals);
     expect(await ended).toBe(0);
   });
