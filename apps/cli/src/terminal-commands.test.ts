@@ -452,6 +452,28 @@ describe('chat', () => {
     expect(await ended).toBe(0);
   });
 
+  it('is about the person’s only project wherever they are, and says so', async () => {
+    const other = await ServerFixture.start();
+    try {
+      const person = await other.client();
+      const make = (name: string) =>
+        person.createProject({ body: { name, workspace: join(other.folder, name) } });
+      expect(await other.run('chat', '/help')).toMatchObject({ status: 2 });
+      await make('first');
+      expect(await other.run('chat', '/help')).toMatchObject({
+        status: 0,
+        error: expect.stringContaining(`About ${join(other.folder, 'first')}, your only project`),
+      });
+      await make('second');
+      expect(await other.run('chat', '/help')).toMatchObject({
+        status: 2,
+        error: expect.stringContaining('No project on this server is about'),
+      });
+    } finally {
+      await other.close();
+    }
+  });
+
   it('says which workspace to open when there is no runner, and what is missing', async () => {
     const lonely = join(server.folder, 'lonely');
     for (const folder of [join(lonely, 'inside'), join(server.folder, 'other')])

@@ -200,6 +200,7 @@ const english = {
     pendingHint: (n: number) => `${n} ${n === 1 ? 'call waits' : 'calls wait'} for you · Tab decides`,
     decideElsewhere: (description: string, id: string) =>
       `waits for a decision: ${description}\n  countersign approvals show ${id}`,
+    onlyProject: (workspace: string) => `About ${workspace}, your only project here.`,
     noRunner: (workspace: string) =>
       `No runner is connected for ${workspace}; tools wait for one. Run in another terminal: countersign connect ${workspace}`,
     emptyMessage: 'There is nothing to send',
@@ -442,6 +443,7 @@ const russian: Words = {
     inputHint: 'Enter отправит · Ctrl-D выход',
     pendingHint: (n) => `${plural(n, 'Ждёт', 'Ждут', 'Ждут')} вас: ${n} · Tab решить`,
     decideElsewhere: (description, id) => `ждёт решения: ${description}\n  countersign approvals show ${id}`,
+    onlyProject: (workspace) => `Речь о ${workspace}: другого проекта здесь у вас нет.`,
     noRunner: (workspace) =>
       `Для ${workspace} нет исполнителя; вызовы его ждут. В другом терминале: countersign connect ${workspace}`,
     emptyMessage: 'Отправлять нечего',
