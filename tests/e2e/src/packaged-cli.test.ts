@@ -31,7 +31,10 @@ describe('the packaged command', () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-packaged-'));
   const nodes = new Map<string, string>([['24', process.execPath]]);
   beforeAll(() => {
-    install(folder, execFileSync(process.execPath, [packager], { encoding: 'utf8' }).trim());
+    const packed = execFileSync(process.execPath, [packager, '--out', join(folder, 'dist')], {
+      encoding: 'utf8',
+    });
+    install(folder, packed.trim());
     nodes.set('22', nodeOf(`${oldest()}.0`));
   }, 300_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -96,6 +99,14 @@ describe('the packaged command', () => {
     expect(looked).toMatch(new RegExp(`"Node.js".{0,30}"ok".{0,30}"v${oldest()}.0"`, 's'));
     for (const page of ['node_modules/countersign/README.md', operations])
       expect(readFileSync(resolve(folder, page), 'utf8')).toContain(`Node ${oldest()} or newer`);
+  });
+
+  it('brings the licences of what is bundled', () => {
+    const licences = (file: string) => readFileSync(join(folder, 'node_modules/countersign', file), 'utf8');
+    for (const name of ['fastify', 'kysely', 'pg', 'zod', '@modelcontextprotocol/server'])
+      expect(licences('THIRD-PARTY-LICENSES.md')).toMatch(new RegExp(`^## ${name} [\\d.]+ \\(.+\\)$`, 'm'));
+    expect(licences('THIRD-PARTY-LICENSES.md')).not.toContain('@countersign');
+    expect(licences('apps/web/dist/licenses.txt')).toMatch(/react-dom.*MIT/s);
   });
 
   it('has one version, and says so', () => {
