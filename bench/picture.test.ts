@@ -59,6 +59,7 @@ it('draws every row, with what it is compared to, in light and dark', () => {
 
 it('prints one table, and knows what breaks a promise', () => {
   const lines = table(results).split('\n');
+  expect(lines[0]).toContain('a quick run, worth little');
   expect(lines.find((text) => text.includes('waiting'))).toMatch(/3\.00 ms.*2\.70 ms – 3\.60 ms.*2\.00 ms ✗/);
   expect(lines.find((text) => text.includes('events'))).toMatch(/6,000 \/s.*5,000 \/s ✓/);
   expect(lines.find((text) => text.includes('a stream'))).toContain('12.3 kB');

@@ -7,7 +7,8 @@ import { repositoryRoot } from './set-up.mjs';
 
 const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8');
 const files = execFileSync('git', ['ls-files'], { cwd: repositoryRoot, encoding: 'utf8' }).trim().split('\n');
-const documents = files.filter((path) => path.endsWith('.md'));
+/** Not the changelog: it tells of what once was there. */
+const documents = files.filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md');
 const folders = new Set(
   files.flatMap((path) => path.split('/').map((_, depth, parts) => parts.slice(0, depth).join('/'))),
 );
