@@ -381,6 +381,54 @@ describe('connect', () => {
   });
 });
 
+describe('policy', () => {
+  it('[RK-5] says what a rule would have decided on the recorded calls, before it is saved', async () => {
+    const other = await ServerFixture.start();
+    try {
+      const person = await other.client();
+      await person.createProject({ body: { name: 'p', workspace: other.workspace } });
+      for (const path of ['a.md', 'b.md', 'c.txt'])
+        await person.executeTool({ body: { tool_name: 'write_file', tool_params: { path, content: 'x' } } });
+      const rule = { id: 'notes', effect: 'allow', tool: 'write_file', path: '*.md' };
+      const file = join(other.folder, 'rule.json');
+      writeFileSync(file, JSON.stringify(rule));
+      const one = await other.run('policy', 'backtest', file);
+      expect(one).toMatchObject({ status: 0, error: '' });
+      expect(one.out).toContain('of 3 recorded calls, 2 match; 2 would have been decided otherwise');
+      expect(one.out).toMatch(/asks \(MEDIUM\) → runs without asking .*b\.md/);
+
+      // Each rule of a whole file, for programs; nothing of it was saved.
+      writeFileSync(
+        file,
+        JSON.stringify({ version: 1, rules: [rule, { ...rule, id: 'no', effect: 'deny' }] }),
+      );
+      const all = await other.run('policy', 'backtest', file, '--json', '--since', '1h');
+      const found = linesOfJson(all.out) as { rule: string; examples: { after: string }[] }[];
+      expect(found.map(({ rule, examples }) => [rule, examples[0]?.after])).toEqual([
+        ['notes', 'runs without asking'],
+        ['no', 'denied'],
+      ]);
+      expect((await person.getPolicy()).policy.rules).toEqual([]);
+
+      for (const [content, problem] of [
+        ['{', 'cannot be read'],
+        ['{"id": "x"}', 'effect'],
+        ['null', 'expected object'],
+      ] as const) {
+        writeFileSync(file, content);
+        expect(await other.run('policy', 'backtest', file)).toMatchObject({
+          status: 2,
+          error: expect.stringContaining(problem),
+        });
+      }
+      expect(await other.run('policy', 'backtest')).toMatchObject({ status: 2 });
+      expect(await other.run('policy', 'backtest', file, 'more')).toMatchObject({ status: 2 });
+    } finally {
+      await other.close();
+    }
+  });
+});
+
 describe('chat', () => {
   const say = (...argv: string[]) => server.open(['chat', '--workspace', server.workspace, ...argv]);
 
