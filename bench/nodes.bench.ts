@@ -167,7 +167,7 @@ async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> 
   const settings = { requestsPerSecond: 2, maxStreams: 6 };
   const cluster = await BenchCluster.start(postgres, { nodes: 3, people: 4, sessions, log, settings });
   try {
-    const runners: { readonly given: ReadonlySet<string> }[] = [];
+    const runners: { readonly given: ReadonlyMap<string, number> }[] = [];
     for (const [place, person] of cluster.people.entries()) runners.push(await cluster.run(person, place));
     const asked = paced(8_000, 1_500);
     const answers = new Map<string, number>();
@@ -213,6 +213,8 @@ async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> 
     );
     const lost = accepted.filter((id) => !runners.some((runner) => runner.given.has(id))).length;
     if (lost > 0) throw new Error(`${lost} calls were accepted and lost`);
+    const repeated = runners.flatMap(({ given }) => [...given.values()]).filter((times) => times > 1).length;
+    if (repeated > 0) throw new Error(`${repeated} calls were given to a runner twice`);
     const said = [...answers]
       .map(([what, count]) => `${what}: ${count}`)
       .toSorted()

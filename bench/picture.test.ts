@@ -11,7 +11,11 @@ const measured = (name: string, median: number, more: Partial<Row> = {}): Row =>
   ...more,
 });
 const compared = { to: 'MCP', times: 1.9, p10: 1.7, p90: 2.1, atLeast: 1.5 };
-const good = measured('Countersign', 800_000, { comparisons: [compared] });
+const floor = { to: 'the floor', times: 0.25, p10: 0.2, p90: 0.3 };
+const good = measured('Countersign', 800_000, {
+  comparisons: [compared, floor],
+  note: 'a remark of many words, which takes more than one line of the picture and is not cut off',
+});
 const slow = measured('Countersign, "asked" & <waiting>', 3_000_000, { limit: 2_000_000, note: 'too slow' });
 const rate = measured('events, 3 nodes', 6_000, { unit: 'per second', limit: 5_000 });
 const results: Results = {
@@ -30,6 +34,11 @@ it('draws every row, with what it is compared to, in light and dark', () => {
   expect(svg).toContain('a quick run, worth little');
   expect(svg.match(/<rect class="(bar|ours|bad)"/g)?.length).toBe(5);
   expect(svg).toContain('1.90× MCP [1.70 – 2.10] (≥ 1.5 ✓)');
+  // All that is said of it, in lines that fit.
+  const remarks = [...svg.matchAll(/<text class="quiet" x="780"[^>]*>([^<]*)</g)].map(([, words]) => words);
+  expect(remarks.join(' ')).toContain('0.25× the floor [0.20 – 0.30] a remark of many words');
+  expect(remarks.join(' ')).toContain('more than one line of the picture and is not cut off');
+  expect(Math.max(...remarks.map((words = '') => words.length))).toBeLessThanOrEqual(54);
   expect(svg).toContain('Countersign, "asked" &amp; &lt;waiting&gt;');
   // The longest bar of a bench, with its spread, fills the width, and none is longer.
   const lengths = [...svg.matchAll(/class="(?:bar|ours|bad)" x="\d+" y="\d+" width="([\d.]+)"/g)].map(
@@ -50,6 +59,7 @@ it('draws every row, with what it is compared to, in light and dark', () => {
 
 it('prints one table, and knows what breaks a promise', () => {
   const lines = table(results).split('\n');
+  expect(lines[0]).toContain('a quick run, worth little');
   expect(lines.find((text) => text.includes('waiting'))).toMatch(/3\.00 ms.*2\.70 ms – 3\.60 ms.*2\.00 ms ✗/);
   expect(lines.find((text) => text.includes('events'))).toMatch(/6,000 \/s.*5,000 \/s ✓/);
   expect(lines.find((text) => text.includes('a stream'))).toContain('12.3 kB');

@@ -3,11 +3,15 @@ import { amount, comparisonText, isBroken, isShort, type Results, type Row } fro
 const width = 1180;
 const margin = 24;
 const line = 22;
+/** Between two lines of one remark. */
+const remarkLine = 16;
 const nameWidth = 380;
 const barWidth = 260;
 const barX = margin + nameWidth + 12;
 const valueX = barX + barWidth + 12;
 const noteX = valueX + 92;
+/** Characters of a line behind the value. */
+const remarkWidth = 54;
 
 /**
  * The results as a picture that stands by itself in a page, light or dark. Bars of one bench and unit have one scale: the longest
@@ -25,9 +29,13 @@ export function picture({ benches, machine, at, quick }: Results): string {
     parts.push(text(margin, y, 'bench', name));
     for (const row of rows) {
       y += line;
+      const remark = remarkOf(row);
       const alike = rows.filter(({ unit }) => unit === row.unit);
       const longest = Math.max(...alike.map(({ p90, limit = 0 }) => Math.max(p90, limit)));
       parts.push(drawn(row, y, longest));
+      for (const [at, words] of remark.entries())
+        parts.push(text(noteX, y + at * remarkLine, 'quiet', words));
+      y += Math.max(0, remark.length - 1) * remarkLine;
     }
   }
   const height = y + margin;
@@ -51,23 +59,38 @@ const style = `.page { fill: #ffffff } text { font: 13px ui-sans-serif, system-u
 }`;
 
 function drawn(row: Row, y: number, longest: number): string {
-  const { name, median, p10, p90, limit, unit, comparisons = [], note = '' } = row;
+  const { name, median, p10, p90, limit, unit, comparisons = [] } = row;
   const x = (value: number) => (barX + barWidth * clamped(value / longest)).toFixed(1);
   const isBad = isBroken(row) || comparisons.some(isShort);
   const kind = isBad ? 'bad' : comparisons.length > 0 || limit !== undefined ? 'ours' : 'bar';
   const middle = y - 4.5;
   const length = (barWidth * clamped(median / longest)).toFixed(1);
-  const remark = [...comparisons.map(comparisonText), note].filter((one) => one !== '').join(', ');
   return [
     text(margin + 12, y, '', cut(name, 54)),
     `<rect class="${kind}" x="${barX}" y="${y - 11}" width="${length}" height="13" rx="2"/>`,
     `<path class="spread" d="M${x(p10)} ${middle}H${x(p90)}"/>`,
     limit === undefined ? '' : `<path class="limit" d="M${x(limit)} ${y - 14}V${y + 5}"/>`,
     text(valueX, y, isBad ? 'value bad' : 'value', amount(median, unit)),
-    text(noteX, y, 'quiet', cut(remark, 62)),
   ]
     .filter((part) => part !== '')
     .join('\n');
+}
+
+/** What it is compared to and what else is to be said, whole, in lines that fit. */
+function remarkOf({ comparisons = [], note = '' }: Row): string[] {
+  const lines: string[] = [];
+  for (const part of [...comparisons.map(comparisonText), note]) {
+    let current = '';
+    for (const word of part.split(' ').filter(Boolean)) {
+      if (current !== '' && current.length + 1 + word.length > remarkWidth) {
+        lines.push(current);
+        current = '';
+      }
+      current = current === '' ? word : `${current} ${word}`;
+    }
+    if (current !== '') lines.push(current);
+  }
+  return lines;
 }
 
 const clamped = (share: number): number => (Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 0);
@@ -77,7 +100,7 @@ const text = (x: number, y: number, kind: string, words: string): string =>
     ? ''
     : `<text${kind === '' ? '' : ` class="${kind}"`} x="${x}" y="${y}">${escaped(words)}</text>`;
 
-/** The whole of it is in the JSON beside the picture. */
+/** The whole name is in the JSON beside the picture. */
 const cut = (words: string, most: number): string =>
   words.length > most ? `${words.slice(0, most - 1)}…` : words;
 

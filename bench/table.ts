@@ -1,7 +1,7 @@
 import { amount, comparisonText, isBroken, type Results, type Row } from './results.ts';
 
 /** The results as one table for a terminal. */
-export function table({ benches, machine }: Results): string {
+export function table({ benches, machine, quick }: Results): string {
   const header = ['', 'median', 'p10 – p90', 'per second', 'limit', 'compared'];
   const lines = benches.flatMap(({ name, rows }) => [[name], ...rows.map(cells)]);
   const widths = header.map((title, column) =>
@@ -18,7 +18,8 @@ export function table({ benches, machine }: Results): string {
         .trimEnd(),
     )
     .join('\n');
-  return `Node ${machine.node}, ${machine.cores} cores, ${machine.cpu}\n\n${text}`;
+  const worth = quick ? '; a quick run, worth little' : '';
+  return `Node ${machine.node}, ${machine.cores} cores, ${machine.cpu}${worth}\n\n${text}`;
 }
 
 function cells(row: Row): string[] {

@@ -48,18 +48,18 @@ export class BenchCluster {
     return this.nodes.map((_, node) => new HttpClient(this.addressOf(node), token));
   }
 
-  /** A runner that answers at once: it listens at one node and posts to the next. Answers how many it was given. */
-  async run({ project, tokens }: Person, place: number): Promise<{ readonly given: Set<string> }> {
+  /** A runner that answers at once: it listens at one node and posts to the next. Answers how often it was given each. */
+  async run({ project, tokens }: Person, place: number): Promise<{ readonly given: Map<string, number> }> {
     const clients = this.clients(tokens.runner);
     const at = (turn: number) => clients[turn % clients.length] as HttpClient;
-    const given = new Set<string>();
+    const given = new Map<string, number>();
     const runner_id = `runner-of-${project.id}`;
     const base = `/my/projects/${project.id}`;
     const query = new URLSearchParams({ runner: runner_id, workspace: String(project.workspace) });
     await at(place).listen(`${base}/chat/stream?${query}`, (event, data) => {
       if (event !== 'tool.execution_signal') return;
       const { tool_id, attempt } = data as { tool_id: string; attempt: number };
-      given.add(tool_id);
+      given.set(tool_id, (given.get(tool_id) ?? 0) + 1);
       const report = {
         status: 'completed',
         result: { success: true },

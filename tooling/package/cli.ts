@@ -1,21 +1,26 @@
 /**
  * `npm run package:cli`: the command as one package, `dist/countersign-VERSION.tgz`, with the server and the web page
- * in it. Our own packages and everything that is plain JavaScript are bundled; what brings programs of its own stays a
+ * in it, or in the folder that `--out` names. Our own packages and everything that is plain JavaScript are bundled; what brings programs of its own stays a
  * dependency, which npm installs for the machine at hand.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
 import { repositoryRoot } from '../set-up.mjs';
 import { allWorkspaces } from '../workspaces.ts';
+import { withLicences } from './licences.ts';
 import { namedFiles, pathsFromTheRoot, rootOf } from './program-files.ts';
 
 const inRoot = (path: string): string => join(repositoryRoot, path);
-const output = inRoot('dist');
+const { values } = parseArgs({ options: { out: { type: 'string' } } });
+const output = resolve(values.out ?? inRoot('dist'));
 
 /** What is no plain JavaScript: language servers and ripgrep. */
 const ownPrograms = ['@vscode/ripgrep', 'pyright', 'typescript'];
+/** The first that runs a `.ts` file as it is, which `countersign tools new` makes. The launcher reads it from here. */
+const oldestNode = '22.18';
 /** Asked for by libraries that go on without it. */
 const leftOut = ['pg-native', 'pg-cloudflare'];
 
@@ -45,7 +50,7 @@ async function bundlePrograms(stage: string): Promise<void> {
     input: Object.fromEntries(programs.map((path) => [path.replace(/\.ts$/, ''), inRoot(path)])),
     platform: 'node',
     external: [...ownPrograms, ...leftOut].map((name) => new RegExp(`^${name}(/|$)`)),
-    plugins: [pathsFromTheRoot],
+    plugins: [pathsFromTheRoot, withLicences('THIRD-PARTY-LICENSES.md')],
     checks: { eval: false },
   });
   await bundle.write({
@@ -71,7 +76,7 @@ function manifest(): object {
     license,
     type: 'module',
     bin: { countersign: 'countersign.mjs' },
-    engines: { node: '>=22.16' },
+    engines: { node: `>=${oldestNode}` },
     dependencies: Object.fromEntries(ownPrograms.map((name) => [name, versions.get(name)])),
   };
 }

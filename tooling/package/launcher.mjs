@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 /** Starts the packaged command, and says so where Node is too old for it. Plain JavaScript for any Node. */
+import { readFileSync } from 'node:fs';
 import module from 'node:module';
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major > 22 || (major === 22 && minor >= 16)) {
+const { engines } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
+const oldest = engines.node.replace('>=', '');
+if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) >= 0) {
   // Node 22 calls its SQLite experimental; a person can do nothing with that.
   const { emitWarning } = process;
   process.emitWarning = (/** @type {unknown[]} */ ...args) => {
@@ -13,6 +15,6 @@ if (major > 22 || (major === 22 && minor >= 16)) {
   const { main } = await import(new URL('./apps/cli/src/main.js', import.meta.url).href);
   process.exitCode = await main(process.argv.slice(2));
 } else {
-  console.error(`countersign needs Node 22.16 or newer; this is ${process.versions.node}.`);
+  console.error(`countersign needs Node ${oldest} or newer; this is ${process.versions.node}.`);
   process.exitCode = 1;
 }

@@ -11,13 +11,21 @@ const inward = new Set([
   'bench',
   'check',
   'ci',
+  'decisions',
   'docs',
   'e2e',
   'faults',
+  'knip',
+  'lock',
   'merge',
+  'release',
+  'runner-kills',
   'test',
+  'testing',
   'tests',
   'tooling',
+  'tsconfig',
+  'vitest',
 ]);
 
 /** Grouped by the part that the subject names, in the order of the alphabet; the newest first within each. */
@@ -33,10 +41,13 @@ export function changelogEntry(version: string, date: string, commits: readonly 
   return [`## ${version}, ${date}`, '', ...body].join('\n');
 }
 
+/** What the page says until the first entry. */
+const nothingYet = 'Nothing has been released yet.';
+
 /** Puts an entry in front of those before it, behind the page's own introduction. */
 export function withEntry(changelog: string, entry: string): string {
   const first = changelog.indexOf('\n## ');
   return first === -1
-    ? `${changelog.trimEnd()}\n\n${entry}`
+    ? `${changelog.replace(nothingYet, '').trimEnd()}\n\n${entry}`
     : `${changelog.slice(0, first + 1)}${entry}\n${changelog.slice(first + 1)}`;
 }

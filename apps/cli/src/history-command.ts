@@ -113,7 +113,7 @@ function historyLine(execution: Execution, columns: number, color: boolean, word
 const factColumns = 20;
 
 /** A date, a time, or how long ago. */
-function readTime(text: string, words: Words): string {
+export function readTime(text: string, words: Words): string {
   const ago = /^(\d{1,6})([mhd])$/.exec(text);
   if (ago) {
     const ms = { m: 60_000, h: 3_600_000, d: 86_400_000 }[ago[2] as 'm'] * Number(ago[1]);

@@ -25,6 +25,7 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
   countersign policy explain TOOL …   what would be decided about one call, and why
   countersign policy check            the same for many calls, as JSON Lines
   countersign policy try              type calls and see the decisions; nothing is executed
+  countersign policy backtest FILE    what a new rule would have decided on your recorded calls
 
   countersign audit verify            whether the log of decisions is whole
   countersign audit export            the log, as JSON Lines or CSV
@@ -62,7 +63,7 @@ export async function main(
       case 'mcp':
         return await (await import('./mcp/mcp-command.ts')).mcpCommand(rest, context);
       case 'policy':
-        return await (await import('./policy-command.ts')).policyCommand(rest, terminal);
+        return await (await import('./policy-command.ts')).policyCommand(rest, context);
       case 'serve':
         return await (await import('./serve-command.ts')).serveCommand(rest);
       case 'sign-in':

@@ -5,10 +5,10 @@ import { parseArgs } from 'node:util';
 import { type LoadedPolicy, readPolicyFile, ToolCallPolicy } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { realDisk } from '@countersign/tool-runner';
+import type { CommandContext } from './command-context.ts';
 import { checkCalls } from './policy-check.ts';
 import { explainCall } from './policy-explain.ts';
 import { tryCalls } from './policy-try.ts';
-import type { Terminal } from './terminal.ts';
 
 const help = `countersign policy: what would be decided about tool calls. Nothing is executed.
 
@@ -25,19 +25,24 @@ const help = `countersign policy: what would be decided about tool calls. Nothin
   countersign policy try [OPTIONS]
       type calls in the form of explain, one a line
 
+  countersign policy backtest FILE [--since TIME] [--server URL] [--json]
+      what a new rule, or each rule of a policy file, would have decided on your recorded calls; nothing is saved
+
 Options
   --workspace DIR   the workspace the call is made in (default: this directory)
   --policy FILE     apply this policy file as your own (default: none)
   --json            explain: print the decision as JSON
 `;
 
-/** `countersign policy …` (RK-4). */
-export async function policyCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
+/** `countersign policy …` (RK-4, RK-5). */
+export async function policyCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { terminal } = context;
   const [action, ...rest] = argv;
   if (action === undefined || action === '--help' || action === '-h' || rest.includes('--help')) {
     await terminal.write(help);
     return 0;
   }
+  if (action === 'backtest') return (await import('./policy-backtest.ts')).backtestRules(rest, context);
   const { options, words } = readOptions(rest);
   const workspace = resolve(options.workspace ?? '.');
   if (!statSync(workspace, { throwIfNoEntry: false })?.isDirectory()) {

@@ -3,12 +3,14 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@countersign/client';
 import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
@@ -76,6 +78,35 @@ describe('signing in', () => {
     expect(await main(['sign-in'], atScreen, server.env)).toBe(1);
     expect(atScreen.error()).toContain('UNAUTHENTICATED');
     expect((await server.run('sign-in', '--help')).out).toContain('countersign sign-out');
+  });
+
+  it('[RE-5] takes a token where a server prints no link, but not as a word', async () => {
+    const { token } = await client.createToken({
+      body: { name: 'of an issuer', scope: 'front_end', expires_in_seconds: 3_600 },
+    });
+    expect(await server.run('sign-in', token)).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('does not belong on a command line'),
+    });
+    const path = mkdtempSync(join(tmpdir(), 'countersign-token-'));
+    const env = { ...server.env, XDG_CONFIG_HOME: path, COUNTERSIGN_TOKEN: undefined };
+    const { origin } = new URL(server.link);
+    const signIn = async (input: string) => {
+      const terminal = fakeTerminal({ input });
+      const status = await main(['sign-in', '--server', origin, '--json'], terminal, env);
+      return { status, said: `${terminal.out()}${terminal.error()}` };
+    };
+    expect(await signIn(`${token.slice(0, -4)}AAAA\n`)).toMatchObject({
+      status: 1,
+      said: expect.stringContaining('UNAUTHENTICATED'),
+    });
+    expect(await signIn(`${token}\n`)).toMatchObject({
+      status: 0,
+      said: expect.stringMatching(/"expires_at":"20\d\d-/),
+    });
+    const kept = readFileSync(join(path, 'countersign', 'credentials.json'), 'utf8');
+    expect(JSON.parse(kept).servers[origin].token).toBe(token);
+    rmSync(path, { recursive: true });
   });
 
   it('[RE-5] takes no secret in an address, and no token over plain http', async () => {
@@ -350,6 +381,54 @@ describe('connect', () => {
   });
 });
 
+describe('policy', () => {
+  it('[RK-5] says what a rule would have decided on the recorded calls, before it is saved', async () => {
+    const other = await ServerFixture.start();
+    try {
+      const person = await other.client();
+      await person.createProject({ body: { name: 'p', workspace: other.workspace } });
+      for (const path of ['a.md', 'b.md', 'c.txt'])
+        await person.executeTool({ body: { tool_name: 'write_file', tool_params: { path, content: 'x' } } });
+      const rule = { id: 'notes', effect: 'allow', tool: 'write_file', path: '*.md' };
+      const file = join(other.folder, 'rule.json');
+      writeFileSync(file, JSON.stringify(rule));
+      const one = await other.run('policy', 'backtest', file);
+      expect(one).toMatchObject({ status: 0, error: '' });
+      expect(one.out).toContain('of 3 recorded calls, 2 match; 2 would have been decided otherwise');
+      expect(one.out).toMatch(/asks \(MEDIUM\) → runs without asking .*b\.md/);
+
+      // Each rule of a whole file, for programs; nothing of it was saved.
+      writeFileSync(
+        file,
+        JSON.stringify({ version: 1, rules: [rule, { ...rule, id: 'no', effect: 'deny' }] }),
+      );
+      const all = await other.run('policy', 'backtest', file, '--json', '--since', '1h');
+      const found = linesOfJson(all.out) as { rule: string; examples: { after: string }[] }[];
+      expect(found.map(({ rule, examples }) => [rule, examples[0]?.after])).toEqual([
+        ['notes', 'runs without asking'],
+        ['no', 'denied'],
+      ]);
+      expect((await person.getPolicy()).policy.rules).toEqual([]);
+
+      for (const [content, problem] of [
+        ['{', 'cannot be read'],
+        ['{"id": "x"}', 'effect'],
+        ['null', 'expected object'],
+      ] as const) {
+        writeFileSync(file, content);
+        expect(await other.run('policy', 'backtest', file)).toMatchObject({
+          status: 2,
+          error: expect.stringContaining(problem),
+        });
+      }
+      expect(await other.run('policy', 'backtest')).toMatchObject({ status: 2 });
+      expect(await other.run('policy', 'backtest', file, 'more')).toMatchObject({ status: 2 });
+    } finally {
+      await other.close();
+    }
+  });
+});
+
 describe('chat', () => {
   const say = (...argv: string[]) => server.open(['chat', '--workspace', server.workspace, ...argv]);
 
@@ -419,6 +498,28 @@ describe('chat', () => {
     screen.send('\u001b[B');
     screen.send('\u0004');
     expect(await ended).toBe(0);
+  });
+
+  it('is about the person’s only project wherever they are, and says so', async () => {
+    const other = await ServerFixture.start();
+    try {
+      const person = await other.client();
+      const make = (name: string) =>
+        person.createProject({ body: { name, workspace: join(other.folder, name) } });
+      expect(await other.run('chat', '/help')).toMatchObject({ status: 2 });
+      await make('first');
+      expect(await other.run('chat', '/help')).toMatchObject({
+        status: 0,
+        error: expect.stringContaining(`About ${join(other.folder, 'first')}, your only project`),
+      });
+      await make('second');
+      expect(await other.run('chat', '/help')).toMatchObject({
+        status: 2,
+        error: expect.stringContaining('No project on this server is about'),
+      });
+    } finally {
+      await other.close();
+    }
   });
 
   it('says which workspace to open when there is no runner, and what is missing', async () => {

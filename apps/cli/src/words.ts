@@ -136,10 +136,13 @@ const english = {
     notSignedIn: (server: string) =>
       `You are not signed in to ${server}. Run countersign sign-in and paste the link that the server prints, or set COUNTERSIGN_TOKEN`,
     brokenCredentials: (path: string) => `"${path}" cannot be read. Remove it and sign in again`,
-    pasteLink: 'Paste the sign-in link that "countersign serve" printed: ',
+    pasteLink: 'Paste the sign-in link that "countersign serve" printed, or your token: ',
+    tokenAsWord:
+      'A token does not belong on a command line, where others can read it. Paste it when you are asked, or: countersign sign-in < FILE',
     noLink: 'There is no sign-in link. Start "countersign serve"; it prints one that is good once, for 60 s',
     badLink: 'That is not a sign-in link. It looks like http://127.0.0.1:4180/#sign-in=…',
-    signedIn: (server: string, until: string) => `Signed in to ${server} until ${until}.`,
+    signedIn: (server: string, until: string | undefined) =>
+      until === undefined ? `Signed in to ${server}.` : `Signed in to ${server} until ${until}.`,
     signedOut: (server: string) => `Signed out of ${server}.`,
     wasNotSignedIn: (server: string) => `You were not signed in to ${server}.`,
     noProject: (workspace: string) =>
@@ -197,6 +200,7 @@ const english = {
     pendingHint: (n: number) => `${n} ${n === 1 ? 'call waits' : 'calls wait'} for you · Tab decides`,
     decideElsewhere: (description: string, id: string) =>
       `waits for a decision: ${description}\n  countersign approvals show ${id}`,
+    onlyProject: (workspace: string) => `About ${workspace}, your only project here.`,
     noRunner: (workspace: string) =>
       `No runner is connected for ${workspace}; tools wait for one. Run in another terminal: countersign connect ${workspace}`,
     emptyMessage: 'There is nothing to send',
@@ -217,7 +221,6 @@ const english = {
   },
   doctor: {
     node: 'Node.js',
-    nodeOld: (version: string) => `${version} is too old: Node 24 or newer is needed`,
     server: 'Server',
     serverDown: (url: string, why: string) => `${url} does not answer (${why}). Start it: countersign serve`,
     token: 'Sign-in',
@@ -378,10 +381,15 @@ const russian: Words = {
     notSignedIn: (server) =>
       `Вы не вошли на ${server}. Запустите countersign sign-in и вставьте ссылку, которую печатает сервер, или задайте COUNTERSIGN_TOKEN`,
     brokenCredentials: (path) => `«${path}» не читается. Удалите файл и войдите снова`,
-    pasteLink: 'Вставьте ссылку для входа, которую напечатал «countersign serve»: ',
+    pasteLink: 'Вставьте ссылку для входа, которую напечатал «countersign serve», или свой токен: ',
+    tokenAsWord:
+      'Токену не место в командной строке, где его могут прочесть другие. Вставьте его по запросу или: countersign sign-in < ФАЙЛ',
     noLink: 'Нет ссылки для входа. Запустите «countersign serve»; он печатает ссылку на один раз, на 60 с',
     badLink: 'Это не ссылка для входа. Пример: http://127.0.0.1:4180/#sign-in=…',
-    signedIn: (server, until) => `Вход на ${server} выполнен, действует до ${until}.`,
+    signedIn: (server, until) =>
+      until === undefined
+        ? `Вход на ${server} выполнен.`
+        : `Вход на ${server} выполнен, действует до ${until}.`,
     signedOut: (server) => `Выход с ${server} выполнен.`,
     wasNotSignedIn: (server) => `Вы не входили на ${server}.`,
     noProject: (workspace) =>
@@ -435,6 +443,7 @@ const russian: Words = {
     inputHint: 'Enter отправит · Ctrl-D выход',
     pendingHint: (n) => `${plural(n, 'Ждёт', 'Ждут', 'Ждут')} вас: ${n} · Tab решить`,
     decideElsewhere: (description, id) => `ждёт решения: ${description}\n  countersign approvals show ${id}`,
+    onlyProject: (workspace) => `Речь о ${workspace}: другого проекта здесь у вас нет.`,
     noRunner: (workspace) =>
       `Для ${workspace} нет исполнителя; вызовы его ждут. В другом терминале: countersign connect ${workspace}`,
     emptyMessage: 'Отправлять нечего',
@@ -454,7 +463,6 @@ const russian: Words = {
   },
   doctor: {
     node: 'Node.js',
-    nodeOld: (version) => `${version} слишком старый: нужен Node 24 или новее`,
     server: 'Сервер',
     serverDown: (url, why) => `${url} не отвечает (${why}). Запустите: countersign serve`,
     token: 'Вход',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { build as bundle, type Plugin } from 'rolldown';
 import { build as buildPage } from 'vite';
+import { withLicences } from '../../../tooling/package/licences.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
@@ -24,6 +25,7 @@ export async function buildExtension(): Promise<void> {
     platform: 'node',
     // The editor gives itself; its own ripgrep and its language features take the place of what we bring elsewhere.
     external: ['vscode', '@vscode/ripgrep', 'typescript', 'pyright'],
+    plugins: [withLicences('licenses.txt')],
     output: { dir: dist, format: 'esm', minify: true, chunkFileNames: '[name]-[hash].js' },
     logLevel: 'warn',
   });
@@ -48,6 +50,7 @@ export async function buildExtension(): Promise<void> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      license: { fileName: 'licenses.txt' },
       // One file: the page's policy allows one script, by its nonce.
       rolldownOptions: {
         input: join(root, 'src', 'webview', 'main.tsx'),

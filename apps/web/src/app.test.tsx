@@ -72,6 +72,27 @@ describe('signed out', () => {
     expect(asked).toEqual([]);
   });
 
+  it('[RE-5] signs in with a token that the person pastes, once the server has taken it', async () => {
+    const tokens = await open({ token: null });
+    const field = screen.getByLabelText(/prints no link/) as HTMLInputElement;
+    expect(field.type).toBe('password');
+    const button = screen.getByRole('button', { name: 'Sign in' });
+    answers.set('listProjects', 401);
+    await userEvent.type(field, ' a.refused.token ');
+    await userEvent.click(button);
+    await turns();
+    expect(screen.getByRole('alert').textContent).toContain('does not take that token');
+    expect(tokens.read()).toBeNull();
+    answers.delete('listProjects');
+    await userEvent.clear(field);
+    await userEvent.type(field, 'a.good.token');
+    await userEvent.click(button);
+    for (let i = 0; i < 10; i += 1) await turns();
+    expect(tokens.read()).toBe('a.good.token');
+    expect(document.body.textContent).not.toContain('Sign in to Countersign');
+    expect(window.location.href).not.toContain('a.good.token');
+  });
+
   it('[RE-5] signs in with the code of the link', async () => {
     const tokens = await open({ token: null, code: 'the-code-of-the-link' });
     expect(asked[0]).toBe('signIn');

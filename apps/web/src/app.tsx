@@ -13,7 +13,7 @@ import {
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { deviceName } from './device-name.ts';
-import { type SignInOutcome, signIn } from './sign-in.ts';
+import { type SignInOutcome, signIn, signInWithToken } from './sign-in.ts';
 import { signOut } from './sign-out.ts';
 import { SignedOut, type SignedOutWhy } from './signed-out.tsx';
 import type { TokenStorage } from './token-storage.ts';
@@ -46,7 +46,13 @@ export function App({ tokens, code }: AppProps) {
       {isWorking ? (
         <LoadingState />
       ) : ended !== null || token === null ? (
-        <SignedOut why={ended ?? (outcome === null || outcome === 'signed-in' ? 'new' : outcome)} />
+        <SignedOut
+          why={ended ?? (outcome === null || outcome === 'signed-in' ? 'new' : outcome)}
+          onToken={async (pasted) => {
+            setOutcome(await signInWithToken(pasted, tokens));
+            setEnded(null);
+          }}
+        />
       ) : (
         <SignedIn
           key={token}

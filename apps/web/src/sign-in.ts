@@ -14,7 +14,24 @@ export function takeSignInCode(
   return code;
 }
 
-export type SignInOutcome = 'signed-in' | 'refused' | 'unreachable';
+export type SignInOutcome = 'signed-in' | 'refused' | 'token-refused' | 'unreachable';
+
+/** Keeps a token that the person pasted, if the server takes it: one that others reach prints no link. */
+export async function signInWithToken(
+  token: string,
+  tokens: TokenStorage,
+  fetchWith?: typeof fetch,
+): Promise<SignInOutcome> {
+  const client = createClient({ baseUrl: '', token: () => token, fetch: fetchWith });
+  try {
+    await client.listProjects();
+    tokens.keep(token);
+    return 'signed-in';
+  } catch (error) {
+    const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500;
+    return isRefused ? 'token-refused' : 'unreachable';
+  }
+}
 
 /** Exchanges the code for a token, which is kept. A code works once, so this is never repeated by itself. */
 export async function signIn(

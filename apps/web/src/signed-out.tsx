@@ -1,18 +1,23 @@
 import { CommandLine, useWords } from '@countersign/ui';
+import { type SubmitEvent, useState } from 'react';
 
-export type SignedOutWhy = 'new' | 'refused' | 'unreachable' | 'expired';
+export type SignedOutWhy = 'new' | 'refused' | 'token-refused' | 'unreachable' | 'expired';
+
+interface SignedOutProps {
+  readonly why: SignedOutWhy;
+  onToken(token: string): Promise<void>;
+}
 
 /** What to do when this browser has no token, or one that no longer counts. */
-export function SignedOut({ why }: { readonly why: SignedOutWhy }) {
+export function SignedOut({ why, onToken }: SignedOutProps) {
   const { signIn } = useWords();
-  const problem =
-    why === 'refused'
-      ? signIn.failed
-      : why === 'unreachable'
-        ? signIn.unreachable
-        : why === 'expired'
-          ? signIn.expired
-          : null;
+  const problem = {
+    new: null,
+    refused: signIn.failed,
+    'token-refused': signIn.tokenRefused,
+    unreachable: signIn.unreachable,
+    expired: signIn.expired,
+  }[why];
   return (
     <main className="signed-out">
       <div className="signed-out-box">
@@ -25,8 +30,41 @@ export function SignedOut({ why }: { readonly why: SignedOutWhy }) {
         <p>{signIn.what}</p>
         <p>{signIn.how}</p>
         <CommandLine text="npx countersign up" />
-        <p className="muted">{signIn.local}</p>
+        <TokenForm onToken={onToken} />
       </div>
     </main>
+  );
+}
+
+/** For a server that prints no link. The token stands neither in the address nor, readable, on the screen (RE-5). */
+function TokenForm({ onToken }: Pick<SignedOutProps, 'onToken'>) {
+  const { signIn } = useWords();
+  const [text, setText] = useState('');
+  const [isAsking, setAsking] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setAsking(true);
+    await onToken(text.trim());
+    setAsking(false);
+  };
+  return (
+    <form className="token-form" onSubmit={submit}>
+      <label className="muted" htmlFor="token">
+        {signIn.elsewhere}
+      </label>
+      <div className="buttons">
+        <input
+          id="token"
+          type="password"
+          autoComplete="off"
+          placeholder={signIn.token}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <button type="submit" className="button" disabled={text.trim() === '' || isAsking}>
+          {signIn.useToken}
+        </button>
+      </div>
+    </form>
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readServerAddress } from './server-address.ts';
-import { readSignInLink } from './sign-in-link.ts';
-import { tokenIdOf } from './token-id.ts';
+import { isToken, readSignInLink } from './sign-in-link.ts';
+import { tokenEndOf, tokenIdOf } from './token-claims.ts';
 
 const code = 'abcdefghijklmnop_1-2';
 
@@ -12,6 +12,15 @@ describe('[RE-5] what a person pastes', () => {
       server: 'http://127.0.0.1:4180/',
       code,
     });
+  });
+
+  it('may be a token, which is no link and no code', () => {
+    const claims = Buffer.from('{"jti":"t1","exp":1893456000}').toString('base64url');
+    const token = `eyJhbGciOiJIUzI1NiJ9.${claims}.c2lnbmF0dXJl`;
+    expect([isToken(token), readSignInLink(token)]).toEqual([true, undefined]);
+    expect([tokenIdOf(token), tokenEndOf(token)]).toEqual(['t1', '2030-01-01T00:00:00.000Z']);
+    for (const text of ['a.b', `${token} x`, `${token}.x`, code]) expect(isToken(text)).toBe(false);
+    expect(['a.bnVsbA.c', 'a.b.c', 'a.eyJleHAiOjFlOTl9.c'].map(tokenEndOf)).toEqual(Array(3).fill(undefined));
   });
 
   it.each([

@@ -3,16 +3,7 @@
  * start is started, in the image's layout, environment and user.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,11 +52,10 @@ describe('the image', () => {
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? { uid, gid } : {};
   beforeAll(() => {
-    const archive = execFileSync(process.execPath, [join(repository, 'tooling/package/cli.ts')], {
-      encoding: 'utf8',
-    }).trim();
+    const packager = join(repository, 'tooling/package/cli.ts');
+    // The folder of one's own is the image's /opt, where it is copied to.
+    execFileSync(process.execPath, [packager, '--out', join(root, 'opt')]);
     chmodSync(root, 0o755);
-    cpSync(join(dirname(archive), 'countersign'), join(root, 'opt/countersign'), { recursive: true });
     mkdirSync(join(root, 'data'), { mode: 0o700 });
     if (isRoot) chownSync(join(root, 'data'), uid, gid);
   }, 120_000);
@@ -153,6 +143,23 @@ describe('the image', () => {
       `http://127.0.0.1:${port}/`,
     ]);
     expect(page.toString()).toMatch(/<script[^>]+src=/);
+    // Nobody gets a link here: a person comes with a token, made as docs/configuration.md says.
+    expect(said.text).not.toContain('sign-in');
+    const [, recipe = ''] = /```sh\n(node -e '.*?'\n)```/s.exec(read('docs/configuration.md')) ?? [];
+    const path = `${dirname(process.execPath)}:/usr/bin:/bin`;
+    const token = execFileSync('sh', ['-c', recipe], {
+      env: { ...env, PATH: path },
+      encoding: 'utf8',
+    }).trim();
+    const projects = execFileSync('curl', [
+      '-s',
+      '-H',
+      'Host: countersign.example.org',
+      '-H',
+      `Authorization: Bearer ${token}`,
+      `http://127.0.0.1:${port}/my/projects`,
+    ]);
+    expect(JSON.parse(projects.toString())).toEqual({ success: true, projects: [] });
     child.kill(one('STOPSIGNAL') as NodeJS.Signals);
     expect(await ended).toBe(0);
   });

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Machine } from './up-process.ts';
@@ -9,8 +9,8 @@ import { signedIn, wholeLoop } from './up-story.ts';
 
 /** Where Node comes from as a package; the set-up takes Node 24 from there as well. */
 const nodePackage = `node-linux-${process.arch}`;
-const oldNode = '22.23.3';
 const packager = fileURLToPath(new URL('../../../tooling/package/cli.ts', import.meta.url));
+const operations = fileURLToPath(new URL('../../../docs/operations.md', import.meta.url));
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url));
 
 /** What a person types in an empty folder. */
@@ -21,9 +21,9 @@ function install(folder: string, ...packages: string[]): void {
   execFileSync('npm', ['install', ...options, ...packages], { cwd: folder, stdio: 'pipe' });
 }
 
-function node22(): string {
-  const folder = join(cache, `node-${oldNode}`);
-  install(folder, `${nodePackage}@${oldNode}`);
+function nodeOf(version: string): string {
+  const folder = join(cache, `node-${version}`);
+  install(folder, `${nodePackage}@${version}`);
   return join(folder, 'node_modules', nodePackage, 'bin', 'node');
 }
 
@@ -31,10 +31,32 @@ describe('the packaged command', () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-packaged-'));
   const nodes = new Map<string, string>([['24', process.execPath]]);
   beforeAll(() => {
-    install(folder, execFileSync(process.execPath, [packager], { encoding: 'utf8' }).trim());
-    nodes.set('22', node22());
+    const packed = execFileSync(process.execPath, [packager, '--out', join(folder, 'dist')], {
+      encoding: 'utf8',
+    });
+    install(folder, packed.trim());
+    nodes.set('22', nodeOf(`${oldest()}.0`));
   }, 300_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  interface Manifest {
+    readonly version: string;
+    readonly engines: { readonly node: string };
+  }
+  const manifest = () =>
+    JSON.parse(readFileSync(join(folder, 'node_modules/countersign/package.json'), 'utf8')) as Manifest;
+  /** The oldest Node that the package promises to run on. */
+  const oldest = () => manifest().engines.node.replace('>=', '');
+
+  /** Runs the installed command on a Node, as somebody who has nothing yet. */
+  function run(node: string, home: string, ...args: string[]): string {
+    mkdirSync(join(home, 'workspace'), { recursive: true });
+    return execFileSync(node, [join(folder, 'node_modules/.bin/countersign'), ...args], {
+      cwd: join(home, 'workspace'),
+      env: { HOME: home, PATH: `${dirname(node)}:/usr/bin:/bin` },
+      encoding: 'utf8',
+    });
+  }
 
   it.each(['24', '22'])('runs the whole product from an empty folder on Node %s', async (version) => {
     const node = nodes.get(version) ?? '';
@@ -61,24 +83,33 @@ describe('the packaged command', () => {
     }
   });
 
-  it('[RN-8] makes a tool of one’s own that runs', () => {
-    const home = join(folder, 'home');
-    mkdirSync(join(home, 'workspace'), { recursive: true });
-    const run = (...args: string[]) =>
-      execFileSync(process.execPath, [join(folder, 'node_modules/.bin/countersign'), 'tools', ...args], {
-        cwd: join(home, 'workspace'),
-        env: { HOME: home, PATH: `${dirname(process.execPath)}:/usr/bin:/bin` },
-        encoding: 'utf8',
-      });
-    run('new', 'deploy', '--in', join(home, 'deploy'), '--add');
-    expect(run('list', '--json')).toMatch(/"deploy__deploy"/);
+  it.each(['24', '22'])('[RN-8] makes a tool of one’s own that runs on Node %s', (version) => {
+    const home = join(folder, `home-${version}`);
+    const node = nodes.get(version) ?? '';
+    run(node, home, 'tools', 'new', 'deploy', '--in', join(home, 'deploy'), '--add');
+    expect(run(node, home, 'tools', 'list', '--json')).toMatch(/"deploy__deploy"/);
+  });
+
+  it('has nothing against the Node that it promises to run on, and says which that is', () => {
+    const node = nodes.get('22') ?? '';
+    const looked = spawnSync(node, [join(folder, 'node_modules/.bin/countersign'), 'doctor', '--json'], {
+      env: { HOME: join(folder, 'home-22'), PATH: `${dirname(node)}:/usr/bin:/bin` },
+      encoding: 'utf8',
+    }).stdout;
+    expect(looked).toMatch(new RegExp(`"Node.js".{0,30}"ok".{0,30}"v${oldest()}.0"`, 's'));
+    for (const page of ['node_modules/countersign/README.md', operations])
+      expect(readFileSync(resolve(folder, page), 'utf8')).toContain(`Node ${oldest()} or newer`);
+  });
+
+  it('brings the licences of what is bundled', () => {
+    const licences = (file: string) => readFileSync(join(folder, 'node_modules/countersign', file), 'utf8');
+    for (const name of ['fastify', 'kysely', 'pg', 'zod', '@modelcontextprotocol/server'])
+      expect(licences('THIRD-PARTY-LICENSES.md')).toMatch(new RegExp(`^## ${name} [\\d.]+ \\(.+\\)$`, 'm'));
+    expect(licences('THIRD-PARTY-LICENSES.md')).not.toContain('@countersign');
+    expect(licences('apps/web/dist/licenses.txt')).toMatch(/react-dom.*MIT/s);
   });
 
   it('has one version, and says so', () => {
-    const { version } = JSON.parse(
-      readFileSync(join(folder, 'node_modules/countersign/package.json'), 'utf8'),
-    );
-    const command = join(folder, 'node_modules', '.bin', 'countersign');
-    expect(execFileSync(process.execPath, [command, '--version'], { encoding: 'utf8' })).toBe(`${version}\n`);
+    expect(run(process.execPath, join(folder, 'home'), '--version')).toBe(`${manifest().version}\n`);
   });
 });

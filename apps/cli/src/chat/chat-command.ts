@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { serverAccess } from '../server/server-access.ts';
-import { findProject, workspaceRoot } from '../server/workspace-project.ts';
+import { findProject, onlyProject, workspaceRoot } from '../server/workspace-project.ts';
 import { chatInTerminal } from './chat-in-terminal.ts';
 import { type ChatPlace, chatOnce } from './chat-once.ts';
 
@@ -12,7 +12,7 @@ const help = `countersign chat: talk to the agent
   countersign chat -               the same with the message from standard input
 
 Options
-  --workspace DIR  whose project it is about (default: this directory)
+  --workspace DIR  whose project it is about (default: this directory, else your only one)
   --project ID     the project itself
   --session ID     go on in this conversation (default: the project's latest)
   --new            begin a new one
@@ -52,8 +52,10 @@ export async function chatCommand(argv: readonly string[], context: CommandConte
   const access = serverAccess(values.server, words, env);
   const { client } = access;
   const root = workspaceRoot(values.workspace);
-  const project = await findProject(client, { root, projectId: values.project, inside: true }, words, usage);
+  const here = await findProject(client, { root, projectId: values.project, inside: true }, words, usage);
+  const project = here ?? (values.workspace === undefined ? await onlyProject(client) : undefined);
   if (!project) throw usage(words.server.noProject(root));
+  if (!here) terminal.writeError(`${words.chat.onlyProject(project.workspace ?? project.name)}\n`);
   const params = { project_id: project.project_id };
   const sessionId = values.new
     ? (await client.createSession({ params, body: {} })).session.session_id

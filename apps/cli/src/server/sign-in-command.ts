@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import { readSignInLink, tokenIdOf } from '@countersign/runner-client';
+import { isToken, readSignInLink, tokenEndOf, tokenIdOf } from '@countersign/runner-client';
 import { type CommandContext, commandOptions } from '../command-context.ts';
 import type { Words } from '../words.ts';
 import type { Credential } from './credentials.ts';
@@ -12,10 +12,11 @@ export const signInHelp = `countersign sign-in: lets this machine's terminal spe
 
   countersign sign-in              asks for the sign-in link that "countersign serve" printed
   countersign sign-in LINK         the same with the link as a word; it is good once, for 60 s
+  countersign sign-in < FILE       with a token of your issuer, where the server prints no link; with --server
   countersign sign-out             forgets the token and revokes it on the server
 
 Options
-  --server URL   the server, when what you paste is a bare code
+  --server URL   the server, when what you paste is a bare code or a token
   --json         print the result as JSON
   --lang LANG    en or ru (default: LANG of the environment)
 
@@ -38,13 +39,16 @@ export async function signInCommand(
   const pasted = (positionals[0] ?? (await firstTypedLine(terminal, words.server.pasteLink))).trim();
   if (pasted === '') throw usage(words.server.noLink);
   const link = readSignInLink(pasted);
-  if (!link) throw usage(words.server.badLink);
-  const address = serverAddress(link.server ?? chosenAddress(values.server, words, env), words, env);
-  const { expires_at } = await signIn(address, link.code, words, env);
-  const until = expires_at.slice(0, 10);
+  if (!link && !isToken(pasted)) throw usage(words.server.badLink);
+  if (!link && positionals[0] !== undefined) throw usage(words.server.tokenAsWord);
+  const address = serverAddress(link?.server ?? chosenAddress(values.server, words, env), words, env);
+  const { expires_at } = link
+    ? await signIn(address, link.code, words, env)
+    : await signInWithToken(address, pasted, words, env);
+  const until = expires_at === '' ? undefined : expires_at.slice(0, 10);
   await terminal.write(
     values.json
-      ? `${JSON.stringify({ success: true, server: address, expires_at })}\n`
+      ? `${JSON.stringify({ success: true, server: address, expires_at: expires_at || null })}\n`
       : `${words.server.signedIn(address, until)}\n`,
   );
   return 0;
@@ -83,6 +87,19 @@ export async function signIn(
   const { token, expires_at } = await client.signIn({ body: { code } });
   credentialsOf(words, env).keep(address, { token, expires_at });
   return { token, expires_at };
+}
+
+/** Keeps a token that the server takes. */
+async function signInWithToken(
+  address: string,
+  token: string,
+  words: Words,
+  env: CommandContext['env'],
+): Promise<Credential> {
+  await createClient({ baseUrl: address, token: () => token }).listProjects();
+  const credential = { token, expires_at: tokenEndOf(token) ?? '' };
+  credentialsOf(words, env).keep(address, credential);
+  return credential;
 }
 
 /** Answers whether there was a token to forget. */

@@ -49,7 +49,13 @@ export async function findProject(
     .sort((a, b) => (b.workspace?.length ?? 0) - (a.workspace?.length ?? 0))[0];
 }
 
-/** The same, and made where there is none. */
+/** The person's project, if they have just one: as for a call that names none (RE-2). */
+export async function onlyProject(client: Client): Promise<Project | undefined> {
+  const { projects } = await client.listProjects();
+  return projects.length === 1 ? projects[0] : undefined;
+}
+
+/** The project of a workspace, and made where there is none. */
 export async function findOrMakeProject(
   client: Client,
   wanted: WantedProject,

@@ -14,7 +14,22 @@ export async function migrate(db: Kysely<never>, dialect: Dialect): Promise<void
   const migrations = { '0001-first-tables': firstTables(dialect) };
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
+  if (error === undefined) return;
+  const newer = (await appliedTo(db)).filter((name) => !(name in migrations));
+  throw newer.length > 0 ? databaseIsNewer(newer, error) : error;
+}
+
+async function appliedTo(db: Kysely<never>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/** Somebody went back to an older version. Kysely calls such a database corrupted, and nothing is wrong with it. */
+function databaseIsNewer(changes: readonly string[], cause: unknown): Error {
+  const problem = `A newer version of Countersign has changed the tables of this database (${changes.join(', ')}).`;
+  const remedy =
+    'Nothing was touched. Start that version again, or restore the backup from before the upgrade.';
+  return Object.assign(new Error(`${problem} ${remedy}`, { cause }), { code: 'DATABASE_IS_NEWER' });
 }
 
 /** The list stands literally in the condition of indexes and of queries: otherwise no database sees that they match. */

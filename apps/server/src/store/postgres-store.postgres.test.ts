@@ -106,6 +106,15 @@ describe('PostgreSQL', () => {
     await Promise.all(stores.map((one) => one.close()));
   });
 
+  it('[DA-2] says what to do about a database that a newer version has changed', async () => {
+    const fresh = await server.createDatabase();
+    await (await openPostgresStore({ url: fresh, bus: new InProcessBus() })).close();
+    await execute(fresh, `insert into kysely_migration values ('9999-of-the-future', '2030-01-01')`);
+    await expect(openPostgresStore({ url: fresh, bus: new InProcessBus() })).rejects.toMatchObject({
+      code: 'DATABASE_IS_NEWER',
+    });
+  });
+
   it('[EV-2] keeps the numbers of a person gapless with two servers', async () => {
     const other = await openPostgresStore({ url, bus: new InProcessBus() });
     await Promise.all(

@@ -77,6 +77,21 @@ describe('SQLite', () => {
     await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
   });
 
+  it('[DA-2] says what to do about a database that a newer version has changed, and leaves it alone', async () => {
+    await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
+    const database = new DatabaseSync(path);
+    database.exec(`insert into kysely_migration values ('9999-of-the-future', '2030-01-01')`);
+    database.close();
+    await expect(openSqliteStore({ path, bus: new InProcessBus() })).rejects.toMatchObject({
+      code: 'DATABASE_IS_NEWER',
+      message: expect.stringMatching(/newer version .*9999-of-the-future.* restore the backup/),
+    });
+    const again = new DatabaseSync(path);
+    again.exec(`delete from kysely_migration where name = '9999-of-the-future'`);
+    again.close();
+    await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
+  });
+
   it('[DA-2] loses nothing that was acknowledged, nor the file, when the server is killed', async () => {
     const program = `
       import { openSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.ts', import.meta.url).href)};

@@ -34,6 +34,17 @@ describe('[RE-5] an account', () => {
     expect(account.server).toBe(new URL(fixture.link).origin);
     expect(await account.client.listProjects()).toMatchObject({ success: true });
 
+    // Where a server prints no link, a token does it, if the server takes it.
+    const { token } = await account.client.createToken({ body: { name: 'x', scope: 'front_end' } });
+    const { server } = account;
+    const pasting = new Accounts({ secrets: new MemorySecrets(), device: 'd' });
+    await expect(pasting.signIn(`${token.slice(0, -4)}AAAA`, { ...where, server })).rejects.toMatchObject({
+      status: 401,
+    });
+    expect(pasting.current).toBeUndefined();
+    expect(await pasting.signIn(` ${token}\n`, { ...where, server })).toMatchObject({ server });
+    expect(await pasting.current?.client.connection.token()).toBe(token);
+
     const otherWindow = new Accounts({ secrets, device: 'd' });
     expect([await otherWindow.load(), await otherWindow.load()]).toEqual([true, false]);
     expect(otherWindow.current?.server).toBe(account.server);

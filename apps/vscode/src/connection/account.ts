@@ -1,6 +1,7 @@
 import { type Client, createClient } from '@countersign/client';
 import {
   type AddressProblem,
+  isToken,
   readServerAddress,
   readSignInLink,
   tokenIdOf,
@@ -61,16 +62,18 @@ export class Accounts {
     return true;
   }
 
-  /** With what the person pasted. Throws an ApiError when the server does not take the code. */
+  /** With what the person pasted: a link, a code, or a token. Throws an ApiError when the server does not take it. */
   async signIn(
     pasted: string,
     { server, allowHttp }: { readonly server: string; readonly allowHttp: boolean },
   ): Promise<Account | SignInProblem> {
-    const link = readSignInLink(pasted.trim());
-    if (!link) return { problem: 'not a link' };
-    const read = readServerAddress(link.server ?? server, { allowHttp });
+    const text = pasted.trim();
+    const link = readSignInLink(text);
+    if (!link && !isToken(text)) return { problem: 'not a link' };
+    const read = readServerAddress(link?.server ?? server, { allowHttp });
     if ('problem' in read) return read;
-    const { token } = await this.#client(read.address, '').signIn({ body: { code: link.code } });
+    const token = link ? await this.#exchange(read.address, link.code) : text;
+    if (!link) await this.#client(read.address, token).listProjects();
     const before = this.#kept;
     const kept = { server: read.address, token };
     const account = this.#use(kept); // first: storing tells every window, this one too, of a change
@@ -107,6 +110,10 @@ export class Accounts {
     await this.#client(server, token)
       .revokeToken({ params }, { timeoutMs: 5_000 })
       .catch(() => {}); // it ends by itself
+  }
+
+  async #exchange(address: string, code: string): Promise<string> {
+    return (await this.#client(address, '').signIn({ body: { code } })).token;
   }
 
   #client(baseUrl: string, token: string): Client {

@@ -2,7 +2,7 @@
 export const english = {
   language: 'en' as 'en' | 'ru',
   signIn: {
-    prompt: 'Paste the sign-in link that the server printed',
+    prompt: 'Paste the sign-in link that the server printed, or your token',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
     badLink:
       'That is no sign-in link. "countersign serve" prints one; it looks like http://127.0.0.1:4180/#sign-in=…',

@@ -14,7 +14,7 @@ const count = (n: number, one: string, few: string, many: string): string => {
 export const russian: Words = {
   language: 'ru',
   signIn: {
-    prompt: 'Вставьте ссылку для входа, которую напечатал сервер',
+    prompt: 'Вставьте ссылку для входа, которую напечатал сервер, или свой токен',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
     badLink:
       'Это не ссылка для входа. Её печатает «countersign serve»; она выглядит как http://127.0.0.1:4180/#sign-in=…',

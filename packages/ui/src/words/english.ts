@@ -59,7 +59,11 @@ export const english = {
     title: 'Sign in to Countersign',
     what: 'This page is opened by a one-time link that the server prints when it starts. It works once, within 60 seconds.',
     how: 'Start it, or ask it for a new link, in a terminal:',
-    local: 'With this page’s server running elsewhere, its operator gives you the link.',
+    elsewhere:
+      'A server that runs elsewhere prints no link. Paste the token that its operator or your organisation gave you:',
+    token: 'Token',
+    useToken: 'Sign in',
+    tokenRefused: 'The server does not take that token.',
     working: 'Signing in…',
     expired: 'Your sign-in has ended. Open a new link to go on; nothing that waits is lost.',
     failed: 'That link did not work: it was used before, or is older than 60 seconds.',

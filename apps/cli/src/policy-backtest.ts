@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { CallResponse } from '@countersign/client';
+import { CountersignError, type PolicyRule, policyRuleSchema } from '@countersign/protocol';
+import { type CommandContext, commandOptions, usageOf } from './command-context.ts';
+import { readTime } from './history-command.ts';
+import { visible } from './screen/paragraph.ts';
+import { serverAccess } from './server/server-access.ts';
+
+const usage = usageOf('policy');
+
+/** `countersign policy backtest FILE`: what rules would have decided on the recorded history, before they are saved (RK-5). */
+export async function backtestRules(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: { ...commandOptions, server: { type: 'string' }, since: { type: 'string' } },
+  });
+  const { terminal, env } = context;
+  const words = context.words(values.lang);
+  const [path, unexpected] = positionals;
+  if (path === undefined) throw usage('Which file has the rule?');
+  if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
+  const rules = readRules(path);
+  const since = values.since === undefined ? undefined : readTime(values.since, words);
+  const { client } = serverAccess(values.server, words, env);
+  for (const rule of rules) {
+    const body = { rule, ...(since !== undefined && { since }) };
+    const { success, ...found } = await client.backtestPolicy({ body });
+    await terminal.write(
+      values.json ? `${JSON.stringify({ rule: rule.id, ...found })}\n` : told(rule, found),
+    );
+  }
+  return 0;
+}
+
+/** One rule, or a policy file's. */
+function readRules(path: string): PolicyRule[] {
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new CountersignError('POLICY_INVALID', { problem: `"${path}" cannot be read` }, { cause });
+  }
+  const rulesOf = (content as { rules?: unknown } | null)?.rules;
+  return (Array.isArray(rulesOf) ? rulesOf : [content]).map((one: unknown) => {
+    const rule = policyRuleSchema.safeParse(one);
+    if (rule.success) return rule.data;
+    const [issue] = rule.error.issues;
+    const problem = `"${path}": ${issue?.path.join('.') || 'a rule'}: ${issue?.message}`;
+    throw new CountersignError('POLICY_INVALID', { problem });
+  });
+}
+
+type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
+
+function told({ id, effect }: PolicyRule, found: Found): string {
+  const { considered, matched, would_change, approved_before, rejected_before, examples } = found;
+  const lines = [
+    `${visible(id)} (${effect})`,
+    `  of ${considered} recorded calls, ${matched} match; ${would_change} would have been decided otherwise`,
+    `  of those that match you approved ${approved_before} and rejected ${rejected_before}`,
+    ...examples.map(
+      ({ tool_id, description, before, after }) =>
+        `    ${visible(before)} → ${visible(after)}  ${visible(description)}  (${visible(tool_id)})`,
+    ),
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,22 @@
+/** The id in a token, so that it can be revoked. */
+export function tokenIdOf(token: string): string | undefined {
+  const { jti } = claimsOf(token);
+  return typeof jti === 'string' ? jti : undefined;
+}
+
+/** Until when it counts, as ISO 8601; undefined when it does not say. */
+export function tokenEndOf(token: string): string | undefined {
+  const { exp } = claimsOf(token);
+  const end = typeof exp === 'number' ? new Date(exp * 1000) : undefined;
+  return end && !Number.isNaN(end.getTime()) ? end.toISOString() : undefined;
+}
+
+/** What it says of itself, unchecked: checking is the server's. */
+function claimsOf(token: string): { readonly jti?: unknown; readonly exp?: unknown } {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return typeof claims === 'object' && claims !== null ? claims : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,91 @@
+/** What the documents name is there: files, links and commands. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { repositoryRoot } from './set-up.mjs';
+
+const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8');
+const files = execFileSync('git', ['ls-files'], { cwd: repositoryRoot, encoding: 'utf8' }).trim().split('\n');
+/** Not the changelog: it tells of what once was there. */
+const documents = files.filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md');
+const folders = new Set(
+  files.flatMap((path) => path.split('/').map((_, depth, parts) => parts.slice(0, depth).join('/'))),
+);
+const isThere = (name: string): boolean =>
+  folders.has(name) || files.some((path) => path === name || path.endsWith(`/${name}`));
+
+/** What stands in backticks, and in blocks for a shell. */
+const codeIn = (text: string): string[] => [
+  ...[...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code),
+  ...[...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = '']) => block.split('\n')),
+];
+
+/** As GitHub makes them of headings. */
+const anchorsOf = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+describe.each(documents)('%s', (document) => {
+  const text = read(document);
+
+  it('leads somewhere with every link', () => {
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => to);
+    const broken = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? document : normalize(join(dirname(document), path));
+      if (!existsSync(join(repositoryRoot, target))) return true;
+      return anchor !== undefined && !anchorsOf(read(target)).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('names sources that exist', () => {
+    const isOurs = /^(?:(?:packages|apps|tooling|tests|bench|docs)\/[\w./-]+|[\w./-]+\.(?:ts|tsx|mjs|el))$/;
+    const named = codeIn(text)
+      .filter((code) => isOurs.test(code))
+      .map((code) => code.replace(/\/$/, ''));
+    // Diagrams name files without backticks.
+    const drawn = document === 'docs/architecture.md' ? (text.match(/[\w./-]+\.ts\b/g) ?? []) : [];
+    expect([...named, ...drawn].filter((name) => !isThere(name))).toEqual([]);
+  });
+
+  it('names commands that exist, with options that they have', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const code = codeIn(text);
+    const named = code.flatMap((line) =>
+      [...line.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name = '']) => name),
+    );
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+    const wrong = code.flatMap((line) => {
+      const [, command = '', rest = ''] = /^(?:npx )?countersign ([a-z-]+)([^|<>#]*)/.exec(line) ?? [];
+      if (command === '') return [];
+      if (!commands.includes(command)) return [command];
+      const options = rest.match(/(?<= )--[a-z-]+/g) ?? [];
+      return options
+        .filter((option) => !optionsOf(command).includes(option))
+        .map((option) => `${command} ${option}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+const commands = [...read('apps/cli/src/main.ts').matchAll(/case '([a-z][a-z-]*)':/g)].map(
+  ([, name = '']) => name,
+);
+const known = new Map<string, string[]>();
+/** What the command's own help says. */
+function optionsOf(command: string): string[] {
+  const cli = join(repositoryRoot, 'apps/cli/bin/countersign.mjs');
+  const help =
+    known.get(command) ??
+    execFileSync(process.execPath, [cli, command, '--help'], { encoding: 'utf8' }).match(/--[a-z-]+/g) ??
+    [];
+  known.set(command, help);
+  return help;
+}
