@@ -25,12 +25,12 @@ const times: Readonly<Record<string, readonly number[]>> = {
   tool: [1, 2, 3, 3],
 };
 
-/** Each point at each of its times, in an order that the seed decides. */
-export function quickLives(seed: number): Life[] {
+/** Each point at each of its times, with the lives that belong to it, in an order that the seed decides. */
+export function quickLives(seed: number): Life[][] {
   const killsAt = faultPoints.flatMap((point) =>
     (times[point] ?? times[point.split('.')[0] ?? ''] ?? []).map((time) => `${point}:${time}`),
   );
-  return shuffle(killsAt, seed).flatMap(livesFor);
+  return shuffle(killsAt, seed).map(livesFor);
 }
 
 /** A life that gets to this point, and the one that it needs before. */

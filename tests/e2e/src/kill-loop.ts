@@ -6,21 +6,25 @@ import type { TestDatabase } from './test-database.ts';
 
 /** Lanes that work at once: one for each core, and those that only wait. */
 const workingLanes = 2;
-/** A lane starts on an empty database after so many lives. */
-const livesOfALane = 35;
+/** A lane starts on an empty database after so many kills. */
+const killsOfALane = 35;
 
 /**
- * The whole loop on one kind of database. `FAULTS_SEED=7` shuffles the points anew; `FAULTS_AT=claim.written:2,…` kills
+ * The loop on one kind of database. `FAULTS_SEED=7` shuffles the points anew; `FAULTS_AT=claim.written:2,…` kills
  * just there, so that a failure can be had again.
  */
 export async function killLoop(
   name: string,
   openDatabase: () => TestDatabase | Promise<TestDatabase>,
+  /** Only so many kills, and none that takes its time. */
+  { atMost }: { readonly atMost?: number } = {},
 ): Promise<LaneReport> {
   const seed = Number(env.FAULTS_SEED ?? 1);
-  const chosen = env.FAULTS_AT?.split(',').flatMap(livesFor);
-  const quick = chunks(chosen ?? quickLives(seed), livesOfALane);
-  const slow = chosen ? [] : [...slowLives];
+  const chosen = env.FAULTS_AT?.split(',').map(livesFor);
+  const points = chosen ?? quickLives(seed).slice(0, atMost);
+  const perLane = atMost === undefined ? killsOfALane : Math.ceil(atMost / workingLanes);
+  const quick = chunks(points, perLane).map((lives) => lives.flat());
+  const slow = chosen || atMost !== undefined ? [] : [...slowLives];
   const startedAt = performance.now();
   const reports: LaneReport[] = [];
 
