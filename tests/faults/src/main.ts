@@ -108,14 +108,17 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
   };
 }
 
-function inWords({ violations, calls, ends, faults, leftOut, folder }: FaultReport): string {
+function inWords(report: FaultReport): string {
+  const { violations, calls, ends, runs, faults, requests, dooms, leftOut, folder } = report;
   const counted = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
       .map(([what, times]) => `${times} ${what}`)
       .join(', ');
   const lines = [
     `${calls} calls: ${counted(ends)}`,
-    `faults: ${counted(faults)}`,
+    `runs: ${counted(runs)}`,
+    `faults: ${counted(faults)}; ${dooms} nodes ended at a labelled point`,
+    `requests: ${counted(requests)}`,
     ...leftOut.map((what) => `left out: ${what}`),
     violations.length === 0 ? 'no violation' : `${violations.length} violations, seed ${seed}:`,
     ...violations.slice(0, 30).map((violation) => `- ${violation}`),
