@@ -3,6 +3,13 @@
 /** Two units were in each other's way; one of them can simply run again. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(codeOf(error));
 
+/**
+ * A newer server has changed a table, and this connection still has a plan for how it was. Nothing but a connection
+ * without that plan helps, and nothing has happened yet.
+ */
+export const hasOutdatedPlan = (error: unknown): boolean =>
+  codeOf(error) === '0A000' && error instanceof Error && error.message.includes('cached plan');
+
 /** The connection is gone or was never there. */
 export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error);

@@ -177,6 +177,26 @@ describe('PostgreSQL', () => {
     expect(await store.read((tx) => tx.projectsOf('ada'))).toHaveLength(4);
   });
 
+  it('[DA-2] goes on when a newer server adds a column, on every connection', async () => {
+    const write = (id: string) =>
+      store.write(function* (tx) {
+        yield* tx.insert('projects', projectRow({ id }));
+        return (yield* tx.get('projects', id))?.id;
+      });
+    const read = () => store.read((tx) => tx.get('projects', 'p0'));
+    const many = Array.from({ length: 12 }, (_, i) => i);
+    await Promise.all(many.map((i) => write(`p${i}`)));
+    await Promise.all(many.map(read));
+    await admin.query('alter table projects add column colour text');
+    // A statement whose plan was made before answers with another type of row now.
+    const [written, found] = [
+      await Promise.all(many.map((i) => write(`q${i}`))),
+      await Promise.all(many.map(read)),
+    ];
+    expect(written).toEqual(many.map((i) => `q${i}`));
+    expect(found).toMatchObject(many.map(() => projectRow({ id: 'p0' })));
+  });
+
   it('does not run a unit again when nobody knows whether it was committed', async () => {
     // The commit itself cuts the connection: a deferred trigger ends its own backend.
     await admin.query(`

@@ -7,7 +7,13 @@ import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { EventOrder } from './event-order.ts';
 import { migrate } from './migrations.ts';
-import { isConflict, isConnectionLoss, OutcomeUnknown, wasNotCommitted } from './postgres-failure.ts';
+import {
+  hasOutdatedPlan,
+  isConflict,
+  isConnectionLoss,
+  OutcomeUnknown,
+  wasNotCommitted,
+} from './postgres-failure.ts';
 import { openPool } from './postgres-pool.ts';
 import { PostgresTime } from './postgres-time.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
@@ -50,6 +56,8 @@ interface PostgresStoreParts {
 
 const nothing: StepResult = { rows: [], changes: 0 };
 const attempts = 6;
+/** More than the connections that one pool may have. */
+const mostOutdated = 100;
 
 /** Each unit is one transaction; several run at once, and rows that a unit has read by their id are locked for it. */
 export class PostgresStore implements DatabaseStore {
@@ -84,28 +92,13 @@ export class PostgresStore implements DatabaseStore {
   }
 
   async #write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const { value, events } = await this.#tryWriting(unit);
-        this.#publish(events);
-        return value;
-      } catch (error) {
-        // Nothing of it was committed, so it may run again.
-        if (attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
-        await pause(attempt, isConflict(error) ? 5 : 40);
-      }
-    }
+    const { value, events } = await repeated(() => this.#tryWriting(unit));
+    this.#publish(events);
+    return value;
   }
 
-  async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await readOnPostgres(this.#open().reading, unit(this.#reading));
-      } catch (error) {
-        if (attempt === attempts || !isConnectionLoss(error)) throw error;
-        await pause(attempt, 40);
-      }
-    }
+  read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
+    return repeated(() => readOnPostgres(this.#open().reading, unit(this.#reading)));
   }
 
   sweep(limits: RetentionLimits): Promise<Swept> {
@@ -229,12 +222,29 @@ class Conversation {
 
 /** Gives a connection back after a failure: usable, or not at all. */
 async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
-  if (isConnectionLoss(error) || error instanceof OutcomeUnknown) return client.release(true);
+  if (isConnectionLoss(error) || hasOutdatedPlan(error) || error instanceof OutcomeUnknown)
+    return client.release(true);
   try {
     await client.query('rollback');
     client.release();
   } catch {
     client.release(true);
+  }
+}
+
+/** Nothing of it was committed, so it may run again where the reason passes. */
+async function repeated<T>(work: () => Promise<T>): Promise<T> {
+  let outdated = 0;
+  for (let attempt = 1; ; ) {
+    try {
+      return await work();
+    } catch (error) {
+      // That connection is given up; the next one may have an old plan as well.
+      if (hasOutdatedPlan(error) && ++outdated <= mostOutdated) continue;
+      if (attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
+      await pause(attempt, isConflict(error) ? 5 : 40);
+      attempt += 1;
+    }
   }
 }
 
