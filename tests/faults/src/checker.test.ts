@@ -139,9 +139,13 @@ it('[EX-6] lets nothing have run that nobody had claimed, or that was not approv
   ]);
 });
 
-it('[AG-2] finds a run that was accepted and is not there, and a call that a run made twice', () => {
+it('[AG-2] finds a run that was accepted and is not there or did not get to its end, and a call that a run made twice', () => {
   const said = { what: 'said', user: 'ada', text: 'work', runId: 'r1' } as const;
-  expect(findViolations({ ...fine, entries: [...entries, said], runs: ['r1'] })).toEqual([]);
+  const run = { id: 'r1', status: 'completed' };
+  expect(findViolations({ ...fine, entries: [...entries, said], runs: [run] })).toEqual([]);
+  expect(findViolations({ ...fine, runs: [{ ...run, status: 'failed' }] })).toEqual([
+    'run r1 is failed and not completed',
+  ]);
   expect(withEntries(said)).toEqual(['"work" was accepted, and its run r1 is lost']);
   expect(withCalls(2, { runId: 'r1' }, { runId: 'r1' })).toEqual(['run r1: write_file was called 2 times']);
   expect(withCalls(2, { runId: 'r1' }, { runId: 'r2' })).toEqual([]);

@@ -25,6 +25,11 @@ export interface ApprovalRecord {
   readonly status: string;
 }
 
+export interface RunRecord {
+  readonly id: string;
+  readonly status: string;
+}
+
 const devices = ['phone', 'laptop'] as const;
 
 /** Everything that is left of a run. */
@@ -32,8 +37,7 @@ export interface Remains {
   readonly entries: readonly Entry[];
   readonly calls: readonly CallRecord[];
   readonly approvals: readonly ApprovalRecord[];
-  /** Ids of all runs. */
-  readonly runs: readonly string[];
+  readonly runs: readonly RunRecord[];
   readonly tracesOf: (mark: string) => Traces;
 }
 
@@ -68,14 +72,16 @@ function findLostCalls({ entries, calls }: Remains): string[] {
   return [...lost, ...open.map(({ id, mark, status }) => `call ${id} (${mark}) is still ${status}`)];
 }
 
-/** What was said and accepted has become a run. */
+/** What was said and accepted has become a run, and each has come to its end: the model has answered, always. */
 function findLostRuns({ entries, runs }: Remains): string[] {
-  const known = new Set(runs);
-  return entries.flatMap((entry) =>
+  const known = new Set(runs.map(({ id }) => id));
+  const lost = entries.flatMap((entry) =>
     entry.what === 'said' && !known.has(entry.runId)
       ? [`"${entry.text}" was accepted, and its run ${entry.runId} is lost`]
       : [],
   );
+  const broken = runs.filter(({ status }) => status !== 'completed');
+  return [...lost, ...broken.map(({ id, status }) => `run ${id} is ${status} and not completed`)];
 }
 
 /** The model calls each tool once in a run: whoever takes the run over makes no call a second time (AG-2). */

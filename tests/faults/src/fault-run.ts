@@ -57,6 +57,7 @@ export interface FaultReport {
 }
 
 const names = ['ada', 'bob', 'cyd', 'dan'];
+export const mostUsers = names.length;
 /** What was begun ends within this: leases, retries and graces included, on a machine that has much else to do. */
 const restMs = 150_000;
 const seekEveryMs = 500;

@@ -29,7 +29,7 @@ export async function examine(
     entries: history.entries,
     calls: await readCalls(database),
     approvals: (await database.query('select id, status from approvals')) as { id: string; status: string }[],
-    runs: (await database.query('select id from runs')).map(({ id }) => String(id)),
+    runs: (await database.query('select id, status from runs')) as { id: string; status: string }[],
     tracesOf: (mark) => tracesOf(rootOf.get(markIn(mark)?.user ?? '') ?? '', mark),
   });
   for (const { person, runner } of households) {
