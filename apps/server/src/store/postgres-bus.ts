@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Bus, Hint } from '@countersign/engine';
 import pg from 'pg';
 import { InProcessBus } from './in-process-bus.ts';
+import { piecesOf } from './passing-pieces.ts';
 import { connectionSettings } from './postgres-pool.ts';
 
 export interface PostgresBusOptions {
@@ -46,9 +47,11 @@ export class PostgresBus implements Bus {
   publish(hint: Hint): void {
     this.#local.publish(hint);
     if (hint.kind === 'written') return; // nobody else's business
-    const [key, message] = forOthers(hint);
-    // A newer hint of the same kind replaces the older one.
-    if (message !== undefined) this.#waiting.set(key, message);
+    for (const piece of hint.kind === 'passing' ? piecesOf(hint) : [hint]) {
+      const [key, message] = forOthers(piece);
+      // A newer hint of the same kind replaces the older one.
+      if (message !== undefined) this.#waiting.set(key, message);
+    }
     if (!this.#sending) {
       this.#sending = true;
       setImmediate(() => void this.#send());
@@ -174,10 +177,15 @@ function forOthers(
   }
 }
 
+/** What another node wrote, perhaps one of another version. Whatever else somebody notifies of is none of ours. */
 function readHints(text: string): readonly Hint[] {
   try {
-    return JSON.parse(text) as Hint[]; // written by `forOthers` on another node of the same version
+    const read = JSON.parse(text) as unknown;
+    return Array.isArray(read) ? read.filter(isHint) : [];
   } catch {
     return [];
   }
 }
+
+const isHint = (read: unknown): read is Hint =>
+  typeof (read as { readonly kind?: unknown } | null)?.kind === 'string';

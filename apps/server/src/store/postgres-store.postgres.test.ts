@@ -338,6 +338,44 @@ describe('hints over PostgreSQL', () => {
     await Promise.all([here.bus.close(), there.bus.close()]);
   });
 
+  it('[EV-1] bring all that a command prints to other nodes, in its order', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    const output = (chunk: string): Hint => ({
+      kind: 'passing',
+      userId: 'ada',
+      projectId: null,
+      event: {
+        event: 'tool.progress',
+        data: { tool_id: 't1', progress: 5, message: 'half', output: { stream: 'stdout', chunk } },
+      } as never,
+    });
+    const chunks = ['😀\u001b[1m Привет\n'.repeat(1_200), 'short', `x${'😀'.repeat(3_000)}`];
+    for (const chunk of chunks) here.bus.publish(output(chunk));
+    expect(here.heard).toEqual(chunks.map(output));
+    const progress = () =>
+      there.heard.map((hint) => (hint as { event: { data: Record<string, unknown> } }).event.data);
+    const printed = () =>
+      progress()
+        .map(({ output }) => (output as { chunk: string }).chunk)
+        .join('');
+    await expect.poll(printed).toBe(chunks.join(''));
+    expect(progress().filter(({ message }) => message === 'half')).toHaveLength(chunks.length);
+    expect(progress().every(({ output }) => (output as { chunk: string }).chunk.isWellFormed())).toBe(true);
+    await Promise.all([here.bus.close(), there.bus.close()]);
+  });
+
+  it('that are none of ours are left alone', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    // Whoever may use the database can notify, and so does a server of another version.
+    for (const stray of ['', '5', 'x[', 'x[5, null]', 'x[{"kind":7}]'])
+      await execute(url, `select pg_notify('countersign', '${stray}')`);
+    here.bus.publish({ kind: 'settled', toolId: 't1' });
+    await expect.poll(() => there.heard).toEqual([{ kind: 'settled', toolId: 't1' }]);
+    await Promise.all([here.bus.close(), there.bus.close()]);
+  });
+
   it('are heard again after the connection was cut', async () => {
     const url = await server.createDatabase();
     const [here, there] = [await open(url), await open(url)];
