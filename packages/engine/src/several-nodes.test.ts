@@ -167,7 +167,11 @@ it('[EX-10] a call finds a runner that nobody had heard for a while, though its 
   await beat(other);
   await fixture.clock.advance(10_000);
   expect(signals(runner)).toEqual([id]);
-  expect(await fixture.execution(id)).toMatchObject({ status: 'approved', runner_id: 'runner-1', due_at: null });
+  expect(await fixture.execution(id)).toMatchObject({
+    status: 'approved',
+    runner_id: 'runner-1',
+    due_at: null,
+  });
 });
 
 describe('a plain listener of another node', () => {
