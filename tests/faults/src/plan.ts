@@ -188,7 +188,7 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
     case 'runner-disk-full':
       return { kind, user, ms: long };
     case 'database-pause':
-      return { kind, ms: long };
+      return { kind, ms: 2 * long }; // longer than anybody waits for it, sometimes
     case 'database-clock':
       return { kind, jumpMs };
     case 'network': {

@@ -12,6 +12,8 @@ export interface PostgresBusOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
+/** A database that does not take a hint for so long is connected to anew. */
+const patienceMs = 20_000;
 /** PostgreSQL refuses a notification of 8000 bytes. */
 const largestMessage = 7_900;
 
@@ -71,7 +73,11 @@ export class PostgresBus implements Bus {
 
   async #connect(): Promise<void> {
     const { url } = this.#options;
-    const client = new pg.Client({ ...connectionSettings(url, 'countersign hints'), pipeline: false });
+    const client = new pg.Client({
+      ...connectionSettings(url, 'countersign hints'),
+      pipeline: false,
+      query_timeout: patienceMs,
+    });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, new Error('The connection for hints ended.')));
     client.on('notification', ({ payload }) => this.#hear(payload ?? ''));

@@ -18,7 +18,7 @@ export function isConnectionLoss(error: unknown): boolean {
     ['57P01', '57P02', '57P03', '57P05', '25P03'].includes(code) ||
     ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH'].includes(code) ||
     (error instanceof Error &&
-      /connection (error|terminated|ended)|not queryable|timeout exceeded/i.test(error.message))
+      /connection (error|terminated|ended)|not queryable|timeout exceeded|read timeout/i.test(error.message))
   );
 }
 

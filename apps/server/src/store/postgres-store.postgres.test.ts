@@ -177,6 +177,19 @@ describe('PostgreSQL', () => {
     expect(await store.read((tx) => tx.projectsOf('ada'))).toHaveLength(4);
   });
 
+  it('gives up waiting for a database that stands still, and goes on when it does', async () => {
+    const impatient = await openPostgresStore({ url, bus: new InProcessBus(), patienceMs: 1_000 });
+    const write = (id: string) => impatient.write((tx) => tx.insert('projects', projectRow({ id })));
+    const read = () => impatient.read((tx) => tx.projectsOf('ada'));
+    await write('before');
+    const goOn = server.pause();
+    const answers = await Promise.allSettled([write('during'), read()]).finally(goOn);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await write('after');
+    expect((await read()).map(({ id }) => id)).toEqual(expect.arrayContaining(['after', 'before']));
+    await impatient.close();
+  });
+
   it('[DA-2] goes on when a newer server adds a column, on every connection', async () => {
     const write = (id: string) =>
       store.write(function* (tx) {

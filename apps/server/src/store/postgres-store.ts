@@ -29,20 +29,32 @@ export interface PostgresStoreOptions {
   readonly now?: () => number;
   /** How often the database's clock is looked at. */
   readonly clockEveryMs?: number;
+  /** How long an answer of the database is waited for. */
+  readonly patienceMs?: number;
 }
 
 /** Opens the database behind a URL and brings its tables up to date. Several servers may stand on it. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, bus, writers = 10, clockEveryMs = 30_000 } = options;
-  const writing = openPool({ url, name: 'countersign', max: writers });
-  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2) });
+  const { url, bus, writers = 10, clockEveryMs = 30_000, patienceMs = 20_000 } = options;
+  await bringUpToDate(url);
+  const writing = openPool({ url, name: 'countersign', max: writers, patienceMs });
+  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2), patienceMs });
   try {
-    await migrate(new Kysely<never>({ dialect: new PostgresDialect({ pool: writing }) }), 'postgres');
     const time = await PostgresTime.start(reading, clockEveryMs);
-    return new PostgresStore({ writing, reading, bus, time, now: options.now ?? time.now });
+    return new PostgresStore({ writing, reading, bus, time, now: options.now ?? time.now, patienceMs });
   } catch (error) {
     await Promise.allSettled([writing.end(), reading.end()]);
     throw error;
+  }
+}
+
+/** As long as it takes: tables may be large. */
+async function bringUpToDate(url: string): Promise<void> {
+  const pool = openPool({ url, name: 'countersign migrations', max: 1 });
+  try {
+    await migrate(new Kysely<never>({ dialect: new PostgresDialect({ pool }) }), 'postgres');
+  } finally {
+    await pool.end();
   }
 }
 
@@ -52,6 +64,7 @@ interface PostgresStoreParts {
   readonly bus: Bus;
   readonly time: PostgresTime;
   readonly now: () => number;
+  readonly patienceMs: number;
 }
 
 const nothing: StepResult = { rows: [], changes: 0 };
@@ -92,13 +105,14 @@ export class PostgresStore implements DatabaseStore {
   }
 
   async #write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
-    const { value, events } = await repeated(() => this.#tryWriting(unit));
+    const { value, events } = await repeated(() => this.#tryWriting(unit), this.#parts.patienceMs);
     this.#publish(events);
     return value;
   }
 
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
-    return repeated(() => readOnPostgres(this.#open().reading, unit(this.#reading)));
+    const once = () => readOnPostgres(this.#open().reading, unit(this.#reading));
+    return repeated(once, this.#parts.patienceMs);
   }
 
   sweep(limits: RetentionLimits): Promise<Swept> {
@@ -232,8 +246,9 @@ async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
   }
 }
 
-/** Nothing of it was committed, so it may run again where the reason passes. */
-async function repeated<T>(work: () => Promise<T>): Promise<T> {
+/** Nothing of it was committed, so it may run again where the reason passes, while anybody still waits for it. */
+async function repeated<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
+  const startedAt = performance.now();
   let outdated = 0;
   for (let attempt = 1; ; ) {
     try {
@@ -241,7 +256,10 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       // That connection is given up; the next one may have an old plan as well.
       if (hasOutdatedPlan(error) && ++outdated <= mostOutdated) continue;
-      if (attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
+      // A database that stands still would be waited for again and again. That we did so ourselves is another matter.
+      const isLate = performance.now() - startedAt >= patienceMs / 2;
+      const isOver = isLate && isConnectionLoss(error) && !wasNotCommitted(error);
+      if (isOver || attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
       await pause(attempt, isConflict(error) ? 5 : 40);
       attempt += 1;
     }
