@@ -17,6 +17,13 @@ export interface ClusterOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
+export interface BenchRunner {
+  /** The calls that it was told to make, each as often as it was told. */
+  readonly given: readonly string[];
+  /** Those whose result was taken. */
+  readonly reported: ReadonlySet<string>;
+}
+
 /** Several real servers on one database, each a process, and people who use whichever node is next. */
 export class BenchCluster {
   readonly nodes: readonly Child[];
@@ -48,18 +55,19 @@ export class BenchCluster {
     return this.nodes.map((_, node) => new HttpClient(this.addressOf(node), token));
   }
 
-  /** A runner that answers at once: it listens at one node and posts to the next. Answers how often it was given each. */
-  async run({ project, tokens }: Person, place: number): Promise<{ readonly given: Map<string, number> }> {
+  /** A runner that answers at once: it listens at one node and posts to the next. Answers what it was given. */
+  async run({ project, tokens }: Person, place: number): Promise<BenchRunner> {
     const clients = this.clients(tokens.runner);
     const at = (turn: number) => clients[turn % clients.length] as HttpClient;
-    const given = new Map<string, number>();
+    const given: string[] = [];
+    const reported = new Set<string>();
     const runner_id = `runner-of-${project.id}`;
     const base = `/my/projects/${project.id}`;
     const query = new URLSearchParams({ runner: runner_id, workspace: String(project.workspace) });
     await at(place).listen(`${base}/chat/stream?${query}`, (event, data) => {
       if (event !== 'tool.execution_signal') return;
       const { tool_id, attempt } = data as { tool_id: string; attempt: number };
-      given.set(tool_id, (given.get(tool_id) ?? 0) + 1);
+      given.push(tool_id);
       const report = {
         status: 'completed',
         result: { success: true },
@@ -67,11 +75,14 @@ export class BenchCluster {
         attempt,
         runner_id,
       };
-      at(given.size)
+      at(given.length)
         .ask(`${base}/tools/${tool_id}/result`, report)
-        .catch(() => {}); // the bench has ended
+        .then(
+          ({ status }) => status === 200 && reported.add(tool_id),
+          () => {}, // the bench has ended
+        );
     });
-    return { given };
+    return { given, reported };
   }
 
   /** Megabytes that each node holds. */

@@ -1,4 +1,5 @@
 import { type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestServer } from './testing/test-server.ts';
 
@@ -52,6 +53,43 @@ it('[AG-3] of thirty calls at once ten are asked about', async () => {
   );
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   expect(answers.filter(({ body }) => body.code === 'TOO_MANY_PENDING')).toHaveLength(20);
+  await server.close();
+});
+
+it('at overload turns new work away, with when to come again, and loses nothing of what it took', async () => {
+  const database = await postgres.createDatabase();
+  const server = await TestServer.start({ database, maxBacklog: 5 });
+  const ada = await server.person('ada');
+  const { executed } = await server.runner(ada);
+  const call = (i: number) =>
+    server.send('POST', '/my/tools/execute', {
+      token: ada.tokens.person,
+      body: { tool_name: 'read_file', tool_params: { path: `${i}.md` }, session_id: ada.sessionId },
+    });
+  // Somebody keeps all of this person's writing waiting: what is taken stands in line.
+  const holder = new pg.Client(database);
+  await holder.connect();
+  await holder.query("begin; select * from counters where user_id = 'ada' for update");
+  const taken = Array.from({ length: 20 }, (_, i) => call(i));
+  await expect.poll(() => server.running.store.backlog, { timeout: 20_000 }).toBeGreaterThanOrEqual(5);
+  const late = await Promise.all(Array.from({ length: 20 }, (_, i) => call(20 + i)));
+  expect(new Set(late.map(({ status, headers }) => `${status} ${headers.get('retry-after')}`))).toEqual(
+    new Set(['503 1']),
+  );
+  await holder.query('commit');
+  const answers = await Promise.all(taken);
+  const accepted = answers.filter(({ status }) => status === 200).map(({ body }) => String(body.tool_id));
+  expect(accepted.length).toBeGreaterThanOrEqual(5);
+  expect(answers.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
+  const ended = async () =>
+    (await holder.query("select id from tool_executions where status = 'completed'")).rows.map(
+      ({ id }) => id,
+    );
+  await expect.poll(async () => (await ended()).toSorted(), { timeout: 20_000 }).toEqual(accepted.toSorted());
+  expect(executed.map(({ tool_id }) => tool_id).toSorted()).toEqual(accepted.toSorted());
+  const { rows } = await holder.query('select count(*)::int as n from tool_executions');
+  expect(rows).toEqual([{ n: accepted.length }]); // what was turned away is nowhere
+  await holder.end();
   await server.close();
 });
 

@@ -239,6 +239,19 @@ export class Dispatcher {
     for (const { id } of overdue) await this.#lookAgain(id).catch(this.#deps.onError); // the others go on
   }
 
+  /**
+   * Calls of everybody that wait for a runner, where one is there after all: it seemed to be gone when they were made,
+   * since its signs of life could not be stored or the database's clock jumped, and its stream never ended (EX-10).
+   */
+  async placeWaiting(limit: number): Promise<void> {
+    const { store, onError } = this.#deps;
+    for (const { id } of await store.read((tx) => tx.dueExecutions(Number.MAX_SAFE_INTEGER, limit))) {
+      const execution = await store.read((tx) => tx.get('tool_executions', id));
+      if (execution?.runner_id !== null || execution.status !== 'approved') continue;
+      await this.#turnover.place(execution).catch(onError); // the others go on
+    }
+  }
+
   /** Takes calls from runners that are gone: of a node that died before it could (EX-7). */
   takeStranded(limit: number): Promise<void> {
     return this.#turnover.takeStranded(limit);

@@ -237,6 +237,7 @@ export class Engine {
     for (const row of await this.#silent.find())
       await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
     await this.dispatcher.takeStranded(SWEPT_AT_ONCE);
+    if (this.#deps.store.isShared) await this.dispatcher.placeWaiting(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     await this.approvals.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     for (const [userId, projectId] of this.#deps.store.isShared ? this.streams.plainListeners() : [])

@@ -156,6 +156,24 @@ it('[EX-10] a call that was recorded while its runner connected elsewhere finds 
   expect((await fixture.execution(id)).status).toBe('completed');
 });
 
+it('[EX-10] a call finds a runner that nobody had heard for a while, though its stream never ended', async () => {
+  const runner = await fixture.listen({ runnerId: 'runner-1', on: other });
+  // The database's clock jumped, or it was away for longer than a lease.
+  await fixture.store.write((tx) =>
+    tx.update('runners', runnerKey('ada', 'runner-1'), { last_seen_at: fixture.store.now() - 280_000 }),
+  );
+  const { id, runner_id } = await fixture.submit('read_file', { path: 'a.md' });
+  expect(runner_id).toBe(null);
+  await beat(other);
+  await fixture.clock.advance(10_000);
+  expect(signals(runner)).toEqual([id]);
+  expect(await fixture.execution(id)).toMatchObject({
+    status: 'approved',
+    runner_id: 'runner-1',
+    due_at: null,
+  });
+});
+
 describe('a plain listener of another node', () => {
   it('[EV-3] takes a call that nobody has', async () => {
     const listener = await fixture.listen({ on: other });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,8 @@ export interface TemporaryPostgres {
   kill(): Promise<void>;
   /** Starts it again on the same data. */
   start(): Promise<void>;
+  /** Stops all its processes where they are (SIGSTOP); the answer lets those go on that are still there. */
+  pause(): () => void;
   /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
@@ -63,6 +66,8 @@ export async function temporaryPostgres(options: TemporaryPostgresOptions = {}):
     throw error;
   }
   let databases = 0;
+  const postmaster = () =>
+    Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
   return {
     async createDatabase() {
       databases += 1;
@@ -71,15 +76,39 @@ export async function temporaryPostgres(options: TemporaryPostgresOptions = {}):
       return `postgres://postgres:${password}@127.0.0.1:${port}/${name}`;
     },
     async kill() {
-      const [pid] = readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
-      process.kill(Number(pid), 'SIGKILL');
+      process.kill(postmaster(), 'SIGKILL');
     },
     start: () => startAgain(server),
+    pause() {
+      const first = postmaster();
+      signal([first], 'SIGSTOP'); // from here on no further one is made
+      const pids = [first, ...childrenOf(first)];
+      signal(pids, 'SIGSTOP');
+      return () => signal(pids, 'SIGCONT');
+    },
     async stop() {
       await server.stop();
       remove();
     },
   };
+}
+
+function childrenOf(parent: number): number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  return stdout.split('\n').flatMap((line) => {
+    const [pid, ppid] = line.trim().split(/\s+/).map(Number);
+    return ppid === parent && pid !== undefined ? [pid] : [];
+  });
+}
+
+function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended
+    }
+  }
 }
 
 /** What the killed one's children hold is free once they have noticed, which takes them a moment. */

@@ -41,17 +41,26 @@ export async function findOpenCalls(database: TestDatabase, userId: string): Pro
   ];
 }
 
-/** One decision for each request, which the call's state agrees with. */
+/** What the audit log has of a request, by its status; nothing of one that is pending or was withdrawn. */
+const decisionOnRecord: Readonly<Record<string, string>> = {
+  approved: 'approval.approved',
+  rejected: 'approval.rejected',
+  timeout: 'approval.expired',
+};
+
+/** One decision for each request, which the audit log has too, and which the call's state agrees with. */
 export async function findDecisionProblems(database: TestDatabase, userId: string): Promise<string[]> {
   const pending = await database.query(
     "select id, status from approvals where user_id = $1 and status = 'pending'",
     userId,
   );
-  const decisions = await database.query(
-    `select subject, count(*) as n from audit where user_id = $1
-       and action in ('approval.approved', 'approval.rejected', 'approval.expired') group by subject`,
+  const approvals = await database.query('select id, status from approvals where user_id = $1', userId);
+  const rows = await database.query(
+    `select subject, action from audit where user_id = $1
+       and action in ('approval.approved', 'approval.rejected', 'approval.expired')`,
     userId,
   );
+  const recorded = Map.groupBy(rows, ({ subject }) => subject);
   const disagreeing = await database.query(
     `select e.id, e.status, a.status as approval from tool_executions e join approvals a on a.id = e.approval_id
        where e.user_id = $1 and (
@@ -60,9 +69,14 @@ export async function findDecisionProblems(database: TestDatabase, userId: strin
   );
   return [
     ...pending.map(({ id }) => `approval ${id} was forgotten`),
-    ...decisions
-      .filter(({ n }) => Number(n) > 1)
-      .map(({ subject, n }) => `${subject} was decided ${n} times`),
+    ...[...recorded]
+      .filter(([, decisions]) => decisions.length > 1)
+      .map(([subject, decisions]) => `${subject} was decided ${decisions.length} times`),
+    ...approvals.flatMap(({ id, status }) => {
+      const expected = decisionOnRecord[String(status)];
+      const action = recorded.get(id)?.[0]?.action;
+      return action === expected ? [] : [`approval ${id} is ${status}, and the audit log has ${action}`];
+    }),
     ...disagreeing.map(({ id, status, approval }) => `call ${id} is ${status}, its approval ${approval}`),
   ];
 }
@@ -114,7 +128,7 @@ export async function findEventProblems(
     ? forPersonToo.replace('event', 'event::text')
     : forPersonToo;
   const stored = await database.query(
-    `select id from events where user_id = $1 and ${text} order by id`,
+    `select id, event from events where user_id = $1 and ${text} order by id`,
     userId,
   );
   const all = await database.query('select id from events where user_id = $1 order by id', userId);
@@ -126,7 +140,22 @@ export async function findEventProblems(
     problems.push(`the person's event ${i} is ${received[i]} and should be ${expected[i]}`);
     break;
   }
+  const kept = new Map(stored.map(({ id, event }) => [Number(id), whatIsTold(event)]));
+  for (const { id, event } of person.received) {
+    if (id === undefined || !kept.has(id) || kept.get(id) === whatIsTold(event)) continue;
+    problems.push(`the person's event ${id} is ${whatIsTold(event)} and should be ${kept.get(id)}`);
+    break;
+  }
   return problems;
+}
+
+/** An event without what is reckoned when it is sent: what happened, and to what. */
+function whatIsTold(event: unknown): string {
+  const parsed = typeof event === 'string' ? (JSON.parse(event) as unknown) : event;
+  const { event: name, data } = parsed as { event: string; data: Readonly<Record<string, unknown>> };
+  return [name, data.project_id, data.tool_id, data.approval_id, data.message_id, data.status]
+    .filter((part) => part !== undefined && part !== null)
+    .join(' ');
 }
 
 /** The chain is whole, and holds the head that the runner kept (DA-4). */

@@ -10,6 +10,9 @@ const call: CallRecord = {
   status: 'completed',
   errorType: null,
   lateStatus: null,
+  runId: null,
+  approval: 'approved',
+  isStarted: true,
 };
 const decided = {
   what: 'decided',
@@ -27,16 +30,26 @@ const ended = {
   id: 7,
   name: 'tool.result',
   toolId: 't1',
+  approvalId: undefined,
   status: 'completed',
   late: false,
 } as const;
+const resolved = {
+  ...ended,
+  id: 6,
+  name: 'approval.resolved',
+  approvalId: 'a1',
+  status: 'approved',
+} as const;
+const onBoth = (...events: readonly Extract<Entry, { what: 'event' }>[]) =>
+  events.flatMap((event) => [event, { ...event, device: 'laptop' }]);
 const entries: readonly Entry[] = [
   { what: 'called', user: 'ada', mark, toolId: 't1' },
   { what: 'seen', user: 'ada', toolId: 't1', status: 'awaiting_approval' },
   { what: 'approving', user: 'ada', mark, approvalId: 'a1', digest: 'd', base: 'base 1' },
   decided,
   { ...decided, device: 'laptop', outcome: 'already' },
-  ended,
+  ...onBoth(resolved, ended),
   { what: 'seen', user: 'ada', toolId: 't1', status: 'completed' },
   { what: 'fault', kind: 'cut', about: '{}' },
 ];
@@ -44,16 +57,20 @@ const fine: Remains = {
   entries,
   calls: [call],
   approvals: [{ id: 'a1', status: 'approved' }],
+  runs: [],
   tracesOf: () => ({ times: 1, base: 'base 1' }),
 };
 const withEntries = (...more: Entry[]) => findViolations({ ...fine, entries: [...entries, ...more] });
-const withCalls = (times: number, ...calls: Partial<CallRecord>[]) =>
-  findViolations({
+const withCalls = (times: number, ...changes: Partial<CallRecord>[]) => {
+  const calls = changes.map((changed, i) => ({ ...call, id: `t${i + 1}`, ...changed }));
+  const ends = calls.map(({ id, status }) => ({ ...ended, toolId: id, status }));
+  return findViolations({
     ...fine,
-    entries: entries.filter(({ what }) => what === 'approving'),
-    calls: calls.map((changed, i) => ({ ...call, id: `t${i + 1}`, ...changed })),
+    entries: [...entries.filter(({ what }) => what === 'approving'), ...onBoth(resolved, ...ends)],
+    calls,
     tracesOf: () => ({ times, base: 'base 1' }),
   });
+};
 
 it('finds nothing wrong with a run in which nothing was', () => {
   expect(findViolations(fine)).toEqual([]);
@@ -75,13 +92,17 @@ it('[EX-1] finds a call that was accepted and is not there, and one that has not
   expect(withCalls(0, { status: 'approved' })).toContain('call t1 (append-ada-1.md) is still approved');
 });
 
-it('[EX-2] finds a final state that changed, and an end that was told twice', () => {
+it('[EX-2] finds a final state that changed, and an end that was told twice or not at all', () => {
   expect(withEntries({ what: 'seen', user: 'ada', toolId: 't1', status: 'failed' })).toEqual([
     'call t1 was seen failed and is completed',
   ]);
   expect(withEntries(ended)).toEqual(["phone's stream: t1 ended 2 times"]);
   expect(withEntries({ ...ended, device: 'laptop', status: 'cancelled' })).toEqual([
     "laptop's stream: t1 ended as cancelled and is completed",
+    "laptop's stream: t1 ended 2 times",
+  ]);
+  expect(findViolations({ ...fine, entries: entries.filter((entry) => entry !== ended) })).toEqual([
+    "phone's stream: t1 ended, and it was not told",
   ]);
   expect(withEntries({ ...ended, late: true, status: 'failed' })).toEqual([]);
 });
@@ -106,6 +127,35 @@ it('[EX-7] lets a call whose runner was lost have run once or not, and exactly o
   expect([0, 1].flatMap((times) => withCalls(times, failedCommand))).toEqual([]);
 });
 
+it('[EX-6] lets nothing have run that nobody had claimed, or that was not approved', () => {
+  const cancelled = { status: 'cancelled', approval: 'cancelled', isStarted: false };
+  expect(withCalls(0, cancelled)).toEqual([]);
+  expect(withCalls(1, cancelled)).toEqual(['append-ada-1.md was done 1 times, not 0…0: t1 cancelled']);
+  expect(withCalls(1, { isStarted: false })).toEqual([
+    'call t1 (append-ada-1.md) ran, and nobody had claimed it',
+  ]);
+  expect(withCalls(1, { approval: null })).toEqual([
+    'call t1 (append-ada-1.md) ran, and its approval is null',
+  ]);
+});
+
+it('[AG-2] finds a run that was accepted and is not there or did not get to its end, and a call that a run made twice', () => {
+  const said = { what: 'said', user: 'ada', text: 'work', runId: 'r1' } as const;
+  const run = { id: 'r1', status: 'completed' };
+  expect(findViolations({ ...fine, entries: [...entries, said], runs: [run] })).toEqual([]);
+  expect(findViolations({ ...fine, runs: [{ ...run, status: 'failed' }] })).toEqual([
+    'run r1 is failed and not completed',
+  ]);
+  expect(withEntries(said)).toEqual(['"work" was accepted, and its run r1 is lost']);
+  expect(withCalls(2, { runId: 'r1' }, { runId: 'r1' })).toEqual(['run r1: write_file was called 2 times']);
+  expect(withCalls(2, { runId: 'r1' }, { runId: 'r2' })).toEqual([]);
+});
+
+it('[EV-2] finds a device that lost its place', () => {
+  const reset = { ...ended, name: 'stream.reset', toolId: undefined, status: undefined } as const;
+  expect(withEntries(reset)).toEqual(["ada's phone lost its place in the stream"]);
+});
+
 it('counts a request that the network doubled as two calls, and reading as nothing', () => {
   expect(withCalls(2, {}, {})).toEqual([]);
   expect(withCalls(1, {}, { tool: 'read_file' })).toEqual([]);
@@ -121,5 +171,12 @@ it('[AP-8] finds a change of a file as nobody had seen it', () => {
 it('[AP-2] finds a decision that is not the one that somebody was told', () => {
   expect(withEntries({ ...decided, decision: 'rejected', standing: 'rejected' })).toEqual([
     'a1: phone was told that it is rejected, and it is approved',
+  ]);
+  expect(withEntries({ ...resolved, status: 'rejected' })).toEqual([
+    "phone's stream: a1 was resolved as rejected and is approved",
+    "phone's stream: a1 was resolved 2 times",
+  ]);
+  expect(findViolations({ ...fine, entries: entries.filter((entry) => entry !== resolved) })).toEqual([
+    "phone's stream: a1 was resolved, and it was not told",
   ]);
 });

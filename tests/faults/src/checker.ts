@@ -12,6 +12,12 @@ export interface CallRecord {
   readonly errorType: string | null;
   /** What a report said that came after the end. */
   readonly lateStatus: string | null;
+  /** The run that made it. */
+  readonly runId: string | null;
+  /** How its last request ended; null for what nobody was asked about. */
+  readonly approval: string | null;
+  /** Whether the audit log knows of a claim. */
+  readonly isStarted: boolean;
 }
 
 export interface ApprovalRecord {
@@ -19,11 +25,19 @@ export interface ApprovalRecord {
   readonly status: string;
 }
 
+export interface RunRecord {
+  readonly id: string;
+  readonly status: string;
+}
+
+const devices = ['phone', 'laptop'] as const;
+
 /** Everything that is left of a run. */
 export interface Remains {
   readonly entries: readonly Entry[];
   readonly calls: readonly CallRecord[];
   readonly approvals: readonly ApprovalRecord[];
+  readonly runs: readonly RunRecord[];
   readonly tracesOf: (mark: string) => Traces;
 }
 
@@ -35,7 +49,11 @@ export function findViolations(remains: Remains): string[] {
       entry.what === 'ended' ? [`node ${entry.node} ended by itself (${entry.how}): ${entry.log}`] : [],
     ),
     ...findLostCalls(remains),
+    ...findLostRuns(remains),
+    ...findRepeatedCalls(remains),
     ...findChangedEnds(remains),
+    ...findResets(remains),
+    ...findUnasked(remains),
     ...findWrongExecutions(remains),
     ...findUnseenBases(remains),
     ...findChangedDecisions(remains),
@@ -54,25 +72,88 @@ function findLostCalls({ entries, calls }: Remains): string[] {
   return [...lost, ...open.map(({ id, mark, status }) => `call ${id} (${mark}) is still ${status}`)];
 }
 
-/** One final state: each device was told of one end, and nobody ever saw another one. */
+/** What was said and accepted has become a run, and each has come to its end: the model has answered, always. */
+function findLostRuns({ entries, runs }: Remains): string[] {
+  const known = new Set(runs.map(({ id }) => id));
+  const lost = entries.flatMap((entry) =>
+    entry.what === 'said' && !known.has(entry.runId)
+      ? [`"${entry.text}" was accepted, and its run ${entry.runId} is lost`]
+      : [],
+  );
+  const broken = runs.filter(({ status }) => status !== 'completed');
+  return [...lost, ...broken.map(({ id, status }) => `run ${id} is ${status} and not completed`)];
+}
+
+/** The model calls each tool once in a run: whoever takes the run over makes no call a second time (AG-2). */
+function findRepeatedCalls({ calls }: Remains): string[] {
+  const made = Map.groupBy(
+    calls.filter(({ runId }) => runId !== null),
+    ({ runId, tool }) => `run ${runId}: ${tool}`,
+  );
+  return [...made].flatMap(([what, ofRun]) =>
+    ofRun.length > 1 ? [`${what} was called ${ofRun.length} times`] : [],
+  );
+}
+
+/** One final state: each device was told of it, once, and nobody ever saw another one. */
 function findChangedEnds({ entries, calls }: Remains): string[] {
   const status = new Map(calls.map((call) => [call.id, call.status]));
-  const ends = new Map<string, number>();
-  const problems: string[] = [];
-  for (const entry of entries) {
-    if (entry.what === 'seen' && isFinal(entry.status as ExecutionStatus)) {
-      if (status.get(entry.toolId) !== entry.status)
-        problems.push(`call ${entry.toolId} was seen ${entry.status} and is ${status.get(entry.toolId)}`);
-    }
-    if (entry.what !== 'event' || entry.name !== 'tool.result' || entry.late) continue;
-    const toolId = String(entry.toolId);
-    const key = `${entry.device}'s stream: ${toolId}`;
-    ends.set(key, (ends.get(key) ?? 0) + 1);
-    if (status.get(toolId) !== entry.status)
-      problems.push(`${key} ended as ${entry.status} and is ${status.get(toolId)}`);
-  }
-  const often = [...ends].filter(([, times]) => times > 1);
-  return [...problems, ...often.map(([key, times]) => `${key} ended ${times} times`)];
+  const problems = entries.flatMap((entry) => {
+    if (entry.what !== 'seen' || !isFinal(entry.status as ExecutionStatus)) return [];
+    if (status.get(entry.toolId) === entry.status) return [];
+    return [`call ${entry.toolId} was seen ${entry.status} and is ${status.get(entry.toolId)}`];
+  });
+  const ends = entries.flatMap((entry) =>
+    entry.what === 'event' && entry.name === 'tool.result' && !entry.late
+      ? [{ device: entry.device, about: entry.toolId, status: entry.status }]
+      : [],
+  );
+  const ended = new Map([...status].filter(([, as]) => isFinal(as as ExecutionStatus)));
+  return [...problems, ...findMistold('ended', ends, ended)];
+}
+
+interface Telling {
+  readonly device: string;
+  readonly about: string | undefined;
+  readonly status: string | undefined;
+}
+
+/** Each device was told of each end on record, as it is there, and once. */
+function findMistold(word: string, tellings: readonly Telling[], onRecord: ReadonlyMap<string, string>) {
+  const key = (device: string, about: string | undefined) => `${device}'s stream: ${about}`;
+  const told = Map.groupBy(tellings, ({ device, about }) => key(device, about));
+  const wrong = tellings.flatMap(({ device, about = '', status }) =>
+    onRecord.get(about) === status
+      ? []
+      : [`${key(device, about)} ${word} as ${status} and is ${onRecord.get(about)}`],
+  );
+  const often = [...told].filter(([, times]) => times.length > 1);
+  const missing = [...onRecord.keys()].flatMap((about) =>
+    devices.map((device) => key(device, about)).filter((expected) => !told.has(expected)),
+  );
+  return [
+    ...wrong,
+    ...often.map(([what, times]) => `${what} ${word} ${times.length} times`),
+    ...missing.map((what) => `${what} ${word}, and it was not told`),
+  ];
+}
+
+/** Events are kept for days: nobody who comes back has to begin anew. */
+function findResets({ entries }: Remains): string[] {
+  return entries.flatMap((entry) =>
+    entry.what === 'event' && entry.name === 'stream.reset'
+      ? [`${entry.user}'s ${entry.device} lost its place in the stream`]
+      : [],
+  );
+}
+
+/** What changes anything was approved, and begun by a claim (EX-6). */
+function findUnasked({ calls }: Remains): string[] {
+  const changing = calls.filter((call) => call.tool !== 'read_file' && isReported(call));
+  return changing.flatMap(({ id, mark, approval, isStarted }) => [
+    ...(approval === 'approved' ? [] : [`call ${id} (${mark}) ran, and its approval is ${approval}`]),
+    ...(isStarted ? [] : [`call ${id} (${mark}) ran, and nobody had claimed it`]),
+  ]);
 }
 
 /** Each tool ran at most once, and exactly once if that was reported; what was not allowed never ran. */
@@ -96,9 +177,10 @@ function findWrongExecutions({ calls, tracesOf }: Remains): string[] {
 const isReported = ({ status, lateStatus }: CallRecord): boolean =>
   status === 'completed' || lateStatus === 'completed';
 
-/** Nobody knows of a call whose runner was lost, nor of one that was stopped on its way. */
+/** Nobody knows of a call whose runner was lost, nor of one that was stopped on its way, once it was claimed. */
 const mayHaveRun = (call: CallRecord): boolean => {
   if (isReported(call)) return true;
+  if (!call.isStarted) return false;
   const isCommand = call.tool === 'shell_exec';
   if (call.status === 'cancelled') return true;
   return call.status === 'failed' && (call.errorType === 'RUNNER_LOST' || isCommand);
@@ -121,7 +203,13 @@ function findUnseenBases({ entries, calls, tracesOf }: Remains): string[] {
 /** The first decision stands: whoever was answered, then or later, was told the same, and it is the one on record. */
 function findChangedDecisions({ entries, approvals }: Remains): string[] {
   const onRecord = new Map(approvals.map(({ id, status }) => [id, status]));
-  return entries.flatMap((entry) => {
+  const resolved = entries.flatMap((entry) =>
+    entry.what === 'event' && entry.name === 'approval.resolved'
+      ? [{ device: entry.device, about: entry.approvalId, status: entry.status }]
+      : [],
+  );
+  const closed = new Map([...onRecord].filter(([, status]) => status !== 'pending'));
+  const answered = entries.flatMap((entry) => {
     if (entry.what !== 'decided') return [];
     const status = onRecord.get(entry.approvalId);
     if (status === entry.standing) return [];
@@ -129,4 +217,5 @@ function findChangedDecisions({ entries, approvals }: Remains): string[] {
       `${entry.approvalId}: ${entry.device} was told that it is ${entry.standing}, and it is ${status}`,
     ];
   });
+  return [...answered, ...findMistold('was resolved', resolved, closed)];
 }

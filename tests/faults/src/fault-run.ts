@@ -42,8 +42,14 @@ export interface FaultReport {
   readonly calls: number;
   /** How often each kind of fault came. */
   readonly faults: Readonly<Record<string, number>>;
+  /** What the network did to requests. */
+  readonly requests: Readonly<Record<string, number>>;
+  /** How many nodes ended at the labelled point where they were to. */
+  readonly dooms: number;
   /** How the calls ended, by status and error. */
   readonly ends: Readonly<Record<string, number>>;
+  /** The same of runs. */
+  readonly runs: Readonly<Record<string, number>>;
   /** Faults that this machine does not allow, and why. */
   readonly leftOut: readonly string[];
   /** Where history and logs are, when something was violated. */
@@ -51,6 +57,7 @@ export interface FaultReport {
 }
 
 const names = ['ada', 'bob', 'cyd', 'dan'];
+export const mostUsers = names.length;
 /** What was begun ends within this: leases, retries and graces included, on a machine that has much else to do. */
 const restMs = 150_000;
 const seekEveryMs = 500;
@@ -247,7 +254,7 @@ class FaultRun {
       case 'cut':
         return this.#proxy.cut();
       case 'server-disk-full':
-        return this.#fillServerDisk(fault.ms);
+        return this.#fillServerDisk(fault);
       case 'runner-disk-full': {
         const disk = this.#runnerDisks[fault.user];
         disk?.fill();
@@ -255,19 +262,29 @@ class FaultRun {
         return disk?.free();
       }
       case 'database-kill':
-        return this.#crashDatabase(fault.ms);
+        return this.#isDatabaseDown ? this.#miss(fault) : this.#crashDatabase(fault.ms);
       case 'database-connections':
-        if (!this.#isDatabaseDown) await this.#database.endConnections().catch(() => {}); // ours is one of them
-        return;
+        if (this.#isDatabaseDown) return this.#miss(fault);
+        return this.#database.endConnections().catch(() => {}); // ours is one of them
+      case 'database-pause':
+        return this.#isDatabaseDown ? this.#miss(fault) : this.#database.pause(fault.ms);
+      case 'database-clock':
+        if (this.#isDatabaseDown) return this.#miss(fault);
+        return this.#database.jumpClock(fault.jumpMs).catch(() => this.#miss(fault)); // it went away meanwhile
     }
   }
 
-  async #fillServerDisk(ms: number): Promise<void> {
+  /** A fault that could not come to pass: what it is about is not there just now. */
+  #miss({ kind }: Fault): void {
+    this.#history.add({ what: 'missed', kind });
+  }
+
+  async #fillServerDisk(fault: Extract<Fault, { kind: 'server-disk-full' }>): Promise<void> {
     const disk = this.#serverDisk;
-    if (disk === undefined || this.#isDatabaseDown) return;
+    if (disk === undefined || this.#isDatabaseDown) return this.#miss(fault);
     for (const node of this.#nodes) node.mayEnd = true;
     disk.fill();
-    await pause(ms);
+    await pause(fault.ms);
     disk.free();
     // PostgreSQL ends itself when it cannot write its log; whoever runs it starts it again.
     if (this.#options.database === 'postgres') await this.#crashDatabase(0);
@@ -324,7 +341,7 @@ class FaultRun {
     await Promise.all(this.#nodes.map((node) => node.end('SIGKILL', 1_000)));
     await this.#database.query(
       `update approvals set deadline_at = $1 where ${ignored} returning id`,
-      Date.now() + expiresSoonMs,
+      (await this.#database.now()) + expiresSoonMs,
     );
     await this.#untilListening();
   }
@@ -362,14 +379,19 @@ class FaultRun {
     const ends = Object.fromEntries(
       rows.map(({ status, error_type, n }) => [[status, error_type].filter(Boolean).join(' '), Number(n)]),
     );
+    const runs = await this.#database.query('select status, count(*) as n from runs group by status');
     const faults: Record<string, number> = {};
     for (const { kind } of this.#history.all('fault')) faults[kind] = (faults[kind] ?? 0) + 1;
+    for (const { kind } of this.#history.all('missed')) faults[kind] = (faults[kind] ?? 0) - 1;
     return {
       seed: this.#options.seed,
       violations,
       calls: Object.values(ends).reduce((sum, n) => sum + n, 0),
       faults,
+      requests: this.#proxy.treated,
+      dooms: this.#nodes.reduce((sum, { dooms }) => sum + dooms, 0),
       ends,
+      runs: Object.fromEntries(runs.map(({ status, n }) => [String(status), Number(n)])),
       leftOut: this.#leftOut,
       folder: violations.length === 0 ? undefined : this.#folder,
     };

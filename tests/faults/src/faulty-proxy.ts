@@ -30,6 +30,8 @@ export class FaultyProxy {
   readonly #agent = new Agent({ keepAlive: false });
   #turn = 0;
   weather: Weather = fairWeather;
+  /** What was done to requests, so far. */
+  readonly treated = { passed: 0, lost: 0, unanswered: 0, duplicated: 0, delayed: 0 };
 
   private constructor(ports: readonly number[], random: Random) {
     this.#ports = ports;
@@ -75,12 +77,22 @@ export class FaultyProxy {
     const [lost, unanswered, duplicated, delayed] = [1, 2, 3, 4].map(() => this.#random.next()) as Dice;
     const { weather } = this;
     const body = canHaveBody(incoming.method) ? await bodyOf(incoming) : undefined;
-    if (lost < weather.lost) return void outgoing.destroy();
-    if (delayed < weather.delayed) await new Promise((resolve) => setTimeout(resolve, weather.delayMs));
+    const isUnanswered = unanswered < weather.unanswered;
+    if (lost < weather.lost) {
+      this.treated.lost += 1;
+      return void outgoing.destroy();
+    }
+    if (delayed < weather.delayed) {
+      this.treated.delayed += 1;
+      await new Promise((resolve) => setTimeout(resolve, weather.delayMs));
+    }
     // Its twin goes another way, and nobody waits for what it is answered.
-    if (duplicated < weather.duplicated && body !== undefined)
+    if (duplicated < weather.duplicated && body !== undefined) {
+      this.treated.duplicated += 1;
       void this.#forward(incoming, body, 'twin').catch(() => {});
-    await this.#forward(incoming, body, unanswered < weather.unanswered ? 'unanswered' : outgoing);
+    }
+    this.treated[isUnanswered ? 'unanswered' : 'passed'] += 1;
+    await this.#forward(incoming, body, isUnanswered ? 'unanswered' : outgoing);
   }
 
   /** Sends to the next node that takes it. */

@@ -35,6 +35,7 @@ export type Entry =
       readonly id: number | undefined;
       readonly name: string;
       readonly toolId: string | undefined;
+      readonly approvalId: string | undefined;
       readonly status: string | undefined;
       /** Whether it is a result that came after the end. */
       readonly late: boolean;
@@ -42,6 +43,8 @@ export type Entry =
   /** A second program with the runner's id was allowed to begin. */
   | { readonly what: 'rival'; readonly user: string; readonly toolId: string }
   | { readonly what: 'fault'; readonly kind: string; readonly about: string }
+  /** The last fault of this kind could not come to pass. */
+  | { readonly what: 'missed'; readonly kind: string }
   /** A server ended otherwise than by our hand. */
   | { readonly what: 'ended'; readonly node: number; readonly how: string; readonly log: string }
   /** Seen by an actor to be wrong at once; it needs no further check. */

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { exit, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { brokenRuns } from './broken-runs.ts';
-import { type FaultReport, type FaultRunOptions, runFaults } from './fault-run.ts';
+import { type FaultReport, type FaultRunOptions, mostUsers, runFaults } from './fault-run.ts';
 import { type CallKind, callKinds, type FaultKind, faultKinds } from './plan.ts';
 import { type Sabotage, sabotages } from './sabotage.ts';
 
@@ -13,7 +13,7 @@ const help = `npm run test:faults -- [options]
   --minutes N         how long people work while things fail (default 5)
   --database KIND     sqlite or postgres (default: postgres, then sqlite)
   --nodes N           servers on one PostgreSQL (default 3; SQLite has one)
-  --users N           people, each with a runner (default 3)
+  --users N           people, each with a runner (default 3, at most ${mostUsers})
   --every MS          between two calls, on average (default 250)
   --fault-every MS    between two faults, on average (default 3000)
   --calls A,B         only these: ${callKinds.join(', ')}
@@ -93,7 +93,7 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
     seed,
     database,
     nodes: database === 'sqlite' ? 1 : (numberOf('--nodes', values.nodes, 1) ?? 3),
-    users: numberOf('--users', values.users, 1) ?? 3,
+    users: numberOf('--users', values.users, 1, mostUsers) ?? 3,
     ms: (minutes ?? 5) * 60_000,
     faultEveryMs: 3_000,
     ...(broken !== undefined && { broken, ...brokenRuns[broken] }),
@@ -108,14 +108,17 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
   };
 }
 
-function inWords({ violations, calls, ends, faults, leftOut, folder }: FaultReport): string {
+function inWords(report: FaultReport): string {
+  const { violations, calls, ends, runs, faults, requests, dooms, leftOut, folder } = report;
   const counted = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
       .map(([what, times]) => `${times} ${what}`)
       .join(', ');
   const lines = [
     `${calls} calls: ${counted(ends)}`,
-    `faults: ${counted(faults)}`,
+    `runs: ${counted(runs)}`,
+    `faults: ${counted(faults)}; ${dooms} nodes ended at a labelled point`,
+    `requests: ${counted(requests)}`,
     ...leftOut.map((what) => `left out: ${what}`),
     violations.length === 0 ? 'no violation' : `${violations.length} violations, seed ${seed}:`,
     ...violations.slice(0, 30).map((violation) => `- ${violation}`),
@@ -124,10 +127,16 @@ function inWords({ violations, calls, ends, faults, leftOut, folder }: FaultRepo
   return `${lines.join('\n')}\n`;
 }
 
-function numberOf(option: string, text: string | undefined, least: number): number | undefined {
+function numberOf(
+  option: string,
+  text: string | undefined,
+  least: number,
+  most = Number.POSITIVE_INFINITY,
+): number | undefined {
   if (text === undefined) return undefined;
   const number = Number(text);
-  return text !== '' && number >= least ? number : wrong(`${option} wants a number, not "${text}"`);
+  const fits = text !== '' && number >= least && number <= most;
+  return fits ? number : wrong(`${option} wants a number, not "${text}"`);
 }
 
 function oneOf<T extends string>(option: string, text: string | undefined, all: readonly T[]): T | undefined {

@@ -15,6 +15,7 @@ const tokenHours = 24;
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
 const triesOfAnAgent = 6;
+const agents = 4;
 /** Who waits for so many answers begins nothing more. */
 const mostUnsettled = 30;
 /** Every third end that a stream tells of is looked up over REST as well. */
@@ -51,7 +52,8 @@ export class PersonAtWork {
   readonly laptop: RemotePerson;
   /** Everything that has not been answered yet. */
   readonly unsettled = new Set<Promise<unknown>>();
-  readonly #agent: Client;
+  /** Several programs, so that one whose requests wait does not keep everything else from being asked (AG-3). */
+  readonly #agents: readonly Client[];
   /** Makes the calls that nobody answers: of one program only some may wait (AG-3). */
   readonly #ignoredAgent: Client;
   readonly #history: History;
@@ -77,7 +79,7 @@ export class PersonAtWork {
     this.phone = new RemotePerson(baseUrl, token, 'phone', clock);
     this.laptop = new RemotePerson(baseUrl, token, 'laptop', clock);
     const agent = (token: string) => createClient({ baseUrl, token: () => token, clock });
-    this.#agent = agent(tokenOf(userId, 'agent'));
+    this.#agents = Array.from({ length: agents }, () => agent(tokenOf(userId, 'agent')));
     this.#ignoredAgent = agent(tokenOf(userId, 'agent'));
     this.phone.onEvent = (event) => this.#hears('phone', event);
     this.laptop.onEvent = (event) => this.#hears('laptop', event);
@@ -102,7 +104,7 @@ export class PersonAtWork {
     this.#act(async () => {
       const session_id = await this.#session();
       const body = { tool_name, tool_params, session_id };
-      const agent = kind === 'ignore' ? this.#ignoredAgent : this.#agent;
+      const agent = kind === 'ignore' ? this.#ignoredAgent : this.#agentOf(mark);
       const { tool_id, status } = await this.#untilTaken(() => agent.executeTool({ body }));
       this.#lastTool = tool_id;
       this.#history.add({ what: 'called', user: this.userId, mark, toolId: tool_id });
@@ -123,7 +125,7 @@ export class PersonAtWork {
     });
   }
 
-  /** Tries to see, decide and cancel what is another person's: to us it does not exist (RE-3). */
+  /** Tries to see, decide, report and cancel what is another person's: to us it does not exist (RE-3). */
   pryInto(other: PersonAtWork): void {
     this.#act(async () => {
       const { client } = this.phone;
@@ -132,13 +134,41 @@ export class PersonAtWork {
       const tool_id = other.#lastTool;
       await this.#expectNotFound('read', () => client.getExecution({ params: { tool_id } }));
       await this.#expectNotFound('cancel', () => client.cancelExecution({ params: { tool_id }, body: {} }));
+      const there = { project_id: other.#projectId };
+      const place = { ...there, tool_id };
+      const report = { status: 'completed' as const, result: { success: true } };
+      await this.#expectNotFound('report', () => client.submitResult({ params: place, body: report }));
+      const claim = { digest: null, runner_id: 'a stranger' };
+      await this.#expectNotFound('start', () => client.startExecution({ params: place, body: claim }));
+      await this.#expectNotFound('read the messages of', () => client.listMessages({ params: there }));
+      await this.#lookThroughLists();
       if (other.#lastApproval === undefined) return;
       const { approval_id, project_id } = other.#lastApproval;
       const theirs = { approval_id, project_id };
+      await this.#expectNotFound('see the request of', () => client.getApproval({ params: { approval_id } }));
       await this.#expectNotFound('approve', () => client.approve({ params: theirs, body: {} }));
       const ours = { approval_id, project_id: this.#projectId };
       await this.#expectNotFound('reject', () => client.reject({ params: ours, body: { reason: 'no' } }));
     });
+  }
+
+  /** What is listed for us is ours. */
+  async #lookThroughLists(): Promise<void> {
+    const { client } = this.phone;
+    const lists = [
+      () => client.history(),
+      () => client.listApprovals(),
+      () => client.listProjects(),
+      () => client.listRunners(),
+    ];
+    for (const list of lists) {
+      const text = JSON.stringify(await this.#untilTaken(list as () => Promise<unknown>));
+      const strangers = usersIn(text).filter((user) => user !== this.userId);
+      const places = [...text.matchAll(/"(?:project_id|workspace)":"([^"]+)"/g)].map(([, place]) => place);
+      const isOurs = places.every((place) => [this.#projectId, this.#runner.root].includes(String(place)));
+      if (strangers.length > 0 || !isOurs)
+        this.#wrong(`${this.userId} was listed what is another person's: ${text.slice(0, 500)}`);
+    }
   }
 
   /** Nothing more is begun, from now on. */
@@ -178,7 +208,13 @@ export class PersonAtWork {
   }
 
   #hears(device: string, { event, data }: CountersignEvent): void {
-    const fields = data as { tool_id?: string; status?: string; late?: boolean; project_id?: string | null };
+    const fields = data as {
+      tool_id?: string;
+      approval_id?: string;
+      status?: string;
+      late?: boolean;
+      project_id?: string | null;
+    };
     this.#noteForeign(event, fields);
     this.#history.add({
       what: 'event',
@@ -187,6 +223,7 @@ export class PersonAtWork {
       id: this[device as 'phone' | 'laptop'].received.at(-1)?.id,
       name: event,
       toolId: fields.tool_id,
+      approvalId: fields.approval_id,
       status: fields.status,
       late: fields.late === true,
     });
@@ -272,10 +309,15 @@ export class PersonAtWork {
     });
   }
 
+  /** An agent sees its own calls only (AP-9): who made one cancels it. */
   #cancel(tool_id: string): void {
-    this.#act(() =>
-      this.#untilAnswered(() => this.#agent.cancelExecution({ params: { tool_id }, body: {} })),
-    );
+    const agent = this.#agentOf(this.#markOfTool.get(tool_id) ?? '');
+    this.#act(() => this.#untilAnswered(() => agent.cancelExecution({ params: { tool_id }, body: {} })));
+  }
+
+  #agentOf(mark: string): Client {
+    const [n = 0] = /\d+/.exec(mark)?.map(Number) ?? [];
+    return this.#agents[n % agents] as Client;
   }
 
   #look(tool_id: string): void {

@@ -62,7 +62,10 @@ export type Fault =
   | { readonly kind: 'server-disk-full'; readonly ms: number }
   | { readonly kind: 'runner-disk-full'; readonly user: number; readonly ms: number }
   | { readonly kind: 'database-kill'; readonly ms: number }
-  | { readonly kind: 'database-connections' };
+  | { readonly kind: 'database-connections' }
+  | { readonly kind: 'database-pause'; readonly ms: number }
+  /** Its clock is set forward or back by so much. */
+  | { readonly kind: 'database-clock'; readonly jumpMs: number };
 export type FaultKind = Fault['kind'];
 
 export type Action =
@@ -110,6 +113,8 @@ const faultWeights: Readonly<Record<FaultKind, number>> = {
   'runner-disk-full': 1,
   'database-kill': 1,
   'database-connections': 2,
+  'database-pause': 1,
+  'database-clock': 1,
 };
 const killPoints = [
   ...labelledCommits.flatMap((label) => commitMoments.map((moment) => `${label}.${moment}`)),
@@ -117,7 +122,12 @@ const killPoints = [
   ...runPoints,
 ];
 export const faultKinds = Object.keys(faultWeights) as FaultKind[];
-const onlyPostgres: readonly FaultKind[] = ['database-kill', 'database-connections'];
+const onlyPostgres: readonly FaultKind[] = [
+  'database-kill',
+  'database-connections',
+  'database-pause',
+  'database-clock',
+];
 
 /** Everything that people, agents and fate will do, and when: the seed decides all of it before anything starts. */
 export function planOf(options: PlanOptions): PlannedAction[] {
@@ -158,6 +168,7 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
   const [node, user] = [random.between(0, nodes - 1), random.between(0, users - 1)];
   const [short, long] = [random.between(200, 2_500), random.between(1_000, 12_000)];
   const offsetMs = random.pick([-3_600_000, -60_000, -5_000, 5_000, 60_000, 280_000]);
+  const jumpMs = random.pick([-15_000, -3_000, 3_000, 20_000, 60_000, 280_000]);
   const killAt = `${random.pick(killPoints)}:${random.between(1, 3)}`;
   const share = random.next();
   switch (kind) {
@@ -176,6 +187,10 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
     case 'runner-pause':
     case 'runner-disk-full':
       return { kind, user, ms: long };
+    case 'database-pause':
+      return { kind, ms: 2 * long }; // longer than anybody waits for it, sometimes
+    case 'database-clock':
+      return { kind, jumpMs };
     case 'network': {
       const weather = {
         lost: 0.1 * share,

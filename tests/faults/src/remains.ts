@@ -29,6 +29,7 @@ export async function examine(
     entries: history.entries,
     calls: await readCalls(database),
     approvals: (await database.query('select id, status from approvals')) as { id: string; status: string }[],
+    runs: (await database.query('select id, status from runs')) as { id: string; status: string }[],
     tracesOf: (mark) => tracesOf(rootOf.get(markIn(mark)?.user ?? '') ?? '', mark),
   });
   for (const { person, runner } of households) {
@@ -51,16 +52,21 @@ export async function examine(
 
 async function readCalls(database: RunDatabase): Promise<CallRecord[]> {
   const rows = await database.query(
-    `select e.id, e.user_id, e.tool_name, e.tool_params, e.status, e.error_type, p.late_result
-       from tool_executions e left join payloads p on p.id = e.id`,
+    `select e.id, e.tool_name, e.tool_params, e.status, e.error_type, e.run_id, p.late_result, a.status as approval
+       from tool_executions e left join payloads p on p.id = e.id left join approvals a on a.id = e.approval_id`,
   );
-  return rows.map(({ id, tool_name, tool_params, status, error_type, late_result }) => ({
-    id: String(id),
-    tool: String(tool_name),
-    mark: markIn(tool_params)?.mark,
-    status: String(status),
-    errorType: error_type as string | null,
-    lateStatus: lateStatusOf(late_result),
+  const claims = await database.query("select subject from audit where action = 'call.started'");
+  const started = new Set(claims.map(({ subject }) => subject));
+  return rows.map((row) => ({
+    id: String(row.id),
+    tool: String(row.tool_name),
+    mark: markIn(row.tool_params)?.mark,
+    status: String(row.status),
+    errorType: row.error_type as string | null,
+    lateStatus: lateStatusOf(row.late_result),
+    runId: row.run_id as string | null,
+    approval: row.approval as string | null,
+    isStarted: started.has(row.id),
   }));
 }
 

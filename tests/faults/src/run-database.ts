@@ -14,6 +14,12 @@ export interface RunDatabase extends TestDatabase {
   /** Kills it as a power cut does, and starts it again after a while. */
   crash(downMs: number): Promise<void>;
   endConnections(): Promise<void>;
+  /** Stops it where it is for a while (SIGSTOP): nobody is refused, and nobody is answered. */
+  pause(ms: number): Promise<void>;
+  /** Its own clock, which counts for everybody on PostgreSQL (AP-3), is set forward or back by this much. */
+  jumpClock(ms: number): Promise<void>;
+  /** By that clock. */
+  now(): Promise<number>;
 }
 
 export async function openRunDatabase(kind: 'sqlite' | 'postgres', folder: string): Promise<RunDatabase> {
@@ -39,11 +45,21 @@ function sqlite(place: string): RunDatabase {
     },
     crash: async () => {},
     endConnections: async () => {},
+    pause: async () => {},
+    jumpClock: async () => {},
+    now: async () => Date.now(),
     async close() {
       disk?.close();
     },
   };
 }
+
+/** The function by which servers ask for the time, and what it is off by: ours is found before the database's own. */
+const movableClock = `
+  create table faults_clock (ms float8 not null);
+  insert into faults_clock values (0);
+  create function public.clock_timestamp() returns timestamptz language sql volatile as $$
+    select pg_catalog.clock_timestamp() + (select ms from public.faults_clock) * interval '1 millisecond' $$`;
 
 async function postgres(place: string): Promise<RunDatabase> {
   const disk = mountSmallDisk(place, 768);
@@ -54,6 +70,11 @@ async function postgres(place: string): Promise<RunDatabase> {
   const url = await server.createDatabase();
   const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
   pool.on('error', () => {}); // it was killed; the next question opens another connection
+  await pool.query(movableClock);
+  const [{ name }] = (await pool.query('select current_database() as name')).rows as [{ name: string }];
+  await pool.query(`alter database ${name} set search_path = public, pg_catalog`);
+  const timeOf = 'select (extract(epoch from public.clock_timestamp()) * 1000)::bigint as now';
+  let goOn = () => {};
   return {
     url,
     disk,
@@ -64,7 +85,17 @@ async function postgres(place: string): Promise<RunDatabase> {
         'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
       );
     },
+    async pause(ms) {
+      goOn = server.pause();
+      await pause(ms);
+      goOn();
+    },
+    async jumpClock(ms) {
+      await pool.query('update faults_clock set ms = ms + $1', [ms]);
+    },
+    now: async () => Number((await pool.query(timeOf)).rows[0].now),
     async close() {
+      goOn();
       await pool.end();
       await server.stop();
       disk?.close();

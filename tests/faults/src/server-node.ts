@@ -27,6 +27,8 @@ export class ServerNode {
   #killAt: string | undefined;
   /** Whether it may end by itself just now: its disk is full. */
   mayEnd = false;
+  /** How often it ended at a labelled point where it was to. */
+  dooms = 0;
   log = '';
 
   constructor(settings: NodeSettings) {
@@ -105,7 +107,9 @@ export class ServerNode {
       this.#isListening = false;
       this.log += process.log;
       if (this.#isOver) return;
-      const isExpected = this.#endedByUs || this.mayEnd || (killAt !== undefined && how === 'SIGKILL');
+      const isDoomed = killAt !== undefined && how === 'SIGKILL';
+      if (isDoomed && !this.#endedByUs) this.dooms += 1;
+      const isExpected = this.#endedByUs || this.mayEnd || isDoomed;
       if (!isExpected && wasListening)
         history.add({ what: 'ended', node: index, how, log: process.log.slice(-2_000) });
       await pause(betweenStartsMs);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Bus, Hint } from '@countersign/engine';
 import pg from 'pg';
 import { InProcessBus } from './in-process-bus.ts';
+import { piecesOf } from './passing-pieces.ts';
 import { connectionSettings } from './postgres-pool.ts';
 
 export interface PostgresBusOptions {
@@ -11,6 +12,8 @@ export interface PostgresBusOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
+/** A database that does not take a hint for so long is connected to anew. */
+const patienceMs = 20_000;
 /** PostgreSQL refuses a notification of 8000 bytes. */
 const largestMessage = 7_900;
 
@@ -46,9 +49,11 @@ export class PostgresBus implements Bus {
   publish(hint: Hint): void {
     this.#local.publish(hint);
     if (hint.kind === 'written') return; // nobody else's business
-    const [key, message] = forOthers(hint);
-    // A newer hint of the same kind replaces the older one.
-    if (message !== undefined) this.#waiting.set(key, message);
+    for (const piece of hint.kind === 'passing' ? piecesOf(hint) : [hint]) {
+      const [key, message] = forOthers(piece);
+      // A newer hint of the same kind replaces the older one.
+      if (message !== undefined) this.#waiting.set(key, message);
+    }
     if (!this.#sending) {
       this.#sending = true;
       setImmediate(() => void this.#send());
@@ -68,7 +73,11 @@ export class PostgresBus implements Bus {
 
   async #connect(): Promise<void> {
     const { url } = this.#options;
-    const client = new pg.Client({ ...connectionSettings(url, 'countersign hints'), pipeline: false });
+    const client = new pg.Client({
+      ...connectionSettings(url, 'countersign hints'),
+      pipeline: false,
+      query_timeout: patienceMs,
+    });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, new Error('The connection for hints ended.')));
     client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
@@ -174,10 +183,15 @@ function forOthers(
   }
 }
 
+/** What another node wrote, perhaps one of another version. Whatever else somebody notifies of is none of ours. */
 function readHints(text: string): readonly Hint[] {
   try {
-    return JSON.parse(text) as Hint[]; // written by `forOthers` on another node of the same version
+    const read = JSON.parse(text) as unknown;
+    return Array.isArray(read) ? read.filter(isHint) : [];
   } catch {
     return [];
   }
 }
+
+const isHint = (read: unknown): read is Hint =>
+  typeof (read as { readonly kind?: unknown } | null)?.kind === 'string';

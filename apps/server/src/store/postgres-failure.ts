@@ -3,6 +3,13 @@
 /** Two units were in each other's way; one of them can simply run again. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(codeOf(error));
 
+/**
+ * A newer server has changed a table, and this connection still has a plan for how it was. Nothing but a connection
+ * without that plan helps, and nothing has happened yet.
+ */
+export const hasOutdatedPlan = (error: unknown): boolean =>
+  codeOf(error) === '0A000' && error instanceof Error && error.message.includes('cached plan');
+
 /** The connection is gone or was never there. */
 export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error);
@@ -11,7 +18,7 @@ export function isConnectionLoss(error: unknown): boolean {
     ['57P01', '57P02', '57P03', '57P05', '25P03'].includes(code) ||
     ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH'].includes(code) ||
     (error instanceof Error &&
-      /connection (error|terminated|ended)|not queryable|timeout exceeded/i.test(error.message))
+      /connection (error|terminated|ended)|not queryable|timeout exceeded|read timeout/i.test(error.message))
   );
 }
 

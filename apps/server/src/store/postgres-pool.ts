@@ -12,6 +12,8 @@ export interface PoolOptions {
   readonly url: string;
   readonly name: string;
   readonly max: number;
+  /** How long an answer is waited for; for ever unless told. */
+  readonly patienceMs?: number | undefined;
 }
 
 export function connectionSettings(url: string, name: string): pg.ClientConfig {
@@ -28,8 +30,14 @@ export function connectionSettings(url: string, name: string): pg.ClientConfig {
   };
 }
 
-export function openPool({ url, name, max }: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({ ...connectionSettings(url, name), max, idleTimeoutMillis: 60_000 });
+export function openPool({ url, name, max, patienceMs }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionSettings(url, name),
+    max,
+    idleTimeoutMillis: 60_000,
+    // A database that stands still, or a machine that is gone without a word: its connection is given up.
+    ...(patienceMs !== undefined && { query_timeout: patienceMs }),
+  });
   // A connection that breaks fails the query that uses it, or nobody: it must not end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));

@@ -186,6 +186,39 @@ describe('PostgreSQL', () => {
     expect(await store.read((tx) => tx.projectsOf('ada'))).toHaveLength(4);
   });
 
+  it('gives up waiting for a database that stands still, and goes on when it does', async () => {
+    const impatient = await openPostgresStore({ url, bus: new InProcessBus(), patienceMs: 1_000 });
+    const write = (id: string) => impatient.write((tx) => tx.insert('projects', projectRow({ id })));
+    const read = () => impatient.read((tx) => tx.projectsOf('ada'));
+    await write('before');
+    const goOn = server.pause();
+    const answers = await Promise.allSettled([write('during'), read()]).finally(goOn);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await write('after');
+    expect((await read()).map(({ id }) => id)).toEqual(expect.arrayContaining(['after', 'before']));
+    await impatient.close();
+  });
+
+  it('[DA-2] goes on when a newer server adds a column, on every connection', async () => {
+    const write = (id: string) =>
+      store.write(function* (tx) {
+        yield* tx.insert('projects', projectRow({ id }));
+        return (yield* tx.get('projects', id))?.id;
+      });
+    const read = () => store.read((tx) => tx.get('projects', 'p0'));
+    const many = Array.from({ length: 12 }, (_, i) => i);
+    await Promise.all(many.map((i) => write(`p${i}`)));
+    await Promise.all(many.map(read));
+    await admin.query('alter table projects add column colour text');
+    // A statement whose plan was made before answers with another type of row now.
+    const [written, found] = [
+      await Promise.all(many.map((i) => write(`q${i}`))),
+      await Promise.all(many.map(read)),
+    ];
+    expect(written).toEqual(many.map((i) => `q${i}`));
+    expect(found).toMatchObject(many.map(() => projectRow({ id: 'p0' })));
+  });
+
   it('does not run a unit again when nobody knows whether it was committed', async () => {
     // The commit itself cuts the connection: a deferred trigger ends its own backend.
     await admin.query(`
@@ -324,6 +357,44 @@ describe('hints over PostgreSQL', () => {
     here.bus.publish(passing('small'));
     await expect.poll(() => there.heard).toEqual([passing('small')]);
     expect(here.heard).toHaveLength(2);
+    await Promise.all([here.bus.close(), there.bus.close()]);
+  });
+
+  it('[EV-1] bring all that a command prints to other nodes, in its order', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    const output = (chunk: string): Hint => ({
+      kind: 'passing',
+      userId: 'ada',
+      projectId: null,
+      event: {
+        event: 'tool.progress',
+        data: { tool_id: 't1', progress: 5, message: 'half', output: { stream: 'stdout', chunk } },
+      } as never,
+    });
+    const chunks = ['😀\u001b[1m Привет\n'.repeat(1_200), 'short', `x${'😀'.repeat(3_000)}`];
+    for (const chunk of chunks) here.bus.publish(output(chunk));
+    expect(here.heard).toEqual(chunks.map(output));
+    const progress = () =>
+      there.heard.map((hint) => (hint as { event: { data: Record<string, unknown> } }).event.data);
+    const printed = () =>
+      progress()
+        .map(({ output }) => (output as { chunk: string }).chunk)
+        .join('');
+    await expect.poll(printed).toBe(chunks.join(''));
+    expect(progress().filter(({ message }) => message === 'half')).toHaveLength(chunks.length);
+    expect(progress().every(({ output }) => (output as { chunk: string }).chunk.isWellFormed())).toBe(true);
+    await Promise.all([here.bus.close(), there.bus.close()]);
+  });
+
+  it('that are none of ours are left alone', async () => {
+    const url = await server.createDatabase();
+    const [here, there] = [await open(url), await open(url)];
+    // Whoever may use the database can notify, and so does a server of another version.
+    for (const stray of ['', '5', 'x[', 'x[5, null]', 'x[{"kind":7}]'])
+      await execute(url, `select pg_notify('countersign', '${stray}')`);
+    here.bus.publish({ kind: 'settled', toolId: 't1' });
+    await expect.poll(() => there.heard).toEqual([{ kind: 'settled', toolId: 't1' }]);
     await Promise.all([here.bus.close(), there.bus.close()]);
   });
 

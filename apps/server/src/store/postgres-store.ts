@@ -7,7 +7,13 @@ import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { EventOrder } from './event-order.ts';
 import { migrate } from './migrations.ts';
-import { isConflict, isConnectionLoss, OutcomeUnknown, wasNotCommitted } from './postgres-failure.ts';
+import {
+  hasOutdatedPlan,
+  isConflict,
+  isConnectionLoss,
+  OutcomeUnknown,
+  wasNotCommitted,
+} from './postgres-failure.ts';
 import { openPool } from './postgres-pool.ts';
 import { PostgresTime } from './postgres-time.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
@@ -23,20 +29,32 @@ export interface PostgresStoreOptions {
   readonly now?: () => number;
   /** How often the database's clock is looked at. */
   readonly clockEveryMs?: number;
+  /** How long an answer of the database is waited for. */
+  readonly patienceMs?: number;
 }
 
 /** Opens the database behind a URL and brings its tables up to date. Several servers may stand on it. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, bus, writers = 10, clockEveryMs = 30_000 } = options;
-  const writing = openPool({ url, name: 'countersign', max: writers });
-  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2) });
+  const { url, bus, writers = 10, clockEveryMs = 30_000, patienceMs = 20_000 } = options;
+  await bringUpToDate(url);
+  const writing = openPool({ url, name: 'countersign', max: writers, patienceMs });
+  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2), patienceMs });
   try {
-    await migrate(new Kysely<never>({ dialect: new PostgresDialect({ pool: writing }) }), 'postgres');
     const time = await PostgresTime.start(reading, clockEveryMs);
-    return new PostgresStore({ writing, reading, bus, time, now: options.now ?? time.now });
+    return new PostgresStore({ writing, reading, bus, time, now: options.now ?? time.now, patienceMs });
   } catch (error) {
     await Promise.allSettled([writing.end(), reading.end()]);
     throw error;
+  }
+}
+
+/** As long as it takes: tables may be large. */
+async function bringUpToDate(url: string): Promise<void> {
+  const pool = openPool({ url, name: 'countersign migrations', max: 1 });
+  try {
+    await migrate(new Kysely<never>({ dialect: new PostgresDialect({ pool }) }), 'postgres');
+  } finally {
+    await pool.end();
   }
 }
 
@@ -46,10 +64,13 @@ interface PostgresStoreParts {
   readonly bus: Bus;
   readonly time: PostgresTime;
   readonly now: () => number;
+  readonly patienceMs: number;
 }
 
 const nothing: StepResult = { rows: [], changes: 0 };
 const attempts = 6;
+/** More than the connections that one pool may have. */
+const mostOutdated = 100;
 
 /** Each unit is one transaction; several run at once, and rows that a unit has read by their id are locked for it. */
 export class PostgresStore implements DatabaseStore {
@@ -84,28 +105,14 @@ export class PostgresStore implements DatabaseStore {
   }
 
   async #write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const { value, events } = await this.#tryWriting(unit);
-        this.#publish(events);
-        return value;
-      } catch (error) {
-        // Nothing of it was committed, so it may run again.
-        if (attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
-        await pause(attempt, isConflict(error) ? 5 : 40);
-      }
-    }
+    const { value, events } = await repeated(() => this.#tryWriting(unit), this.#parts.patienceMs);
+    this.#publish(events);
+    return value;
   }
 
-  async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await readOnPostgres(this.#open().reading, unit(this.#reading));
-      } catch (error) {
-        if (attempt === attempts || !isConnectionLoss(error)) throw error;
-        await pause(attempt, 40);
-      }
-    }
+  read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
+    const once = () => readOnPostgres(this.#open().reading, unit(this.#reading));
+    return repeated(once, this.#parts.patienceMs);
   }
 
   sweep(limits: RetentionLimits): Promise<Swept> {
@@ -229,12 +236,33 @@ class Conversation {
 
 /** Gives a connection back after a failure: usable, or not at all. */
 async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
-  if (isConnectionLoss(error) || error instanceof OutcomeUnknown) return client.release(true);
+  if (isConnectionLoss(error) || hasOutdatedPlan(error) || error instanceof OutcomeUnknown)
+    return client.release(true);
   try {
     await client.query('rollback');
     client.release();
   } catch {
     client.release(true);
+  }
+}
+
+/** Nothing of it was committed, so it may run again where the reason passes, while anybody still waits for it. */
+async function repeated<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
+  const startedAt = performance.now();
+  let outdated = 0;
+  for (let attempt = 1; ; ) {
+    try {
+      return await work();
+    } catch (error) {
+      // That connection is given up; the next one may have an old plan as well.
+      if (hasOutdatedPlan(error) && ++outdated <= mostOutdated) continue;
+      // A database that stands still would be waited for again and again. That we did so ourselves is another matter.
+      const isLate = performance.now() - startedAt >= patienceMs / 2;
+      const isOver = isLate && isConnectionLoss(error) && !wasNotCommitted(error);
+      if (isOver || attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
+      await pause(attempt, isConflict(error) ? 5 : 40);
+      attempt += 1;
+    }
   }
 }
 
