@@ -94,23 +94,6 @@ describe('[EV-2] a plain client that resumes by id', () => {
 });
 
 describe('[EV-2] a snapshot', () => {
-  it('[AP-7] tells a runner that resumes of the requests that it has heard of, so that each gets its preview', async () => {
-    const runner = await fixture.listen({ runnerId: 'runner-1' });
-    const write = (path: string) => fixture.submit('write_file', { path, content: 'x' });
-    const [waiting, previewed, decided] = [await write('a.md'), await write('b.md'), await write('c.md')];
-    await fixture.preview(previewed.approval_id);
-    await fixture.engine.approvals.rejectTool(fixture.person, String(decided.approval_id), {});
-    await runner.last('approval.resolved');
-    // It was asleep and given up: the preview that it sends before it is back is not taken.
-    await fixture.loseRunner('ada', 'runner-1');
-    expect(await codeOf(fixture.preview(waiting.approval_id))).toBe('NOT_FOUND');
-    const back = await fixture.listen({ runnerId: 'runner-1', lastEventId: runner.ids().at(-1) as number });
-    const asked = () => back.all('tool.approval_request').map(({ approval_id }) => approval_id);
-    expect(asked()).toEqual([waiting.approval_id, previewed.approval_id]);
-    await fixture.preview(waiting.approval_id);
-    expect(await codeOf(fixture.approve(waiting.approval_id, { digest: digest('a') }))).toBe('ok');
-  });
-
   it('[AP-10] offers what the request offered', async () => {
     const live = await fixture.listen();
     await fixture.submit('write_file', { path: 'src/a.md', content: 'x' });

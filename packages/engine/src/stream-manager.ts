@@ -226,13 +226,10 @@ function* unsent(
   return { events, settled };
 }
 
-/** What a runner that comes back is told as it stands now, and not as it was. */
-const toldFromState: readonly string[] = ['tool.execution_signal', 'tool.approval_request'];
-
 class OpenStream {
   readonly options: StreamOptions;
   readonly #sink: StreamSink;
-  /** What was stored when the stream was opened: a runner's signals and requests up to here are in the snapshot. */
+  /** What was stored when the stream was opened: a runner's signals up to here are part of the snapshot. */
   readonly #openedAt: number;
   sentUpTo: number;
   ready = false;
@@ -259,7 +256,7 @@ class OpenStream {
       this.sentUpTo = id;
       if (!this.concerns(project_id, event)) continue;
       if (settled?.has(id)) continue;
-      if (this.options.runnerId !== undefined && this.isOld(id) && toldFromState.includes(event.event))
+      if (this.options.runnerId !== undefined && this.isOld(id) && event.event === 'tool.execution_signal')
         continue;
       if (this.#ended || !this.#sink.send(event, id)) return false;
     }

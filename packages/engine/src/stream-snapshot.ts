@@ -14,9 +14,8 @@ export interface SnapshotOf {
 }
 
 /**
- * What a client is told before the first event: what is pending, unless it resumes and gets that by its events. A runner
- * is told of requests and of its unsettled calls from the state and not from old events, each time (EV-2, EX-7): it may
- * have heard of a request and not have been able to send its preview, without which nobody can approve it (AP-7).
+ * What a client is told before the first event: what is pending, unless it resumes and gets that by its events; and a
+ * runner its unsettled calls, which come from the state and not from old events (EV-2, EX-7).
  */
 export async function snapshotFor(store: Store, policies: PolicyBook, of: SnapshotOf): Promise<Snapshot> {
   const byWorkspace = new Map<string | null, ToolCallPolicy>();
@@ -25,7 +24,7 @@ export async function snapshotFor(store: Store, policies: PolicyBook, of: Snapsh
   return function* (tx, { resumes }) {
     const now = store.now();
     return [
-      ...(resumes && !of.runner ? [] : yield* pendingRequests(tx, of, byWorkspace, now)),
+      ...(resumes ? [] : yield* pendingRequests(tx, of, byWorkspace, now)),
       ...(of.runner ? yield* unsettledSignals(tx, of.runner, now) : []),
     ];
   };
