@@ -281,17 +281,16 @@ const isEnded = (status: ExecutionStatus): boolean =>
 /** Leaves out the largest parts until the event fits, and says which. */
 function fit(event: CountersignEvent): CountersignEvent {
   const data = event.data as Record<string, unknown>;
-  if (atMost(data, surelySmall) > 0) return event;
+  if (fits(data)) return event;
   const omitted: Omittable[] = [];
   for (const part of ['result', 'preview', 'tool_params'] as const) {
-    if (byteLength(data) <= maxEventBytes - 512) break;
+    if (fits(data)) break;
     if (data[part] === undefined || data[part] === null) continue;
     data[part] = part === 'tool_params' ? {} : null;
     omitted.push(part);
   }
   if (omitted.length > 0) data.omitted = omitted;
-  if (byteLength(data) > maxEventBytes - 512 && Array.isArray(data.reasons))
-    data.reasons = shorter(data.reasons);
+  if (!fits(data) && Array.isArray(data.reasons)) data.reasons = shorter(data.reasons);
   return event;
 }
 
@@ -304,19 +303,7 @@ function shorter(reasons: readonly unknown[]): readonly unknown[] {
     : shown;
 }
 
+/** With room for its name, its id and the list of what was left out. */
+const fits = (data: unknown): boolean => byteLength(data) <= maxEventBytes - 512;
+
 const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
-
-/** A UTF-16 unit becomes at most six bytes of JSON. */
-const surelySmall = (maxEventBytes - 512) / 6;
-
-/** What is left of so many characters after a value's JSON, at least; nothing or less when it may not fit. */
-function atMost(value: unknown, characters: number): number {
-  if (typeof value === 'string') return characters - value.length - 2;
-  if (typeof value !== 'object' || value === null) return characters - 25;
-  let left = characters - 2;
-  for (const key in value) {
-    left = atMost((value as Record<string, unknown>)[key], left - key.length - 4);
-    if (left <= 0) break;
-  }
-  return left;
-}
