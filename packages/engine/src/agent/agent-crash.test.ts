@@ -235,6 +235,30 @@ describe('leases', () => {
     expect(await agent.run(runId)).toMatchObject({ status: 'completed', epoch: 2, step: 1 });
   });
 
+  it('[AG-2] a node that was thought dead does not ask the model for what the next one has stored', async () => {
+    let wakeUp = () => {};
+    const sleep = new Promise<void>((resolve) => {
+      wakeUp = resolve;
+    });
+    const model = new ScriptedModel([['Done.']]);
+    const agent = await AgentFixture.open({ model });
+    agent.node.die();
+    // It stands still just before it would ask, and its lease ends.
+    const first = await agent.startNode({
+      atPoint: (point) => (point === 'model.before' ? sleep : undefined),
+    });
+    const runId = await agent.say('Go.');
+    const { write } = first.store;
+    first.store.write = () => Promise.reject(new Error('the network is down'));
+    await agent.startNode();
+    await waitForTakeover(agent);
+    expect(await agent.run(runId)).toMatchObject({ status: 'completed', epoch: 2 });
+    first.store.write = write;
+    wakeUp();
+    await settle();
+    expect(model.requests).toHaveLength(1);
+  });
+
   it('[AG-2] a node that was thought dead leaves the calls alone that the next one waits for', async () => {
     let wakeUp = () => {};
     const sleep = new Promise<void>((resolve) => {

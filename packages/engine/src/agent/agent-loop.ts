@@ -59,10 +59,11 @@ interface Standing {
   readonly step: { readonly message: MessageRow; readonly open: readonly StoredToolCall[] } | undefined;
 }
 
-function* readRun(tx: Reading, { runId, epoch, projectId }: HeldRun): Unit<Standing> {
-  const run = yield* tx.get('runs', runId);
+function* readRun(tx: Reading, held: HeldRun): Unit<Standing> {
+  const { runId, projectId } = held;
+  const run = yield* held.require(tx);
   const project = yield* tx.get('projects', projectId);
-  if (run?.status !== 'running' || run.epoch !== epoch || !project) throw new RunLost();
+  if (!project) throw new RunLost();
   if (run.step === 0) return { run, project, step: undefined };
   const message = yield* tx.get('messages', assistantMessageId(runId, run.step - 1));
   if (!message) return { run, project, step: undefined };
@@ -78,12 +79,16 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
   const { held, signal } = live;
   await giveLateResults(held, deps);
   await held.announceState('thinking');
-  const messages = await deps.store.read((tx) => readConversation(tx, held.sessionId));
   const tools = offeredTools(
     await deps.policies.policyFile(held.userId),
     await deps.policies.customTools(held.userId, project.workspace),
   );
   await deps.atPoint('model.before');
+  // The last thing before the model is asked: a node that stood still must not ask for what another one has stored.
+  const messages = await deps.store.read(function* (tx) {
+    yield* held.require(tx);
+    return yield* readConversation(tx, held.sessionId);
+  });
   const draft = new Draft(held, assistantMessageId(run.id, run.step), deps);
   live.draft = draft;
   const answered = deps.observer?.asksModel({ runId: run.id, step: run.step, model: run.model });

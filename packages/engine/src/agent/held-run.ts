@@ -1,5 +1,5 @@
 import type { MessageRow, RunRow } from '../rows.ts';
-import type { Store, Transaction, Unit } from '../store.ts';
+import type { Reading, Store, Transaction, Unit } from '../store.ts';
 import { type AgentState, messageCreatedEvent, type RunPlace, stateEvent } from './message-events.ts';
 
 /** The run is no longer ours: it was stopped, has ended, or another node has taken it over. Nothing was stored. */
@@ -53,8 +53,7 @@ export class HeldRun implements RunPlace {
       const now = store.now();
       // Sessions before runs, before everything else: the order of locks, and who writes positions waits here.
       yield* tx.get('sessions', place.sessionId);
-      const run = yield* tx.get('runs', place.runId);
-      if (run?.status !== 'running' || run.epoch !== place.epoch) throw new RunLost();
+      const run = yield* place.require(tx);
       const done = yield* unit(heldUnit(tx, run, now));
       if (isNew) {
         const event = stateEvent(place, state, now);
@@ -64,6 +63,13 @@ export class HeldRun implements RunPlace {
     });
     if (state !== undefined) this.#state = state;
     return value;
+  }
+
+  /** The run's row, inside a unit. Throws `RunLost` when it is not ours any more. */
+  *require(tx: Reading): Unit<RunRow> {
+    const run = yield* tx.get('runs', this.runId);
+    if (run?.status !== 'running' || run.epoch !== this.epoch) throw new RunLost();
+    return run;
   }
 
   /** Tells clients what the agent is doing, unless they know. */
