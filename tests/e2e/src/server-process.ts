@@ -13,6 +13,8 @@ export interface ServerSettings {
   readonly port: number;
   readonly database: string;
   readonly modelUrl?: string | undefined;
+  /** By which the model knows who asks. */
+  readonly modelKey?: string | undefined;
   /** Where it kills itself, such as `approve.committed:1`. */
   readonly killAt?: string | undefined;
   /** Where people reach it, when that is not its own address. */
@@ -101,6 +103,7 @@ function orderFor({
   port,
   database,
   modelUrl,
+  modelKey,
   killAt,
   publicOrigin,
   authSecret = secret,
@@ -117,6 +120,7 @@ function orderFor({
         COUNTERSIGN_MODEL: 'openai-compatible:scripted',
         COUNTERSIGN_MODEL_URL: modelUrl,
       }),
+      ...(modelKey !== undefined && { COUNTERSIGN_MODEL_KEY: modelKey }),
       ...(killAt !== undefined && { COUNTERSIGN_TEST: '1', COUNTERSIGN_TEST_KILL_AT: killAt }),
     },
   };

@@ -5,17 +5,27 @@ import type { RunDatabase } from './run-database.ts';
 
 /**
  * What the agent's model answers: it reads and changes the file that it was told of, and then says that it is done. An
- * answer that is stored already must not be asked for again (AG-2).
+ * answer that is stored already must not be asked for again (AG-2). Nobody can keep a node from it that was stopped
+ * between its last look and its question: it asks when it wakes up, and nothing of its answer is stored.
  */
-export function agentModel(database: RunDatabase, history: History): (request: WireRequest) => WireTurn {
-  return ({ body }) => {
+export function agentModel(
+  database: RunDatabase,
+  history: History,
+  hasJustWoken: (node: number) => boolean,
+): (request: WireRequest) => WireTurn {
+  return ({ body, headers }) => {
+    const node = Number(headers.authorization?.replace('Bearer ', ''));
+    const isExcused = hasJustWoken(node);
     const said = body.messages.findLast(({ role }) => role === 'user')?.content;
     const { mark } = markIn(JSON.stringify(said)) ?? { mark: '' };
     const step = body.messages.filter(({ role }) => role === 'assistant').length;
     const wait = findStored(database, mark, step).then(
       (isStored) => {
-        if (isStored)
-          history.add({ what: 'wrong', problem: `the model was asked again for step ${step} of ${mark}` });
+        if (isStored && !isExcused)
+          history.add({
+            what: 'wrong',
+            problem: `the model was asked again for step ${step} of ${mark}, by node ${node}`,
+          });
       },
       () => {}, // the database is away: nobody knows
     );

@@ -120,6 +120,7 @@ class FaultRun {
       (port, index) =>
         new ServerNode({ index, port, database: database.url, modelUrl: model.url, history, added }),
     );
+    model.script(agentModel(database, history, (node) => this.#nodes[node]?.hasJustWoken ?? false));
     this.#serverDisk = database.disk ?? this.#limitedServers();
     const users = names.slice(0, options.users ?? 2);
     for (const userId of users) this.#addHousehold(userId);
@@ -130,7 +131,6 @@ class FaultRun {
     const history = new History(folder);
     const database = await openRunDatabase(options.database, folder);
     const model = await openAiCompatibleServer();
-    model.script(agentModel(database, history));
     const ports: number[] = [];
     for (let node = 0; node < options.nodes; node++) ports.push(await freePort());
     const proxy = await FaultyProxy.open(ports, new Random(options.seed ^ 0x51ed270b));

@@ -5,6 +5,8 @@ import type { History } from './history.ts';
 
 const jumpingClock = fileURLToPath(new URL('./jumping-clock.ts', import.meta.url));
 const betweenStartsMs = 200;
+/** What a process was about to do when it was stopped, it does within this time after it woke up. */
+const wakingMs = 2_000;
 
 export interface NodeSettings extends ServerSettings {
   readonly index: number;
@@ -23,6 +25,7 @@ export class ServerNode {
   #downUntil = 0;
   #endedByUs = false;
   #clockOffsetMs = 0;
+  #wokeAt = Number.NEGATIVE_INFINITY;
   /** Where its next life ends. */
   #killAt: string | undefined;
   /** Whether it may end by itself just now: its disk is full. */
@@ -62,7 +65,13 @@ export class ServerNode {
     const paused = this.#process;
     paused?.pause();
     await pause(ms);
+    this.#wokeAt = performance.now();
     paused?.resume();
+  }
+
+  /** Whether it stood still until a moment ago. */
+  get hasJustWoken(): boolean {
+    return performance.now() - this.#wokeAt < wakingMs;
   }
 
   resume(): void {
@@ -96,7 +105,7 @@ export class ServerNode {
       this.#process = process;
       const killAt = this.#killAt;
       this.#killAt = undefined;
-      await process.serve({ ...this.#settings, killAt }).then(
+      await process.serve({ ...this.#settings, modelKey: String(index), killAt }).then(
         () => {
           this.#isListening = process.isRunning;
         },
