@@ -5,16 +5,16 @@ import { type ColumnKind, type ColumnType, columnsOf, kindOf, type StoredTable }
 import type { Dialect } from './statements.ts';
 
 /**
- * Brings a database up to date; harmless when it is.
+ * Brings a database up to date; harmless when it is. `name` is how a person is told of it.
  *
  * Nothing has been released yet, so the first migration makes the tables as `columnsOf` lists them. After a release it
  * is frozen, and a change is a new migration.
  */
-export async function migrate(db: Kysely<never>, dialect: Dialect): Promise<void> {
+export async function migrate(db: Kysely<never>, dialect: Dialect, name = 'This database'): Promise<void> {
   const migrations = { '0001-first-tables': firstTables(dialect) };
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error } = await migrator.migrateToLatest();
-  if (error === undefined) return;
+  if (error === undefined) return requireColumns(db, name);
   const newer = (await appliedTo(db)).filter((name) => !(name in migrations));
   throw newer.length > 0 ? databaseIsNewer(newer, error) : error;
 }
@@ -30,6 +30,21 @@ function databaseIsNewer(changes: readonly string[], cause: unknown): Error {
   const remedy =
     'Nothing was touched. Start that version again, or restore the backup from before the upgrade.';
   return Object.assign(new Error(`${problem} ${remedy}`, { cause }), { code: 'DATABASE_IS_NEWER' });
+}
+
+/** A database of a version before the first release may lack some: then every request would fail, each in its own way. */
+async function requireColumns(db: Kysely<never>, name: string): Promise<void> {
+  const tables = await db.introspection.getTables();
+  const there = new Set(
+    tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column.name}`)),
+  );
+  const missing = Object.entries(columnsOf)
+    .flatMap(([table, columns]) => Object.keys(columns).map((column) => `${table}.${column}`))
+    .filter((column) => !there.has(column));
+  if (missing.length === 0) return;
+  const problem = `${name} was made by a development version of Countersign and lacks ${missing.length} columns (${missing[0]}, for example).`;
+  const remedy = 'Nothing was touched. Move it away, or name another: one that is new is made at the start.';
+  throw Object.assign(new Error(`${problem} ${remedy}`), { code: 'DATABASE_IS_OLDER' });
 }
 
 /** The list stands literally in the condition of indexes and of queries: otherwise no database sees that they match. */

@@ -106,6 +106,16 @@ describe('PostgreSQL', () => {
     await Promise.all(stores.map((one) => one.close()));
   });
 
+  it('[DA-2] says what to do about a database of before the first release', async () => {
+    const fresh = await server.createDatabase();
+    await (await openPostgresStore({ url: fresh, bus: new InProcessBus() })).close();
+    await execute(fresh, 'alter table tokens drop column project_id');
+    await expect(openPostgresStore({ url: fresh, bus: new InProcessBus() })).rejects.toMatchObject({
+      code: 'DATABASE_IS_OLDER',
+      message: expect.stringContaining('tokens.project_id'),
+    });
+  });
+
   it('[DA-2] says what to do about a database that a newer version has changed', async () => {
     const fresh = await server.createDatabase();
     await (await openPostgresStore({ url: fresh, bus: new InProcessBus() })).close();

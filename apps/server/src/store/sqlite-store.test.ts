@@ -77,6 +77,17 @@ describe('SQLite', () => {
     await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
   });
 
+  it('[DA-2] says what to do about a database of before the first release', async () => {
+    await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
+    const database = new DatabaseSync(path);
+    database.exec('drop table nodes');
+    database.close();
+    await expect(openSqliteStore({ path, bus: new InProcessBus() })).rejects.toMatchObject({
+      code: 'DATABASE_IS_OLDER',
+      message: expect.stringContaining('nodes.'),
+    });
+  });
+
   it('[DA-2] says what to do about a database that a newer version has changed, and leaves it alone', async () => {
     await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
     const database = new DatabaseSync(path);

@@ -56,7 +56,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 async function migrateAsOne(database: DatabaseSync): Promise<void> {
   database.exec('begin immediate');
   try {
-    await migrate(kyselyOverSqlite<never>(database), 'sqlite');
+    await migrate(kyselyOverSqlite<never>(database), 'sqlite', database.location() ?? undefined);
     database.exec('commit');
   } catch (error) {
     database.close(); // takes back what was begun
