@@ -41,6 +41,28 @@ describe('after a restart of the server', () => {
     expect(await execution(toolId)).toMatchObject({ status: 'failed', error_type: 'RUNNER_LOST' });
   });
 
+  it('[EX-7] nor is it waited for longer because the clock was set back meanwhile', async () => {
+    const toolId = await started();
+    fixture.clock.setBack(3_600_000);
+    await fixture.restart();
+    await fixture.clock.advance(29_000);
+    expect((await execution(toolId)).status).toBe('executing');
+    await fixture.clock.advance(1_000);
+    expect(await execution(toolId)).toMatchObject({ status: 'failed', error_type: 'RUNNER_LOST' });
+  });
+
+  it('[EX-10] a call that nobody has is not kept longer because the clock was set back', async () => {
+    const { execution: call } = await fixture.engine.executor.submit(
+      fixture.request('read_file', { path: 'a.md' }),
+    );
+    fixture.clock.setBack(3_600_000);
+    await fixture.restart();
+    await fixture.clock.advance(59_000);
+    expect((await execution(call.id)).status).toBe('approved');
+    await fixture.clock.advance(1_000);
+    expect(await execution(call.id)).toMatchObject({ status: 'failed', error_type: 'NO_RUNNER' });
+  });
+
   it('[EX-7] one that comes back keeps its call, and a report is a sign of life before its stream is open', async () => {
     const toolId = await started();
     await fixture.restart();

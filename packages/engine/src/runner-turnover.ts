@@ -162,8 +162,8 @@ export class RunnerTurnover {
    */
   async resume(cameAt: number): Promise<void> {
     const { store, runners, runnerless } = this.#deps;
-    const [connected] = await store.read((tx) => tx.silentRunners(cameAt, 1));
-    if (connected) await store.write((tx) => tx.hearRunners(cameAt));
+    const [connected] = await store.read((tx) => tx.silentRunners(Number.MAX_SAFE_INTEGER, 1));
+    if (connected) await store.write((tx) => tx.hearRunners(cameAt, store.now()));
     const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
     const awaited = new Set<string>();
     for (const execution of open) {

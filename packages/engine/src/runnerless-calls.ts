@@ -50,14 +50,17 @@ export class RunnerlessCalls {
 
   /** When no server was there before we came: its time counts from then, and nobody is told again. */
   async resume({ id }: ExecutionRow, cameAt: number): Promise<void> {
-    const due = await this.#deps.store.write(function* (tx): Unit<number | undefined> {
+    const { store } = this.#deps;
+    const due = await store.write(function* (tx): Unit<number | undefined> {
       const execution = yield* tx.get('tool_executions', id);
       if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
-      const due = Math.max(execution.due_at ?? 0, cameAt + patienceMs(execution));
+      const patience = patienceMs(execution);
+      // A clock that was set back gives nobody more than the full time.
+      const due = Math.min(Math.max(execution.due_at ?? 0, cameAt + patience), store.now() + patience);
       yield* tx.update('tool_executions', id, { due_at: due });
       return due;
     });
-    if (due !== undefined) this.#deadlines.set(id, due - this.#deps.store.now());
+    if (due !== undefined) this.#deadlines.set(id, due - store.now());
   }
 
   forget(toolId: string): void {

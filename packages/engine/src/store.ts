@@ -117,8 +117,11 @@ export interface Transaction extends Reading {
   update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean>;
   /** Extends the lease of every run that this node holds; answers which those are. */
   renewLeases(node: string, until: number): Unit<readonly { readonly id: string; readonly epoch: number }[]>;
-  /** Every runner that counts as connected is taken to have been heard then, if not later. */
-  hearRunners(at: number): Unit<void>;
+  /**
+   * Every runner that counts as connected is taken to have been heard at that time, if not between it and now: a sign of
+   * life from the time to come is of a clock that was set back since.
+   */
+  hearRunners(at: number, now: number): Unit<void>;
   /** Adds one to a grant's uses. */
   countGrantUse(grantId: string): Unit<void>;
   /**

@@ -6,7 +6,7 @@ export class ManualClock implements Clock {
   #timers: { due: number; order: number; callback: () => void }[] = [];
   #order = 0;
   /** What a wall clock would show at the start; `now` moves with the monotonic time. */
-  readonly #epoch = Date.parse('2026-11-15T12:00:00Z');
+  #epoch = Date.parse('2026-11-15T12:00:00Z');
 
   monotonic(): number {
     return this.#now;
@@ -14,6 +14,11 @@ export class ManualClock implements Clock {
 
   /** Milliseconds since 1970, for a store. */
   readonly now = (): number => this.#epoch + this.#now;
+
+  /** As somebody who sets the wall clock back: what was counted on goes on. */
+  setBack(ms: number): void {
+    this.#epoch -= ms;
+  }
 
   after(ms: number, callback: () => void): () => void {
     const timer = { due: this.#now + Math.max(0, ms), order: this.#order++, callback };

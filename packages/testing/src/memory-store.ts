@@ -154,9 +154,10 @@ class MemoryTransaction implements Transaction {
     return held.map(({ id, epoch }) => ({ id, epoch }));
   }
 
-  *hearRunners(at: number): Unit<void> {
+  *hearRunners(at: number, now: number): Unit<void> {
     for (const { id, connected, last_seen_at } of this.#tables.of('runners').values())
-      if (connected && last_seen_at < at) yield* this.update('runners', id, { last_seen_at: at });
+      if (connected && (last_seen_at < at || last_seen_at > now))
+        yield* this.update('runners', id, { last_seen_at: at });
   }
 
   *countGrantUse(grantId: string): Unit<void> {

@@ -80,15 +80,17 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     return yield* this.rows(statement, { node, until });
   }
 
-  *hearRunners(at: number): Unit<void> {
+  *hearRunners(at: number, now: number): Unit<void> {
     const statement = this.statements.prepare('hearRunners', {}, (db, slot) =>
       db
         .updateTable('runners')
         .set({ last_seen_at: slot.integer('at') })
         .where('connected', '=', slot.column('runners', 'connected', 'connected'))
-        .where('last_seen_at', '<', slot.integer('at')),
+        .where((eb) =>
+          eb.or([eb('last_seen_at', '<', slot.integer('at')), eb('last_seen_at', '>', slot.integer('now'))]),
+        ),
     );
-    yield* this.changes(statement, { at, connected: true });
+    yield* this.changes(statement, { at, now, connected: true });
   }
 
   *countGrantUse(grantId: string): Unit<void> {
