@@ -5,7 +5,7 @@ import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 import type { AcpWords } from './acp-words.ts';
-import { kindOf, locationsOf, previewContent, textContent } from './tool-call-view.ts';
+import { kindOf, locationsOf, previewContent, textContent, wholeText } from './tool-call-view.ts';
 
 /** What a card needs, of the request and of each update. */
 type Card = Pick<
@@ -236,8 +236,8 @@ export class EditorApprovals {
       kind: kindOf(card.tool_name),
       status: 'pending',
       content: [
-        ...(card.preview === null ? [] : previewContent(card.preview, root, words)),
-        ...(reasons === '' ? [] : [textContent(reasons)]),
+        ...(card.preview === null ? [] : previewContent(card.preview, card, root, words)),
+        ...(reasons === '' ? [] : [wholeText(reasons)]),
         ...(card.network ? [textContent(words.card.network)] : []),
       ],
       locations: locationsOf(root, card.tool_params),
