@@ -120,6 +120,25 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
   };
 }
 
+/** So that an event that tells them stays small; nobody writes so many by hand. */
+const MOST_CHARACTERS_OF_RULES = 32 * 1024;
+
+/**
+ * The rules that deny or ask about paths of this tool, for whoever sees the real disk: by text alone, a link cannot be
+ * told from what it leads to (VA-8). Where they are too many to be told, everything is asked about.
+ */
+export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): readonly PolicyRule[] {
+  const found = rules.flatMap(({ matches: _, does_not_match: __, ...rule }) => {
+    const tool = parseGlob(rule.tool);
+    const isMeantHere = rule.path !== undefined && tool.ok && tool.glob.matches(toolName);
+    return rule.effect !== 'allow' && isMeantHere ? [rule] : [];
+  });
+  if (JSON.stringify(found).length <= MOST_CHARACTERS_OF_RULES) return found;
+  return [
+    { id: 'many-rules', effect: 'ask', tool: '*', path: '**', why: 'you have very many rules on paths' },
+  ];
+}
+
 /** Whoever allows `git_*` means the tools that we know: not what a server that is called git calls `git__push`. */
 const isMeant = ({ tool }: PolicyRule, call: ToolCall): boolean =>
   !isCustomToolName(call.tool) || tool === '*' || tool.includes('__');

@@ -344,6 +344,27 @@ describe('[RK-5] policy files', () => {
     expect(decide(both, 'execute_command', { command: 'git', args: ['status'] })).toBe('LOW');
   });
 
+  it('[RK-5] tells the runner its rules on paths of a tool, or that there are too many to tell', () => {
+    const deny = { id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' };
+    const rules = [
+      { ...deny, matches: [{ tool: 'read_file', args: { path: 'docs/a' } }] },
+      { id: 'ask', effect: 'ask', tool: 'write_*', path: 'src/**' },
+      { id: 'allow', effect: 'allow', tool: '*', path: '**' },
+      { id: 'push', effect: 'deny', tool: '*', command: 'git push *' },
+    ];
+    const policy = withPolicy(load({ version: 1, rules }));
+    expect(policy.rulesOnPaths('read_file')).toEqual([deny]);
+    expect(policy.rulesOnPaths('write_file').map(({ id }) => id)).toEqual(['no-docs', 'ask']);
+    const many = Array.from({ length: 500 }, (_, i) => ({
+      ...deny,
+      id: `no-${i}`,
+      path: `docs/${'x'.repeat(50)}${i}/**`,
+    }));
+    expect(withPolicy(load({ version: 1, rules: many })).rulesOnPaths('read_file')).toMatchObject([
+      { effect: 'ask', tool: '*', path: '**' },
+    ]);
+  });
+
   it('[RK-5] a language server, which shows lines of other files, is asked about where files are denied', () => {
     const rule = { id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' };
     const at = { path: 'src/app.ts', line: 1, col: 1 };
