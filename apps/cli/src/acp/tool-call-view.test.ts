@@ -92,7 +92,7 @@ describe('a call as an editor draws it', () => {
     expect(previewContent({ kind: 'diff', files: [{ ...file, diff }] }, call, '/w', words)).toEqual([
       { type: 'diff', path: '/w/a.ts', oldText: 'one\ntwo\n⋯\nnine⟨U+001B⟩[2J', newText: 'one\n2\n⋯\n9' },
     ]);
-    const created = { ...file, diff: '@@ -0,0 +1 @@\n+new', size_before: null };
+    const created = { ...file, diff: 'new file mode 100644\n@@ -0,0 +1 @@\n+new', size_before: null };
     expect(previewContent({ kind: 'diff', files: [created] }, call, '/w', words)).toEqual([
       { type: 'diff', path: '/w/a.ts', oldText: null, newText: 'new' },
     ]);

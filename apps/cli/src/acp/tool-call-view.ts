@@ -109,7 +109,9 @@ function hasTwoSides({ truncated, unsaved, diff }: FileDiff): boolean {
 function saysMore(diff: string): boolean {
   const lines = diff.split('\n');
   const first = lines.findIndex((line) => line.startsWith('@@'));
-  return lines.slice(0, Math.max(first, 0)).some((line) => !/^(---|\+\+\+) /.test(line));
+  return lines
+    .slice(0, Math.max(first, 0))
+    .some((line) => !/^((---|\+\+\+) |new file mode 100644$)/.test(line));
 }
 
 /** Both sides of a unified diff, as far as it shows them; what lies between is marked the same on both. */
