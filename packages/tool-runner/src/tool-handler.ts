@@ -160,6 +160,7 @@ export class ToolHandler {
     this.views = new OwnViews({
       decide: (tool, params) => this.decide(tool, params),
       previews: this.#previews,
+      readableSecrets: parts.readableSecrets,
       logger,
     });
     this.#desk = new ApprovalDesk({
