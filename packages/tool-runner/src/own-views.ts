@@ -13,6 +13,7 @@ import {
 import { errorValueOf } from './failure-report.ts';
 import type { Logger } from './logger.ts';
 import { ownRisk } from './own-verdict.ts';
+import { visibleName } from './preview/visible-name.ts';
 import type { ApprovalRequest, PreviewReport } from './runner-api.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
 
@@ -117,7 +118,7 @@ export class OwnViews {
     if (category !== 'command' && category !== 'shell') return [];
     const found = this.#deps.readableSecrets();
     if (found.length === 0) return [];
-    const named = found.slice(0, MOST_SECRETS).join(', ');
+    const named = found.slice(0, MOST_SECRETS).map(visibleName).join(', ');
     const operand = found.length > MOST_SECRETS ? `${named}, …` : named;
     return [{ rule: 'SENS-8', why: 'could read the sensitive files of the workspace', operand }];
   }

@@ -228,7 +228,7 @@ export class EditorApprovals {
 
   #view(card: Card): ToolCallUpdate {
     const { root, words } = this.#deps;
-    const reasons = card.reasons.map(({ why }) => why).join('\n');
+    const reasons = card.reasons.map(reasonLine).join('\n');
     return {
       toolCallId: card.tool_id,
       title: `${words.risk[card.risk_level]}: ${visible(card.description)}`,
@@ -263,6 +263,12 @@ function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
     { optionId: 'reject', name: words.reject, kind: 'reject_once' },
     { optionId: 'stop', name: words.stop, kind: 'reject_always' },
   ];
+}
+
+/** With what triggered it, on one line (RK-3). */
+function reasonLine({ why, operand }: Card['reasons'][number]): string {
+  const isNamed = operand === undefined || why.includes(operand);
+  return isNamed ? why : `${why}: ${operand.replace(/\s+/g, ' ')}`;
 }
 
 /** The server offers them narrow before wide. */

@@ -151,9 +151,12 @@ describe('[AP-7] what will happen, in words', () => {
   });
 
   it('comes with the reasons', () => {
-    const reasons = [{ rule: 'X', why: 'because' }];
+    const reasons = [
+      { rule: 'X', why: 'because' },
+      { rule: 'Y', why: 'could read', operand: '.env,\n\u202econfig/.env' },
+    ];
     expect(requestText({ tool_name: 'x', tool_params: {}, preview: null, reasons } as never, words)).toBe(
-      'What would happen is being computed …\n\nWhy you are asked:\n• because',
+      'What would happen is being computed …\n\nWhy you are asked:\n• because\n• could read: .env, ⟨U+202E⟩config/.env',
     );
     const preview = { kind: 'summary', summary: 'Reads' } as const;
     expect(requestText({ tool_name: 'x', tool_params: {}, preview, reasons: [] } as never, words)).toBe(

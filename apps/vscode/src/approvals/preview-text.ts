@@ -19,7 +19,10 @@ export function requestText(
   const whole = [...shellLines(request, words), ...told.split('\n'), ...parameterLines(request, words)];
   const what = firstLines(whole, maxLines);
   if (reasons.length === 0) return what.join('\n');
-  const why = reasons.map((reason) => `• ${said(reason.why, words)}`);
+  const why = reasons.map(({ why, operand }) => {
+    const isNamed = operand === undefined || why.includes(operand);
+    return `• ${said(why, words)}${isNamed ? '' : `: ${makeVisible(operand.replace(/\s+/g, ' '))}`}`;
+  });
   return [...what, '', `${words.preview.reasons}:`, ...why].join('\n');
 }
 
