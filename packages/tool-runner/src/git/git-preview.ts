@@ -1,6 +1,6 @@
 import { makeVisible, type ToolParams } from '@countersign/protocol';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import { fileDiff } from '../preview/file-diff.ts';
+import { fileDiff, LINK_MODE } from '../preview/file-diff.ts';
 import type { GitPreview, GitPreviewer } from '../preview/git-previewer.ts';
 import { visibleName } from '../preview/visible-name.ts';
 import type { Workspace } from '../workspace.ts';
@@ -146,4 +146,6 @@ function drawFile({ path, committed, working }: NamedFile, before: Buffer | unde
   });
 }
 
-const permissions = (mode: string): number => Number.parseInt(mode.slice(-3), 8);
+/** A link must not look like a file whose text is a path. */
+const permissions = (mode: string): number =>
+  mode.startsWith('12') ? LINK_MODE : Number.parseInt(mode.slice(-3), 8);
