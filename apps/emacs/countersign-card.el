@@ -59,27 +59,30 @@
   (insert (if face (propertize (countersign-visible text) 'face face)
             (countersign-visible text))))
 
-(defun countersign-card-text (text)
+(defun countersign-card-text (text &optional diff)
   "Answer TEXT of others, visibly, with long lines broken.
-It is cut when it is very long, and that is said."
+It is cut when it is very long, and that is said.  In a DIFF each part of
+a line keeps the sign of the line."
   (let* ((text (if (stringp text) text (format "%s" text)))
          (more (- (length text) countersign-card-max))
          (shown (countersign-visible (if (> more 0) (substring text 0 countersign-card-max) text))))
     (concat
      (if (string-match-p (format "^[^\n]\\{%d\\}" countersign-card--max-line) shown)
-         (mapconcat #'countersign-card--break (split-string shown "\n") "\n")
+         (mapconcat (lambda (line) (countersign-card--break line diff)) (split-string shown "\n") "\n")
        shown)
      (and (> more 0)
           (concat "\n" (countersign-words "… CUT HERE: %d more characters are not shown" more))))))
 
-(defun countersign-card--break (line)
-  "Break LINE where it is too long to be displayed quickly."
-  (let ((parts '()) (start 0))
+(defun countersign-card--break (line &optional diff)
+  "Break LINE where it is too long to be displayed quickly.
+In a DIFF its sign is repeated: what is added must not look removed."
+  (let ((parts '()) (start 0)
+        (sign (if (and diff (string-match-p "\\`[-+ ]" line)) (substring line 0 1) (if diff " " ""))))
     (while (> (- (length line) start) countersign-card--max-line)
       (push (substring line start (+ start countersign-card--max-line)) parts)
       (cl-incf start countersign-card--max-line))
     (push (substring line start) parts)
-    (string-join (nreverse parts) "↩\n")))
+    (string-join (nreverse parts) (concat "↩\n" sign))))
 
 (defun countersign-card--block (text &optional face indent)
   "Insert TEXT as lines of their own in FACE, each behind INDENT."
@@ -160,10 +163,11 @@ It is cut when it is very long, and that is said."
       (insert (propertize (concat (countersign-words "  (none)") "\n") 'face 'countersign-label))
     (pcase-dolist (`(,name . ,value) params)
       (insert "  ")
-      (countersign-insert (symbol-name name) 'countersign-label)
+      ;; Whoever calls a tool of the person's own writes its names too: a line feed in one would begin a line of ours.
+      (countersign-insert (string-replace "\n" "⟨U+000A⟩" (symbol-name name)) 'countersign-label)
       (let ((text (if (stringp value) value
                     (decode-coding-string (countersign-json-write value) 'utf-8))))
-        (if (string-search "\n" text)
+        (if (string-search "\n" (countersign-card-text text))
             (progn (insert (propertize " =\n" 'face 'countersign-label))
                    (countersign-card--block text nil "    "))
           (insert (propertize " = " 'face 'countersign-label)
@@ -258,7 +262,7 @@ It is cut when it is very long, and that is said."
 
 (defun countersign-card-diff (diff)
   "Answer DIFF as text with the faces of `diff-mode' and no other property."
-  (let ((text (concat (string-trim-right (countersign-card-text diff) "\n")
+  (let ((text (concat (string-trim-right (countersign-card-text diff t) "\n")
                       "\n")))
     (with-temp-buffer
       (insert text)

@@ -104,6 +104,26 @@
       (should-not (re-search-forward "^.\\{1500\\}" nil t)))
     (should (< (- (float-time) start) 5))))
 
+(ert-deftest countersign-card-keeps-the-sign-of-a-long-line ()
+  "[AP-7] What is added does not look removed where its line is broken."
+  (let* ((added (concat "+" (make-string 999 ?x) "-removed(guard)" (make-string 1500 ?y) "@@ -1 +1 @@"))
+         (text (countersign-card-diff (concat "@@ -0,0 +1 @@\n" added "\n"))))
+    (should (> (length (split-string text "\n" t)) 3))
+    (dolist (line (cdr (split-string text "\n" t)))
+      (should (string-prefix-p "+" line)))
+    (should (equal (string-replace "↩\n+" "" text) (concat "@@ -0,0 +1 @@\n" added "\n")))))
+
+(ert-deftest countersign-card-no-parameter-draws-lines-of-its-own ()
+  "[UI-6] Neither its name nor its value begins a line of the card."
+  (with-temp-buffer
+    (countersign-card--params
+     `((,(intern "x\nRisk       LOW") . "y")
+       (query . ,(concat (make-string 1000 ?x) "Risk       LOW"))))
+    (goto-char (point-min))
+    (should (search-forward "x⟨U+000A⟩Risk       LOW = y" nil t))
+    (goto-char (point-min))
+    (should-not (re-search-forward "^Risk" nil t))))
+
 (ert-deftest countersign-card-warns-of-unsaved-buffers ()
   "[RN-9] A file that is changed in a buffer and not saved is named on the card."
   (let ((folder (file-truename (make-temp-file "countersign" t))))

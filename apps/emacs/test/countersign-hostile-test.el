@@ -79,7 +79,7 @@
              (pending (countersign-test-arrive project (countersign-test-approval `(tool_params . ,params))))
              (text (countersign-test-card-text pending)))
         (if (= depth 1500) (should (string-search "could not be drawn" text))
-          (should (string-search "\"deep\"" (string-replace "↩\n" "" text)))
+          (should (string-search "\"deep\"" (string-replace "↩\n    " "" text)))
           (countersign-test-look project pending)
           (countersign-test-press "e")
           (should (string-search "\"deep\"" (buffer-string))))))))

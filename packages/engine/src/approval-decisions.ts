@@ -119,7 +119,8 @@ export class ApprovalDecisions {
         },
       ],
     });
-    execution = yield* dispatcher.signal(tx, execution, payload.params, undefined);
+    const rules = policy.rulesOnPaths(execution.tool_name);
+    execution = yield* dispatcher.signal(tx, execution, payload.params, undefined, rules);
     return { approval, execution, grant, saved };
   }
 

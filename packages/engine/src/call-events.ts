@@ -5,6 +5,7 @@ import {
   describeError,
   type ExecutionStatus,
   maxEventBytes,
+  type PolicyRule,
   type ToolErrorValue,
 } from '@countersign/protocol';
 import type { OfferedScope } from './grant-book.ts';
@@ -52,6 +53,7 @@ export function signalEvent(
   row: ExecutionRow,
   params: JsonObject,
   grant: GrantRow | undefined,
+  rules: readonly PolicyRule[],
   now: number,
 ): CountersignEvent {
   return fit({
@@ -71,6 +73,7 @@ export function signalEvent(
       grant_id: row.grant_id,
       grant: grant ? predicateOf(grant) : null,
       rule: row.allowed_by,
+      ...(rules.length > 0 && { path_rules: rules }),
       digest: row.digest,
       timestamp: isoTime(now),
     },

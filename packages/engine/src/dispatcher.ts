@@ -1,4 +1,4 @@
-import { isFinal } from '@countersign/protocol';
+import { isFinal, type PolicyRule } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { cancelEvent, progressEvent, resultEvent, signalEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
@@ -9,6 +9,7 @@ import { failure, transition } from './execution-record.ts';
 import { executionRows } from './execution-rows.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
+import { pathRulesFor } from './path-rules.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, JsonObject } from './rows.ts';
 import type { RunnerPresence } from './runner-presence.ts';
@@ -83,15 +84,18 @@ export class Dispatcher {
 
   /**
    * Inside the unit that approved a call: tells the chosen runner. Where there never was one, whoever listens and may
-   * execute is told, and the signal is the claim; without anybody, the call waits (EV-3, EX-10).
+   * execute is told, and the signal is the claim; without anybody, the call waits (EV-3, EX-10). `rules` are those of the
+   * person's policy that the runner applies to the real disk; read here where the caller does not know them.
    */
   *signal(
     tx: Transaction,
     execution: ExecutionRow,
     params: JsonObject,
     grant: GrantRow | undefined,
+    rules?: readonly PolicyRule[],
   ): Unit<ExecutionRow> {
     const now = this.#deps.store.now();
+    const told = rules ?? (yield* pathRulesFor(tx, execution));
     let row = execution;
     if (row.runner_id === null) {
       // A front end executes nothing: where runners are in use, it must not take the call while theirs reconnects.
@@ -102,7 +106,7 @@ export class Dispatcher {
       if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
     } else if (row.due_at !== null) row = yield* due(tx, row, null);
     tx.announce(row.user_id, {
-      events: [{ projectId: row.project_id, event: signalEvent(row, params, grant, now) }],
+      events: [{ projectId: row.project_id, event: signalEvent(row, params, grant, told, now) }],
       audit: [
         { action: 'call.signalled', subject: row.id, data: { runner: row.runner_id, attempt: row.attempt } },
       ],

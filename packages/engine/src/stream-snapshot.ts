@@ -2,6 +2,7 @@ import type { ToolCallPolicy } from '@countersign/policy';
 import type { CountersignEvent } from '@countersign/protocol';
 import { scopesOffered } from './approval-rows.ts';
 import { approvalRequestEvent, signalEvent } from './call-events.ts';
+import { pathRulesFor } from './path-rules.ts';
 import type { PolicyBook } from './policy-book.ts';
 import type { ConnectedRunner } from './runner-registry.ts';
 import type { Reading, Store, Unit } from './store.ts';
@@ -56,7 +57,8 @@ function* unsettledSignals(tx: Reading, runner: ConnectedRunner, now: number): U
     if (execution.status !== 'approved' && execution.status !== 'executing') continue;
     const payload = yield* tx.get('payloads', execution.id);
     const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
-    events.push(signalEvent(execution, payload?.params ?? {}, grant, now));
+    const rules = yield* pathRulesFor(tx, execution);
+    events.push(signalEvent(execution, payload?.params ?? {}, grant, rules, now));
   }
   return events;
 }

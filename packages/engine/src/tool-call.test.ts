@@ -608,6 +608,27 @@ describe('runners', () => {
     expect(third.all('tool.execution_signal')).toEqual([]);
   });
 
+  it("[RK-5] [VA-8] each signal tells the rules on paths that text alone cannot apply, as the person's policy has them", async () => {
+    const rule = { id: 'no-private', effect: 'deny', tool: '*', path: 'private/**' } as const;
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+    const first = await fixture.listen({ runnerId: 'runner-1' });
+    void fixture.execute('read_file', { path: 'link/a.md' });
+    expect((await first.last('tool.execution_signal')).path_rules).toEqual([rule]);
+    first.close();
+    const second = await fixture.listen({ runnerId: 'runner-1' });
+    expect((await second.last('tool.execution_signal')).path_rules).toEqual([rule]);
+    const { approvalId } = await askedToWrite(second);
+    await preview(approvalId);
+    await approve(approvalId, { digest: digest('a') });
+    expect(await second.last('tool.execution_signal')).toMatchObject({
+      tool_name: 'write_file',
+      path_rules: [rule],
+    });
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
+    void fixture.execute('read_file', { path: 'link/b.md' });
+    expect(await second.last('tool.execution_signal')).not.toHaveProperty('path_rules');
+  });
+
   it('[EX-7] the heartbeat says for each call: go on, cancel, acknowledged', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     void fixture.execute('read_file', { path: 'a.md' });

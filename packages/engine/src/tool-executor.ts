@@ -66,23 +66,35 @@ export class ToolExecutor {
     const { policies, approvals, dispatcher } = this.#deps;
     const policy = await policies.policyFor(request.userId, request.project.workspace, request.toolName);
     const decision = policy.decide(request.toolName, request.toolParams);
-    const recorded = await this.#recordOnce(request, decision, id);
+    const rules = policy.rulesOnPaths(request.toolName);
+    const recorded = await this.#recordOnce(request, decision, rules, id);
     if (recorded.approval) approvals.watch(recorded.approval);
     else dispatcher.signalled(recorded.execution);
     return recorded;
   }
 
   /** Two nodes may take up the same run at once: the call is the one that was recorded first (AG-2). */
-  async #recordOnce(request: CallRequest, decision: Decision, id: string): Promise<Recorded> {
+  async #recordOnce(
+    request: CallRequest,
+    decision: Decision,
+    rules: readonly PolicyRule[],
+    id: string,
+  ): Promise<Recorded> {
     try {
-      return await commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, id));
+      return await commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, rules, id));
     } catch (error) {
       if (!(error instanceof DuplicateRow) || !request.run) throw error;
-      return commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, id));
+      return commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, rules, id));
     }
   }
 
-  *#record(tx: Transaction, request: CallRequest, decision: Decision, id: string): Unit<Recorded> {
+  *#record(
+    tx: Transaction,
+    request: CallRequest,
+    decision: Decision,
+    rules: readonly PolicyRule[],
+    id: string,
+  ): Unit<Recorded> {
     const known =
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
     if (known) {
@@ -151,7 +163,7 @@ export class ToolExecutor {
         return { execution, payload, approval };
       }
       case 'run': {
-        const signalled = yield* this.#deps.dispatcher.signal(tx, execution, params, fate.grant);
+        const signalled = yield* this.#deps.dispatcher.signal(tx, execution, params, fate.grant, rules);
         return { execution: signalled, payload, approval: undefined };
       }
     }

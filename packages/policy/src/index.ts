@@ -20,6 +20,7 @@ export {
   type PolicyOwner,
   type PolicyReading,
   readPolicyFile,
+  rulesOnPaths,
 } from './policy-rules.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
 export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';

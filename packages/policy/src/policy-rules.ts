@@ -112,11 +112,31 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
     mayReach(call, assessment) {
       if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
         return false;
+      if (showsOtherFiles.has(call.tool) || assessment.commands.some(printsAnyFile)) return true;
       if (!readsWholeFolders(call, assessment)) return false;
       const folder = literalFolder(rule.path);
       return assessment.operands.some((operand) => operand.use === 'read' && isAbove(operand.path, folder));
     },
   };
+}
+
+/** So that an event that tells them stays small; nobody writes so many by hand. */
+const MOST_CHARACTERS_OF_RULES = 32 * 1024;
+
+/**
+ * The rules that deny or ask about paths of this tool, for whoever sees the real disk: by text alone, a link cannot be
+ * told from what it leads to (VA-8). Where they are too many to be told, everything is asked about.
+ */
+export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): readonly PolicyRule[] {
+  const found = rules.flatMap(({ matches: _, does_not_match: __, ...rule }) => {
+    const tool = parseGlob(rule.tool);
+    const isMeantHere = rule.path !== undefined && tool.ok && tool.glob.matches(toolName);
+    return rule.effect !== 'allow' && isMeantHere ? [rule] : [];
+  });
+  if (JSON.stringify(found).length <= MOST_CHARACTERS_OF_RULES) return found;
+  return [
+    { id: 'many-rules', effect: 'ask', tool: '*', path: '**', why: 'you have very many rules on paths' },
+  ];
 }
 
 /** Whoever allows `git_*` means the tools that we know: not what a server that is called git calls `git__push`. */
@@ -135,6 +155,24 @@ function namesEverything(rule: PolicyRule, call: ToolCall, { operands }: CallAss
   return rule.path !== undefined || !operands.some(({ use }) => use === 'write');
 }
 
+/** A language server answers with lines, types and values of any file that has to do with the one that is named. */
+const showsOtherFiles: ReadonlySet<string> = new Set(['hover', 'definition', 'references']);
+
+/** What git prints files with. Without `--` its words may be revisions, each of which has every file. */
+const printingSubcommands: ReadonlySet<string | undefined> = new Set(
+  'annotate archive blame cat-file diff diff-files diff-index diff-tree format-patch grep log range-diff show stash whatchanged'.split(
+    ' ',
+  ),
+);
+
+function printsFiles(words: readonly (string | undefined)[]): boolean {
+  const [program, subcommand] = plainCommandWords(words);
+  return program === 'git' && printingSubcommands.has(subcommand);
+}
+
+const printsAnyFile = ({ words }: CallAssessment['commands'][number]): boolean =>
+  printsFiles(words) && !words.includes('--');
+
 /** Whether a call reads everything below a folder, and not only the files it names. */
 function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessment): boolean {
   if (tool === 'search_files' || tool === 'git_diff' || tool === 'git_log' || tool === 'git_status')
@@ -143,13 +181,16 @@ function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessm
   return commands.some(({ words }) => isRecursive(words));
 }
 
-/** find, and any program with an option that has an r in it: `grep -rn`, `ls -R`, `--recursive`. */
+/**
+ * find, and any program with an option that has an r in it, `grep -rn`, `ls -R`, `--recursive`; also where that is the
+ * value of one, `grep -d recurse`, `--directories=rec`.
+ */
 function isRecursive(words: readonly (string | undefined)[]): boolean {
-  if (words[0] === 'find') return true;
+  if (words[0] === 'find' || printsFiles(words)) return true;
   return words
     .slice(1)
     .some(
-      (word) => word !== undefined && (/^-[A-Za-z]*[rR]/.test(word) || /^--(dereference-)?rec/.test(word)),
+      (word) => word !== undefined && (/^-[A-Za-z]*[rR]/.test(word) || /^--(rec|der)|(^|=)rec/.test(word)),
     );
 }
 

@@ -306,6 +306,76 @@ describe('[RK-5] policy files', () => {
     );
   });
 
+  it.each([
+    ['-d', 'recurse'],
+    ['-nd', 'rec'],
+    ['--directories=recurse'],
+    ['--dir', 'recurse'],
+    ['-drecurse'],
+    ['--recursive'],
+  ])('[RK-5] no spelling of grep reads a denied place unasked: %s %s', (...args) => {
+    const policy = withPolicy(
+      load({ version: 1, rules: [{ id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' }] }),
+    );
+    expect(decide(policy, 'execute_command', { command: 'grep', args: [...args, 'x', '.'] })).toBe('MEDIUM');
+    expect(decide(policy, 'execute_command', { command: 'grep', args: [...args, 'x', 'src'] })).toBe('LOW');
+  });
+
+  it.each([
+    'grep x',
+    'log -p',
+    'show',
+    'diff HEAD~1',
+    '-C src stash show -p',
+    'cat-file -p 0123',
+    'log -p -- .',
+  ])('[RK-5] deny beats allow: git %s may print what is denied', (line) => {
+    const rules = [
+      { id: 'git', effect: 'allow', tool: 'execute_command', command: 'git *' },
+      { id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' },
+    ];
+    const call = { command: 'git', args: line.split(' ') };
+    expect(decide(withPolicy(load({ version: 1, rules: rules.slice(0, 1) })), 'execute_command', call)).toBe(
+      'LOW',
+    );
+    const both = withPolicy(load({ version: 1, rules }));
+    expect(decide(both, 'execute_command', call)).toBe('MEDIUM');
+    expect(decide(both, 'execute_command', { command: 'git', args: ['log', '-p', '--', 'src'] })).toBe('LOW');
+    expect(decide(both, 'execute_command', { command: 'git', args: ['status'] })).toBe('LOW');
+  });
+
+  it('[RK-5] tells the runner its rules on paths of a tool, or that there are too many to tell', () => {
+    const deny = { id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' };
+    const rules = [
+      { ...deny, matches: [{ tool: 'read_file', args: { path: 'docs/a' } }] },
+      { id: 'ask', effect: 'ask', tool: 'write_*', path: 'src/**' },
+      { id: 'allow', effect: 'allow', tool: '*', path: '**' },
+      { id: 'push', effect: 'deny', tool: '*', command: 'git push *' },
+    ];
+    const policy = withPolicy(load({ version: 1, rules }));
+    expect(policy.rulesOnPaths('read_file')).toEqual([deny]);
+    expect(policy.rulesOnPaths('write_file').map(({ id }) => id)).toEqual(['no-docs', 'ask']);
+    const many = Array.from({ length: 500 }, (_, i) => ({
+      ...deny,
+      id: `no-${i}`,
+      path: `docs/${'x'.repeat(50)}${i}/**`,
+    }));
+    expect(withPolicy(load({ version: 1, rules: many })).rulesOnPaths('read_file')).toMatchObject([
+      { effect: 'ask', tool: '*', path: '**' },
+    ]);
+  });
+
+  it('[RK-5] a language server, which shows lines of other files, is asked about where files are denied', () => {
+    const rule = { id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' };
+    const at = { path: 'src/app.ts', line: 1, col: 1 };
+    const denied = withPolicy(load({ version: 1, rules: [rule] }));
+    const other = withPolicy(load({ version: 1, rules: [{ ...rule, tool: 'write_file' }] }));
+    for (const tool of ['hover', 'definition', 'references']) {
+      expect([tool, decide(denied, tool, at), decide(other, tool, at)]).toEqual([tool, 'MEDIUM', 'LOW']);
+    }
+    expect(decide(denied, 'symbols', { path: 'src/app.ts' })).toBe('LOW');
+  });
+
   it('reading a whole folder above a denied place asks', () => {
     const policy = withPolicy(
       load({ version: 1, rules: [{ id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' }] }),

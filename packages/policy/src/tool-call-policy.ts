@@ -16,7 +16,7 @@ import {
   parseCustomCall,
 } from './custom/assess-custom-call.ts';
 import type { Disk } from './disk.ts';
-import type { CompiledRule, LoadedPolicy } from './policy-rules.ts';
+import { type CompiledRule, type LoadedPolicy, rulesOnPaths } from './policy-rules.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
 import { type Allowed, allow, isRefused, refuse, stricter, type Verdict } from './verdict.ts';
 
@@ -48,6 +48,8 @@ export class ToolCallPolicy {
   readonly #assessor: RiskAssessor;
   readonly #rules: readonly CompiledRule[];
   readonly #customTools: CustomTools;
+  /** By tool. */
+  readonly #onPaths = new Map<string, readonly PolicyRule[]>();
 
   constructor(options: ToolCallPolicyOptions) {
     const policies = options.policies ?? [];
@@ -85,6 +87,19 @@ export class ToolCallPolicy {
     }
     const { verdict, allowedBy } = this.#applyRules(call, details, details.verdict, leave);
     return { verdict, assessed: details.verdict, allowedBy, call, details };
+  }
+
+  /** For the runner of a call, which applies them to the real disk. */
+  rulesOnPaths(tool: string): readonly PolicyRule[] {
+    let known = this.#onPaths.get(tool);
+    if (!known) {
+      known = rulesOnPaths(
+        this.#rules.map(({ rule }) => rule),
+        tool,
+      );
+      this.#onPaths.set(tool, known);
+    }
+    return known;
   }
 
   /** `leave`: the person's own configuration lets this custom tool run unasked. */

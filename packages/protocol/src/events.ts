@@ -49,6 +49,12 @@ export const eventSchemas = {
     rule: policyRuleSchema
       .nullable()
       .describe("The rule of the person's own policy that approved it; the runner checks it too."),
+    path_rules: z
+      .array(policyRuleSchema)
+      .optional()
+      .describe(
+        "The rules of the person's own policy that deny or ask about paths of this tool: the runner applies them to what links lead to.",
+      ),
     digest: digestSchema.nullable().describe('Of what was approved; the runner recomputes it.'),
     omitted: omittedSchema.optional(),
     timestamp,

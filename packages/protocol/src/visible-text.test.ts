@@ -22,6 +22,17 @@ describe('makeVisible', () => {
     expect(makeVisible(text)).toBe(visible);
   });
 
+  it.each([
+    ['if (environment\u01c3=production)', 'if (environment⟨U+01C3⟩=production)'],
+    ['docs\u2215a.md', 'docs⟨U+2215⟩a.md'],
+    ['a.md\u2044..\u2044b', 'a.md⟨U+2044⟩..⟨U+2044⟩b'],
+    ['x\u037e', 'x⟨U+037E⟩'],
+    ['\u{1d626}val()', '⟨U+1D626⟩val()'],
+  ])('[AP-7] names what imitates a sign or a letter of programs: %j', (text, visible) => {
+    expect(makeVisible(text)).toBe(visible);
+    expect(makeVisible(visible)).toBe(visible);
+  });
+
   it('[AP-7] marks a letter that imitates a Latin one inside a Latin word', () => {
     expect(makeVisible('p\u0430ypal')).toBe('p\u0430⟨U+0430⟩ypal');
     expect(makeVisible('\uff52m')).toBe('\uff52⟨U+FF52⟩m');

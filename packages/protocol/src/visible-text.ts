@@ -4,7 +4,7 @@
  */
 export function makeVisible(text: string): string {
   if (plainText.test(text)) return text;
-  return text.replace(hidden, name).replace(word, markLookAlikes);
+  return text.replace(hidden, name).replace(imitations, name).replace(word, markLookAlikes);
 }
 
 const plainText = /^[\x20-\x7e\n\t]*$/;
@@ -12,6 +12,12 @@ const plainText = /^[\x20-\x7e\n\t]*$/;
 /** Control, format, surrogate and private-use characters, odd spaces, and marks that stand on nothing. */
 const hidden =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
+
+/**
+ * What nearly everywhere is drawn like one of `| || ! ; . / :` and is none, some of it a letter to a compiler
+ * (`environmentǃ=x` sets a variable), and letters and digits in mathematical styles, which Python reads as plain ones.
+ */
+const imitations = /[\u01c0\u01c1\u01c3\u037e\u2024\u2044\u2215\u29f8\ua789\u{1d400}-\u{1d7ff}]/gu;
 
 const word = /[\p{L}\p{M}\p{N}_-]+/gu;
 const foreignLetter =

@@ -90,6 +90,8 @@ export interface WorkspaceParts {
   readonly previews: CallPreviews;
   readonly journal: Journal;
   readonly clock: RunnerClock;
+  /** Sensitive files that an approved command could read (VA-2). */
+  readonly readableSecrets: () => readonly string[];
   /** What commands of a runner that was killed had planted (VA-3). */
   readonly planted: Planted;
   /** Stops what was opened here; what the configuration gave is closed by whoever gave it, except executors. */
@@ -163,6 +165,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     },
     journal,
     clock,
+    readableSecrets: () => starter.readableSecrets(),
     planted: abandoned.planted,
     async dispose() {
       await Promise.allSettled([...executors, custom].map((executor) => executor.dispose()));

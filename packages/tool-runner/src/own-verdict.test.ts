@@ -57,6 +57,25 @@ it('[RK-5] a workspace can deny and ask, and cannot allow', () => {
   expect(write('a.md', own).verdict.decision).toBe('MEDIUM');
 });
 
+it("[RK-5] rules of the person's policy at the server hold for what links lead to", () => {
+  const own = verdict();
+  const at = (name: string) => join(fixture.files.root, name);
+  symlinkSync('docs', at('papers'));
+  symlinkSync('docs/guide.md', at('plain.md'));
+  const decide = (path: string, effect: 'ask' | 'deny') =>
+    own.decide('read_file', { path }, rule(effect, '*', 'docs/**').rules).verdict;
+  for (const path of ['papers/guide.md', 'plain.md']) {
+    expect(decide(path, 'deny')).toMatchObject({ decision: 'REJECT', code: 'DENIED_BY_POLICY' });
+    expect(decide(path, 'ask').decision).toBe('MEDIUM');
+    expect(read(path, own).decision).toBe('LOW');
+  }
+  expect(decide('README.md', 'deny').decision).toBe('LOW');
+  // What cannot be understood may have denied it.
+  expect(own.decide('read_file', { path: 'README.md' }, [{ id: 'x' }] as never).verdict).toMatchObject({
+    code: 'POLICY_INVALID',
+  });
+});
+
 it("[RK-5] the person's own file allows; the call is as risky as before", () => {
   personsPolicy(rule('allow', 'write_file', 'docs/**'));
   const decision = write('docs/a.md');

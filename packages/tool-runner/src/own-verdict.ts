@@ -8,7 +8,7 @@ import {
   readPolicyFile,
   ToolCallPolicy,
 } from '@countersign/policy';
-import { describeError, findTool, higherRisk, type RiskLevel } from '@countersign/protocol';
+import { describeError, findTool, higherRisk, type PolicyRule, type RiskLevel } from '@countersign/protocol';
 import { openInside } from './open-inside.ts';
 import { MAX_SETTINGS_BYTES, type PersonsFile, readPersonsFile } from './persons-file.ts';
 import { realDisk } from './real-disk.ts';
@@ -41,8 +41,9 @@ export class OwnVerdict {
     this.#options = options;
   }
 
-  decide(tool: unknown, params: unknown): Decision {
-    const policy = this.#policy();
+  /** `added`: rules of the person's policy at the server, which saw the call's text only (VA-8). */
+  decide(tool: unknown, params: unknown, added: readonly PolicyRule[] = []): Decision {
+    const policy = this.#policy(added);
     if (typeof policy === 'string') return refusedFor(policy);
     return this.#askWithoutIsolation(policy.decide(tool, params));
   }
@@ -56,14 +57,14 @@ export class OwnVerdict {
   }
 
   /** The policy as the files say it now, or what is wrong with them. */
-  #policy(): ToolCallPolicy | string {
+  #policy(added: readonly PolicyRule[]): ToolCallPolicy | string {
     const { workspace, configFolder, customTools } = this.#options;
     const { root, home, limits } = workspace;
     const sources: [PolicyOwner, PersonsFile][] = [
       ['person', readPersonsFile(join(configFolder, 'policy.json'), root)],
       ['workspace', readWorkspacePolicy(root)],
     ];
-    const texts = JSON.stringify(sources);
+    const texts = JSON.stringify([sources, added]);
     if (this.#made?.texts === texts) return this.#made.policy;
     const policies: LoadedPolicy[] = [];
     for (const [owner, file] of sources) {
@@ -71,6 +72,11 @@ export class OwnVerdict {
       if (file.state === 'refused') return file.problem;
       const reading = readPolicyFile(file.text, owner);
       if (!reading.ok) return `the ${owner}'s policy.json: ${reading.problem}`;
+      policies.push(reading.policy);
+    }
+    if (added.length > 0) {
+      const reading = readPolicyFile(JSON.stringify({ version: 1, rules: added }), 'person');
+      if (!reading.ok) return `your policy at the server: ${reading.problem}`;
       policies.push(reading.policy);
     }
     const policy = new ToolCallPolicy({

@@ -2,21 +2,26 @@ import { type Decision, isRefused } from '@countersign/policy';
 import {
   CountersignError,
   describeCall,
+  findTool,
   higherRisk,
   type JsonValue,
   makeVisible,
+  type Reason,
   type RiskLevel,
   riskLevels,
 } from '@countersign/protocol';
 import { errorValueOf } from './failure-report.ts';
 import type { Logger } from './logger.ts';
 import { ownRisk } from './own-verdict.ts';
+import { visibleName } from './preview/visible-name.ts';
 import type { ApprovalRequest, PreviewReport } from './runner-api.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
 
 export interface OwnViewsDeps {
   readonly decide: (tool: string, params: Record<string, JsonValue>) => Decision;
   readonly previews: CallPreviews;
+  /** Sensitive files of the workspace, which a command that is approved is not kept from (VA-2). */
+  readonly readableSecrets: () => readonly string[];
   readonly logger: Logger;
 }
 
@@ -27,6 +32,8 @@ interface KnownView {
 
 /** A name of an agent is as long as a name; it must not tell a story. */
 const MAX_AGENT_NAME = 40;
+/** Sensitive files that a card names. */
+const MOST_SECRETS = 5;
 
 /**
  * What this machine itself finds of the calls it would execute: risk, reasons, preview and digest. The server is told
@@ -89,13 +96,31 @@ export class OwnViews {
     try {
       if (!call) throw new CountersignError('UNKNOWN_TOOL', { tool: tool_name, known: '' });
       const { preview, digest } = await previews.preview(call, own);
-      return { revision, reasons, preview, digest, riskLevel: ownRisk(own), network: verdict.network };
+      return {
+        revision,
+        reasons: [...reasons, ...this.#secretsFor(tool_name)],
+        preview,
+        digest,
+        riskLevel: ownRisk(own),
+        network: verdict.network,
+      };
     } catch (error) {
       // What cannot even be planned would fail when it runs: the model hears why, and the person is not asked.
       const { code, message } = errorValueOf(error);
       logger.error(`No preview of ${tool_name}: ${code}`, { error });
       return { revision, reasons, refused: { code, message } };
     }
+  }
+
+  /** VA-2: an approved program may read the workspace's own .env, and its card says so. */
+  #secretsFor(tool: string): Reason[] {
+    const category = findTool(tool)?.category;
+    if (category !== 'command' && category !== 'shell') return [];
+    const found = this.#deps.readableSecrets();
+    if (found.length === 0) return [];
+    const named = found.slice(0, MOST_SECRETS).map(visibleName).join(', ');
+    const operand = found.length > MOST_SECRETS ? `${named}, …` : named;
+    return [{ rule: 'SENS-8', why: 'could read the sensitive files of the workspace', operand }];
   }
 }
 

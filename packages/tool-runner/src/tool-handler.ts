@@ -9,6 +9,7 @@ import {
   higherRisk,
   isCustomToolName,
   type JsonValue,
+  type PolicyRule,
   type RiskLevel,
   type ToolCall,
 } from '@countersign/protocol';
@@ -159,6 +160,7 @@ export class ToolHandler {
     this.views = new OwnViews({
       decide: (tool, params) => this.decide(tool, params),
       previews: this.#previews,
+      readableSecrets: parts.readableSecrets,
       logger,
     });
     this.#desk = new ApprovalDesk({
@@ -220,8 +222,8 @@ export class ToolHandler {
   }
 
   /** This machine's own decision on a call, and its preview: what a card shows (VA-8, AP-7). */
-  decide(tool: string, params: Record<string, JsonValue>) {
-    const decision = this.#verdict.decide(tool, params);
+  decide(tool: string, params: Record<string, JsonValue>, rules?: readonly PolicyRule[]) {
+    const decision = this.#verdict.decide(tool, params, rules);
     this.#logger.debug(`Own verdict: ${tool} is ${decision.verdict.decision}`, {
       reasons: decision.verdict.reasons,
     });
@@ -464,7 +466,7 @@ export class ToolHandler {
     const executor =
       this.#executorOf.get(tool_name) ?? (isCustomToolName(tool_name) ? this.#custom : undefined);
     if (!executor) throw new ToolTypeError(tool_name);
-    const own = this.decide(tool_name, event.tool_params);
+    const own = this.decide(tool_name, event.tool_params, event.path_rules);
     const { verdict, call } = own;
     if (verdict.decision === 'REJECT') throw new RefusedHere(verdict);
     if (!call) throw new ToolTypeError(tool_name);

@@ -88,6 +88,34 @@ it('[VA-8] refuses at the preview what the real disk forbids, and what cannot su
     .toEqual(['EDIT_NO_MATCH', 'PATH_SENSITIVE']);
 });
 
+it('[VA-2] says on the card of a command which sensitive files it could read', async () => {
+  const ask = (approval_id: string, tool_name: string, tool_params: Record<string, string | string[]>) =>
+    runner?.receive(
+      event(
+        'tool.approval_request',
+        approvalRequest({ approval_id, tool_id: approval_id, tool_name, tool_params }),
+      ),
+    );
+  const told = () => previews().map(({ reasons }) => reasons.find(({ rule }) => rule === 'SENS-8')?.operand);
+  startRunner();
+  ask('a', 'shell_exec', { command: 'echo x' });
+  await expect.poll(told).toEqual([undefined]);
+  mkdirSync(join(fixture.files.root, 'api'));
+  for (const path of ['.env', 'api/.env.local']) writeFileSync(join(fixture.files.root, path), 'TOKEN=1\n');
+  ask('b', 'shell_exec', { command: 'echo x' });
+  await expect.poll(() => told().length).toBe(2);
+  ask('c', 'execute_command', { command: 'npm', args: ['test'] });
+  await expect.poll(() => told().length).toBe(3);
+  ask('d', 'write_file', { path: 'notes.md', content: 'x' });
+  await expect.poll(() => told().length).toBe(4);
+  const [, shell, command, write] = told();
+  expect([shell, command].map((names) => names?.split(', ').sort())).toEqual([
+    ['.env', 'api/.env.local'],
+    ['.env', 'api/.env.local'],
+  ]);
+  expect(write).toBeUndefined();
+});
+
 it('[AP-6] previews each new revision, and no request that is not its own', async () => {
   startRunner();
   const request = approvalRequest({ runner_id: 'runner-1' });

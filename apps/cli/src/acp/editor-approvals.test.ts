@@ -29,7 +29,12 @@ const reset = { event: 'stream.reset', data: { reason: 'x', timestamp: '' } } as
 
 /** Approvals in an editor that never answers by itself. */
 function start() {
-  const asked: { options: PermissionOption[]; signal: AbortSignal; answer: (id: string) => void }[] = [];
+  const asked: {
+    shown: string;
+    options: PermissionOption[];
+    signal: AbortSignal;
+    answer: (id: string) => void;
+  }[] = [];
   const sent: string[] = [];
   const said: string[] = [];
   const answered = (what: string) => async () => {
@@ -45,7 +50,8 @@ function start() {
     root: '/w',
     words: wordsFor({}),
     acpWords: acpWordsFor({}, 'en'),
-    ask: (_call, options, signal) => new Promise((answer) => void asked.push({ options, signal, answer })),
+    ask: (call, options, signal) =>
+      new Promise((answer) => void asked.push({ shown: JSON.stringify(call), options, signal, answer })),
     show: () => {},
     say: (text) => void said.push(text),
     isReadOnly: () => false,
@@ -87,4 +93,23 @@ it('[AP-5] says so when the run could not be stopped', async () => {
   asked[0]?.answer('stop');
   await vi.waitFor(() => expect(said.join()).toContain('the server is away'));
   expect(sent).toEqual(['reject']);
+});
+
+it('[RK-3] [AP-7] shows what triggered a reason, and a shell line as it was written', async () => {
+  const { approvals, asked } = start();
+  const reasons = [{ rule: 'SENS-8', why: 'could read', operand: '.env' }];
+  const command = `echo ${'x'.repeat(400)} > Makefile`;
+  const preview = {
+    kind: 'command',
+    commands: [['echo']],
+    cwd: '',
+    network: false,
+    reversible: false,
+    scripts: [],
+  };
+  const data = { ...request.data, tool_name: 'shell_exec', tool_params: { command }, reasons, preview };
+  approvals.receive({ event: 'tool.approval_request', data } as never);
+  await vi.waitFor(() => expect(asked.length).toBe(1));
+  expect(asked[0]?.shown).toContain('could read: .env');
+  expect(asked[0]?.shown).toContain('> Makefile');
 });

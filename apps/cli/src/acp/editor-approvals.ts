@@ -5,7 +5,7 @@ import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 import type { AcpWords } from './acp-words.ts';
-import { kindOf, locationsOf, previewContent, textContent } from './tool-call-view.ts';
+import { kindOf, locationsOf, previewContent, textContent, wholeText } from './tool-call-view.ts';
 
 /** What a card needs, of the request and of each update. */
 type Card = Pick<
@@ -228,7 +228,7 @@ export class EditorApprovals {
 
   #view(card: Card): ToolCallUpdate {
     const { root, words } = this.#deps;
-    const reasons = card.reasons.map(({ why }) => why).join('\n');
+    const reasons = card.reasons.map(reasonLine).join('\n');
     return {
       toolCallId: card.tool_id,
       title: `${words.risk[card.risk_level]}: ${visible(card.description)}`,
@@ -236,8 +236,8 @@ export class EditorApprovals {
       kind: kindOf(card.tool_name),
       status: 'pending',
       content: [
-        ...(card.preview === null ? [] : previewContent(card.preview, root, words)),
-        ...(reasons === '' ? [] : [textContent(reasons)]),
+        ...(card.preview === null ? [] : previewContent(card.preview, card, root, words)),
+        ...(reasons === '' ? [] : [wholeText(reasons)]),
         ...(card.network ? [textContent(words.card.network)] : []),
       ],
       locations: locationsOf(root, card.tool_params),
@@ -263,6 +263,12 @@ function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
     { optionId: 'reject', name: words.reject, kind: 'reject_once' },
     { optionId: 'stop', name: words.stop, kind: 'reject_always' },
   ];
+}
+
+/** With what triggered it, on one line (RK-3). */
+function reasonLine({ why, operand }: Card['reasons'][number]): string {
+  const isNamed = operand === undefined || why.includes(operand);
+  return isNamed ? why : `${why}: ${operand.replace(/\s+/g, ' ')}`;
 }
 
 /** The server offers them narrow before wide. */

@@ -16,6 +16,8 @@ const file = {
   size_after: 3,
 };
 
+const call = { tool_name: 'edit_file', tool_params: {} };
+
 describe('a call as an editor draws it', () => {
   it('has a kind, places and a status', () => {
     expect(['read_file', 'edit_file', 'shell_exec', 'git_log', 'hover', 'deploy__now'].map(kindOf)).toEqual([
@@ -51,12 +53,26 @@ describe('a call as an editor draws it', () => {
       'No newline',
     ],
     [
+      'other permissions',
+      {
+        diff: ['old mode 100644', 'new mode 100755', '--- a/x', '+++ b/x', '@@ -1 +1 @@', '-x', '+y'].join(
+          '\n',
+        ),
+      },
+      'new mode 100755',
+    ],
+    [
+      'an old content that is not shown',
+      { diff: ['the old content is binary and is not shown', '@@ -0,0 +1 @@', '+y'].join('\n') },
+      'is not shown',
+    ],
+    [
       'what an editor has not saved',
       { diff: ['@@ -1 +1 @@', '-x', '+y'].join('\n'), unsaved: true },
       words.card.unsaved,
     ],
   ])('[AP-7] says in words what two sides would not show: %s', (_what, more, expected) => {
-    const shown = previewContent({ kind: 'diff', files: [{ ...file, ...more }] }, '/w', words);
+    const shown = previewContent({ kind: 'diff', files: [{ ...file, ...more }] }, call, '/w', words);
     expect(texts(shown)).toEqual([expect.stringContaining(expected)]);
   });
 
@@ -73,18 +89,18 @@ describe('a call as an editor draws it', () => {
       '\\ No newline at end of file',
       '+9',
     ].join('\n');
-    expect(previewContent({ kind: 'diff', files: [{ ...file, diff }] }, '/w', words)).toEqual([
+    expect(previewContent({ kind: 'diff', files: [{ ...file, diff }] }, call, '/w', words)).toEqual([
       { type: 'diff', path: '/w/a.ts', oldText: 'one\ntwo\n⋯\nnine⟨U+001B⟩[2J', newText: 'one\n2\n⋯\n9' },
     ]);
-    const created = { ...file, diff: '@@ -0,0 +1 @@\n+new', size_before: null };
-    expect(previewContent({ kind: 'diff', files: [created] }, '/w', words)).toEqual([
+    const created = { ...file, diff: 'new file mode 100644\n@@ -0,0 +1 @@\n+new', size_before: null };
+    expect(previewContent({ kind: 'diff', files: [created] }, call, '/w', words)).toEqual([
       { type: 'diff', path: '/w/a.ts', oldText: null, newText: 'new' },
     ]);
   });
 
   it('[AP-7] says what was cut, and shows everything else as a terminal would', () => {
     const cut: Preview = { kind: 'diff', files: [{ ...file, diff: '@@ -1 +1 @@\n-a\n+b', truncated: true }] };
-    expect(String(texts(previewContent(cut, '/w', words)))).toContain('the diff was cut for its size');
+    expect(String(texts(previewContent(cut, call, '/w', words)))).toContain('the diff was cut for its size');
     const command: Preview = {
       kind: 'command',
       commands: [['npm', 'test']],
@@ -93,9 +109,37 @@ describe('a call as an editor draws it', () => {
       reversible: false,
       scripts: [],
     };
-    const shown = String(texts(previewContent(command, '/w', words)));
+    const shown = String(texts(previewContent(command, call, '/w', words)));
     expect(shown).toContain('npm test');
     expect(shown).toContain('It cannot be undone.');
+  });
+
+  it('[AP-7] shows a shell line as it was written, and whole', () => {
+    const command = `${'echo one; '.repeat(3_000)}\ncat > run.js <<'E'\nevil()\nE`;
+    const preview: Preview = {
+      kind: 'command',
+      commands: [['echo', 'one'], ['cat']],
+      cwd: '',
+      network: false,
+      reversible: false,
+      scripts: [],
+    };
+    const shell = { tool_name: 'shell_exec', tool_params: { command } };
+    const shown = String(texts(previewContent(preview, shell, '/w', words)));
+    expect(shown).toContain("cat > run.js <<'E'\n  evil()\n  E");
+    expect(shown.split('echo one;').length).toBeGreaterThan(2_500);
+  });
+
+  it.each<Preview>([
+    { kind: 'custom', server: 'db', summary: 'Reads a table' },
+    { kind: 'summary', summary: 'Creates a branch.' },
+    { kind: 'unavailable', reason: 'the disk fails' },
+  ])('[AP-7] shows every parameter, whole, where the preview says little: $kind', (preview) => {
+    const custom = {
+      tool_name: 'db__write',
+      tool_params: { path: 'a', content: `${'x'.repeat(500)}\ndrop table users` },
+    };
+    expect(String(texts(previewContent(preview, custom, '/w', words)))).toContain('drop table users');
   });
 
   it('shows what came of it, and a change only once', () => {

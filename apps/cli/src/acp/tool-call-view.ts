@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
-import type { ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
-import { previewParagraphs } from '../approvals/preview-paragraphs.ts';
+import type { Approval, ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
+import { whatIsCalled } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 import { fenced } from './prompt-text.ts';
@@ -57,13 +57,21 @@ export function locationsOf(root: string, params: Readonly<Record<string, JsonVa
   );
 }
 
-export const textContent = (text: string): ToolCallContent => ({
+export const textContent = (text: string): ToolCallContent => wholeText(cut(text));
+
+/** What is approved is shown whole, however long it is. */
+export const wholeText = (text: string): ToolCallContent => ({
   type: 'content',
-  content: { type: 'text', text: fenced(visible(cut(text))) },
+  content: { type: 'text', text: fenced(visible(text)) },
 });
 
 /** What will happen (AP-7): a diff where files change, else what a terminal would show. */
-export function previewContent(preview: Preview, root: string, words: Words): ToolCallContent[] {
+export function previewContent(
+  preview: Preview,
+  call: Pick<Approval, 'tool_name' | 'tool_params'>,
+  root: string,
+  words: Words,
+): ToolCallContent[] {
   if (preview.kind === 'diff' && preview.files.every(hasTwoSides)) {
     return preview.files.map(({ path, diff, size_before }) => ({
       type: 'diff',
@@ -72,8 +80,8 @@ export function previewContent(preview: Preview, root: string, words: Words): To
       ...(size_before === null && { oldText: null }),
     }));
   }
-  const lines = layOut(previewParagraphs(preview, words), COLUMNS, false);
-  return [textContent(lines.join('\n'))];
+  const lines = layOut(whatIsCalled(preview, call, words), COLUMNS, false);
+  return [wholeText(lines.join('\n'))];
 }
 
 /** What came of it. A change was shown as a diff already. */
@@ -94,7 +102,16 @@ export function resultContent(
 /** Whether both sides tell it all: no binary file, nothing cut off, nothing that only words can say. */
 function hasTwoSides({ truncated, unsaved, diff }: FileDiff): boolean {
   const { oldText, newText } = sidesOf(diff);
-  return !truncated && unsaved !== true && oldText !== newText;
+  return !truncated && unsaved !== true && oldText !== newText && !saysMore(diff);
+}
+
+/** Whether words stand before the first hunk: other permissions, another encoding, an old content that is not shown. */
+function saysMore(diff: string): boolean {
+  const lines = diff.split('\n');
+  const first = lines.findIndex((line) => line.startsWith('@@'));
+  return lines
+    .slice(0, Math.max(first, 0))
+    .some((line) => !/^((---|\+\+\+) |new file mode 100644$)/.test(line));
 }
 
 /** Both sides of a unified diff, as far as it shows them; what lies between is marked the same on both. */

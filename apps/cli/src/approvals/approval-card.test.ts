@@ -55,6 +55,18 @@ describe('a card', () => {
     expect(removed).toContain('│   old mode 100755\n│ @@ -1 +0,0 @@\n│ - -- the guard\n');
   });
 
+  it('[UI-6] no name of a parameter draws lines of its own', () => {
+    const name = `x\n╰──────\n╭─ LOW ─\n│ Agent wants to read README.md\n│ ${'y'.repeat(500)}`;
+    const card = cardWith(
+      { kind: 'custom', server: 'db', summary: 'Writes' },
+      { tool_name: 'db__write', tool_params: { [name]: 'drop', table: 'users' } },
+    );
+    expect(card.split('\n').filter((line) => /^[╰╭]/.test(line))).toHaveLength(2);
+    expect(card.split('\n').every((line) => line.length <= frame.columns)).toBe(true);
+    expect(card.replaceAll(/\n│ */g, '')).toContain(`${'y'.repeat(500)}": drop`);
+    expect(card).toContain('│ table = users');
+  });
+
   it('[AP-7] shows each kind of preview', () => {
     const file = {
       path: 'a.ts',

@@ -1,4 +1,4 @@
-import type { Approval } from '@countersign/protocol';
+import type { Approval, Preview } from '@countersign/protocol';
 import { layOut, type Paragraph, visible } from '../screen/paragraph.ts';
 import { fit, spread, widthOf } from '../screen/text-width.ts';
 import { paints, type StyleName } from '../terminal.ts';
@@ -116,32 +116,45 @@ function reasonParagraphs({ reasons }: CardApproval, card: Words['card']): Parag
   });
 }
 
-/** The preview; without one the parameters themselves. A shell line is always shown as it was written. */
+/** The preview; without one the parameters themselves. */
 function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
-  const { preview, tool_params, runner_id } = approval;
+  const { preview, runner_id } = approval;
   const { card } = words;
-  if (preview === null) {
-    const why = runner_id === null ? card.noRunner : card.previewComing;
-    return [{ text: why, style: 'yellow' }, ...parameterParagraphs(approval, card)];
-  }
+  if (preview !== null) return whatIsCalled(preview, approval, words);
+  const why = runner_id === null ? card.noRunner : card.previewComing;
+  return [{ text: why, style: 'yellow' }, ...parameterParagraphs(approval, card)];
+}
+
+type Called = Pick<Approval, 'tool_name' | 'tool_params'>;
+
+/**
+ * What the preview says, and of the call what the preview does not: a shell line as it was written, and the parameters
+ * where they alone say what will happen.
+ */
+export function whatIsCalled(preview: Preview, call: Called, words: Words): Paragraph[] {
+  const { tool_params } = call;
   const told = previewParagraphs(preview, words);
   if (preview.kind === 'command' && typeof tool_params.command === 'string' && !('args' in tool_params)) {
     return [{ lead: '$ ', leadStyle: 'dim', text: tool_params.command, style: 'bold' }, ...told];
   }
   const saysAll = !['custom', 'summary', 'unavailable'].includes(preview.kind);
-  return saysAll ? told : [...told, ...parameterParagraphs(approval, card)];
+  return saysAll ? told : [...told, ...parameterParagraphs(call, words.card)];
 }
 
-function parameterParagraphs({ tool_name, tool_params }: CardApproval, card: Words['card']): Paragraph[] {
+function parameterParagraphs({ tool_name, tool_params }: Called, card: Words['card']): Paragraph[] {
   return [
     { text: `${card.parameters} · ${tool_name}`, style: 'dim' },
     ...Object.entries(tool_params).map(([name, value]) => ({
-      lead: `${name} = `,
+      // A tool of the person's own may take any name, and whoever calls it writes it: it must not look like a card's line.
+      lead: `${shortName(name)} = `,
       leadStyle: 'cyan' as const,
-      text: typeof value === 'string' ? value : JSON.stringify(value),
+      text: `${shortName(name) === name ? '' : `${JSON.stringify(name)}: `}${typeof value === 'string' ? value : JSON.stringify(value)}`,
     })),
   ];
 }
+
+/** Names as programs have them; of any other only that there is one, since it stands whole beside its value. */
+const shortName = (name: string): string => (/^[\w.$-]{1,40}$/.test(name) ? name : '?');
 
 export function timeWords(ms: number, { card }: Words): string {
   if (ms <= 0) return card.timeIsOver;

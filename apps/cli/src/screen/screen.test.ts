@@ -24,6 +24,7 @@ describe('text in columns', () => {
     expect(wrap('', 4)).toEqual(['']);
     expect(wrap('日本語', 4)).toEqual(['日本', '語']);
     expect(wrap('\tx', 10)).toEqual(['    x']);
+    expect(wrap('\u0915\u093e'.repeat(4), 4)).toHaveLength(2); // a vowel sign beside its letter
   });
 
   it('shortens with a sign that it did, and spreads two ends', () => {

@@ -76,12 +76,18 @@ describe('[AP-7] what will happen, in words', () => {
 
   it('is cut where a dialog ends, and the reasons stay', () => {
     const preview = { kind: 'summary', summary: 'one\ntwo\nthree' } as const;
-    const request = { preview, tool_name: 'x', reasons: [{ rule: 'X', why: 'because' }] } as never;
+    const request = {
+      preview,
+      tool_name: 'x',
+      tool_params: {},
+      reasons: [{ rule: 'X', why: 'because' }],
+    } as never;
     expect(requestText(request, words, 2)).toBe('one\ntwo\n…\n\nWhy you are asked:\n• because');
     expect(requestText(request, words, 3)).toBe(requestText(request, words));
     const long = {
       preview: { kind: 'summary', summary: `one\n${'x'.repeat(200)}` },
       tool_name: 'x',
+      tool_params: {},
       reasons: [],
     } as never;
     expect(requestText(long, words, 3)).toBe(`one\n${'x'.repeat(160)}…`);
@@ -102,6 +108,21 @@ describe('[AP-7] what will happen, in words', () => {
     expect(requestText(request, words)).toMatch(
       /^The shell gets:\necho x \|\n tee a\.sh > b[^\u202e]+\nRuns: echo x\nin \. /,
     );
+  });
+
+  it.each([
+    { kind: 'custom', server: 'db', summary: 'Reads a table' },
+    { kind: 'unavailable', reason: 'the disk fails' },
+    { kind: 'summary', summary: 'Creates a branch.' },
+    null,
+  ])('has every parameter where the preview says little: %o', (preview) => {
+    const tool_params = { path: 'a', query: 'drop\u202e\ntable', ['x\nLOW RISK']: { deep: true } };
+    const request = { preview, tool_name: 'db__write', tool_params, reasons: [] } as never;
+    expect(requestText(request, words)).toContain(
+      '\nParameters:\n  path = a\n  query = drop⟨U+202E⟩\n  table\n  "x\\nLOW RISK" = {"deep":true}',
+    );
+    // A dialog that has no room for them does not count as having shown them.
+    expect(requestText(request, words, 2)).not.toBe(requestText(request, words));
   });
 
   it('is said in Russian too, as the chat says it', () => {
@@ -130,12 +151,17 @@ describe('[AP-7] what will happen, in words', () => {
   });
 
   it('comes with the reasons', () => {
-    const reasons = [{ rule: 'X', why: 'because' }];
-    expect(requestText({ tool_name: 'x', preview: null, reasons } as never, words)).toBe(
-      'What would happen is being computed …\n\nWhy you are asked:\n• because',
+    const reasons = [
+      { rule: 'X', why: 'because' },
+      { rule: 'Y', why: 'could read', operand: '.env,\n\u202econfig/.env' },
+    ];
+    expect(requestText({ tool_name: 'x', tool_params: {}, preview: null, reasons } as never, words)).toBe(
+      'What would happen is being computed …\n\nWhy you are asked:\n• because\n• could read: .env, ⟨U+202E⟩config/.env',
     );
     const preview = { kind: 'summary', summary: 'Reads' } as const;
-    expect(requestText({ tool_name: 'x', preview, reasons: [] } as never, words)).toBe('Reads');
+    expect(requestText({ tool_name: 'x', tool_params: {}, preview, reasons: [] } as never, words)).toBe(
+      'Reads',
+    );
   });
 });
 

@@ -16,10 +16,13 @@ export function requestText(
 ): string {
   const { preview, reasons } = request;
   const told = preview ? previewText(preview, words) : words.preview.pending;
-  const whole = [...shellLines(request, words), ...told.split('\n')];
+  const whole = [...shellLines(request, words), ...told.split('\n'), ...parameterLines(request, words)];
   const what = firstLines(whole, maxLines);
   if (reasons.length === 0) return what.join('\n');
-  const why = reasons.map((reason) => `• ${said(reason.why, words)}`);
+  const why = reasons.map(({ why, operand }) => {
+    const isNamed = operand === undefined || why.includes(operand);
+    return `• ${said(why, words)}${isNamed ? '' : `: ${makeVisible(operand.replace(/\s+/g, ' '))}`}`;
+  });
   return [...what, '', `${words.preview.reasons}:`, ...why].join('\n');
 }
 
@@ -43,6 +46,21 @@ function firstLines(lines: readonly string[], max: number): readonly string[] {
 function shellLines({ tool_name, tool_params }: ApprovalRequest, words: Words): string[] {
   if (findTool(tool_name)?.category !== 'shell' || typeof tool_params.command !== 'string') return [];
   return [`${words.preview.shellLine}:`, ...tool_params.command.split('\n').map(makeVisible)];
+}
+
+/** Where the preview says little, the parameters are what there is to read: a custom tool's say what it will do. */
+const saysLittle: ReadonlySet<string | undefined> = new Set(['custom', 'summary', 'unavailable', undefined]);
+
+function parameterLines({ tool_params, preview }: ApprovalRequest, words: Words): string[] {
+  const entries = Object.entries(tool_params);
+  if (!saysLittle.has(preview?.kind) || entries.length === 0) return [];
+  const lines = entries.flatMap(([name, value]) => {
+    // Whoever calls a custom tool writes its names too: one with line feeds must not look like a line of ours.
+    const shownName = /^[\w.$-]{1,40}$/.test(name) ? name : JSON.stringify(name);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return `${shownName} = ${text}`.split('\n').map((line) => `  ${makeVisible(line)}`);
+  });
+  return [`${words.preview.parameters}:`, ...lines];
 }
 
 export function previewText(preview: Preview, all: Words): string {

@@ -88,6 +88,7 @@ export const english = {
   preview: {
     runs: 'Runs',
     shellLine: 'The shell gets',
+    parameters: 'Parameters',
     in: 'in',
     executes: 'executes files of the workspace:',
     network: 'with network',

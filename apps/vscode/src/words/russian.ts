@@ -101,6 +101,7 @@ export const russian: Words = {
   preview: {
     runs: 'Выполняет',
     shellLine: 'Оболочка получает',
+    parameters: 'Параметры',
     in: 'в',
     executes: 'исполняет файлы рабочей области:',
     network: 'с сетью',

@@ -144,6 +144,13 @@ describe('[VA-5] arguments are read as each program reads them', () => {
 });
 
 describe('what the person and the runner learn of a command', () => {
+  it.each(['git apply x.patch', 'git apply --index x.patch', 'git am x.patch', 'git -C . am x.patch'])(
+    '[AP-8] takes a patch for a script: %s does what is in it',
+    (line) => {
+      expect(check(line).operands).toContainEqual({ path: 'x.patch', use: 'run' });
+    },
+  );
+
   it('names the files and what is done with them', () => {
     expect(check('node src/app.js x').operands).toEqual([{ path: 'src/app.js', use: 'run' }]);
     expect(check('npm test').operands).toEqual([{ path: 'package.json', use: 'run' }]);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -305,6 +305,29 @@ print("problem", file=sys.stderr, flush=True)
     expect(result.stderr).toContain('".envrc" would execute later; it was set aside');
     expect(fixture.has('.envrc')).toBe(false);
   });
+
+  it.each([
+    ['apply', ['apply', 'notes.txt'], 'notes.txt', ''],
+    ['am', ['am', 'mail.txt'], 'mail.txt', 'From: a <a@x>\nSubject: [PATCH] x\n\n---\n'],
+  ])(
+    '[VA-3] git %s: what a patch plants comes from no history, and is set aside',
+    async (_, args, name, head) => {
+      const { execute, fixture } = setup();
+      fixture.makeRepository();
+      appendFileSync(join(fixture.root, '.git/config'), '[user]\nname = a\nemail = a@example.test\n');
+      const file = (path: string): string =>
+        `diff --git a/${path} b/${path}\nnew file mode 100644\n--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+evil\n`;
+      fixture.write(name, `${head}${file('.envrc')}${file('sub/.vscode/tasks.json')}${file('a.txt')}`);
+      const result = await execute('git', args, { riskLevel: 'MEDIUM' });
+      expect(result).toMatchObject({ success: true, exit_code: 0 });
+      expect(['a.txt', '.envrc', 'sub/.vscode/tasks.json'].map((path) => fixture.has(path))).toEqual([
+        true,
+        false,
+        false,
+      ]);
+      expect(result.stderr).toContain('".envrc" would execute later; it was set aside');
+    },
+  );
 
   it('[RN-5] without isolation nothing runs unless the operator decided so', async () => {
     const refusing = setup({ bubblewrap: '/no/such/bwrap' });

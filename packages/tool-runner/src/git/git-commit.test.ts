@@ -291,6 +291,19 @@ echo evil > .envrc; mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; ex
 });
 
 describe('commitPreview', () => {
+  it('[AP-7] shows that a link is one, also where a file becomes one', async () => {
+    fixture.withCommit();
+    symlinkSync('b.txt', join(fixture.root, 'link'));
+    rmSync(join(fixture.root, 'a.txt'));
+    symlinkSync('b.txt', join(fixture.root, 'a.txt'));
+    const { preview } = await fixture.commitPreview({ message: 'm', files: ['link', 'a.txt'] });
+    const diffs = preview.kind === 'commit' ? preview.files.map(({ diff }) => diff) : [];
+    expect(diffs).toEqual([
+      expect.stringContaining('new file mode 120000\n'),
+      expect.stringContaining('old mode 100644\nnew mode 120000\n'),
+    ]);
+  });
+
   it('[AP-7] shows message, diffs and hooks', async () => {
     fixture.withCommit();
     fixture.git('config', 'core.hooksPath', '.husky/_');

@@ -1,6 +1,6 @@
 import { makeVisible, type ToolParams } from '@countersign/protocol';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import { fileDiff } from '../preview/file-diff.ts';
+import { fileDiff, LINK_MODE } from '../preview/file-diff.ts';
 import type { GitPreview, GitPreviewer } from '../preview/git-previewer.ts';
 import { visibleName } from '../preview/visible-name.ts';
 import type { Workspace } from '../workspace.ts';
@@ -45,31 +45,28 @@ export class RepositoryPreviewer implements GitPreviewer {
   }
 
   /**
-   * The commits are those that this repository has not seen on the remote: nothing is fetched for a preview. The
-   * hooks in the list run when it is approved; those of a remote that is a folder on this machine are listed too.
+   * The commits are those that this repository has not seen in the branch that moves (of a new one: anywhere on the
+   * remote), and at least the one that it will be at: nothing is fetched for a preview. The hooks in the list run when it
+   * is approved; those of a remote that is a folder on this machine are listed too.
    */
   async pushPreview(params: ToolParams<'git_push'>, signal?: AbortSignal): Promise<GitPreview> {
     const plan = await planPush(this.#repository, params, signal);
-    const { remote, branch, address, tip, own } = plan;
-    const unseen = [tip, '--not', `--remotes=${remote}`];
+    const { remote, branch, address, tip, known, own } = plan;
+    const unseen = [tip, '--not', known ?? `--remotes=${remote}`];
     const { limits } = this.#repository.workspace;
     const [listed, counted] = await Promise.all([
-      this.#repository.ask(
-        own,
-        [
-          ...['log', '-z', `--format=${commitFormat}`, `--max-count=${limits.entries}`],
-          ...['--no-show-signature', '--no-mailmap', '--encoding=UTF-8', ...unseen, '--'],
-        ],
-        { signal },
-      ),
+      this.#repository.ask(own, logOf(limits.entries, unseen), { signal }),
       this.#repository.ask(own, ['rev-list', '--count', ...unseen, '--'], { signal }),
     ]);
-    const commits = parseLog(listed.stdout).map(({ id, subject, author }) => ({
+    // Where the branch will be is told in any case: what is known of the remote is only what this repository says.
+    const found = parseLog(listed.stdout);
+    const shown = found.length > 0 ? found : await this.#commitAt(own, tip, signal);
+    const commits = shown.map(({ id, subject, author }) => ({
       id,
       subject: makeVisible(subject),
       author: makeVisible(author),
     }));
-    const more = Number(counted.stdout.toString('latin1')) - commits.length;
+    const more = Number(counted.stdout.toString('latin1')) - found.length;
     if (more > 0) commits.push({ id: '', subject: `and ${more} earlier commits`, author: '' });
     return {
       preview: {
@@ -82,6 +79,10 @@ export class RepositoryPreviewer implements GitPreviewer {
       },
       base: [...plan.base],
     };
+  }
+
+  async #commitAt(own: readonly ConfigEntry[], id: string, signal?: AbortSignal) {
+    return parseLog((await this.#repository.ask(own, logOf(1, [id]), { signal })).stdout);
   }
 
   dispose(): void {
@@ -127,6 +128,11 @@ export class RepositoryPreviewer implements GitPreviewer {
   }
 }
 
+const logOf = (most: number, revisions: readonly string[]): string[] => [
+  ...['log', '-z', `--format=${commitFormat}`, `--max-count=${most}`],
+  ...['--no-show-signature', '--no-mailmap', '--encoding=UTF-8', ...revisions, '--'],
+];
+
 /** `before` is what the last commit has; undefined also where that is too much to be shown. */
 function drawFile({ path, committed, working }: NamedFile, before: Buffer | undefined) {
   const isGone = working.kind === 'gone';
@@ -140,4 +146,6 @@ function drawFile({ path, committed, working }: NamedFile, before: Buffer | unde
   });
 }
 
-const permissions = (mode: string): number => Number.parseInt(mode.slice(-3), 8);
+/** A link must not look like a file whose text is a path. */
+const permissions = (mode: string): number =>
+  mode.startsWith('12') ? LINK_MODE : Number.parseInt(mode.slice(-3), 8);

@@ -263,6 +263,21 @@ describe('pushPreview', () => {
     });
   });
 
+  it('[AP-7] no ref of another branch hides a commit, and the one that is pushed is always shown', async () => {
+    await fixture.call('git_push');
+    const ids = [commit('evil'), commit('harmless')];
+    const shown = async () => {
+      const { preview } = await fixture.pushPreview({});
+      return preview.kind === 'push' ? preview.commits.map(({ id }) => id) : [];
+    };
+    fixture.git('update-ref', 'refs/remotes/origin/other', 'HEAD');
+    expect(await shown()).toEqual(ids.toReversed());
+    fixture.git('update-ref', 'refs/remotes/origin/main', 'HEAD');
+    expect(await shown()).toEqual([ids[1]]);
+    fixture.git('update-ref', '-d', 'refs/remotes/origin/main');
+    expect(await shown()).toEqual([ids[1]]);
+  });
+
   it('[AP-7] shows the URL that is really used, without its password', async () => {
     fixture.git('config', 'remote.origin.url', 'https://good.example/x.git');
     fixture.git('config', 'url.https://ada:hunter2@evil.example/.pushInsteadOf', 'https://good.example/');

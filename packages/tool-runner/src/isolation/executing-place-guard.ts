@@ -69,7 +69,7 @@ export class ExecutingPlaceGuard {
     const mayWrite = isWritableGit(writableGit);
     const real = ({ path }: FoundPlace): string[] => realInside(this.#root, join(this.#root, path));
     const ownGit = executing.filter(mayWrite).flatMap(real);
-    const gitFolders = writableGit === 'everything' ? repositories : [...ownGit, ...repositories];
+    const gitFolders = writesSettings(writableGit) ? repositories : [...ownGit, ...repositories];
     const planned = this.#planStandIns(executing, writableGit, [...ownGit, ...repositories]);
     const record: ProtectionRecord = {
       standIns: planned,
@@ -234,7 +234,10 @@ const suspectsIn = (gitFolder: string): string[] =>
 /** A `.git` that is a file only names another folder: git itself never changes it. */
 function isWritableGit(writableGit: ProtectOptions['writableGit']): (place: FoundPlace) => boolean {
   if (writableGit === 'data') return ({ path, type }) => path === '.git' && type === 'directory';
-  if (writableGit === 'everything')
+  if (writesSettings(writableGit))
     return ({ path, type }) => basename(path).toLowerCase() === '.git' && type !== 'file';
   return () => false;
 }
+
+const writesSettings = (writableGit: ProtectOptions['writableGit']): boolean =>
+  writableGit === 'everything' || writableGit === 'patches';

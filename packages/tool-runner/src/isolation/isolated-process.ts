@@ -8,8 +8,9 @@ export interface Confinement {
   /**
    * `.git` may be written, for git itself only (VA-3). `data`: the workspace's own, without its configuration and hooks,
    * and what is planted elsewhere is set aside. `everything`: any, without their hooks, and what is checked out stays.
+   * `patches`: the same, but what is planted is set aside: a patch is a file that anybody wrote, no history.
    */
-  readonly writableGit?: 'data' | 'everything' | undefined;
+  readonly writableGit?: 'data' | 'patches' | 'everything' | undefined;
   /** Hides sensitive files (VA-2): always for LOW; an approved program may read the workspace's own .env. */
   readonly maskSensitive: boolean;
   /** Folders beside the workspace that it may read (a language server's own files, a remote repository). */

@@ -55,6 +55,8 @@ export interface IsolatingStarter extends ProcessStarter {
    * command that runs meanwhile is not taken for its author, as long as the file is what was approved.
    */
   expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void;
+  /** Sensitive files that a program which a person approved could read (VA-2). Workspace-relative. */
+  readableSecrets(): readonly string[];
   /** False when isolation could not be set up for it after all: then its standard error says why. */
   hasRun(child: ChildProcess): boolean;
   /** Stops all that still runs. */
@@ -138,6 +140,10 @@ class Starter implements IsolatingStarter {
 
   expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
     this.#prepared?.guard.expectChanges(changes);
+  }
+
+  readableSecrets(): readonly string[] {
+    return this.#scan.look().sensitive.map(({ path }) => path);
   }
 
   hasRun(child: ChildProcess): boolean {

@@ -7,7 +7,10 @@ import { visibleName } from './visible-name.ts';
 
 export type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
-/** One file before and after; null where there is none. Modes are permission bits, where they are known. */
+/** What git calls a symbolic link. */
+export const LINK_MODE = 0o120000;
+
+/** One file before and after; null where there is none. Modes are permission bits, or LINK_MODE, where they are known. */
 export interface FileVersions {
   readonly path: string;
   readonly operation: FileDiff['operation'];
@@ -100,4 +103,5 @@ function modeLines({ before, modeBefore, modeAfter }: FileVersions): string[] {
   return [`old mode ${modeText(modeBefore)}`, `new mode ${modeText(modeAfter)}`];
 }
 
-const modeText = (mode: number): string => `100${(mode & 0o7777).toString(8).padStart(3, '0')}`;
+const modeText = (mode: number): string =>
+  mode === LINK_MODE ? '120000' : `100${(mode & 0o7777).toString(8).padStart(3, '0')}`;

@@ -93,6 +93,32 @@ describe('a card', () => {
     expect(card().querySelectorAll('mark')).toHaveLength(2);
   });
 
+  it('[AP-7] shows a shell line as it was written, with what no parsed command tells', async () => {
+    const command = `${'echo one two three four five; '.repeat(10)}cat > src/run.js <<'E'\nevil()\u202e\nE\n`;
+    const preview: Preview = {
+      kind: 'command',
+      commands: [['echo', 'one'], ['cat']],
+      cwd: '.',
+      network: false,
+      reversible: false,
+      scripts: [],
+    };
+    const { card } = await openCard({ tool_name: 'shell_exec', tool_params: { command }, preview });
+    const line = card().querySelector('.command-line');
+    expect(line?.closest('details')).toBeNull();
+    expect(line?.textContent).toBe(command.replace('\u202e', '⟨U+202E⟩'));
+  });
+
+  it.each<Preview>([
+    { kind: 'custom', server: 'db', summary: 'Reads a table' },
+    { kind: 'unavailable', reason: 'the disk fails' },
+    { kind: 'summary', summary: 'Creates a branch.' },
+  ])('[AP-7] shows all parameters where the preview says little: $kind', async (preview) => {
+    const { card } = await openCard({ tool_params: { query: 'drop table users' }, preview });
+    expect(card().querySelector('details')?.open).toBe(true);
+    expect(card().querySelector('details')?.textContent).toContain('drop table users');
+  });
+
   it('[EV-2] fetches what did not fit into the event', async () => {
     const approval = anApproval({ preview: null, digest: null, omitted: ['preview'] });
     const page = await openPage(<ConnectedCard approvalId={approval.approval_id} />);

@@ -1,16 +1,30 @@
+import { findTool } from '@countersign/protocol';
 import type { ApprovalEntry } from '../live/approval-entry.ts';
 import { JsonView } from '../text/json-view.tsx';
+import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { PreviewView } from './preview-view.tsx';
+
+/** What a custom tool does is what its parameters say; and where little could be found out, they are all there is. */
+const saysLittle: ReadonlySet<string> = new Set(['custom', 'summary', 'unavailable']);
 
 /** What will happen; until the runner has told it, that it is being worked out. */
 export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
   const { approval, incomplete } = entry;
   const words = useWords();
   const { preview, runner_id } = approval;
+  const shellLine = shellLineOf(approval);
   return (
     <section className="what">
       <p className="label">{words.approval.whatHappens}</p>
+      {shellLine !== undefined && (
+        <div className="labelled">
+          <p className="label">{words.preview.shellLine}</p>
+          <pre className="command-line">
+            <Visible text={shellLine} />
+          </pre>
+        </div>
+      )}
       {preview && <PreviewView preview={preview} />}
       {!preview && (
         <p className="waiting-line" role="status">
@@ -21,12 +35,17 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
               : words.approval.previewPending}
         </p>
       )}
-      {/* What a custom tool does is what its parameters say. */}
-      <details className="raw" open={preview?.kind === 'custom'}>
+      <details className="raw" open={preview !== null && saysLittle.has(preview.kind)}>
         <summary>{words.approval.raw}</summary>
         {incomplete && <p className="muted">{words.states.loading}</p>}
         <JsonView value={approval.tool_params} />
       </details>
     </section>
   );
+}
+
+/** As it was written: the programs that run do not tell where their output goes, nor what they are given to read. */
+function shellLineOf({ tool_name, tool_params }: ApprovalEntry['approval']): string | undefined {
+  const isShell = findTool(tool_name)?.category === 'shell' && typeof tool_params.command === 'string';
+  return isShell ? String(tool_params.command) : undefined;
 }

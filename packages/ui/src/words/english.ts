@@ -290,6 +290,7 @@ export const english = {
     deletesHead: 'It begins with',
     emptyFile: 'The file is empty.',
     directory: 'This folder will be created',
+    shellLine: 'The shell gets',
     commandUnknown: 'only known when it runs',
     cwd: 'In',
     network: 'Network',

@@ -166,6 +166,9 @@ export const russianReasons: Readonly<Record<string, string>> = {
     'читает или меняет настройки git человека или машины, вне рабочей папки',
   'is a git command or alias that Countersign does not know':
     'команда или псевдоним git, которых Countersign не знает',
+  'writes by hand what is known of branches on another machine; a push would then show fewer commits than it sends':
+    'вручную записывает, что известно о ветках на другой машине; тогда push покажет меньше коммитов, чем отправит',
+  'could read the sensitive files of the workspace': 'сможет прочитать файлы с секретами в рабочей папке',
   'changes the git configuration: where this repository fetches from and pushes to':
     'меняет настройки git: откуда этот репозиторий получает и куда отправляет',
   'packs many files at once': 'упаковывает сразу много файлов',

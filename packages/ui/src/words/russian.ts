@@ -312,6 +312,7 @@ export const russian: Words = {
     deletesHead: 'Он начинается так',
     emptyFile: 'Файл пуст.',
     directory: 'Эта папка будет создана',
+    shellLine: 'Оболочка получает',
     commandUnknown: 'известно только при запуске',
     cwd: 'В папке',
     network: 'Сеть',

@@ -95,6 +95,22 @@ export function hostileStories(browser: () => Browser): void {
     expect([window.elsewhere, other.asked, window.problems]).toEqual([[], [], []]);
   });
 
+  it('[AP-7] a shell line stands whole and in its own order, also between letters that run from right to left', async () => {
+    const window = await home().window();
+    const person = await home().person();
+    const command = `echo \u05d0 1 2 3 \u05d1 > right.js\ncat > Makefile <<E\n${'x'.repeat(300)}\nthe end\nE`;
+    await person.client.executeTool({ body: { tool_name: 'shell_exec', tool_params: { command } } });
+    await window.go('approvals');
+    const card = window.card('right.js');
+    const line = card.locator('.command-line');
+    await line.getByText('the end').waitFor();
+    expect(await line.textContent()).toBe(command);
+    expect(await line.evaluate(firstLineFromLeftToRight)).toBe('echo \u05d0 1 2 3 \u05d1 > right.js');
+    await window.look(card);
+    await window.press('n', 'Enter');
+    await card.getByText('You rejected this.').waitFor();
+  });
+
   it('[AP-7] nothing that will happen is pushed out of sight by empty lines or spaces without a word', async () => {
     const window = await home().window();
     const person = await home().person();
@@ -253,4 +269,21 @@ async function otherHost(): Promise<OtherHost> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { server, asked, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** The characters of an element's first line as the browser has drawn them. */
+function firstLineFromLeftToRight(element: Element): string {
+  const text = element.firstChild as Text;
+  const drawn = [...text.data].map((character, i) => {
+    const range = document.createRange();
+    range.setStart(text, i);
+    range.setEnd(text, i + 1);
+    return { character, box: range.getBoundingClientRect() };
+  });
+  const top = drawn[0]?.box.top;
+  return drawn
+    .filter(({ box }) => box.width > 0 && box.top === top)
+    .sort((a, b) => a.box.left - b.box.left)
+    .map(({ character }) => character)
+    .join('');
 }

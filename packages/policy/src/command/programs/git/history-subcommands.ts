@@ -1,6 +1,6 @@
 import type { OptionSection } from '../../option-table.ts';
-import { files, names, revisions } from './operands.ts';
-import { losesWork, readsFile, runsProgram } from './rules.ts';
+import { files, names, revisions, writtenRefs } from './operands.ts';
+import { losesWork, readsFile, runsProgram, writesKnownBranches } from './rules.ts';
 import { diffOptions, gitTable, logOptions, mergeOptions, strategyRow } from './shared-options.ts';
 import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
 
@@ -125,14 +125,23 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     ...plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
     rules: [losesWork],
   },
-  'symbolic-ref': plain({ flags: '-d --delete --short --recurse', values: '-m' }),
+  'symbolic-ref': {
+    options: gitTable({ flags: '-d --delete --short --recurse', values: '-m' }),
+    // With one name it only tells.
+    operands: (operands, judgement) => {
+      if (operands.length > 1) writtenRefs(operands.slice(0, 1), judgement);
+    },
+  },
   'update-ref': {
     options: gitTable({
-      flags: '--no-deref --stdin --create-reflog -z',
+      flags: '--no-deref --create-reflog -z',
       values: '-m',
-      rows: [{ names: '-d', rule: losesWork }],
+      rows: [
+        { names: '-d', rule: losesWork },
+        { names: '--stdin', rule: writesKnownBranches },
+      ],
     }),
-    operands: names,
+    operands: writtenRefs,
   },
   worktree: {
     fallback: plain(),

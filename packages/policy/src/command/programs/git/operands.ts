@@ -1,7 +1,7 @@
 import type { Judgement, PathUse } from '../../judgement.ts';
 import { type Operand, refuseOutside } from '../../program.ts';
 import { judgeUnknownWords } from '../../script-arguments.ts';
-import { commandTransport } from './rules.ts';
+import { commandTransport, writesKnownBranches } from './rules.ts';
 
 /** How the operands of a subcommand are judged. */
 export type OperandJudge = (operands: readonly Operand[], judgement: Judgement) => void;
@@ -63,8 +63,19 @@ export const repositoryAndRefs: OperandJudge = ([repository, ...refs], judgement
   for (const { text } of refs) {
     if (/^[\w+.-]+::/.test(text)) judgement.raise(commandTransport, text);
     else refuseOutside(text, judgement);
+    // `from:to`, of which only the second is written.
+    if (text.includes(':')) judgeWrittenRef(text.slice(text.indexOf(':')), judgement);
   }
 };
+
+/** Names of refs that are written; a ref of another work tree has a word before it. */
+export const writtenRefs: OperandJudge = (operands, judgement) => {
+  for (const { text } of operands) judgeWrittenRef(text, judgement);
+};
+
+export function judgeWrittenRef(text: string, judgement: Judgement): void {
+  if (/(^|[/:+])refs\/remotes\//i.test(text)) judgement.raise(writesKnownBranches, text);
+}
 
 /** A remote is a name, a URL, `host:path`, or a path on this machine. */
 export function judgeRepository(text: string, judgement: Judgement): void {

@@ -286,6 +286,30 @@ export const changesRemote: CommandRule = {
   doesNotMatch: ['git remote -v', 'git remote get-url origin', 'git fetch origin', 'git remote update'],
 };
 
+/** The card of a push lists what the remote is not known to have: whoever writes that by hand decides what it shows. */
+export const writesKnownBranches: CommandRule = {
+  id: 'CMD-GIT-15',
+  risk: 'MEDIUM',
+  why: 'writes by hand what is known of branches on another machine; a push would then show fewer commits than it sends',
+  needsPerson: true,
+  matches: [
+    'git update-ref refs/remotes/origin/main HEAD',
+    'git update-ref main-worktree/refs/remotes/origin/main HEAD',
+    'git update-ref --stdin',
+    'git symbolic-ref refs/remotes/origin/main refs/heads/main',
+    'git fetch . HEAD:refs/remotes/origin/main',
+    'git pull . +main:refs/remotes/origin/main',
+    'git fetch . --refmap=main:refs/remotes/origin/main main',
+  ],
+  doesNotMatch: [
+    'git update-ref refs/heads/x HEAD',
+    'git symbolic-ref HEAD',
+    'git fetch origin main',
+    'git fetch origin main:main',
+    'git rev-parse refs/remotes/origin/main',
+  ],
+};
+
 export const gitRules: readonly CommandRule[] = [
   usesGit,
   runsProgram,
@@ -301,4 +325,5 @@ export const gitRules: readonly CommandRule[] = [
   machineSettings,
   unknownSubcommand,
   changesRemote,
+  writesKnownBranches,
 ];

@@ -1,5 +1,6 @@
 import type { Judgement } from '../../judgement.ts';
 import { type OptionRow, type OptionSection, type OptionTable, optionTable } from '../../option-table.ts';
+import { judgeWrittenRef } from './operands.ts';
 import { readsFile, runsProgram, writesFile } from './rules.ts';
 
 /** Options that several subcommands share, as git's own documentation shares them. */
@@ -94,7 +95,8 @@ export const fetchOptions: OptionSection = {
     --write-fetch-head -k --keep -u --update-head-ok --progress --unshallow --refetch --update-shallow -4 --ipv4 -6 --ipv6
     --negotiate-only --auto-maintenance --auto-gc --show-forced-updates --write-commit-graph --stdin --set-upstream
     --porcelain --update-refs`,
-  values: `--depth --shallow-since --shallow-exclude --deepen --refmap -o --server-option --negotiation-tip --filter
+  values: `--depth --shallow-since --shallow-exclude --deepen -o --server-option --negotiation-tip --filter
     --submodule-prefix --recurse-submodules-default --bundle-uri -j --jobs`,
   optionalValues: '--recurse-submodules',
+  rows: [{ names: '--refmap', value: judgeWrittenRef }],
 };

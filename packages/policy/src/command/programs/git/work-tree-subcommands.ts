@@ -181,7 +181,8 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
         { names: '--build-fake-ancestor', value: 'write', rule: writesFile },
       ],
     }),
-    operands: filesOrStream('read'),
+    // What a patch says is done as a script's text is: the digest covers it (AP-8).
+    operands: filesOrStream('run'),
   },
   am: {
     options: gitTable({
@@ -192,7 +193,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       optionalValues: '-S --gpg-sign --show-current-patch',
       rows: [{ names: '--directory', value: patchDirectory }],
     }),
-    operands: files('read'),
+    operands: files('run'),
   },
   rerere: { options: gitTable({}), operands: pathspecs('read') },
   'update-index': {
