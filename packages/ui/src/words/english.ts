@@ -179,6 +179,7 @@ export const english = {
     confirmUnseenTitle: 'There is no preview yet: you would approve this without having seen what it does.',
     confirmUnseen: 'Yes, approve it unseen',
     back: 'Back',
+    missedKey: 'Keys count on the card that has the focus: press j to get to it, or click it.',
     tooSoon: 'Too quick: a card answers only after half a second in focus. Look at it, then decide.',
     previewPending: 'Your machine is still working out what exactly would happen…',
     previewNeeded: 'A high-risk call can be approved once its preview is here.',
