@@ -3,7 +3,7 @@ import { CountersignError, describeError, makeVisible } from '@countersign/proto
 import manifest from '../package.json' with { type: 'json' };
 import type { CommandContext } from './command-context.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
-import { wordsFor } from './words.ts';
+import { isSpoken, wordsFor } from './words.ts';
 
 const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
 
@@ -41,9 +41,16 @@ export async function main(
   terminal: Terminal = processTerminal(),
   env: CommandContext['env'] = process.env,
 ): Promise<number> {
-  const context: CommandContext = { terminal, env, words: (asked) => wordsFor(env, asked) };
+  const [command, ...rest] = argv;
+  const words: CommandContext['words'] = (asked) => {
+    if (asked !== undefined && !isSpoken(asked)) {
+      const problem = `"${asked}" is not a language of ours: there are en and ru`;
+      throw new CountersignError('USAGE', { problem, help: `countersign ${command} --help` });
+    }
+    return wordsFor(env, asked);
+  };
+  const context: CommandContext = { terminal, env, words };
   try {
-    const [command, ...rest] = argv;
     // Each command is loaded when it is used: the others need not wait for it.
     switch (command) {
       case 'acp':
@@ -94,12 +101,12 @@ export async function main(
         });
     }
   } catch (error) {
-    return reportFailure(error, terminal);
+    return reportFailure(error, terminal, command);
   }
 }
 
 /** One line that says what happened and what to do next; a stack trace only when DEBUG asks for it. */
-function reportFailure(error: unknown, terminal: Terminal): number {
+function reportFailure(error: unknown, terminal: Terminal, command: string | undefined): number {
   if (isClosedPipe(error)) return 0;
   if (error instanceof CountersignError) {
     terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
@@ -109,8 +116,9 @@ function reportFailure(error: unknown, terminal: Terminal): number {
     terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
     return 1;
   }
-  const { message } = describeError('USAGE', { problem: usageProblem(error), help: 'countersign --help' });
   if (isArgumentError(error)) {
+    const help = `countersign ${command} --help`;
+    const { message } = describeError('USAGE', { problem: usageProblem(error), help });
     terminal.writeError(`error: ${makeVisible(message)} [USAGE]\n`);
     return 2;
   }

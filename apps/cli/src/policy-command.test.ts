@@ -280,6 +280,32 @@ describe('help and a first look', () => {
     expect(stdout.match(/What happens/g)?.length).toBe(5);
   });
 
+  it('policy try decides what is piped in, instead of its examples', async () => {
+    const piped = 'run rm -rf build\n\nread_file path=README.md';
+    const { stdout, status } = await countersign(['policy', 'try'], piped);
+    expect(status).toBe(0);
+    expect(stdout.match(/^ {2}> .*/gm)).toEqual(['  > run rm -rf build', '  > read_file path=README.md']);
+  });
+
+  it('policy backtest says what is wrong with a file', async () => {
+    const broken = join(scratch, 'broken.json');
+    writeFileSync(broken, '{');
+    expect((await countersign(['policy', 'backtest', broken])).stderr).toContain('broken.json" is not JSON');
+    const missing = join(scratch, 'missing.json');
+    expect((await countersign(['policy', 'backtest', missing])).stderr).toContain('cannot be read');
+    expect((await countersign(['policy', 'backtest'])).stderr).not.toContain('?.');
+  });
+
+  it.each([
+    [['up', '--bogus'], 'countersign up --help'],
+    [['history', '--bogus'], 'countersign history --help'],
+    [['history', '--lang', 'de'], 'countersign history --help'],
+    [['approvals', 'show'], 'Which approval?'],
+  ])('%j is told what to read', async (args, told) => {
+    const { stderr, status } = await countersign(args);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(told)]);
+  });
+
   it('policy try answers what a person types, until they end it', async () => {
     const { stdout, status } = await countersign(['policy', 'try'], '', [
       'read_file path=README.md',
