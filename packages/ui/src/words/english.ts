@@ -58,7 +58,7 @@ export const english = {
   signIn: {
     title: 'Sign in to Countersign',
     what: 'This page is opened by a one-time link that the server prints when it starts. It works once, within 60 seconds.',
-    how: 'Start it, or ask it for a new link, in a terminal:',
+    how: 'For a new link, run in a terminal what started it, with the same folder. A countersign serve is ended first.',
     elsewhere:
       'A server that runs elsewhere prints no link. Paste the token that its operator or your organisation gave you:',
     token: 'Token',
