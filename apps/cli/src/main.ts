@@ -58,7 +58,7 @@ export async function main(
       case 'approvals':
         return await (await import('./approvals/approvals-command.ts')).approvalsCommand(rest, context);
       case 'audit':
-        return await (await import('./audit-command.ts')).auditCommand(rest, terminal);
+        return await (await import('./audit-command.ts')).auditCommand(rest, context);
       case 'chat':
         return await (await import('./chat/chat-command.ts')).chatCommand(rest, context);
       case 'connect':

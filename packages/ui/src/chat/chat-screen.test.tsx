@@ -562,6 +562,21 @@ describe('sending', () => {
     expect(field().value).toBe('Again');
   });
 
+  it('keeps what is sent while a run is under way, and says why it does not go', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(state('thinking'));
+    await userEvent.type(field(), 'And then this{Enter}');
+    await settle();
+    expect(server.bodiesOf('sendMessage')).toEqual([]);
+    expect(document.body.textContent).toContain('The agent is still at work.');
+    expect(field().value).toBe('And then this');
+    await server.emit(state('idle'));
+    expect(document.body.textContent).not.toContain('The agent is still at work.');
+    await userEvent.type(field(), '{Enter}');
+    await settle();
+    expect(server.bodiesOf('sendMessage')).toMatchObject([{ content: 'And then this' }]);
+  });
+
   it('[AG-3] stops a run', async () => {
     const { server } = await openChat({ messages: [hello] });
     await server.emit(state('thinking'));

@@ -107,6 +107,7 @@ export const english = {
     send: 'Send',
     sending: 'Sending…',
     stop: 'Stop',
+    early: 'The agent is still at work. Send this when it has answered, or stop it first.',
     stopping: 'Stopping…',
     thinking: 'The agent is thinking…',
     awaiting: 'The agent waits for your decision.',
