@@ -17,6 +17,7 @@ import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@c
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
 import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
+import { widthOf } from './screen/text-width.ts';
 import { linesOfJson, ServerFixture } from './server-fixture.test-data.ts';
 
 let server: ServerFixture;
@@ -411,7 +412,7 @@ describe('policy', () => {
       expect((await person.getPolicy()).policy.rules).toEqual([]);
 
       for (const [content, problem] of [
-        ['{', 'cannot be read'],
+        ['{', 'is not JSON'],
         ['{"id": "x"}', 'effect'],
         ['null', 'expected object'],
       ] as const) {
@@ -798,6 +799,13 @@ describe('doctor', () => {
     expect(json.checks.length).toBeGreaterThan(8);
     expect((await server.run('doctor', '--help')).out).toContain('--json');
     expect(await server.run('doctor', 'a', 'b')).toMatchObject({ status: 2 });
+  });
+
+  it('[UI-4] fits a narrow terminal', async () => {
+    const screen = new FakeScreen(44, 40);
+    const terminal = { ...fakeTerminal({ screen }), screen };
+    expect(await main(['doctor', server.workspace], terminal, server.env)).toBe(0);
+    expect(screen.text.split('\n').filter((line) => widthOf(line) > 44)).toEqual([]);
   });
 
   it('ends with 1 when something that is needed is missing', async () => {
