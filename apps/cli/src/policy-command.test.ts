@@ -12,6 +12,8 @@ import {
 } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
+import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
+import { widthOf } from './screen/text-width.ts';
 import type { Terminal } from './terminal.ts';
 
 const launcher = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url));
@@ -278,6 +280,18 @@ describe('help and a first look', () => {
     const { stdout, status } = await countersign(['policy', 'try']);
     expect(status).toBe(0);
     expect(stdout.match(/What happens/g)?.length).toBe(5);
+  });
+
+  it('policy explain breaks no word at 80 columns', async () => {
+    const screen = new FakeScreen(80, 40);
+    const terminal = { ...fakeTerminal({ screen, color: true }), screen };
+    expect(await main(['policy', 'explain', 'run', 'npm', 'install', 'express'], terminal)).toBe(0);
+    const lines = screen.text.split('\n');
+    expect(lines.filter((line) => widthOf(line) > 80)).toEqual([]);
+    expect(lines.join(' ').replace(/\s+/g, ' ')).toContain(
+      'Downloads packages and runs the code of third parties: their install scripts now, the rest when it is used',
+    );
+    expect(screen.raw).toContain('\u001b[2m(CMD-NPM-10)\u001b[0m');
   });
 
   it('policy try decides what is piped in, instead of its examples', async () => {

@@ -48,7 +48,7 @@ export async function tryCalls(
     try {
       const call = callFromLine(line);
       await terminal.write(
-        `${explanation(call, policy.decide(call.tool, call.args), workspace, terminal.color)}\n\n`,
+        `${explanation(call, policy.decide(call.tool, call.args), workspace, terminal)}\n\n`,
       );
     } catch (error) {
       if (!(error instanceof CountersignError)) throw error;
