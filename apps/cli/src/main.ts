@@ -2,6 +2,7 @@ import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
 import type { CommandContext } from './command-context.ts';
+import { fitHelp } from './screen/help-text.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import { isSpoken, wordsFor } from './words.ts';
 
@@ -38,10 +39,11 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
 /** Runs one command line and answers with its exit status: 0 done, 2 the input was wrong, 1 we failed. */
 export async function main(
   argv: readonly string[],
-  terminal: Terminal = processTerminal(),
+  given: Terminal = processTerminal(),
   env: CommandContext['env'] = process.env,
 ): Promise<number> {
   const [command, ...rest] = argv;
+  const terminal = isAboutHelp(argv) ? withFittingHelp(given) : given;
   const words: CommandContext['words'] = (asked) => {
     if (asked !== undefined && !isSpoken(asked)) {
       const problem = `"${asked}" is not a language of ours: there are en and ru`;
@@ -103,6 +105,14 @@ export async function main(
   } catch (error) {
     return reportFailure(error, terminal, command);
   }
+}
+
+const isAboutHelp = ([command, ...rest]: readonly string[]): boolean =>
+  command === undefined || [command, ...rest].some((word) => ['help', '--help', '-h'].includes(word));
+
+function withFittingHelp(terminal: Terminal): Terminal {
+  const { screen } = terminal;
+  return screen ? { ...terminal, write: (text) => terminal.write(fitHelp(text, screen.columns)) } : terminal;
 }
 
 /** One line that says what happened and what to do next; a stack trace only when DEBUG asks for it. */
