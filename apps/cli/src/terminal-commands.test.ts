@@ -1,4 +1,5 @@
 /** Whole commands against the real server, with the real runner, at a screen that tests can read and press keys on. */
+import { execFile } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,6 +13,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Client } from '@countersign/client';
 import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +23,7 @@ import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
 import { widthOf } from './screen/text-width.ts';
 import { linesOfJson, ServerFixture } from './server-fixture.test-data.ts';
 
+const launcher = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url));
 let server: ServerFixture;
 let client: Client;
 beforeAll(async () => {
@@ -541,6 +545,13 @@ describe('chat', () => {
     expect((await server.run('chat', '--help')).out).toContain('--session');
     const failed = await server.run('chat', '--workspace', server.workspace, '--session', 'nobody', 'hi');
     expect(failed).toMatchObject({ status: 1, error: expect.stringContaining('NOT_FOUND') });
+    // As a program of its own it ends, instead of listening on for nothing.
+    const alone = ['chat', '--workspace', server.workspace, '--session', 'nobody', 'hi'];
+    const program = promisify(execFile)(process.execPath, [launcher, ...alone], {
+      env: { PATH: process.env.PATH, ...server.env },
+      timeout: 15_000,
+    });
+    await expect(program).rejects.toMatchObject({ code: 1, killed: false });
     const inTerminal = say('--session', 'nobody', 'hi');
     expect(await inTerminal.ended).toBe(1);
     expect(inTerminal.screen.text).toContain('It failed:');
