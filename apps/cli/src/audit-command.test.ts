@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { main } from './main.ts';
 import type { Terminal } from './terminal.ts';
@@ -41,7 +42,12 @@ const decisions = [
   { user: 'ada', action: 'approval.rejected', data: '{"a":1,"b":[null,true]}' },
 ];
 
-async function run(...argv: readonly string[]): Promise<{ status: number; out: string; error: string }> {
+const run = (...argv: readonly string[]) => runIn(process.env, ...argv);
+
+async function runIn(
+  env: Readonly<Record<string, string | undefined>>,
+  ...argv: readonly string[]
+): Promise<{ status: number; out: string; error: string }> {
   let out = '';
   let error = '';
   const terminal: Terminal = {
@@ -56,7 +62,7 @@ async function run(...argv: readonly string[]): Promise<{ status: number; out: s
     interactive: false,
     async *typed() {},
   };
-  const status = await main(['audit', ...argv], terminal);
+  const status = await main(['audit', ...argv], terminal, env);
   return { status, out, error };
 }
 
@@ -120,4 +126,16 @@ it('says so when the file is no database', async () => {
 
 it('explains itself', async () => {
   expect((await run('--help')).out).toContain('countersign audit verify');
+});
+
+it('without a database says where that of this directory is', async () => {
+  const env = { HOME: folder };
+  expect(await runIn(env, 'verify')).toMatchObject({ status: 2, error: expect.not.stringContaining(folder) });
+  const { stateFolder } = workspaceAt('.', { folders: personsFolders(env) });
+  mkdirSync(join(stateFolder, 'server'), { recursive: true });
+  writeFileSync(join(stateFolder, 'server/countersign.db'), '');
+  expect(await runIn(env, 'verify')).toMatchObject({
+    status: 2,
+    error: expect.stringContaining(`for this directory is ${stateFolder}/server/countersign.db`),
+  });
 });

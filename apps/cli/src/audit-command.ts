@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { CountersignError } from '@countersign/protocol';
+import type { CommandContext } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 
 const help = `countersign audit: the log of what was decided and done, and whether anybody changed it
@@ -26,7 +28,10 @@ It reads beside a server that is running, and writes nothing.
 `;
 
 /** `countersign audit …` (DA-4). */
-export async function auditCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function auditCommand(
+  argv: readonly string[],
+  { terminal, env }: CommandContext,
+): Promise<number> {
   const [action, ...rest] = argv;
   if (action === undefined || action === '--help' || action === '-h' || rest.includes('--help')) {
     await terminal.write(help);
@@ -43,8 +48,13 @@ export async function auditCommand(argv: readonly string[], terminal: Terminal):
       json: { type: 'boolean', default: false },
     },
   });
-  const database = values.database ?? process.env.COUNTERSIGN_DATABASE;
-  if (database === undefined || database === '') throw usage('Which database? Name it with --database');
+  const database = values.database ?? env.COUNTERSIGN_DATABASE;
+  if (database === undefined || database === '') {
+    const here = await databaseHere(env);
+    throw usage(
+      `Which database? Name it with --database${here ? `. What "countersign up" keeps for this directory is ${here}` : ''}`,
+    );
+  }
   if (!['ndjson', 'csv'].includes(values.format)) throw usage(`There is no format "${values.format}"`);
   if (values.witness !== undefined && values.user === undefined) {
     throw usage('A witness speaks for one person: name them with --user');
@@ -53,6 +63,18 @@ export async function auditCommand(argv: readonly string[], terminal: Terminal):
     throw usage(`There is no database "${database}"`);
   }
   return runAudit({ ...values, action, database }, terminal);
+}
+
+/** A person does not know where it is; which one is meant is still theirs to say. */
+async function databaseHere(env: CommandContext['env']): Promise<string | undefined> {
+  const { personsFolders, workspaceAt } = await import('@countersign/tool-runner');
+  try {
+    const { stateFolder } = workspaceAt('.', { folders: personsFolders(env) });
+    const path = join(stateFolder, 'server', 'countersign.db');
+    return existsSync(path) ? path : undefined;
+  } catch {
+    return undefined; // not a folder that could be a workspace
+  }
 }
 
 /** The server's own program reads its database: how it is kept is not for this package to know. */

@@ -84,14 +84,14 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
     return 0;
   }
   const columns = terminal.screen?.columns ?? 120;
-  const lines = executions.map((execution) => historyLine(execution, columns, terminal.color, words));
+  const lines = executions.flatMap((execution) => historyLines(execution, columns, terminal.color, words));
   if (next_cursor !== null) lines.push(paints(terminal.color).dim(words.history.more(visible(next_cursor))));
   await terminal.write(`${lines.length === 0 ? words.history.none : lines.join('\n')}\n`);
   return 0;
 }
 
-/** `✓ 11-15 08:12  HIGH    delete_file old.txt          8f3a…  approved`. */
-function historyLine(execution: Execution, columns: number, color: boolean, words: Words): string {
+/** `✓ 11-15 08:12  HIGH    delete_file old.txt          8f3a…  approved`; where that is too long, what follows the call below it. */
+function historyLines(execution: Execution, columns: number, color: boolean, words: Words): string[] {
   const paint = paints(color);
   const { created_at, risk_level, tool_id, status, error, undoable, undone_at } = execution;
   const at = new Date(created_at);
@@ -102,13 +102,26 @@ function historyLine(execution: Execution, columns: number, color: boolean, word
     ...(error === null ? [] : [visible(error.code)]),
     ...(undone_at !== null ? [words.history.undone] : undoable ? [words.history.undoable] : []),
   ].join(' · ');
-  const room = Math.max(columns - when.length - risk.length - tool_id.length - factColumns - 8, 20);
-  const call = fit(callWords(execution.tool_name, execution.tool_params), room);
-  const padding = ' '.repeat(Math.max(room - widthOf(call), 0));
   const mark = statusMark(status, color);
-  return `${mark} ${paint.dim(when)}  ${risk}${call}${padding}  ${paint.dim(visible(tool_id))}  ${paint.dim(facts)}`.trimEnd();
+  const before = `${mark} ${paint.dim(when)}  ${risk}`;
+  const call = callWords(execution.tool_name, execution.tool_params);
+  const id = visible(tool_id);
+  const room = columns - widthOf(before) - widthOf(id) - factColumns - 5;
+  if (room >= leastCallColumns) {
+    const shown = fit(call, room);
+    const padding = ' '.repeat(room - widthOf(shown));
+    return [`${before}${shown}${padding}  ${paint.dim(id)}  ${paint.dim(facts)}`.trimEnd()];
+  }
+  const below =
+    facts !== '' && widthOf(id) + widthOf(facts) + 4 > columns ? [id, facts] : [`${id}  ${facts}`];
+  return [
+    `${before}${fit(call, Math.max(columns - widthOf(before), 1))}`,
+    ...below.map((line) => `  ${paint.dim(line.trimEnd())}`),
+  ];
 }
 
+/** Less of a call than this says too little. */
+const leastCallColumns = 20;
 /** Room for an error code, or whether the call can be undone. */
 const factColumns = 20;
 

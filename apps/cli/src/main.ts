@@ -2,8 +2,9 @@ import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
 import type { CommandContext } from './command-context.ts';
+import { fitHelp } from './screen/help-text.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
-import { wordsFor } from './words.ts';
+import { isSpoken, wordsFor } from './words.ts';
 
 const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
 
@@ -38,12 +39,20 @@ const help = `countersign: an AI agent uses tools on your machine, and you count
 /** Runs one command line and answers with its exit status: 0 done, 2 the input was wrong, 1 we failed. */
 export async function main(
   argv: readonly string[],
-  terminal: Terminal = processTerminal(),
+  given: Terminal = processTerminal(),
   env: CommandContext['env'] = process.env,
 ): Promise<number> {
-  const context: CommandContext = { terminal, env, words: (asked) => wordsFor(env, asked) };
+  const [command, ...rest] = argv;
+  const terminal = isAboutHelp(argv) ? withFittingHelp(given) : given;
+  const words: CommandContext['words'] = (asked) => {
+    if (asked !== undefined && !isSpoken(asked)) {
+      const problem = `"${asked}" is not a language of ours: there are en and ru`;
+      throw new CountersignError('USAGE', { problem, help: `countersign ${command} --help` });
+    }
+    return wordsFor(env, asked);
+  };
+  const context: CommandContext = { terminal, env, words };
   try {
-    const [command, ...rest] = argv;
     // Each command is loaded when it is used: the others need not wait for it.
     switch (command) {
       case 'acp':
@@ -51,7 +60,7 @@ export async function main(
       case 'approvals':
         return await (await import('./approvals/approvals-command.ts')).approvalsCommand(rest, context);
       case 'audit':
-        return await (await import('./audit-command.ts')).auditCommand(rest, terminal);
+        return await (await import('./audit-command.ts')).auditCommand(rest, context);
       case 'chat':
         return await (await import('./chat/chat-command.ts')).chatCommand(rest, context);
       case 'connect':
@@ -94,12 +103,20 @@ export async function main(
         });
     }
   } catch (error) {
-    return reportFailure(error, terminal);
+    return reportFailure(error, terminal, command);
   }
 }
 
+const isAboutHelp = ([command, ...rest]: readonly string[]): boolean =>
+  command === undefined || [command, ...rest].some((word) => ['help', '--help', '-h'].includes(word));
+
+function withFittingHelp(terminal: Terminal): Terminal {
+  const { screen } = terminal;
+  return screen ? { ...terminal, write: (text) => terminal.write(fitHelp(text, screen.columns)) } : terminal;
+}
+
 /** One line that says what happened and what to do next; a stack trace only when DEBUG asks for it. */
-function reportFailure(error: unknown, terminal: Terminal): number {
+function reportFailure(error: unknown, terminal: Terminal, command: string | undefined): number {
   if (isClosedPipe(error)) return 0;
   if (error instanceof CountersignError) {
     terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
@@ -109,8 +126,9 @@ function reportFailure(error: unknown, terminal: Terminal): number {
     terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
     return 1;
   }
-  const { message } = describeError('USAGE', { problem: usageProblem(error), help: 'countersign --help' });
   if (isArgumentError(error)) {
+    const help = `countersign ${command} --help`;
+    const { message } = describeError('USAGE', { problem: usageProblem(error), help });
     terminal.writeError(`error: ${makeVisible(message)} [USAGE]\n`);
     return 2;
   }

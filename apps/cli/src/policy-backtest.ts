@@ -19,7 +19,7 @@ export async function backtestRules(argv: readonly string[], context: CommandCon
   const { terminal, env } = context;
   const words = context.words(values.lang);
   const [path, unexpected] = positionals;
-  if (path === undefined) throw usage('Which file has the rule?');
+  if (path === undefined) throw usage('Which file has the rule? Name it');
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
   const rules = readRules(path);
   const since = values.since === undefined ? undefined : readTime(values.since, words);
@@ -36,11 +36,18 @@ export async function backtestRules(argv: readonly string[], context: CommandCon
 
 /** One rule, or a policy file's. */
 function readRules(path: string): PolicyRule[] {
+  let text: string;
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
+    text = readFileSync(path, 'utf8');
   } catch (cause) {
     throw new CountersignError('POLICY_INVALID', { problem: `"${path}" cannot be read` }, { cause });
+  }
+  try {
+    content = JSON.parse(text);
+  } catch (cause) {
+    const problem = `"${path}" is not JSON: ${(cause as Error).message}`;
+    throw new CountersignError('POLICY_INVALID', { problem }, { cause });
   }
   const rulesOf = (content as { rules?: unknown } | null)?.rules;
   return (Array.isArray(rulesOf) ? rulesOf : [content]).map((one: unknown) => {

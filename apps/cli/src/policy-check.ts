@@ -74,7 +74,7 @@ function readCall(line: string): Call {
 }
 
 /** Lines of a stream of UTF-8, without their ends; a last line needs no end. */
-async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncIterable<string> {
+export async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of input) {

@@ -12,6 +12,8 @@ import {
 } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
+import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
+import { widthOf } from './screen/text-width.ts';
 import type { Terminal } from './terminal.ts';
 
 const launcher = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url));
@@ -278,6 +280,44 @@ describe('help and a first look', () => {
     const { stdout, status } = await countersign(['policy', 'try']);
     expect(status).toBe(0);
     expect(stdout.match(/What happens/g)?.length).toBe(5);
+  });
+
+  it('policy explain breaks no word at 80 columns', async () => {
+    const screen = new FakeScreen(80, 40);
+    const terminal = { ...fakeTerminal({ screen, color: true }), screen };
+    expect(await main(['policy', 'explain', 'run', 'npm', 'install', 'express'], terminal)).toBe(0);
+    const lines = screen.text.split('\n');
+    expect(lines.filter((line) => widthOf(line) > 80)).toEqual([]);
+    expect(lines.join(' ').replace(/\s+/g, ' ')).toContain(
+      'Downloads packages and runs the code of third parties: their install scripts now, the rest when it is used',
+    );
+    expect(screen.raw).toContain('\u001b[2m(CMD-NPM-10)\u001b[0m');
+  });
+
+  it('policy try decides what is piped in, instead of its examples', async () => {
+    const piped = 'run rm -rf build\n\nread_file path=README.md';
+    const { stdout, status } = await countersign(['policy', 'try'], piped);
+    expect(status).toBe(0);
+    expect(stdout.match(/^ {2}> .*/gm)).toEqual(['  > run rm -rf build', '  > read_file path=README.md']);
+  });
+
+  it('policy backtest says what is wrong with a file', async () => {
+    const broken = join(scratch, 'broken.json');
+    writeFileSync(broken, '{');
+    expect((await countersign(['policy', 'backtest', broken])).stderr).toContain('broken.json" is not JSON');
+    const missing = join(scratch, 'missing.json');
+    expect((await countersign(['policy', 'backtest', missing])).stderr).toContain('cannot be read');
+    expect((await countersign(['policy', 'backtest'])).stderr).not.toContain('?.');
+  });
+
+  it.each([
+    [['up', '--bogus'], 'countersign up --help'],
+    [['history', '--bogus'], 'countersign history --help'],
+    [['history', '--lang', 'de'], 'countersign history --help'],
+    [['approvals', 'show'], 'Which approval?'],
+  ])('%j is told what to read', async (args, told) => {
+    const { stderr, status } = await countersign(args);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(told)]);
   });
 
   it('policy try answers what a person types, until they end it', async () => {

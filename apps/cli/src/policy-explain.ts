@@ -2,6 +2,7 @@ import { type Decision, isRefused, type ToolCallPolicy } from '@countersign/poli
 import { approvalTimeoutSeconds, makeVisible, type Reason } from '@countersign/protocol';
 import { callFromWords, type TypedCall } from './call-words.ts';
 import { toCheckLine } from './policy-check.ts';
+import { wrap } from './screen/text-width.ts';
 import { styles, type Terminal } from './terminal.ts';
 
 /** Explains the decision on one call to a person, or prints it as JSON. */
@@ -20,28 +21,39 @@ export async function explainCall(
   await terminal.write(
     json
       ? `${JSON.stringify(toCheckLine(null, decision))}\n`
-      : `${explanation(call, decision, workspace, terminal.color)}\n`,
+      : `${explanation(call, decision, workspace, terminal)}\n`,
   );
   return 0;
 }
 
-/** The decision in words, top down: what happens, to which call, and why. */
-export function explanation(call: TypedCall, decision: Decision, workspace: string, color: boolean): string {
+/** The decision in words, top down: what happens, to which call, and why. As wide as the screen, where there is one. */
+export function explanation(
+  call: TypedCall,
+  decision: Decision,
+  workspace: string,
+  { color, screen }: Pick<Terminal, 'color' | 'screen'>,
+): string {
   const style = styles(color);
+  const columns = screen?.columns ?? Number.POSITIVE_INFINITY;
+  const hang = (lead: string, text: string) =>
+    wrap(text, columns - lead.length - 1).map((line, i) => (i === 0 ? lead : ' '.repeat(lead.length)) + line);
   const { verdict } = decision;
-  const lines: string[] = [''];
   const paint = { LOW: style.green, MEDIUM: style.yellow, HIGH: style.red, REJECT: style.red }[
     verdict.decision
   ];
-  lines.push(`  ${paint(headline(decision))}`, '');
-  lines.push(`  Call       ${describeCall(call)}`);
-  lines.push(`  Workspace  ${makeVisible(workspace)}`);
+  const lines: string[] = ['', ...hang('  ', headline(decision)).map((line) => paint(line)), ''];
+  lines.push(...hang('  Call       ', describeCall(call)));
+  lines.push(...hang('  Workspace  ', makeVisible(workspace)));
   if (!isRefused(verdict)) lines.push(`  Network    ${verdict.network ? 'needed' : 'none'}`);
   lines.push('', '  Why');
-  for (const reason of verdict.reasons)
-    lines.push(`    • ${describeReason(reason)}  ${style.dim(`(${reason.rule})`)}`);
+  for (const reason of verdict.reasons) {
+    const rule = `(${reason.rule})`;
+    const [last = '', ...above] = hang('    • ', `${describeReason(reason)}  ${rule}`).reverse();
+    const isWhole = last.endsWith(rule);
+    lines.push(...above.reverse(), isWhole ? `${last.slice(0, -rule.length)}${style.dim(rule)}` : last);
+  }
   lines.push('', '  What happens');
-  for (const sentence of consequence(decision)) lines.push(`    ${makeVisible(sentence)}`);
+  for (const sentence of consequence(decision)) lines.push(...hang('    ', makeVisible(sentence)));
   if (isRefused(verdict)) lines.push('', `  ${style.dim(`Error code ${verdict.code}`)}`);
   return lines.join('\n');
 }

@@ -1,6 +1,7 @@
 import type { ToolCallPolicy } from '@countersign/policy';
 import { CountersignError, makeVisible } from '@countersign/protocol';
 import { callFromLine } from './call-words.ts';
+import { linesOf } from './policy-check.ts';
 import { explanation } from './policy-explain.ts';
 import { styles, type Terminal } from './terminal.ts';
 
@@ -12,7 +13,10 @@ const examples = [
   'shell_exec command="rm -rf /"',
 ];
 
-/** Shows the decision on a few calls, then on whatever is typed, until the input ends. Nothing is executed. */
+/**
+ * Shows the decision on whatever is typed or piped in, until the input ends; on a few calls where nothing came.
+ * Nothing is executed.
+ */
 export async function tryCalls(
   policy: ToolCallPolicy,
   terminal: Terminal,
@@ -20,7 +24,15 @@ export async function tryCalls(
 ): Promise<number> {
   const style = styles(terminal.color);
   if (!terminal.interactive) {
-    for (const line of examples) await show(line);
+    let shown = 0;
+    // A person at the keyboard whose output goes elsewhere would not know that we wait for them.
+    const piped = isKeyboard(terminal.stdin) ? [] : linesOf(terminal.stdin);
+    for await (const line of piped) {
+      if (line.trim() === '') continue;
+      await show(line);
+      shown += 1;
+    }
+    if (shown === 0) for (const line of examples) await show(line);
     return 0;
   }
   await terminal.write(
@@ -36,7 +48,7 @@ export async function tryCalls(
     try {
       const call = callFromLine(line);
       await terminal.write(
-        `${explanation(call, policy.decide(call.tool, call.args), workspace, terminal.color)}\n\n`,
+        `${explanation(call, policy.decide(call.tool, call.args), workspace, terminal)}\n\n`,
       );
     } catch (error) {
       if (!(error instanceof CountersignError)) throw error;
@@ -44,3 +56,5 @@ export async function tryCalls(
     }
   }
 }
+
+const isKeyboard = (input: Terminal['stdin']): boolean => (input as { isTTY?: boolean }).isTTY === true;

@@ -1,4 +1,5 @@
 /** Whole commands against the real server, with the real runner, at a screen that tests can read and press keys on. */
+import { execFile } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,13 +13,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Client } from '@countersign/client';
 import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
 import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
+import { widthOf } from './screen/text-width.ts';
 import { linesOfJson, ServerFixture } from './server-fixture.test-data.ts';
 
+const launcher = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url));
 let server: ServerFixture;
 let client: Client;
 beforeAll(async () => {
@@ -411,7 +416,7 @@ describe('policy', () => {
       expect((await person.getPolicy()).policy.rules).toEqual([]);
 
       for (const [content, problem] of [
-        ['{', 'cannot be read'],
+        ['{', 'is not JSON'],
         ['{"id": "x"}', 'effect'],
         ['null', 'expected object'],
       ] as const) {
@@ -540,6 +545,13 @@ describe('chat', () => {
     expect((await server.run('chat', '--help')).out).toContain('--session');
     const failed = await server.run('chat', '--workspace', server.workspace, '--session', 'nobody', 'hi');
     expect(failed).toMatchObject({ status: 1, error: expect.stringContaining('NOT_FOUND') });
+    // As a program of its own it ends, instead of listening on for nothing.
+    const alone = ['chat', '--workspace', server.workspace, '--session', 'nobody', 'hi'];
+    const program = promisify(execFile)(process.execPath, [launcher, ...alone], {
+      env: { PATH: process.env.PATH, ...server.env },
+      timeout: 15_000,
+    });
+    await expect(program).rejects.toMatchObject({ code: 1, killed: false });
     const inTerminal = say('--session', 'nobody', 'hi');
     expect(await inTerminal.ended).toBe(1);
     expect(inTerminal.screen.text).toContain('It failed:');
@@ -798,6 +810,13 @@ describe('doctor', () => {
     expect(json.checks.length).toBeGreaterThan(8);
     expect((await server.run('doctor', '--help')).out).toContain('--json');
     expect(await server.run('doctor', 'a', 'b')).toMatchObject({ status: 2 });
+  });
+
+  it('[UI-4] fits a narrow terminal', async () => {
+    const screen = new FakeScreen(44, 40);
+    const terminal = { ...fakeTerminal({ screen }), screen };
+    expect(await main(['doctor', server.workspace], terminal, server.env)).toBe(0);
+    expect(screen.text.split('\n').filter((line) => widthOf(line) > 44)).toEqual([]);
   });
 
   it('ends with 1 when something that is needed is missing', async () => {

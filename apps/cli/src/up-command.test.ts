@@ -14,9 +14,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
 import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
+import { widthOf, withoutStyles } from './screen/text-width.ts';
 import { KeptServer } from './up/kept-server.ts';
 import { openInBrowser } from './up/open-in-browser.ts';
-import { isFree, preferredPorts } from './up/preferred-ports.ts';
+import { isForPages, isFree, preferredPorts } from './up/preferred-ports.ts';
 import { announceUp, findRunningUp, readUpRecord } from './up/running-up.ts';
 import { ServerProcess } from './up/server-process.ts';
 import { upWordsFor } from './up/up-words.ts';
@@ -41,8 +42,10 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** `countersign up …` in this process, at a screen. */
-function up(...argv: string[]) {
-  const screen = new FakeScreen(160, 60);
+function up(...words: (string | { readonly columns: number })[]) {
+  const argv = words.filter((word) => typeof word === 'string');
+  const { columns } = words.find((word) => typeof word !== 'string') ?? { columns: 160 };
+  const screen = new FakeScreen(columns, 60);
   const terminal = fakeTerminal({ screen });
   const ended = main(['up', ...argv], { ...terminal, screen }, env);
   const link = async () => {
@@ -121,6 +124,28 @@ describe('countersign up, at a terminal', () => {
     const named = up('--port', port);
     expect([await named.ended, named.terminal.error()]).toEqual([2, expect.stringContaining('[USAGE]')]);
     squatter.close();
+  });
+
+  it('[UI-4] refuses a port that no browser opens, and is not kept from starting by one', async () => {
+    const workspace = join(folder, 'mine');
+    mkdirSync(workspace);
+    const barred = up(workspace, '--no-open', '--port', '6000');
+    expect([await barred.ended, barred.terminal.error()]).toEqual([2, expect.stringContaining('Port 6000')]);
+    expect(await isForPages(6000)).toBe(false);
+    const next = up(workspace, '--no-open');
+    await next.link();
+    next.screen.send('\u0003');
+    expect(await next.ended).toBe(0);
+  });
+
+  it('[UI-4] introduces itself without a word broken, and with its link whole, at 60 columns', async () => {
+    const { screen, ended, link } = up({ columns: 60 }, '--no-open');
+    await link();
+    const lines = screen.text.split(/\r?\n/).map(withoutStyles);
+    expect(lines.filter((line) => widthOf(line) > 60 && !line.includes('#sign-in='))).toEqual([]);
+    expect(screen.text).toContain('key give you an agent)');
+    screen.send('\u0003');
+    expect(await ended).toBe(0);
   });
 
   it('[UI-4] says why the server cannot start', async () => {

@@ -155,6 +155,7 @@ const english = {
     none: 'Nothing waits for you.',
     waiting: (n: number) => `${n} ${n === 1 ? 'call waits' : 'calls wait'} for you`,
     ambiguous: (id: string) => `"${id}" begins several ids. Type more of it`,
+    which: 'Which approval? Name its ID, or the first letters of it; "countersign approvals" shows them',
     unknown: (id: string) => `No approval that waits begins with "${id}"`,
     needsDigest:
       'Without a terminal an approval names what was looked at: --digest, from "approvals show ID --json"',
@@ -402,6 +403,7 @@ const russian: Words = {
     none: 'Вас ничего не ждёт.',
     waiting: (n) => `${plural(n, 'Ждёт', 'Ждут', 'Ждут')} вас: ${n}`,
     ambiguous: (id) => `С «${id}» начинается несколько номеров. Введите больше знаков`,
+    which: 'Какой запрос? Назовите его номер или первые знаки; номера показывает «countersign approvals»',
     unknown: (id) => `Нет ожидающего запроса, который начинается с «${id}»`,
     needsDigest:
       'Без терминала одобрение называет то, что было показано: --digest из «approvals show ID --json»',
@@ -506,6 +508,9 @@ const languages: Readonly<Record<string, Words>> = { en: english, ru: russian };
 export function wordsFor(env: Readonly<Record<string, string | undefined>>, asked?: string): Words {
   return languages[languageOf(env, asked)] ?? english;
 }
+
+/** Whether somebody who asks for it by name gets it. */
+export const isSpoken = (asked: string): boolean => languageOf({}, asked) in languages;
 
 /** Two letters, such as `en`; also of a language that we do not speak. */
 export function languageOf(env: Readonly<Record<string, string | undefined>>, asked?: string): string {

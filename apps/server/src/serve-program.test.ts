@@ -101,7 +101,9 @@ describe('countersign serve', () => {
 
   it('refuses what it does not know', async () => {
     await expect(run(['extra'])).rejects.toThrow('"extra" is not expected here');
-    await expect(run(['--prot', '1'])).rejects.toThrow(/--prot/);
+    await expect(run(['--prot', '1'])).rejects.toThrow(
+      "Unknown option '--prot'. Run countersign serve --help to see how it is used.",
+    );
     await expect(run(['--host', '0.0.0.0'])).rejects.toThrow(/authSecret/);
   });
 

@@ -20,27 +20,13 @@ export async function serveProgram(
   io: ProgramIo,
   options: ServeOptions = {},
 ): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      host: { type: 'string' },
-      port: { type: 'string' },
-      database: { type: 'string' },
-      config: { type: 'string' },
-      'print-config': { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
+  const { values, positionals } = readArguments(argv);
   if (values.help) {
     io.write(serveHelp());
     return;
   }
   if (positionals.length > 0) {
-    throw new CountersignError('USAGE', {
-      problem: `"${positionals[0]}" is not expected here`,
-      help: 'countersign serve --help',
-    });
+    throw usage(`"${positionals[0]}" is not expected here`);
   }
   const { host, port, database } = values;
   const flags = { ...(host && { host }), ...(port && { port }), ...(database && { database }) };
@@ -55,6 +41,29 @@ export async function serveProgram(
   await io.stopped();
   await server.close();
 }
+
+function readArguments(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        host: { type: 'string' },
+        port: { type: 'string' },
+        database: { type: 'string' },
+        config: { type: 'string' },
+        'print-config': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    // What follows the first sentence is advice for other programs.
+    throw usage((error as Error).message.split('. ')[0] ?? '', { cause: error });
+  }
+}
+
+const usage = (problem: string, options?: ErrorOptions): CountersignError =>
+  new CountersignError('USAGE', { problem, help: 'countersign serve --help' }, options);
 
 function printAddress(server: RunningServer, io: ProgramIo): void {
   const link = server.signInLink();

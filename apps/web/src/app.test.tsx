@@ -68,7 +68,7 @@ describe('signed out', () => {
   it('says what to do', async () => {
     await open({ token: null });
     expect(document.body.textContent).toContain('Sign in to Countersign');
-    expect(document.body.textContent).toContain('npx countersign up');
+    expect(document.body.textContent).toContain('npx countersign up [DIR]');
     expect(asked).toEqual([]);
   });
 

@@ -29,7 +29,7 @@ export function SignedOut({ why, onToken }: SignedOutProps) {
         )}
         <p>{signIn.what}</p>
         <p>{signIn.how}</p>
-        <CommandLine text="npx countersign up" />
+        <CommandLine text="npx countersign up [DIR]" />
         <TokenForm onToken={onToken} />
       </div>
     </main>

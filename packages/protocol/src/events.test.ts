@@ -115,8 +115,7 @@ describe('parseEvent', () => {
   it('says what is wrong with a payload', () => {
     expect(parseEvent('stream.reset', { reason: 1 })).toEqual({
       ok: false,
-      problem:
-        'stream.reset: reason: invalid input: expected string, received number; timestamp: invalid input: expected string, received undefined',
+      problem: 'stream.reset: reason: invalid input: expected string, received number; timestamp is missing',
     });
   });
 

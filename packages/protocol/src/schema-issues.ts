@@ -10,6 +10,7 @@ const maxCharacters = 200;
 export function describeIssues(error: z.ZodError): string {
   const shown = error.issues.slice(0, maxIssues).map((issue) => {
     const where = issue.path.map(String).join('.');
+    if (where !== '' && issue.message.endsWith('received undefined')) return shorten(`${where} is missing`);
     const what = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
     return shorten(where === '' ? what : `${where}: ${what}`);
   });

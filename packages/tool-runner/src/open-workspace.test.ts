@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { catalogue, defaultLimits, type JsonValue } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -54,6 +65,23 @@ it('refuses a folder that is not there, and one that holds what is our own', () 
     'it contains what Countersign itself keeps',
   );
   expect(() => workspaceAt('/', { folders })).toThrow('it contains what Countersign itself keeps');
+});
+
+it.each([
+  ['listed', 0o311],
+  ['entered', 0o444],
+])('refuses a folder that may not be %s, before anything is opened in it', (_, mode) => {
+  const closed = mkdtempSync(join(tmpdir(), 'closed-'));
+  chmodSync(closed, mode);
+  const isRoot = process.getuid?.() === 0;
+  try {
+    if (isRoot) process.seteuid?.(65_534); // root may read everything
+    expect(() => workspaceAt(closed)).toThrow(`"${closed}" is not a usable path: you may not read it.`);
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(closed, 0o700);
+    rmSync(closed, { recursive: true });
+  }
 });
 
 it("[AP-9] refuses a folder that holds the person's configuration, with tokens in it, though the state is elsewhere", () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
+import { opendirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { CountersignError, defaultLimits, isCustomCall, lowerLimits } from '@countersign/protocol';
@@ -48,12 +48,7 @@ export function workspaceAt(
   folder: string,
   { folders = personsFolders(), ...options }: Partial<Workspace> & { readonly folders?: PersonsFolders } = {},
 ): Workspace {
-  let root: string;
-  try {
-    root = realpathSync(folder);
-  } catch (cause) {
-    throw new CountersignError('WORKSPACE_NOT_FOUND', { path: folder }, { cause });
-  }
+  const root = readableFolder(folder);
   const name = createHash('sha256').update(root).digest('hex').slice(0, 32);
   const stateFolder = options.stateFolder ?? join(folders.state, name);
   // Commands see the whole workspace: neither the journal nor the person's tokens may stand in it (AP-9).
@@ -63,6 +58,21 @@ export function workspaceAt(
     throw new CountersignError('PATH_INVALID', { path: root, problem });
   }
   return { limits: defaultLimits, home: folders.home, addedEnvironment: [], ...options, root, stateFolder };
+}
+
+/** Its real name. One that may not be listed or entered would be a workspace in which nothing works. */
+function readableFolder(folder: string): string {
+  try {
+    const root = realpathSync(folder);
+    opendirSync(root).closeSync();
+    statSync(`${root}/.`);
+    return root;
+  } catch (cause) {
+    if (!['EACCES', 'EPERM'].includes((cause as NodeJS.ErrnoException).code ?? ''))
+      throw new CountersignError('WORKSPACE_NOT_FOUND', { path: folder }, { cause });
+    const problem = 'you may not read it. Open a folder of your own, or have its permissions changed';
+    throw new CountersignError('PATH_INVALID', { path: folder, problem }, { cause });
+  }
 }
 
 const isBelow = (root: string, path: string): boolean =>

@@ -1,9 +1,10 @@
 import type { Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { withoutStyles } from '../screen/text-width.ts';
+import { widthOf, withoutStyles } from '../screen/text-width.ts';
 import { wordsFor } from '../words.ts';
 import { drawCard, listLine, printedCard, timeWords } from './approval-card.ts';
 import { approval } from './approval-fixture.test-data.ts';
+import { linesBelow } from './desk-mode.ts';
 import { resolutionLine } from './resolution-line.ts';
 
 const words = wordsFor({});
@@ -174,6 +175,42 @@ describe('a card', () => {
     expect(wholeLine).toBe('x'.repeat(100));
     expect(end.maxScroll).toBe(53 - end.page);
   });
+
+  it.each([
+    [100, 30],
+    [40, 24],
+    [40, 18],
+    [30, 14],
+  ])(
+    '[UI-6] what and how risky stay in sight at %s columns and %s rows, and nothing is lost',
+    (columns, rows) => {
+      const small = { ...frame, columns, rows };
+      const asked = approval({
+        risk_level: 'HIGH',
+        reasons: [
+          { rule: 'CMD-1', why: 'runs code that is written in the command itself', operand: '-e' },
+          { rule: 'CMD-2', why: 'runs a script of the workspace with Node.js' },
+        ],
+        context: { ...approval().context, excerpt: 'something was said before '.repeat(6) },
+      });
+      const others = { approval: asked, deadline: 0 } as never;
+      const view = { current: others, all: [others, others, others], remainingMs: () => 0, note: undefined };
+      const below = linesBelow({ name: 'look' }, view, small);
+      const seen = new Set<string>();
+      for (let scroll = 0, maxScroll = 1; scroll <= maxScroll; scroll += 1) {
+        const card = drawCard(asked, { remainingMs: 600_000, scroll, below }, small);
+        maxScroll = card.maxScroll;
+        expect(card.lines.length).toBeLessThanOrEqual(rows);
+        expect(Math.max(...card.lines.map(widthOf))).toBeLessThan(columns);
+        expect(card.lines[0]).toContain('HIGH');
+        expect(card.lines.slice(1, 3).join(' ').replace('│ ', '')).toContain('Agent wants to write');
+        for (const line of card.lines) seen.add(line);
+      }
+      const all = [...seen].join('\n');
+      for (const word of ['(CMD-1)', '(CMD-2)', '8080', '(step 1)', 'y approve', '? help', '2 more wait'])
+        expect(all).toContain(word);
+    },
+  );
 
   it('says what it waits for while there is no preview', () => {
     expect(cardWith(null)).toContain('The preview is being made');

@@ -34,24 +34,34 @@ export interface DrawnCard {
 }
 
 const margin = '│ ';
+/** How many lines of a preview are worth a window. */
+const leastRoom = 3;
 
 /** Draws one request: what, how risky and why, where it came from, what will happen, and what can be pressed. */
 export function drawCard(approval: CardApproval, state: CardState, frame: CardFrame): DrawnCard {
   const { columns, color } = frame;
   const width = Math.max(columns - margin.length - 1, 20);
-  const head = headLines(approval, width, frame);
+  const title = layOut([{ text: approval.description, style: 'bold' }], width, color);
+  const story = storyLines(approval, width, frame);
   const preview = layOut(whatHappens(approval, frame.words), width, color);
 
-  const room = Math.max(frame.rows - head.length - state.below.length - 5, 3);
-  const isLong = preview.length > room;
-  const page = isLong ? room - 1 : preview.length;
-  const maxScroll = Math.max(preview.length - page, 0);
+  const roomBelow = (head: readonly string[]) => frame.rows - head.length - state.below.length - 5;
+  // Where all of it does not fit, what and how risky stay in sight, and the story is scrolled with the preview.
+  const whole = [...title, '', ...story];
+  const isTight = roomBelow(whole) < leastRoom;
+  const head = isTight ? title : whole;
+  const long = isTight ? [...preview, '', ...story] : preview;
+  const room = Math.max(roomBelow(head), leastRoom);
+  const position = (from: number, to: number) => {
+    const text = `${frame.words.card.window(from, to, long.length)} · ${frame.words.card.scrollKeys}`;
+    return layOut([{ text, style: 'dim' }], width, color);
+  };
+  const isLong = long.length > room;
+  const page = isLong ? Math.max(room - position(long.length, long.length).length, 1) : long.length;
+  const maxScroll = Math.max(long.length - page, 0);
   const from = Math.min(state.scroll, maxScroll);
-  const shown = preview.slice(from, from + page);
-  if (isLong) {
-    const position = frame.words.card.window(from + 1, from + page, preview.length);
-    shown.push(paints(color).dim(`${position} · ${frame.words.card.scrollKeys}`));
-  }
+  const shown = long.slice(from, from + page);
+  if (isLong) shown.push(...position(from + 1, from + page));
 
   const bar = paints(color)[riskStyle[approval.risk_level]];
   const body = [...head, '', ...shown, '', ...state.below];
@@ -88,23 +98,20 @@ function topLine(
   return `${bar('╭─')}${bar(tag)}${bar(line)}${isUrgent ? paint.red(time) : paint.dim(time)}${bar('─')}`;
 }
 
-function headLines(approval: CardApproval, width: number, { color, words }: CardFrame): string[] {
+/** Why it is asked, and what was said before. */
+function storyLines(approval: CardApproval, width: number, { color, words }: CardFrame): string[] {
   const { card } = words;
   const { excerpt, step } = approval.context;
   const place = step === null ? '' : `  (${card.step(step + 1)})`;
-  return [
-    ...layOut([{ text: approval.description, style: 'bold' }], width, color),
-    '',
-    ...layOut(
-      [
-        ...reasonParagraphs(approval, card),
-        ...(approval.network ? [{ ...labelled('', card.network), style: 'yellow' as const }] : []),
-        ...(excerpt === '' ? [] : [labelled(card.said, `“${oneLine(excerpt)}”${place}`)]),
-      ],
-      width,
-      color,
-    ),
-  ];
+  return layOut(
+    [
+      ...reasonParagraphs(approval, card),
+      ...(approval.network ? [{ ...labelled('', card.network), style: 'yellow' as const }] : []),
+      ...(excerpt === '' ? [] : [labelled(card.said, `“${oneLine(excerpt)}”${place}`)]),
+    ],
+    width,
+    color,
+  );
 }
 
 function reasonParagraphs({ reasons }: CardApproval, card: Words['card']): Paragraph[] {
@@ -162,16 +169,28 @@ export function timeWords(ms: number, { card }: Words): string {
   return card.left(`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`);
 }
 
-/** `y approve   n reject …` and what else waits. */
-export function keyLine(
+/** `y approve   n reject …` and what else waits, on as many lines as they need. */
+export function keyLines(
   keys: readonly (readonly [string, string])[],
   right: string,
   width: number,
   color: boolean,
-): string {
+): string[] {
   const paint = paints(color);
-  const left = keys.map(([key, means]) => `${paint.bold(key)} ${paint.dim(means)}`).join('   ');
-  return spread(left, paint.dim(right), width);
+  const full: string[] = [];
+  let line = '';
+  for (const [key, means] of keys) {
+    const word = `${paint.bold(key)} ${paint.dim(means)}`;
+    const longer = line === '' ? word : `${line}   ${word}`;
+    const isRoom = line === '' || widthOf(longer) <= width;
+    if (!isRoom) full.push(line);
+    line = isRoom ? longer : word;
+  }
+  if (right === '') return [...full, line];
+  const isRoom = widthOf(line) + 1 + widthOf(right) <= width;
+  return isRoom
+    ? [...full, spread(line, paint.dim(right), width)]
+    : [...full, line, paint.dim(fit(right, width))];
 }
 
 /** One line of the list of what waits. */

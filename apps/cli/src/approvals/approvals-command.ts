@@ -63,6 +63,7 @@ export async function approvalsCommand(argv: readonly string[], context: Command
   if (!['list', 'show', 'approve', 'reject', 'watch'].includes(action)) {
     throw usage(words.noCommand(`approvals ${action}`));
   }
+  if (!['list', 'watch'].includes(action) && !id) throw usage(words.approvals.which);
   const access = serverAccess(values.server, words, env);
   if (action === 'list') return list(access.client, values, context, words);
   if (action === 'watch') return watch(access, context, words);
@@ -176,7 +177,6 @@ async function watch(access: ServerAccess, { terminal, env }: CommandContext, wo
 
 /** By its id, or by the letters that only one of those that wait begins with. */
 async function findApproval(client: Client, id: string, words: Words): Promise<Approval> {
-  if (id === '') throw usage(words.approvals.unknown(id));
   const { approvals } = await client.listApprovals();
   const found = approvals.filter(({ approval_id }) => approval_id.startsWith(id));
   if (found.length > 1) throw usage(words.approvals.ambiguous(id));

@@ -1,7 +1,7 @@
 import { LineEditor } from '../screen/line-editor.ts';
 import { inputLines, layOut } from '../screen/paragraph.ts';
 import type { StyleName } from '../terminal.ts';
-import { type CardFrame, keyLine, listLine } from './approval-card.ts';
+import { type CardFrame, keyLines, listLine } from './approval-card.ts';
 import { changeParagraphs, type Params } from './edited-params.ts';
 import type { Pending } from './pending-approvals.ts';
 import type { OfferedScope } from './wider-scope.ts';
@@ -50,7 +50,7 @@ export function linesBelow(mode: DeskMode, view: DeskView, frame: CardFrame): st
       const others = view.all.length - 1;
       const help = mode.name === 'help' ? [...keys.help.flatMap((line) => text(line, 'dim')), ''] : [];
       const note = view.note === undefined ? [] : text(view.note, 'yellow');
-      return [...help, ...note, keyLine(keys.look, others > 0 ? card.more(others) : '', width, color)];
+      return [...help, ...note, ...keyLines(keys.look, others > 0 ? card.more(others) : '', width, color)];
     }
     case 'confirm':
       return mode.why === 'high' ? text(keys.confirmHigh, 'red') : text(keys.confirmUnseen, 'yellow');

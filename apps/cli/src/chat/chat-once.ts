@@ -58,13 +58,16 @@ export async function chatOnce(
       if (trouble !== undefined) note(trouble);
     },
   });
-  const { runId, follower } = await conversation.send(message, {
+  const sent = conversation.send(message, {
     onLines: (lines) => {
       if (!json) for (const line of lines) write(`${visible(line)}\n`);
     },
     onNotice: (text) => note(visible(text)),
     onState: () => {},
   });
+  // Where the server refuses the message, an open stream would keep this process waiting for nothing.
+  sent.catch(() => conversation.close());
+  const { runId, follower } = await sent;
   const onSignal = () => {
     process.once('SIGINT', () => process.exit(130));
     note(words.chat.stopping);

@@ -48,11 +48,14 @@ const nameColumns = 20;
 function checkLines({ name, state, says, remedy }: Check, columns: number, color: boolean): string[] {
   const paint = paints(color);
   const mark = { ok: paint.green('✓'), warning: paint.yellow('!'), missing: paint.red('✗') }[state];
-  const room = Math.max(columns - nameColumns - 6, 30);
-  const [first = '', ...rest] = wrap(visible(says), room);
-  const indent = ' '.repeat(nameColumns + 4);
+  // In a narrow terminal what it says stands below its name.
+  const isNarrow = columns - nameColumns - 6 < 30;
+  const indent = ' '.repeat(isNarrow ? 4 : nameColumns + 4);
+  const room = columns - indent.length - 2;
+  const told = wrap(visible(says), room);
+  const [first = '', ...rest] = isNarrow ? ['', ...told] : told;
   return [
-    `  ${mark} ${paint.bold(name.padEnd(nameColumns))}${first}`,
+    `  ${mark} ${paint.bold(first === '' ? name : name.padEnd(nameColumns))}${first}`,
     ...rest.map((line) => `${indent}${line}`),
     ...(remedy === undefined
       ? []

@@ -12,10 +12,12 @@ export type Project = Pick<
 /** The workspace that a command is about: absolute, links resolved, as a runner names it. */
 export function workspaceRoot(folder: string | undefined): string {
   const path = resolve(folder ?? '.');
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new CountersignError('WORKSPACE_NOT_FOUND', { path });
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(path);
+  } catch (cause) {
+    throw new CountersignError('PATH_INVALID', { path, problem: 'you may not read it' }, { cause });
   }
-  return realpathSync(path);
+  throw new CountersignError('WORKSPACE_NOT_FOUND', { path });
 }
 
 export interface WantedProject {

@@ -23,3 +23,13 @@ export function isFree(port: number): Promise<boolean> {
     probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
   });
 }
+
+/** Whether a browser would go there: some ports, such as 6000, are barred to every page, and to `fetch`. */
+export async function isForPages(port: number): Promise<boolean> {
+  try {
+    await fetch(`http://127.0.0.1:${port}/`);
+    return true;
+  } catch (error) {
+    return ((error as Error).cause as Error | undefined)?.message !== 'bad port';
+  }
+}

@@ -4,6 +4,7 @@ import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession, type SessionHost } from '../connect/connect-session.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
+import { widthOf, wrap } from '../screen/text-width.ts';
 import { type ServerAccess, serverAccess } from '../server/server-access.ts';
 import { signIn, signOut } from '../server/sign-in-command.ts';
 import { findOrMakeProject, type Project } from '../server/workspace-project.ts';
@@ -11,7 +12,7 @@ import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { KeptServer } from './kept-server.ts';
 import { openInBrowser } from './open-in-browser.ts';
-import { isFree, preferredPorts } from './preferred-ports.ts';
+import { isForPages, isFree, preferredPorts } from './preferred-ports.ts';
 import { announceUp, readUpRecord } from './running-up.ts';
 import { ServerNotStarted, ServerProcess } from './server-process.ts';
 import type { UpWords } from './up-words.ts';
@@ -120,14 +121,14 @@ export class UpSession implements SessionHost {
       this.#openAgain().catch((error: Error) => this.#say(error.message, 'yellow'));
   }
 
-  /** The first of the preferred ports that is free. */
+  /** The first of the preferred ports that can be had. */
   async #startServer(): Promise<ServerProcess> {
     const { workspace, port, upWords } = this.#options;
     const lastTime = readUpRecord(workspace.stateFolder).port;
     const candidates = port === undefined ? preferredPorts(workspace.root, lastTime) : [port];
     let unused: ServerProcess | undefined = this.#options.server;
     for (const candidate of candidates) {
-      if (candidate !== 0 && !(await isFree(candidate))) continue;
+      if (candidate !== 0 && !((await isFree(candidate)) && (await isForPages(candidate)))) continue;
       try {
         const server = await this.#start(candidate, unused ?? new ServerProcess(this.#options.serverEnv));
         const now = Number(new URL(server.address).port);
@@ -226,19 +227,25 @@ export class UpSession implements SessionHost {
     this.#say('');
     this.#say(paint.green(upWords.ready((readyMs / 1000).toFixed(1))));
     this.#say('');
+    const columns = (terminal.screen?.columns ?? Number.POSITIVE_INFINITY) - 1;
+    const indent = ' '.repeat(width + 4);
     for (const [name, value, about] of facts) {
-      const words = [value, about && paint.dim(value === '' ? about : `(${about})`)]
-        .filter(Boolean)
-        .join(' ');
-      this.#say(`  ${paint.dim(name.padEnd(width))}  ${words}`);
+      const inBrackets = value === '' || about === '' ? about : `(${about})`;
+      const isRoom = indent.length + widthOf(value) + 1 + widthOf(inBrackets) <= columns;
+      const first = [value, isRoom && paint.dim(inBrackets)].filter(Boolean).join(' ');
+      this.#say(`  ${paint.dim(name.padEnd(width))}  ${first}`);
+      // A link is left whole, however long: it is copied.
+      if (!isRoom && about !== '')
+        for (const line of wrap(inBrackets, columns - indent.length))
+          this.#say(`${indent}${paint.dim(line)}`);
     }
     this.#say('');
     if (firstMessage !== undefined) {
-      this.#say(upWords.sayFirst);
+      for (const line of wrap(upWords.sayFirst, columns)) this.#say(line);
       for (const line of firstMessage.split('\n')) this.#say(`  ${paint.bold(line)}`);
       this.#say('');
     }
-    this.#say(upWords.another(terminal.screen !== undefined), 'dim');
+    for (const line of wrap(upWords.another(terminal.screen !== undefined), columns)) this.#say(line, 'dim');
   }
 
   async #openAgain(): Promise<void> {

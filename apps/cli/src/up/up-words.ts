@@ -19,7 +19,7 @@ const english = {
   isRunning: (workspace: string, pid: number) =>
     `Countersign is running already for ${workspace} (process ${pid}). It is not started twice.`,
   portTaken: (port: number, now: number) => `Port ${port} is taken, so it is ${now} this time.`,
-  noSuchPort: (port: number) => `Port ${port} is taken. Name another one, or none`,
+  noSuchPort: (port: number) => `Port ${port} is taken, or not for pages. Name another one, or none`,
   died: (how: string) => `The server ended unexpectedly (${how}). It is started again …`,
   back: 'The server is back.',
   givenUp: (why: string) => `The server does not stay up: ${why}`,
@@ -48,7 +48,7 @@ const russian: UpWords = {
   isRunning: (workspace, pid) =>
     `Countersign для ${workspace} уже работает (процесс ${pid}). Второй раз он не запускается.`,
   portTaken: (port, now) => `Порт ${port} занят, на этот раз — ${now}.`,
-  noSuchPort: (port) => `Порт ${port} занят. Назовите другой или никакого`,
+  noSuchPort: (port) => `Порт ${port} занят или не годится для страниц. Назовите другой или никакого`,
   died: (how) => `Сервер неожиданно завершился (${how}). Запускаю снова …`,
   back: 'Сервер снова работает.',
   givenUp: (why) => `Сервер не держится: ${why}`,

@@ -40,6 +40,10 @@ describe('the manual model', () => {
     expect(agent.runner.executed[0]?.params).toMatchObject({ command: 'npm', args: ['test'] });
     agent.runner.decide = () => ({ reject: { reason: 'No.', message: 'Later.' } });
     expect(await answerTo('/run npm install')).toBe('assistant: execute_command: rejected. No. Later.');
+    agent.runner.decide = () => ({ reject: { reason: 'User declined', message: 'use yarn' } });
+    expect(await answerTo('/run npm install')).toBe(
+      'assistant: execute_command: rejected. User declined: use yarn',
+    );
   });
 
   it('[AG-1] takes several lines as several calls of one step, and JSON over several lines', async () => {

@@ -21,7 +21,7 @@ function summaryOf(toolName: string, content: string): string {
       return `${toolName}: ${describe(result.result as Json)}`;
     case 'rejected': {
       const words = [result.reason, result.user_message].filter((word) => word !== null && word !== '');
-      return `${toolName}: rejected. ${words.join(' ')}`;
+      return `${toolName}: rejected. ${words.join(': ').replace(/([.!?…]): /, '$1 ')}`;
     }
     case 'error': {
       const output = result.result === undefined ? '' : `\n${describe(result.result as Json)}`;

@@ -137,7 +137,7 @@ describe('parseToolCall', () => {
 
   it.each([
     ['an unknown parameter', { path: 'a', paht: 'b' }, 'unrecognized key: "paht"'],
-    ['a missing one', {}, 'path: invalid input: expected string, received undefined'],
+    ['a missing one', {}, 'path is missing'],
     ['a wrong type', { path: 7 }, 'path: invalid input: expected string, received number'],
     ['an empty path', { path: '' }, 'path: too small: expected string to have >=1 characters'],
     [

@@ -7,7 +7,7 @@ import { useWords } from '../words/words.ts';
 import type { ApprovalActions } from './approval-actions.ts';
 import { titleOf } from './approval-title.ts';
 import { Attention, type Means } from './attention.ts';
-import { cardKey } from './card-keys.ts';
+import { cardKey, onMissedKey } from './card-keys.ts';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { EditForm } from './edit-form.tsx';
@@ -50,7 +50,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const card = useRef<HTMLElement>(null);
   const [attention] = useState(() => new Attention(clock));
   const [step, setStep] = useState<Step>(look);
-  const [isTooSoon, setTooSoon] = useState(false);
+  const [hint, setHint] = useState<'tooSoon' | 'missedKey' | null>(null);
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const isUnseen = approval.preview === null;
@@ -70,12 +70,13 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     wasSettled.current = resolution !== null;
   }, [resolution]);
 
+  useEffect(() => (card.current ? onMissedKey(card.current, () => setHint('missedKey')) : undefined), []);
   useStepInView(card, step.name);
   usePresence(card, attention);
   const lookNow = useSteadyInView(card, attention, clock);
 
   const go = (next: Step) => {
-    setTooSoon(false);
+    setHint(null);
     setStep(next);
     attention.restart();
     if (next.name === 'look' || next.name === 'confirm') card.current?.focus({ preventScroll: true });
@@ -83,7 +84,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   /** UI-6: what comes before the card has been looked at is discarded. */
   const whenSeen = (act: () => void) => {
     if (isBlocked || resolution) return;
-    setTooSoon(!attention.isGiven);
+    setHint(attention.isGiven ? null : 'tooSoon');
     if (attention.isGiven) act();
   };
   const approve = (choice: ApproveChoice = {}) =>
@@ -122,7 +123,10 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         lookNow();
         attention.by(meansOf(nativeEvent));
       }}
-      onFocus={() => attention.focus(true)}
+      onFocus={() => {
+        attention.focus(true);
+        setHint((current) => (current === 'missedKey' ? null : current));
+      }}
       onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
     >
       <header className="card-head">
@@ -206,7 +210,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         </>
       )}
       <p className="card-hint" role="status">
-        {isTooSoon && !resolution ? words.approval.tooSoon : ''}
+        {hint !== null && !resolution ? words.approval[hint] : ''}
       </p>
     </article>
   );

@@ -20,3 +20,17 @@ export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
 }
+
+const missedKey = 'countersign-missed-key';
+
+/** A key of a card that no card got: the first one that waits is told, and says where keys go. Nothing is decided. */
+export function tellMissedKey(event: KeyboardEvent): void {
+  const isOnCard = event.target instanceof Element && event.target.closest('[data-approval][data-waiting]');
+  if (event.defaultPrevented || isOnCard || cardKey(event) === undefined) return;
+  document.querySelector('[data-approval][data-waiting]')?.dispatchEvent(new Event(missedKey));
+}
+
+export function onMissedKey(card: HTMLElement, heard: () => void): () => void {
+  card.addEventListener(missedKey, heard);
+  return () => card.removeEventListener(missedKey, heard);
+}

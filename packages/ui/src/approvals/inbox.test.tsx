@@ -90,6 +90,28 @@ describe('the inbox', () => {
     expect(focused()).toBe('one');
   });
 
+  it('[UI-6] a key that no card gets decides nothing, and the first card says where keys go', async () => {
+    const { server, clock } = await openPage(
+      <>
+        <Shortcuts isHelpOpen={false} onHelp={() => {}} />
+        <Inbox />
+      </>,
+    );
+    await server.emit(...requests);
+    const hints = () => [...document.querySelectorAll('.card-hint')].map(({ textContent }) => textContent);
+    await clock.advance(1000);
+    await userEvent.keyboard('y');
+    await userEvent.keyboard('y');
+    expect(hints()).toEqual([expect.stringContaining('press j'), '', '']);
+    expect(document.activeElement).toBe(document.body);
+    await userEvent.keyboard('j');
+    expect(hints()).toEqual(['', '', '']);
+    expect(server.bodiesOf('approve')).toEqual([]);
+    await clock.advance(1000);
+    await userEvent.keyboard('n');
+    expect(hints()).toEqual(['', '', '']);
+  });
+
   it.each([
     ['j', 'KeyC'], // Dvorak
     ['о', 'KeyJ'], // a Russian keyboard

@@ -234,15 +234,49 @@ describe('the transcript', () => {
     scrolled.mockRestore();
   });
 
-  it('leaves the person alone who has scrolled up, and brings them back', async () => {
-    await openChat({ messages: [hello] });
-    const box = transcript();
-    Object.defineProperties(box, { scrollHeight: { value: 2000 }, clientHeight: { value: 500 } });
-    box.scrollTop = 100;
-    fireEvent.scroll(box);
-    await userEvent.click(screen.getByRole('button', { name: 'Newest messages' }));
-    expect(box.scrollTop).toBe(2000);
-    expect(screen.queryByRole('button', { name: 'Newest messages' })).toBeNull();
+  describe('and its end', () => {
+    const newest = () => screen.queryByRole('button', { name: 'Newest messages' });
+    const heightOf = (box: HTMLElement, scrollHeight: number) =>
+      Object.defineProperties(box, {
+        scrollHeight: { value: scrollHeight, configurable: true },
+        clientHeight: { value: 500, configurable: true },
+      });
+    const scrollTo = (box: HTMLElement, top: number) => {
+      box.scrollTop = top;
+      fireEvent.scroll(box);
+    };
+    async function openAtEnd() {
+      const page = await openChat({ messages: [hello] });
+      const box = heightOf(transcript(), 2000);
+      scrollTo(box, 1500);
+      return { ...page, box };
+    }
+
+    it('leaves the person alone who has scrolled up, and brings them back', async () => {
+      const { box } = await openAtEnd();
+      scrollTo(box, 100);
+      await userEvent.click(newest() as HTMLElement);
+      expect(box.scrollTop).toBe(2000);
+      expect(newest()).toBeNull();
+    });
+
+    it('is followed on when much came before the event of the last scrolling', async () => {
+      const { box } = await openAtEnd();
+      heightOf(box, 2600);
+      fireEvent.scroll(box);
+      expect(newest()).toBeNull();
+    });
+
+    it('is where whoever sends something is brought', async () => {
+      const { box, server } = await openAtEnd();
+      scrollTo(box, 100);
+      expect(newest()).not.toBeNull();
+      await userEvent.type(field(), 'Go on{Enter}');
+      await settle();
+      expect(server.bodiesOf('sendMessage')).toMatchObject([{ content: 'Go on' }]);
+      expect(box.scrollTop).toBe(2000);
+      expect(newest()).toBeNull();
+    });
   });
 });
 
@@ -526,6 +560,21 @@ describe('sending', () => {
     await settle();
     expect(screen.getByRole('alert').textContent).toContain('RATE_LIMITED');
     expect(field().value).toBe('Again');
+  });
+
+  it('keeps what is sent while a run is under way, and says why it does not go', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(state('thinking'));
+    await userEvent.type(field(), 'And then this{Enter}');
+    await settle();
+    expect(server.bodiesOf('sendMessage')).toEqual([]);
+    expect(document.body.textContent).toContain('The agent is still at work.');
+    expect(field().value).toBe('And then this');
+    await server.emit(state('idle'));
+    expect(document.body.textContent).not.toContain('The agent is still at work.');
+    await userEvent.type(field(), '{Enter}');
+    await settle();
+    expect(server.bodiesOf('sendMessage')).toMatchObject([{ content: 'And then this' }]);
   });
 
   it('[AG-3] stops a run', async () => {

@@ -72,6 +72,7 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
           sessionId={sessionId}
           isManual={isManual}
           toolId={toolId}
+          sent={sending.sent}
         />
       )}
       {areCardsAbove && sessionId !== null && <WaitingCards sessionId={sessionId} />}

@@ -33,6 +33,7 @@ export function Composer(props: ComposerProps) {
   const [caret, setCaret] = useState(0);
   const [active, setActive] = useState(-1);
   const [isClosed, setClosed] = useState(false);
+  const [isEarly, setEarly] = useState(false);
   const [taken, setTaken] = useState(suggested.count);
   if (taken !== suggested.count) {
     setTaken(suggested.count);
@@ -57,6 +58,7 @@ export function Composer(props: ComposerProps) {
     setCaret(at);
     setActive(-1);
     setClosed(false);
+    setEarly(false);
   };
   const pick = (option: CompletionOption | undefined) => {
     if (!completion || !option) return;
@@ -69,6 +71,7 @@ export function Composer(props: ComposerProps) {
   };
   const send = async () => {
     const content = text.trim();
+    setEarly(content !== '' && onStop !== null);
     if (content === '' || isBlocked || isSending || onStop) return;
     if (!(await onSend(content))) return;
     // What was typed while it was on its way stays.
@@ -114,6 +117,11 @@ export function Composer(props: ComposerProps) {
       {problem !== null && (
         <p className="field-problem" role="alert">
           <Visible text={said(problem)} />
+        </p>
+      )}
+      {isEarly && onStop && (
+        <p className="field-problem" role="status">
+          {chat.early}
         </p>
       )}
       {completion && (

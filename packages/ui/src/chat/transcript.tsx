@@ -1,4 +1,4 @@
-import { memo, useEffect, useMemo, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Conversation } from '../live/conversation.ts';
 import { useWords } from '../words/words.ts';
 import { MessageRow } from './message-row.tsx';
@@ -12,6 +12,8 @@ interface TranscriptProps {
   readonly isManual: boolean;
   /** A call to show: the person came from its approval. */
   readonly toolId: string | null;
+  /** How often the person has sent something here: whoever writes wants to see what comes of it. */
+  readonly sent: number;
 }
 
 /** How near the end counts as being there. */
@@ -23,6 +25,7 @@ export const Transcript = memo(function Transcript({
   sessionId,
   isManual,
   toolId,
+  sent,
 }: TranscriptProps) {
   const { chat } = useWords();
   const { order, messages, calls, agent } = conversation;
@@ -32,6 +35,8 @@ export const Transcript = memo(function Transcript({
   );
   const box = useRef<HTMLElement>(null);
   const isFollowing = useRef(true);
+  const lastTop = useRef(0);
+  const lastSent = useRef(sent);
   const [isAway, setAway] = useState(false);
 
   useFollowing(box, isFollowing);
@@ -43,11 +48,15 @@ export const Transcript = memo(function Transcript({
     row.scrollIntoView({ block: 'center' });
   }, [toolId]);
 
-  const toEnd = () => {
+  const toEnd = useCallback(() => {
     isFollowing.current = true;
     setAway(false);
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
-  };
+  }, []);
+  useEffect(() => {
+    if (lastSent.current !== sent) toEnd();
+    lastSent.current = sent;
+  }, [sent, toEnd]);
   return (
     <section
       ref={box}
@@ -57,7 +66,10 @@ export const Transcript = memo(function Transcript({
       tabIndex={0}
       onScroll={({ currentTarget }) => {
         const { scrollHeight, scrollTop, clientHeight } = currentTarget;
-        isFollowing.current = scrollHeight - scrollTop - clientHeight < nearEnd;
+        const isNear = scrollHeight - scrollTop - clientHeight < nearEnd;
+        // Away from the end without going up: the content grew before this event came, and nobody scrolled.
+        if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
+        lastTop.current = scrollTop;
         setAway(!isFollowing.current);
       }}
     >

@@ -40,6 +40,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: Re
       element.addEventListener(name, note, { signal: listening.signal, passive: true });
     const observer = new ResizeObserver(follow);
     observer.observe(content);
+    observer.observe(element); // a banner above, or more lines in the field below
     return () => {
       listening.abort();
       observer.disconnect();

@@ -20,6 +20,7 @@ export function useSending({ projectId, sessionId, conversation, model, onSessio
   const queries = useQueryClient();
   const [isSending, setSending] = useState(false);
   const [isStopping, setStopping] = useState(false);
+  const [sent, setSent] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);
   const [suggested, setSuggested] = useState({ text: '', count: 0 });
   const runId = conversation && conversation.agent !== 'idle' ? conversation.runId : null;
@@ -42,6 +43,7 @@ export function useSending({ projectId, sessionId, conversation, model, onSessio
       const named = (model?.problem ?? null) === null ? {} : { model: 'manual' };
       await client.sendMessage({ params, body: { content, session_id, ...named } });
       if (sessionId === null) onSession(session_id);
+      setSent((count) => count + 1);
       return true;
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -67,6 +69,7 @@ export function useSending({ projectId, sessionId, conversation, model, onSessio
     send,
     stop: runId === null ? null : () => void stop(runId),
     isSending,
+    sent,
     isStopping,
     problem,
     suggested,

@@ -40,7 +40,10 @@ export function HistoryTable({ executions }: { readonly executions: readonly Exe
 const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution: Execution }) {
   const words = useWords();
   const language = useLanguage();
-  const { tool_id, tool_name, tool_params, status, risk_level, approved_by, execution_time_ms } = execution;
+  const { tool_id, tool_name, tool_params, status, risk_level, approval_id, execution_time_ms } = execution;
+  // Only a person rejects what was asked.
+  const isRejected = status === 'rejected' && approval_id !== null;
+  const decidedBy = isRejected ? 'user' : execution.approved_by;
   return (
     <tr className={`call-${status}`}>
       <td className="cell-call">
@@ -60,7 +63,7 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
         </span>
       </td>
       <td>{risk_level && <RiskBadge risk={risk_level} />}</td>
-      <td className="muted">{approved_by && words.history.by[approved_by]}</td>
+      <td className="muted">{decidedBy !== null && words.history.by[decidedBy]}</td>
       <td className="number">{execution_time_ms === null ? '' : duration(execution_time_ms, words)}</td>
       <td className="muted nowrap">{moment(execution.created_at, language)}</td>
     </tr>

@@ -48,6 +48,7 @@ describe('the history', () => {
         risk_level: null,
         undone_at: null,
       }),
+      execution({ tool_id: 't3', status: 'rejected', approval_id: 'a3', approved_by: null }),
     ];
     await open((server) => server.on('history', { success: true, executions: calls, next_cursor: null }));
     const rows = screen.getAllByRole('row').map(({ textContent }) => textContent);
@@ -57,6 +58,8 @@ describe('the history', () => {
     expect(rows[1]).toContain('you');
     expect(rows[1]).toContain('1.2 s');
     expect(rows[2]).toContain('Failed');
+    expect(rows[2]).not.toContain('you');
+    expect(screen.getAllByRole('row')[3]?.querySelectorAll('td')[3]?.textContent).toBe('you');
     expect(screen.getAllByRole('link')[0]?.getAttribute('href')).toBe('#/history/t1');
   });
 

@@ -67,7 +67,7 @@ describe('[AP-4] grants', () => {
       success: true,
       grants: [grant({ grant_id: 'g1', revoked_at: '2026-02-21T06:00:00Z' })],
     });
-    await userEvent.click(screen.getByRole('button', { name: /^Revoke/ }));
+    await userEvent.click(within(panel('Grants')).getByRole('button', { name: /^Revoke/ }));
     await settle();
     expect(server.requests.some(({ route, url }) => route === 'revokeGrant' && url === '/my/grants/g1')).toBe(
       true,
@@ -85,7 +85,7 @@ describe('[AP-4] grants', () => {
         throw new Refused(404, 'NOT_FOUND');
       });
     });
-    await userEvent.click(screen.getByRole('button', { name: /^Revoke/ }));
+    await userEvent.click(within(panel('Grants')).getByRole('button', { name: /^Revoke/ }));
     await settle();
     expect(screen.getByRole('alert').textContent).toContain('NOT_FOUND');
   });
@@ -104,6 +104,34 @@ describe('[RK-5] the policy', () => {
     expect(rows[0]).toContain('Allow execute_command npm test * Up to MEDIUM');
     expect(rows[0]).toContain('tests are fine');
     expect(rows[1]).toContain('Deny delete_file all calls');
+  });
+
+  it('loses what was always allowed by one click, and nothing that was saved elsewhere meanwhile', async () => {
+    const { server } = await open();
+    const [allowed, denied] = policy.rules;
+    const later = { id: 'r3', effect: 'ask', tool: 'write_file' };
+    server.on('getPolicy', { success: true, policy: { version: 1, rules: [allowed, denied, later] } });
+    server.on('putPolicy', { success: true, policy: { version: 1, rules: [denied, later] } });
+    const revoke = () => within(panel('Policy')).queryAllByRole('button', { name: /^Revoke: / });
+    expect(revoke().map((button) => button.getAttribute('aria-label'))).toEqual([
+      'Revoke: execute_command npm test *',
+    ]);
+    await userEvent.click(revoke()[0] as HTMLElement);
+    await settle();
+    expect(server.bodiesOf('putPolicy')).toEqual([{ version: 1, rules: [denied, later] }]);
+    expect(revoke()).toEqual([]);
+    expect(panel('Policy').textContent).toContain('Ask write_file');
+  });
+
+  it('says why a rule could not be taken out', async () => {
+    await open((server) =>
+      server.on('putPolicy', () => {
+        throw new Refused(400, 'POLICY_INVALID');
+      }),
+    );
+    await userEvent.click(screen.getByRole('button', { name: 'Revoke: execute_command npm test *' }));
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('refused: POLICY_INVALID');
   });
 
   it('is edited as JSON, with what is wrong told while one types', async () => {

@@ -1,6 +1,6 @@
 import { describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
 import { useId, useState } from 'react';
-import { usePolicy, useSavingPolicy } from '../queries/permissions.ts';
+import { usePolicy, useRemovingRule, useSavingPolicy } from '../queries/permissions.ts';
 import { ErrorState, LoadingState } from '../shell/states.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -42,7 +42,8 @@ export function PolicyPanel() {
 }
 
 function RuleList({ policy }: { readonly policy: PolicyFile }) {
-  const { permissions } = useWords();
+  const { permissions, said } = useWords();
+  const removing = useRemovingRule();
   if (policy.rules.length === 0) return <p className="empty-line">{permissions.noRules}</p>;
   return (
     <ul className="rows">
@@ -68,6 +69,23 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
               {rule.why !== undefined && <Visible text={rule.why} />} <code>{rule.id}</code>
             </p>
           </div>
+          {/* What was allowed by one click is taken back by one; what forbids is changed with more thought. */}
+          {rule.effect === 'allow' && (
+            <button
+              type="button"
+              className="button"
+              disabled={removing.isPending}
+              aria-label={`${permissions.revoke}: ${rule.tool} ${rule.path ?? rule.command ?? ''}`}
+              onClick={() => removing.mutate(rule.id)}
+            >
+              {permissions.revoke}
+            </button>
+          )}
+          {removing.isError && removing.variables === rule.id && (
+            <p className="field-problem" role="alert">
+              <Visible text={said(removing.error.message)} />
+            </p>
+          )}
         </li>
       ))}
     </ul>

@@ -36,3 +36,16 @@ export function useSavingPolicy() {
     onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
   });
 }
+
+/** Takes one rule out of the policy as it stands on the server now, not as this page has it. */
+export function useRemovingRule() {
+  const { client } = useLive();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (ruleId: string) => {
+      const { policy } = await client.getPolicy();
+      return client.putPolicy({ body: { ...policy, rules: policy.rules.filter(({ id }) => id !== ruleId) } });
+    },
+    onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
+  });
+}

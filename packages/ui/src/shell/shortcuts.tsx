@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react';
-import { isTyping } from '../approvals/card-keys.ts';
+import { isTyping, tellMissedKey } from '../approvals/card-keys.ts';
 import { useWords } from '../words/words.ts';
 
 interface ShortcutsProps {
@@ -16,7 +16,7 @@ export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
       else if (event.key === '/') focusOn('[data-composer]');
       else if (isKey(event, 'j')) moveBetweenCards(1);
       else if (isKey(event, 'k')) moveBetweenCards(-1);
-      else return;
+      else return tellMissedKey(event);
       event.preventDefault();
     };
     document.addEventListener('keydown', pressed);

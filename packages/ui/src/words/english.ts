@@ -58,7 +58,7 @@ export const english = {
   signIn: {
     title: 'Sign in to Countersign',
     what: 'This page is opened by a one-time link that the server prints when it starts. It works once, within 60 seconds.',
-    how: 'Start it, or ask it for a new link, in a terminal:',
+    how: 'For a new link, run in a terminal what started it, with the same folder. A countersign serve is ended first.',
     elsewhere:
       'A server that runs elsewhere prints no link. Paste the token that its operator or your organisation gave you:',
     token: 'Token',
@@ -107,6 +107,7 @@ export const english = {
     send: 'Send',
     sending: 'Sending…',
     stop: 'Stop',
+    early: 'The agent is still at work. Send this when it has answered, or stop it first.',
     stopping: 'Stopping…',
     thinking: 'The agent is thinking…',
     awaiting: 'The agent waits for your decision.',
@@ -179,6 +180,7 @@ export const english = {
     confirmUnseenTitle: 'There is no preview yet: you would approve this without having seen what it does.',
     confirmUnseen: 'Yes, approve it unseen',
     back: 'Back',
+    missedKey: 'Keys count on the card that has the focus: press j to get to it, or click it.',
     tooSoon: 'Too quick: a card answers only after half a second in focus. Look at it, then decide.',
     previewPending: 'Your machine is still working out what exactly would happen…',
     previewNeeded: 'A high-risk call can be approved once its preview is here.',

@@ -85,6 +85,17 @@ export function loopStories(home: () => Household): void {
     await takePicture(page, 'chat-output');
     expect(window.problems).toEqual([]);
   });
+
+  it('[UI-1] a message that needs several lines is in sight while it is written', async () => {
+    const { composer, page } = await home().window();
+    await composer.fill('a sentence that goes on and on, '.repeat(12));
+    const heights = await composer.evaluate((field) => [field.clientHeight, field.scrollHeight]);
+    expect(heights[0]).toBe(heights[1]);
+    await composer.fill(''.padEnd(8_000, 'word '));
+    const { height = 0 } = (await composer.boundingBox()) ?? {};
+    expect(height).toBeLessThan((page.viewportSize()?.height ?? 0) / 2);
+    await composer.fill('');
+  });
 }
 
 const changedOnDisk = (household: Household) =>

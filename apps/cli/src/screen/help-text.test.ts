@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { main } from '../main.ts';
+import { fitHelp } from './help-text.ts';
+import { FakeScreen, fakeTerminal } from './screen-fixture.test-data.ts';
+import { widthOf } from './text-width.ts';
+
+const help = `countersign fly: up and away
+
+  countersign fly DIR        over this folder, and not over the one beside it
+
+It goes up when the weather is fine
+and comes down by itself.
+
+Options
+  --high HEIGHT   how high, in metres above the sea
+`;
+
+describe('help', () => {
+  it('is as it was written where it fits', () => expect(fitHelp(help, 80)).toBe(help));
+
+  it('goes on where a description began, and joins prose', () => {
+    expect(fitHelp(help, 60)).toBe(`countersign fly: up and away
+
+  countersign fly DIR        over this folder, and not over
+                             the one beside it
+
+It goes up when the weather is fine and comes down by
+itself.
+
+Options
+  --high HEIGHT   how high, in metres above the sea
+`);
+  });
+
+  it('has descriptions below in a very narrow one', () => {
+    expect(fitHelp(help, 40)).toContain(
+      '  countersign fly DIR\n      over this folder, and not over\n      the one beside it\n',
+    );
+  });
+
+  const commands = [
+    'acp approvals audit chat connect doctor history mcp policy sign-in tokens tools undo up'.split(' '),
+  ].flat();
+  it.each([[[]], ...commands.map((command) => [[command, '--help']])])(
+    '[UI-4] countersign %j breaks no word at 80 and at 40 columns',
+    async (argv) => {
+      const shown = async (columns: number) => {
+        const screen = new FakeScreen(columns, 40);
+        expect(await main(argv, { ...fakeTerminal({ screen }), screen }, {})).toBe(0);
+        expect(screen.text.split('\n').filter((line) => widthOf(line) > columns)).toEqual([]);
+        return screen.text.replace(/\s+/g, ' ');
+      };
+      const whole = await shown(200);
+      expect(whole).toContain('countersign');
+      expect(await shown(80)).toBe(whole);
+      await shown(40);
+    },
+  );
+});
