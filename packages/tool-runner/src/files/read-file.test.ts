@@ -274,10 +274,11 @@ describe('[TL-2] read_file', () => {
       const result = await readWith(files, { path: 'hundred', start_line, end_line: start_line });
       expect(result).toMatchObject({ content: line, end_line: start_line });
     }
-    // Buffers that were collected are given back by a thread, which may have to wait for a core.
+    // The cache has 16 MiB for results, from the first that it keeps: of a file that was not changed just now, and so only
+    // where the machine is slow. Buffers that were collected are given back by a thread, which may have to wait for a core.
     await expect
       .poll(() => memoryInUse().arrayBuffers - before.arrayBuffers, { timeout: 90_000 })
-      .toBeLessThan(8 * 1024 * 1024);
+      .toBeLessThan((16 + 8) * 1024 * 1024);
     expect(memoryInUse().heapUsed - before.heapUsed).toBeLessThan(32 * 1024 * 1024);
   });
 
