@@ -39,6 +39,8 @@ export interface Decision {
   readonly assessed: Allowed | undefined;
   /** The allow rule that answers in the person's place, if any. */
   readonly allowedBy: PolicyRule | undefined;
+  /** The rule that wants a person to be asked, if any: no allow rule answers instead, wherever that one stands (RK-5). */
+  readonly askedBy?: PolicyRule | undefined;
   readonly call: ToolCall | undefined;
   readonly details: CallAssessment | undefined;
 }
@@ -85,8 +87,8 @@ export class ToolCallPolicy {
     if (isRefused(details.verdict)) {
       return { verdict: details.verdict, assessed: undefined, allowedBy: undefined, call, details };
     }
-    const { verdict, allowedBy } = this.#applyRules(call, details, details.verdict, leave);
-    return { verdict, assessed: details.verdict, allowedBy, call, details };
+    const ruled = this.#applyRules(call, details, details.verdict, leave);
+    return { ...ruled, assessed: details.verdict, call, details };
   }
 
   /** For the runner of a call, which applies them to the real disk. */
@@ -122,15 +124,17 @@ export class ToolCallPolicy {
     details: CallAssessment,
     assessed: Allowed,
     leave: PolicyRule | undefined,
-  ): Pick<Decision, 'verdict' | 'allowedBy'> {
+  ): Pick<Decision, 'verdict' | 'allowedBy' | 'askedBy'> {
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
     const denied = matching.find(({ rule }) => rule.effect === 'deny');
     if (denied) return { verdict: denyBy(denied), allowedBy: undefined };
     const asked =
       matching.find(({ rule }) => rule.effect === 'ask') ??
       this.#rules.find((candidate) => candidate.mayReach(call, details));
-    if (asked)
-      return { verdict: stricter(assessed, allow('MEDIUM', [reasonOf(asked)])), allowedBy: undefined };
+    if (asked) {
+      const verdict = stricter(assessed, allow('MEDIUM', [reasonOf(asked)]));
+      return { verdict, allowedBy: undefined, askedBy: asked.rule };
+    }
     const allowed: Pick<CompiledRule, 'rule' | 'owner'> | undefined =
       matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details)) ??
       (leave && { rule: leave, owner: 'person' });
