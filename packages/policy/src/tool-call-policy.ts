@@ -125,6 +125,8 @@ export class ToolCallPolicy {
     assessed: Allowed,
     leave: PolicyRule | undefined,
   ): Pick<Decision, 'verdict' | 'allowedBy' | 'askedBy'> {
+    const compared = this.#rules.length * (details.operands.length + details.commands.length);
+    if (compared > MOST_COMPARED) return { verdict: tooManyToCompare(call.tool), allowedBy: undefined };
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
     const denied = matching.find(({ rule }) => rule.effect === 'deny');
     if (denied) return { verdict: denyBy(denied), allowedBy: undefined };
@@ -144,6 +146,14 @@ export class ToolCallPolicy {
       allowedBy: allowed.rule,
     };
   }
+}
+
+/** Rules times what a call names: about a second's work. More would keep everybody else on this server waiting. */
+const MOST_COMPARED = 500_000;
+
+function tooManyToCompare(tool: string): Verdict {
+  const problem = 'it names too much to be compared with each of your rules; name less at a time';
+  return refuse('INVALID_PARAMS', { tool, problem }, { rule: 'POLICY-2', why: problem });
 }
 
 /** An allow rule reaches MEDIUM unless it says HIGH, and never what only a person may answer for. */
