@@ -307,6 +307,23 @@ function shorter(reasons: readonly unknown[]): readonly unknown[] {
 }
 
 /** With room for its name, its id and the list of what was left out. */
-const fits = (data: unknown): boolean => byteLength(data) <= maxEventBytes - 512;
+const LARGEST = maxEventBytes - 512;
+
+const fits = (data: unknown): boolean => charactersLeft(data, LARGEST) >= 0 && byteLength(data) <= LARGEST;
+
+/**
+ * What is left of some characters when all texts of a value were taken away; below 0 as soon as there are too many. A
+ * file of 100 MiB need not be written out, for each of its events, to know that it does not fit.
+ */
+function charactersLeft(value: unknown, from: number): number {
+  if (typeof value === 'string') return from - value.length;
+  let left = from;
+  if (typeof value === 'object' && value !== null)
+    for (const name in value) {
+      left = charactersLeft((value as Record<string, unknown>)[name], left - 1);
+      if (left < 0) break;
+    }
+  return left;
+}
 
 const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

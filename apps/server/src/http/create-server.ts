@@ -64,12 +64,17 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     burst: config.anonymousRequestsPerSecond * 10,
   });
 
+  const largeBodies = new AddressLimiter({
+    perSecond: config.largeBodyBytesPerSecond,
+    burst: config.largeBodyBytesPerSecond * 5,
+  });
+
   guardEveryRequest(app, config);
   answerErrors(app);
   logRequests(app);
   const handlers = handlersOf(parts);
-  registerRoutes(app, { handlers, parts, anonymous });
-  registerMcp(app, { handlers, parts, anonymous, bus });
+  registerRoutes(app, { handlers, parts, anonymous, largeBodies });
+  registerMcp(app, { handlers, parts, anonymous, largeBodies, bus });
   registerWatching(app, options);
   registerWebPage(app, config);
   const unsubscribe = bus.subscribe((hint) => {

@@ -3,6 +3,55 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '../testing/raw-request.ts';
 import { type Person, TestServer } from '../testing/test-server.ts';
 
+describe('[RE-4] large bodies of one person', () => {
+  let server: TestServer;
+  let ada: Person;
+  let eve: Person;
+  beforeAll(async () => {
+    server = await TestServer.start({ largeBodyBytesPerSecond: 100_000 });
+    ada = await server.person('ada');
+    eve = await server.person('eve');
+  });
+  afterAll(() => server.close());
+
+  const write = (token: string, bytes: number) =>
+    server.send('POST', '/my/tools/execute', {
+      token,
+      body: { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x'.repeat(bytes) } },
+    });
+
+  it('come one after the other: a flood of them gets 429, small ones and those of others are taken', async () => {
+    const { tokens } = eve;
+    const flood = await Promise.all(
+      [tokens.agent, tokens.agent, tokens.person, tokens.person].map((token) => write(token, 3_000_000)),
+    );
+    expect(flood.map(({ status }) => status).toSorted()).toEqual([200, 429, 429, 429]);
+    const refused = flood.find(({ status }) => status === 429);
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(10);
+    expect((await write(tokens.agent, 50_000)).status).toBe(200);
+    expect((await write(ada.tokens.agent, 3_000_000)).status).toBe(200);
+  });
+
+  it('are counted while they come where nobody says how large they are', async () => {
+    const bob = await server.person('bob');
+    const chunk = 'x'.repeat(100_000);
+    const parts = function* () {
+      for (let i = 0; i < 12; i++) yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
+    };
+    const answered = await sendRaw(server.address, {
+      method: 'POST',
+      path: '/my/tools/execute',
+      headers: {
+        Authorization: `Bearer ${bob.tokens.agent}`,
+        'Content-Type': 'application/json',
+        'Transfer-Encoding': 'chunked',
+      },
+      body: parts(),
+    });
+    expect(answered.status).toBe(429);
+  });
+});
+
 describe('[RE-4] the size of a body', () => {
   let server: TestServer;
   let ada: Person;
