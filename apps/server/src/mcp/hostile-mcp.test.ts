@@ -226,7 +226,8 @@ describe('/mcp', () => {
       const agents = await Promise.all(Array.from({ length: 5 }, () => signToken('mallory', 'agent')));
       for (const agent of agents) await Promise.all(Array.from({ length: 45 }, () => begin(agent, small)));
       expect(await list(session, first, small)).toBe(200);
-      expect(await list(await begin(first, small), first, small)).toBe(200);
+      const second = (await small.person('bob')).tokens.agent;
+      expect(await list(await begin(second, small), second, small)).toBe(200);
     } finally {
       await small.close();
     }
