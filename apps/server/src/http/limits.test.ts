@@ -32,6 +32,19 @@ describe('[RE-4] large bodies of one person', () => {
     expect((await write(ada.tokens.agent, 3_000_000)).status).toBe(200);
   });
 
+  it('are not sent out over and over: the next answer of that kind waits, a list of approvals does not', async () => {
+    const joe = await server.person('joe');
+    const { tool_id, approval_id } = (await write(joe.tokens.agent, 3_000_000)).body;
+    const get = (path: string) => server.send('GET', path, { token: joe.tokens.person });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => get(`/my/tools/${tool_id}`)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 429, 429, 429, 429]);
+    const { body, text } = await get('/my/approvals');
+    expect(body.approvals).toMatchObject([{ approval_id, tool_params: {}, omitted: ['tool_params'] }]);
+    expect(text.length).toBeLessThan(64 * 1024);
+    const other = await server.send('GET', `/my/tools/${tool_id}`, { token: ada.tokens.person });
+    expect(other.status).toBe(404);
+  });
+
   it('are counted while they come where nobody says how large they are', async () => {
     const bob = await server.person('bob');
     const chunk = 'x'.repeat(100_000);

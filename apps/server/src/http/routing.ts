@@ -3,6 +3,7 @@ import { describeError, describeIssues, type Route, type RouteName, routes } fro
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { ServerConfig } from '../config.ts';
 import { type Admitting, admission, countUnsaid } from './admission.ts';
+import type { LargeAnswers } from './large-answers.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
 import type { Handlers } from './route-types.ts';
@@ -31,7 +32,11 @@ const runnerRoutes: ReadonlySet<RouteName> = new Set(['submitResult', 'submitPro
 /** The content of a file may stand in their bodies. */
 const routesWithFiles: ReadonlySet<RouteName> = new Set(['executeTool', 'approve', 'confirm']);
 
+/** And in these answers. */
+const routesThatSendFiles: ReadonlySet<RouteName> = new Set(['getExecution', 'getApproval']);
+
 export interface Routing extends Admitting {
+  readonly largeAnswers: LargeAnswers;
   readonly handlers: Handlers;
   readonly parts: ServerParts;
 }
@@ -60,8 +65,13 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
         routing,
       ),
       ...(routesWithFiles.has(name) && { preParsing: countUnsaid(routing.largeBodies) }),
-      handler: (request, reply) =>
-        handle(route, routing.handlers[name] as unknown as AnyHandler, routing.parts.store, request, reply),
+      handler: async (request, reply) => {
+        const handler = routing.handlers[name] as unknown as AnyHandler;
+        const make = () => handle(route, handler, routing.parts.store, request, reply);
+        if (!routesThatSendFiles.has(name) || !request.caller) return make();
+        const text = await routing.largeAnswers.write(request.caller.userId, make);
+        return reply.type('application/json; charset=utf-8').send(text);
+      },
     });
   }
   for (const [url, taken] of allowed) {
