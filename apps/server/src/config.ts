@@ -120,7 +120,7 @@ export const settings = {
   largeBodyBytesPerSecond: number(1024, 1024 * MiB)
     .default(4 * MiB)
     .describe(
-      'Of one person, in tool calls and edited approvals of more than 64 KiB, in the long run; one may be as large as callBodyBytes, and the next waits. Four times as many may be read again. Each takes its time, and others wait meanwhile.',
+      'Of one person’s tokens of one scope, in tool calls and edited approvals of more than 64 KiB, in the long run; one may be as large as callBodyBytes, and the next waits. Four times as many may be read again. Each takes its time, and others wait meanwhile.',
     ),
   maxBacklog: number(1, 1_000_000)
     .default(1_000)

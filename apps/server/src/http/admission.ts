@@ -31,7 +31,7 @@ export interface Admission {
 export interface Admitting {
   readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
   readonly anonymous: AddressLimiter;
-  /** Bytes of large bodies, by person. */
+  /** Bytes of large bodies, by person and scope. */
   readonly largeBodies: AddressLimiter;
 }
 
@@ -58,7 +58,7 @@ export function admission(
     }
     checkBodyType(takesBody, request);
     const bytes = takesFile ? bodyBytes(request, config.callBodyBytes) : 0;
-    const later = bytes > SMALL_BODY_BYTES ? largeBodies.take(caller.userId, now, bytes) : 0;
+    const later = bytes > SMALL_BODY_BYTES ? largeBodies.take(largeKeyOf(caller), now, bytes) : 0;
     if (later > 0) throw new RateLimited(later);
     request.caller = caller;
   };
@@ -116,6 +116,10 @@ function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string
   return { token: fromCookie, use: 'stream' };
 }
 
+/** Whose large bodies and answers are counted together: an agent's must not keep its person from deciding. */
+export const largeKeyOf = ({ userId, scope }: Pick<AuthenticatedCaller, 'userId' | 'scope'>): string =>
+  `${scope} ${userId}`;
+
 /** How large the body says it is. One that does not say so is counted while it comes (`countUnsaid`). */
 const bodyBytes = ({ headers }: FastifyRequest, most: number): number =>
   Math.min(Number(headers['content-length'] ?? 0), most);
@@ -138,7 +142,7 @@ export const countUnsaid =
       transform(chunk: Buffer, _encoding, next) {
         bytes += chunk.length;
         const isFree = bytes <= SMALL_BODY_BYTES;
-        const seconds = isFree ? 0 : largeBodies.take(caller.userId, performance.now(), chunk.length);
+        const seconds = isFree ? 0 : largeBodies.take(largeKeyOf(caller), performance.now(), chunk.length);
         next(seconds > 0 ? new RateLimited(seconds) : null, chunk);
       },
     });

@@ -10,7 +10,7 @@ const SMALL_BYTES = 1024 * 1024;
  */
 export class LargeAnswers {
   readonly #limiter: AddressLimiter;
-  /** By person: ends with the last answer that was asked for. */
+  /** By person and scope: ends with the last answer that was asked for. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(rate: Rate) {
@@ -18,23 +18,23 @@ export class LargeAnswers {
   }
 
   /** The answer as JSON. Throws RateLimited. */
-  async write(userId: string, make: () => Promise<unknown>): Promise<string> {
-    const before = this.#turns.get(userId) ?? Promise.resolve();
-    const mine = before.then(() => this.#make(userId, make));
+  async write(of: string, make: () => Promise<unknown>): Promise<string> {
+    const before = this.#turns.get(of) ?? Promise.resolve();
+    const mine = before.then(() => this.#make(of, make));
     const turn = mine.catch(() => {}); // who asked is told
-    this.#turns.set(userId, turn);
+    this.#turns.set(of, turn);
     try {
       return await mine;
     } finally {
-      if (this.#turns.get(userId) === turn) this.#turns.delete(userId);
+      if (this.#turns.get(of) === turn) this.#turns.delete(of);
     }
   }
 
-  async #make(userId: string, make: () => Promise<unknown>): Promise<string> {
-    const owed = this.#limiter.take(userId, performance.now(), 0);
+  async #make(of: string, make: () => Promise<unknown>): Promise<string> {
+    const owed = this.#limiter.take(of, performance.now(), 0);
     if (owed > 0) throw new RateLimited(owed);
     const text = JSON.stringify(await make());
-    if (text.length > SMALL_BYTES) this.#limiter.take(userId, performance.now(), text.length);
+    if (text.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), text.length);
     return text;
   }
 }

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '../testing/raw-request.ts';
-import { type Person, TestServer } from '../testing/test-server.ts';
+import { type Person, signToken, TestServer } from '../testing/test-server.ts';
 
-describe('[RE-4] large bodies of one person', () => {
+describe('[RE-4] [AP-9] large bodies of one person', () => {
   let server: TestServer;
   let ada: Person;
   let eve: Person;
@@ -22,13 +22,15 @@ describe('[RE-4] large bodies of one person', () => {
 
   it('come one after the other: a flood of them gets 429, small ones and those of others are taken', async () => {
     const { tokens } = eve;
+    const second = await signToken('eve', 'agent');
     const flood = await Promise.all(
-      [tokens.agent, tokens.agent, tokens.person, tokens.person].map((token) => write(token, 3_000_000)),
+      [tokens.agent, second, tokens.agent, second].map((token) => write(token, 3_000_000)),
     );
     expect(flood.map(({ status }) => status).toSorted()).toEqual([200, 429, 429, 429]);
     const refused = flood.find(({ status }) => status === 429);
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(10);
     expect((await write(tokens.agent, 50_000)).status).toBe(200);
+    expect((await write(tokens.person, 3_000_000)).status).toBe(200);
     expect((await write(ada.tokens.agent, 3_000_000)).status).toBe(200);
   });
 
@@ -41,6 +43,11 @@ describe('[RE-4] large bodies of one person', () => {
     const { body, text } = await get('/my/approvals');
     expect(body.approvals).toMatchObject([{ approval_id, tool_params: {}, omitted: ['tool_params'] }]);
     expect(text.length).toBeLessThan(64 * 1024);
+    // What an agent has sent and reads again does not keep its person from looking at it.
+    const agents = await Promise.all(
+      [1, 2].map(() => server.send('GET', `/my/tools/${tool_id}`, { token: joe.tokens.agent })),
+    );
+    expect(agents.map(({ status }) => status).toSorted()).toEqual([200, 429]);
     const other = await server.send('GET', `/my/tools/${tool_id}`, { token: ada.tokens.person });
     expect(other.status).toBe(404);
   });

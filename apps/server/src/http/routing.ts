@@ -2,7 +2,7 @@ import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { ServerConfig } from '../config.ts';
-import { type Admitting, admission, countUnsaid } from './admission.ts';
+import { type Admitting, admission, countUnsaid, largeKeyOf } from './admission.ts';
 import type { LargeAnswers } from './large-answers.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
@@ -69,7 +69,7 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
         const handler = routing.handlers[name] as unknown as AnyHandler;
         const make = () => handle(route, handler, routing.parts.store, request, reply);
         if (!routesThatSendFiles.has(name) || !request.caller) return make();
-        const text = await routing.largeAnswers.write(request.caller.userId, make);
+        const text = await routing.largeAnswers.write(largeKeyOf(request.caller), make);
         return reply.type('application/json; charset=utf-8').send(text);
       },
     });
