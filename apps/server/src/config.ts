@@ -117,6 +117,11 @@ export const settings = {
   anonymousRequestsPerSecond: number(1, 1_000_000)
     .default(5)
     .describe('Of one address without a valid token; ten times as many at once.'),
+  largeBodyBytesPerSecond: number(1024, 1024 * MiB)
+    .default(4 * MiB)
+    .describe(
+      'Of one person’s tokens of one scope, in tool calls and edited approvals of more than 64 KiB, in the long run; one may be as large as callBodyBytes, and the next waits. Four times as many may be read again. Each takes its time, and others wait meanwhile.',
+    ),
   maxBacklog: number(1, 1_000_000)
     .default(1_000)
     .describe(
@@ -139,6 +144,9 @@ export const settings = {
     .describe('A session that was not used for so long ends; its client begins a new one.'),
 
   maxStreams: number(1, 1_000_000).default(10_000).describe('Event streams at once.'),
+  maxStreamsOfPerson: number(1, 1_000_000)
+    .default(1_000)
+    .describe('Of these, one person’s: nobody can use up those of all others.'),
   streamBufferBytes: number(1024, 1024 * MiB)
     .default(MiB)
     .describe('A listener that has so much unread is cut off; it resumes by id.'),

@@ -3,7 +3,7 @@ import { ApprovalDecisions, type NotDecided } from './approval-decisions.ts';
 import type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approval-input.ts';
 import { ApprovalRequests } from './approval-requests.ts';
 import { scopesOffered } from './approval-rows.ts';
-import { approvalView } from './call-events.ts';
+import { approvalView, listedApproval } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
@@ -13,7 +13,7 @@ import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { notFound, type Refusal } from './refusal.ts';
 import { resumeDeadlines } from './resumed-deadlines.ts';
-import type { ApprovalRow, ExecutionRow, JsonObject, PayloadRow } from './rows.ts';
+import type { ApprovalRow, ExecutionRow, PayloadRow } from './rows.ts';
 import type { Bus, Store, Transaction, Unit } from './store.ts';
 import { Waiters } from './waiters.ts';
 
@@ -64,22 +64,23 @@ export class ApprovalManager {
     this.#deadlines.set(approval.id, approval.deadline_at - this.#deps.store.now());
   }
 
-  /** Every pending request of one person, as front ends draw it. */
+  /**
+   * Every pending request of one person, as front ends draw it; what is large is left out, as in events. One after the
+   * other: together, the files that an agent wants to write may be more than there is memory for.
+   */
   async getPendingApprovals(userId: string) {
     const { store, policies } = this.#deps;
-    const found = await store.read(function* (tx) {
-      const views: { row: ApprovalRow; params: JsonObject; workspace: string | null }[] = [];
-      for (const row of yield* tx.pendingApprovals(userId)) {
+    const answers = [];
+    for (const row of await store.read((tx) => tx.pendingApprovals(userId))) {
+      const { params, workspace } = await store.read(function* (tx) {
         const payload = yield* tx.get('payloads', row.tool_id);
         const project = yield* tx.get('projects', row.project_id);
-        views.push({ row, params: payload?.params ?? {}, workspace: project?.workspace ?? null });
-      }
-      return views;
-    });
-    const answers = [];
-    for (const { row, params, workspace } of found) {
+        return { params: payload?.params ?? {}, workspace: project?.workspace ?? null };
+      });
       const policy = await policies.policyFor(userId, workspace, row.tool_name);
-      answers.push(approvalView(row, params, scopesOffered(policy, row, params), store.now()));
+      const view = listedApproval(row, params, scopesOffered(policy, row, params), store.now());
+      if ('omitted' in view) await new Promise((resolve) => setImmediate(resolve)); // others go on meanwhile
+      answers.push(view);
     }
     return answers;
   }

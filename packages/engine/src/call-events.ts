@@ -283,8 +283,19 @@ const isEnded = (status: ExecutionStatus): boolean =>
 
 /** Leaves out the largest parts until the event fits, and says which. */
 function fit(event: CountersignEvent): CountersignEvent {
-  const data = event.data as Record<string, unknown>;
-  if (fits(data)) return event;
+  leaveOutUntilItFits(event.data as Record<string, unknown>);
+  return event;
+}
+
+/** An approval as one of a list: what is as large as a file is fetched with the approval itself (EV-2). */
+export function listedApproval(...about: Parameters<typeof approvalView>): ReturnType<typeof approvalView> {
+  const view = approvalView(...about);
+  leaveOutUntilItFits(view as Record<string, unknown>);
+  return view;
+}
+
+function leaveOutUntilItFits(data: Record<string, unknown>): void {
+  if (fits(data)) return;
   const omitted: Omittable[] = [];
   for (const part of ['result', 'preview', 'tool_params'] as const) {
     if (fits(data)) break;
@@ -294,7 +305,6 @@ function fit(event: CountersignEvent): CountersignEvent {
   }
   if (omitted.length > 0) data.omitted = omitted;
   if (!fits(data) && Array.isArray(data.reasons)) data.reasons = shorter(data.reasons);
-  return event;
 }
 
 /** A shell line may give a reason for each of its hundred commands; the first ones say what it is about. */
@@ -307,6 +317,23 @@ function shorter(reasons: readonly unknown[]): readonly unknown[] {
 }
 
 /** With room for its name, its id and the list of what was left out. */
-const fits = (data: unknown): boolean => byteLength(data) <= maxEventBytes - 512;
+const LARGEST = maxEventBytes - 512;
+
+const fits = (data: unknown): boolean => charactersLeft(data, LARGEST) >= 0 && byteLength(data) <= LARGEST;
+
+/**
+ * What is left of some characters when all texts of a value were taken away; below 0 as soon as there are too many. A
+ * file of 100 MiB need not be written out, for each of its events, to know that it does not fit.
+ */
+function charactersLeft(value: unknown, from: number): number {
+  if (typeof value === 'string') return from - value.length;
+  let left = from;
+  if (typeof value === 'object' && value !== null)
+    for (const name in value) {
+      left = charactersLeft((value as Record<string, unknown>)[name], left - 1);
+      if (left < 0) break;
+    }
+  return left;
+}
 
 const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

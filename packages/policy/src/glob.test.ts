@@ -50,6 +50,29 @@ describe('parseGlob', () => {
     expect(matches(`${'**/'.repeat(300)}x`, `${'a/'.repeat(2000)}y`)).toBe(false);
   });
 
+  it('takes a moment for the longest patterns and names that somebody could think of', () => {
+    const started = performance.now();
+    for (let i = 0; i < 40; i++) {
+      expect(matches(`*${'a'.repeat(990)}b`, 'a'.repeat(4000))).toBe(false);
+      expect(matches(`*${'a'.repeat(900)}?[a-c]`, 'a'.repeat(4000))).toBe(true);
+    }
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  it('means the same for long names as for short ones', () => {
+    const part = fc.constantFrom('a', 'b', '*', '?', '[ab]', '[!a]');
+    const pattern = fc.array(part, { maxLength: 12 });
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 });
+    const long = 'x'.repeat(70);
+    fc.assert(
+      fc.property(pattern, text, (parts, name) => {
+        const short = matches(`n/${parts.join('')}`, `n/${name}`);
+        return short === matches(`n/${long}${parts.join('')}`, `n/${long}${name}`);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('never crashes, and a text without special characters matches itself', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (pattern, path) => {

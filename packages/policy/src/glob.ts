@@ -41,6 +41,12 @@ export function parseGlob(pattern: string): ParsedGlob {
   };
 }
 
+/** How many characters a pattern has once its alternatives are written out: what it costs to keep and to match. */
+export const writtenOut = (pattern: string): number =>
+  pattern.length > MAX_CHARACTERS
+    ? 0
+    : (expandBraces(pattern) ?? []).reduce((sum, { length }) => sum + length, 0);
+
 /** A name or a path as a part of a pattern that stands for itself, whatever characters it has. */
 export const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{}]/g, '\\$&');
 
@@ -157,8 +163,12 @@ function closure(segments: readonly Segment[], positions: Set<number>): Set<numb
   return positions;
 }
 
+/** From here on, trying each start anew takes longer than looking at all of them at once. */
+const MANY_TRIES = 4_096;
+
 /** The classic two-pointer match: on a mismatch, let the last star take one character more. */
 function matchesName(tokens: readonly Token[], text: readonly string[]): boolean {
+  if (tokens.length * text.length > MANY_TRIES) return matchesLongName(tokens, text);
   let token = 0;
   let position = 0;
   let star = -1;
@@ -178,6 +188,49 @@ function matchesName(tokens: readonly Token[], text: readonly string[]): boolean
   }
   while (tokens[token]?.kind === 'star') token++;
   return token === tokens.length;
+}
+
+/**
+ * The same for long ones: bit i of `reached` says that the first i tokens that stand for a character fit the text so far.
+ * Each character of the text moves 32 of them in one step, whatever pattern somebody thought of.
+ */
+function matchesLongName(tokens: readonly Token[], text: readonly string[]): boolean {
+  const single = tokens.filter(({ kind }) => kind !== 'star');
+  const words = (single.length >>> 5) + 1;
+  const stars = new Uint32Array(words);
+  let before = 0;
+  for (const { kind } of tokens)
+    if (kind === 'star') setBit(stars, before);
+    else before += 1;
+  const fitting = new Map<string, Uint32Array>();
+  let reached = new Uint32Array(words);
+  let next = new Uint32Array(words);
+  setBit(reached, 0);
+  for (const character of text) {
+    const fits = fitting.get(character) ?? positionsOf(character, single, words);
+    fitting.set(character, fits);
+    let carry = 0;
+    for (let i = 0; i < words; i++) {
+      const here = reached[i] as number;
+      const moved = here & (fits[i] as number);
+      next[i] = (moved << 1) | carry | (here & (stars[i] as number));
+      carry = moved >>> 31;
+    }
+    [reached, next] = [next, reached];
+  }
+  return (((reached[words - 1] as number) >>> (single.length & 31)) & 1) === 1;
+}
+
+function positionsOf(character: string, tokens: readonly Token[], words: number): Uint32Array<ArrayBuffer> {
+  const positions = new Uint32Array(words);
+  tokens.forEach((token, i) => {
+    if (matchesCharacter(token, character)) setBit(positions, i);
+  });
+  return positions;
+}
+
+function setBit(bits: Uint32Array, position: number): void {
+  bits[position >>> 5] = (bits[position >>> 5] as number) | (1 << (position & 31));
 }
 
 function matchesCharacter(token: Token, character: string): boolean {

@@ -10,8 +10,9 @@ import {
   type ToolCall,
 } from '@countersign/protocol';
 import { plainCommandWords } from './command/plain-words.ts';
-import { type Glob, parseGlob } from './glob.ts';
+import { type Glob, parseGlob, writtenOut } from './glob.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
+import { utf8Length } from './size-limiter.ts';
 import { allow } from './verdict.ts';
 
 /** Whose policy a rule stands in. A workspace's file can only tighten (RK-5). */
@@ -69,8 +70,18 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   return { ok: true, policy: { owner, file: parsed.data, rules, ignored } };
 }
 
+/** Characters of all patterns of a file, alternatives written out: one person's must not slow down everybody's server. */
+const MOST_WRITTEN_OUT = 200_000;
+
 /** What can never take effect is a mistake, and a mistyped deny must not fail silently. */
 function findImpossible(file: PolicyFile): string | undefined {
+  let characters = 0;
+  for (const { tool, path = '', command = '' } of file.rules) {
+    const words = command.split(/\s+/).reduce((sum, word) => sum + writtenOut(word), 0);
+    characters += writtenOut(tool) + writtenOut(path) + words;
+    if (characters > MOST_WRITTEN_OUT)
+      return `its patterns have more than ${MOST_WRITTEN_OUT} characters, counting each alternative of {a,b}`;
+  }
   const seen = new Set<string>();
   for (const rule of file.rules) {
     if (seen.has(rule.id)) return `two rules have the id ${rule.id}`;
@@ -121,7 +132,7 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
 }
 
 /** So that an event that tells them stays small; nobody writes so many by hand. */
-const MOST_CHARACTERS_OF_RULES = 32 * 1024;
+const MOST_BYTES_OF_RULES = 32 * 1024;
 
 /**
  * The rules that deny or ask about paths of this tool, for whoever sees the real disk: by text alone, a link cannot be
@@ -133,7 +144,7 @@ export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): re
     const isMeantHere = rule.path !== undefined && tool.ok && tool.glob.matches(toolName);
     return rule.effect !== 'allow' && isMeantHere ? [rule] : [];
   });
-  if (JSON.stringify(found).length <= MOST_CHARACTERS_OF_RULES) return found;
+  if (utf8Length(JSON.stringify(found)) <= MOST_BYTES_OF_RULES) return found;
   return [
     { id: 'many-rules', effect: 'ask', tool: '*', path: '**', why: 'you have very many rules on paths' },
   ];

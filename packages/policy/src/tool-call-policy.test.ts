@@ -365,6 +365,47 @@ describe('[RK-5] policy files', () => {
     ]);
   });
 
+  it('[EV-2] what is told of them stays small, also in letters of two bytes', () => {
+    const many = Array.from({ length: 60 }, (_, i) => ({
+      id: `нельзя-${i}`,
+      effect: 'deny',
+      tool: '*',
+      path: `${'ж'.repeat(400)}${i}/**`,
+    }));
+    const told = withPolicy(load({ version: 1, rules: many })).rulesOnPaths('read_file');
+    expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThanOrEqual(32 * 1024);
+  });
+
+  it('[RE-4] patterns that would take the memory or the time of everybody are refused', () => {
+    const rules = Array.from({ length: 200 }, (_, i) => ({
+      id: `r${i}`,
+      effect: 'deny',
+      tool: '*',
+      path: `${'{a,b}'.repeat(6)}*${'a'.repeat(900)}b`,
+    }));
+    const reading = readPolicyFile(JSON.stringify({ version: 1, rules }), 'person');
+    expect(reading).toMatchObject({ ok: false, problem: expect.stringContaining('200000 characters') });
+    expect(readPolicyFile(JSON.stringify({ version: 1, rules: rules.slice(0, 2) }), 'person').ok).toBe(true);
+  });
+
+  it('[RE-4] a call that names too much to be compared with every rule is refused, not let through', () => {
+    const rules = Array.from({ length: 1000 }, (_, i) => ({
+      id: `r${i}`,
+      effect: 'deny',
+      tool: '*',
+      path: `**/private${i}/*.md`,
+    }));
+    const policy = withPolicy(load({ version: 1, rules }));
+    const files = (count: number) => Array.from({ length: count }, (_, i) => `src/a${i}.ts`);
+    const started = performance.now();
+    expect(policy.decide('git_commit', { message: 'm', files: files(20_000) }).verdict).toMatchObject({
+      decision: 'REJECT',
+      code: 'INVALID_PARAMS',
+    });
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(policy.decide('git_commit', { message: 'm', files: files(20) }).verdict.decision).toBe('MEDIUM');
+  });
+
   it('[RK-5] a language server, which shows lines of other files, is asked about where files are denied', () => {
     const rule = { id: 'no-docs', effect: 'deny', tool: '*', path: 'docs/**' };
     const at = { path: 'src/app.ts', line: 1, col: 1 };

@@ -39,6 +39,8 @@ export interface Decision {
   readonly assessed: Allowed | undefined;
   /** The allow rule that answers in the person's place, if any. */
   readonly allowedBy: PolicyRule | undefined;
+  /** The rule that wants a person to be asked, if any: no allow rule answers instead, wherever that one stands (RK-5). */
+  readonly askedBy?: PolicyRule | undefined;
   readonly call: ToolCall | undefined;
   readonly details: CallAssessment | undefined;
 }
@@ -85,8 +87,8 @@ export class ToolCallPolicy {
     if (isRefused(details.verdict)) {
       return { verdict: details.verdict, assessed: undefined, allowedBy: undefined, call, details };
     }
-    const { verdict, allowedBy } = this.#applyRules(call, details, details.verdict, leave);
-    return { verdict, assessed: details.verdict, allowedBy, call, details };
+    const ruled = this.#applyRules(call, details, details.verdict, leave);
+    return { ...ruled, assessed: details.verdict, call, details };
   }
 
   /** For the runner of a call, which applies them to the real disk. */
@@ -122,15 +124,19 @@ export class ToolCallPolicy {
     details: CallAssessment,
     assessed: Allowed,
     leave: PolicyRule | undefined,
-  ): Pick<Decision, 'verdict' | 'allowedBy'> {
+  ): Pick<Decision, 'verdict' | 'allowedBy' | 'askedBy'> {
+    const compared = this.#rules.length * (details.operands.length + details.commands.length);
+    if (compared > MOST_COMPARED) return { verdict: tooManyToCompare(call.tool), allowedBy: undefined };
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
     const denied = matching.find(({ rule }) => rule.effect === 'deny');
     if (denied) return { verdict: denyBy(denied), allowedBy: undefined };
     const asked =
       matching.find(({ rule }) => rule.effect === 'ask') ??
       this.#rules.find((candidate) => candidate.mayReach(call, details));
-    if (asked)
-      return { verdict: stricter(assessed, allow('MEDIUM', [reasonOf(asked)])), allowedBy: undefined };
+    if (asked) {
+      const verdict = stricter(assessed, allow('MEDIUM', [reasonOf(asked)]));
+      return { verdict, allowedBy: undefined, askedBy: asked.rule };
+    }
     const allowed: Pick<CompiledRule, 'rule' | 'owner'> | undefined =
       matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details)) ??
       (leave && { rule: leave, owner: 'person' });
@@ -140,6 +146,14 @@ export class ToolCallPolicy {
       allowedBy: allowed.rule,
     };
   }
+}
+
+/** Rules times what a call names: about a second's work. More would keep everybody else on this server waiting. */
+const MOST_COMPARED = 500_000;
+
+function tooManyToCompare(tool: string): Verdict {
+  const problem = 'it names too much to be compared with each of your rules; name less at a time';
+  return refuse('INVALID_PARAMS', { tool, problem }, { rule: 'POLICY-2', why: problem });
 }
 
 /** An allow rule reaches MEDIUM unless it says HIGH, and never what only a person may answer for. */

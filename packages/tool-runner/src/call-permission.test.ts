@@ -1,4 +1,4 @@
-import { customToolsOf, ToolCallPolicy } from '@countersign/policy';
+import { customToolsOf, readPolicyFile, ToolCallPolicy } from '@countersign/policy';
 import { customToolSchema, type RiskLevel } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { type PermissionFacts, permissionFor } from './call-permission.ts';
@@ -179,6 +179,18 @@ describe("[AP-4] a rule of the person's policy approved it", () => {
     ],
   ])('%s', (_, signal, over, expected) => {
     expect(answer(signal, over)).toBe(expected);
+  });
+
+  it('[RK-5] and a rule here wants it asked: ask beats allow, whichever file each stands in', () => {
+    for (const owner of ['person', 'workspace'] as const) {
+      const asks = { id: 'ask', effect: 'ask', tool: 'write_file', path: '**' } as const;
+      const reading = readPolicyFile(JSON.stringify({ version: 1, rules: [asks] }), owner);
+      const policies = reading.ok ? [reading.policy] : [];
+      const { tool_name, tool_params } = allowed();
+      const own = new ToolCallPolicy({ root: '/work', policies }).decide(tool_name, tool_params);
+      expect(answer(allowed(), { own })).toBe(uncovered);
+      expect(answer(writeSignal({ digest }), { own })).toBe('yes');
+    }
   });
 });
 

@@ -74,8 +74,9 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
 }
 
 /** A rule that the person saved with "always": the server applied it to the text, here it meets the real disk. */
-function ruleCovers(rule: PolicyRule, { call, details }: Decision, risk: RiskLevel): boolean {
-  if (rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
+function ruleCovers(rule: PolicyRule, { call, details, askedBy }: Decision, risk: RiskLevel): boolean {
+  // Ask beats allow, also where the one stands here or speaks of the real path, and the other at the server (RK-5).
+  if (askedBy || rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
   const compiled = compileRule(rule, 'person');
   return (
     typeof compiled !== 'string' &&

@@ -76,6 +76,13 @@ it("[RK-5] rules of the person's policy at the server hold for what links lead t
   });
 });
 
+it('[VA-8] rules that the server adds only make it stricter: one that allows is not believed', () => {
+  const own = verdict();
+  const loose = [{ id: 'let-me', effect: 'allow', tool: '*', max_risk: 'HIGH' }] as const;
+  const decision = own.decide('write_file', { path: 'a.md', content: '' }, loose);
+  expect(decision).toMatchObject({ verdict: { code: 'POLICY_INVALID' }, allowedBy: undefined });
+});
+
 it("[RK-5] the person's own file allows; the call is as risky as before", () => {
   personsPolicy(rule('allow', 'write_file', 'docs/**'));
   const decision = write('docs/a.md');

@@ -75,6 +75,10 @@ export class OwnVerdict {
       policies.push(reading.policy);
     }
     if (added.length > 0) {
+      // They come to make this machine stricter. What allows is not one of them, and whoever sends it is not believed.
+      const loose = added.find(({ effect }) => effect === 'allow');
+      if (loose)
+        return `your policy at the server: rule ${loose.id} allows, which this machine asks nobody for`;
       const reading = readPolicyFile(JSON.stringify({ version: 1, rules: added }), 'person');
       if (!reading.ok) return `your policy at the server: ${reading.problem}`;
       policies.push(reading.policy);

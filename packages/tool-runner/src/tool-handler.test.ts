@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
@@ -551,6 +551,27 @@ describe('handleToolExecutionSignal', () => {
       attempt: 2,
     });
     expect((await handler.handleToolExecutionSignal(next)).status).toBe('success');
+  });
+
+  it("[RK-5] [VA-8] nor when a link leads by then to what the person's policy at the server denies", async () => {
+    const at = (name: string) => join(fixture.files.root, name);
+    mkdirSync(at('private'));
+    writeFileSync(at('private/a.md'), 'private');
+    writeFileSync(at('open.md'), 'open');
+    symlinkSync('open.md', at('link.md'));
+    const executor = new ScriptedExecutor(['execute_command'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    const path_rules = [{ id: 'no-private', effect: 'deny', tool: '*', path: 'private/**' }] as const;
+    const tool_params = { command: 'cat', args: ['link.md'] };
+    const signal = await approvedWrite(handler, { tool_name: 'execute_command', tool_params });
+    const { startToolExecution } = fixture.api;
+    fixture.api.startToolExecution = async (...claim) => {
+      await startToolExecution.apply(fixture.api, claim);
+      rmSync(at('link.md'));
+      symlinkSync('private/a.md', at('link.md'));
+    };
+    const result = await handler.handleToolExecutionSignal({ ...signal, path_rules: [...path_rules] });
+    expect([result.error?.code, executor.executed]).toEqual(['DENIED_BY_POLICY', []]);
   });
 
   it('[RN-2] a call whose claim is refused does not run, and nothing is reported', async () => {

@@ -591,7 +591,7 @@ export class ToolHandler {
    */
   async #lookAgain(event: ExecutionSignal, digest: string): Promise<void> {
     if (findTool(event.tool_name)?.category === 'filesystem') return;
-    const own = this.decide(event.tool_name, event.tool_params);
+    const own = this.decide(event.tool_name, event.tool_params, event.path_rules);
     if (own.verdict.decision === 'REJECT') throw new RefusedHere(own.verdict);
     if (own.call && (await this.#digestNow(own.call, own, event)) === digest) return;
     throw new CountersignError('APPROVAL_STALE', { problem: 'something changed while it was being claimed' });

@@ -14,17 +14,20 @@ export class TokenBucket {
     this.#at = nowMs;
   }
 
-  /** Takes one and answers 0, or answers in how many seconds there will be one. */
-  take({ perSecond, burst }: Rate, nowMs: number): number {
+  /**
+   * Takes `cost` and answers 0, or answers in how many seconds there will be something. More than there is may be taken,
+   * once: then it is owed.
+   */
+  take({ perSecond, burst }: Rate, nowMs: number, cost = 1): number {
     this.#left = Math.min(burst, this.#left + ((nowMs - this.#at) / 1000) * perSecond);
     this.#at = nowMs;
     if (this.#left < 1) return Math.max(1, Math.ceil((1 - this.#left) / perSecond));
-    this.#left -= 1;
+    this.#left -= cost;
     return 0;
   }
 }
 
-/** The buckets of addresses that came without a valid token. At most so many: the longest unused one goes. */
+/** The buckets of addresses that came without a valid token, or of people. At most so many: the longest unused one goes. */
 export class AddressLimiter {
   readonly #rate: Rate;
   readonly #buckets = new Map<string, TokenBucket>();
@@ -35,7 +38,7 @@ export class AddressLimiter {
     this.#max = max;
   }
 
-  take(address: string, nowMs: number): number {
+  take(address: string, nowMs: number, cost = 1): number {
     const bucket = this.#buckets.get(address) ?? new TokenBucket(this.#rate, nowMs);
     this.#buckets.delete(address);
     this.#buckets.set(address, bucket);
@@ -45,6 +48,6 @@ export class AddressLimiter {
         break;
       }
     }
-    return bucket.take(this.#rate, nowMs);
+    return bucket.take(this.#rate, nowMs, cost);
   }
 }

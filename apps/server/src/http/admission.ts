@@ -1,6 +1,7 @@
+import { Transform } from 'node:stream';
 import { Refusal } from '@countersign/engine';
 import type { Route } from '@countersign/protocol';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { readStreamCookie } from '../auth/stream-cookie.ts';
 import type { AddressLimiter } from '../auth/token-bucket.ts';
@@ -23,17 +24,24 @@ export interface Admission {
   /** What tools cause and not people has a limit of its own. */
   readonly isOfRunner: boolean;
   readonly takesBody: boolean;
+  /** A whole file may stand in the body: how much a person sends in such ones is bounded. */
+  readonly takesFile?: boolean;
 }
 
 export interface Admitting {
   readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
   readonly anonymous: AddressLimiter;
+  /** Bytes of large bodies, by person and scope. */
+  readonly largeBodies: AddressLimiter;
 }
+
+/** Smaller ones cost no more than the request itself. */
+const SMALL_BODY_BYTES = 64 * 1024;
 
 /** Before the body is read: who calls, whether this token may, how often, and in which form. */
 export function admission(
-  { scopes, takesCookie, isOfRunner, takesBody }: Admission,
-  { parts, anonymous }: Admitting,
+  { scopes, takesCookie, isOfRunner, takesBody, takesFile = false }: Admission,
+  { parts, anonymous, largeBodies }: Admitting,
 ) {
   const { authenticator, config } = parts;
   const ordinary = { perSecond: config.requestsPerSecond, burst: config.requestsPerSecond * 5 };
@@ -49,6 +57,9 @@ export function admission(
       throw new Refusal('FORBIDDEN', { scope: scopes.join(' or ') });
     }
     checkBodyType(takesBody, request);
+    const bytes = takesFile ? bodyBytes(request, config.callBodyBytes) : 0;
+    const later = bytes > SMALL_BODY_BYTES ? largeBodies.take(largeKeyOf(caller), now, bytes) : 0;
+    if (later > 0) throw new RateLimited(later);
     request.caller = caller;
   };
 
@@ -104,6 +115,40 @@ function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string
   if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new Refusal('ORIGIN_REFUSED');
   return { token: fromCookie, use: 'stream' };
 }
+
+/** Whose large bodies and answers are counted together: an agent's must not keep its person from deciding. */
+export const largeKeyOf = ({ userId, scope }: Pick<AuthenticatedCaller, 'userId' | 'scope'>): string =>
+  `${scope} ${userId}`;
+
+/** How large the body says it is. One that does not say so is counted while it comes (`countUnsaid`). */
+const bodyBytes = ({ headers }: FastifyRequest, most: number): number =>
+  Math.min(Number(headers['content-length'] ?? 0), most);
+
+/** Counts a body that may be large and does not say how large it is. */
+export const countUnsaid =
+  (largeBodies: AddressLimiter) =>
+  (
+    { headers, caller }: FastifyRequest,
+    _reply: FastifyReply,
+    payload: RequestPayload,
+    done: (error: Error | null, payload: RequestPayload) => void,
+  ): void => {
+    if (headers['content-length'] !== undefined || !caller) {
+      done(null, payload);
+      return;
+    }
+    let bytes = 0;
+    const counted = new Transform({
+      transform(chunk: Buffer, _encoding, next) {
+        bytes += chunk.length;
+        const isFree = bytes <= SMALL_BODY_BYTES;
+        const seconds = isFree ? 0 : largeBodies.take(largeKeyOf(caller), performance.now(), chunk.length);
+        next(seconds > 0 ? new RateLimited(seconds) : null, chunk);
+      },
+    });
+    payload.once('error', (error) => counted.destroy(error));
+    done(null, payload.pipe(counted));
+  };
 
 /** A form of another page cannot send JSON. */
 function checkBodyType(takesBody: boolean, { method, headers }: FastifyRequest): void {

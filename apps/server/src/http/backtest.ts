@@ -25,6 +25,8 @@ export interface Backtest {
   examples: { tool_id: string; description: string; before: string; after: string }[];
 }
 
+/** So long others wait at most, beside the one call that is being judged. */
+const GIVE_WAY_MS = 10;
 /** How far back a rule is tried: enough to judge it, without reading for minutes. */
 const MAX_CALLS = 5_000;
 const PAGE = 100;
@@ -32,7 +34,8 @@ const MAX_EXAMPLES = 20;
 
 /**
  * What a new rule would have decided on the recorded history, before it is saved (RK-5). Calls whose full parameters
- * are no longer kept cannot be judged and are not counted. The loop gives way after every page.
+ * are no longer kept cannot be judged and are not counted. The loop gives way to others again and again: some calls take
+ * long to judge.
  */
 export async function backtest(
   store: Store,
@@ -41,14 +44,19 @@ export async function backtest(
   const { userId, file, rule, since } = about;
   const trial = new Trial(file, rule);
   let cursor: { createdAt: number; id: string } | undefined;
+  let gaveWay = performance.now();
   for (let seen = 0; seen < MAX_CALLS; seen += PAGE) {
     const page = { limit: PAGE, ...(since !== undefined && { since }), ...(cursor && { before: cursor }) };
     const rows = await store.read((tx) => tx.history(userId, page));
-    for (const row of rows) trial.consider(await recordOf(store, row));
+    for (const row of rows) {
+      trial.consider(await recordOf(store, row));
+      if (performance.now() - gaveWay < GIVE_WAY_MS) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      gaveWay = performance.now();
+    }
     const last = rows.at(-1);
     if (!last || rows.length < PAGE) break;
     cursor = { createdAt: last.created_at, id: last.id };
-    await new Promise((resolve) => setImmediate(resolve));
   }
   return trial.found;
 }

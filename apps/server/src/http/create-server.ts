@@ -10,6 +10,7 @@ import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import { handlersOf } from './handlers.ts';
+import { LargeAnswers } from './large-answers.ts';
 import { drainBeforeClosing } from './large-bodies.ts';
 import { answer, noteBodyLimit, sendAnswer, toAnswer } from './refusals.ts';
 import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
@@ -64,12 +65,22 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     burst: config.anonymousRequestsPerSecond * 10,
   });
 
+  const largeBodies = new AddressLimiter({
+    perSecond: config.largeBodyBytesPerSecond,
+    burst: config.largeBodyBytesPerSecond * 5,
+  });
+  const largeAnswers = new LargeAnswers({
+    perSecond: config.largeBodyBytesPerSecond * 4,
+    burst: config.largeBodyBytesPerSecond * 20,
+  });
+
   guardEveryRequest(app, config);
   answerErrors(app);
   logRequests(app);
   const handlers = handlersOf(parts);
-  registerRoutes(app, { handlers, parts, anonymous });
-  registerMcp(app, { handlers, parts, anonymous, bus });
+  const limiters = { anonymous, largeBodies, largeAnswers };
+  registerRoutes(app, { handlers, parts, ...limiters });
+  registerMcp(app, { handlers, parts, ...limiters, bus });
   registerWatching(app, options);
   registerWebPage(app, config);
   const unsubscribe = bus.subscribe((hint) => {

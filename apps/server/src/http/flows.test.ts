@@ -2,6 +2,7 @@ import { newId } from '@countersign/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../testing/scripted-runner.ts';
 import { type Person, someDigest, TestServer } from '../testing/test-server.ts';
+import { backtest } from './backtest.ts';
 
 let server: TestServer;
 let runner: ScriptedRunner;
@@ -312,6 +313,26 @@ describe('[RK-5] the policy', () => {
     expect([refused.status, refused.body.code]).toEqual([400, 'POLICY_INVALID']);
     expect((await as().get('/my/policy')).policy.rules).toEqual([]);
     expect((await as().post('/my/policy/backtest', { rule })).body.code).toBe('POLICY_INVALID');
+  });
+
+  it('[PF-2] gives way to others while it judges calls that take long', async () => {
+    const person = await server.person(`backtest-${newId()}`, '/b');
+    const { post } = as(person.tokens.person);
+    for (let i = 0; i < 8; i += 1)
+      await post('/my/tools/execute', {
+        tool_name: 'shell_exec',
+        tool_params: { command: `echo ${i};`.repeat(2_000) },
+      });
+    const rule = { id: 'no-shell', effect: 'deny', tool: 'shell_exec' } as const;
+    const file = { version: 1, rules: [] } as const;
+    let turns = 0;
+    const beat = setInterval(() => {
+      turns += 1;
+    });
+    const about = { userId: person.userId, file: { ...file, rules: [] }, rule, since: undefined };
+    const { considered } = await backtest(server.store, about);
+    clearInterval(beat);
+    expect([considered, turns > 3]).toEqual([8, true]);
   });
 
   it('says what a rule would have decided', async () => {

@@ -1,7 +1,76 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '../testing/raw-request.ts';
-import { type Person, TestServer } from '../testing/test-server.ts';
+import { type Person, signToken, TestServer } from '../testing/test-server.ts';
+
+describe('[RE-4] [AP-9] large bodies of one person', () => {
+  let server: TestServer;
+  let ada: Person;
+  let eve: Person;
+  beforeAll(async () => {
+    server = await TestServer.start({ largeBodyBytesPerSecond: 100_000 });
+    ada = await server.person('ada');
+    eve = await server.person('eve');
+  });
+  afterAll(() => server.close());
+
+  const write = (token: string, bytes: number) =>
+    server.send('POST', '/my/tools/execute', {
+      token,
+      body: { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x'.repeat(bytes) } },
+    });
+
+  it('come one after the other: a flood of them gets 429, small ones and those of others are taken', async () => {
+    const { tokens } = eve;
+    const second = await signToken('eve', 'agent');
+    const flood = await Promise.all(
+      [tokens.agent, second, tokens.agent, second].map((token) => write(token, 3_000_000)),
+    );
+    expect(flood.map(({ status }) => status).toSorted()).toEqual([200, 429, 429, 429]);
+    const refused = flood.find(({ status }) => status === 429);
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(10);
+    expect((await write(tokens.agent, 50_000)).status).toBe(200);
+    expect((await write(tokens.person, 3_000_000)).status).toBe(200);
+    expect((await write(ada.tokens.agent, 3_000_000)).status).toBe(200);
+  });
+
+  it('are not sent out over and over: the next answer of that kind waits, a list of approvals does not', async () => {
+    const joe = await server.person('joe');
+    const { tool_id, approval_id } = (await write(joe.tokens.agent, 3_000_000)).body;
+    const get = (path: string) => server.send('GET', path, { token: joe.tokens.person });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => get(`/my/tools/${tool_id}`)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 429, 429, 429, 429]);
+    const { body, text } = await get('/my/approvals');
+    expect(body.approvals).toMatchObject([{ approval_id, tool_params: {}, omitted: ['tool_params'] }]);
+    expect(text.length).toBeLessThan(64 * 1024);
+    // What an agent has sent and reads again does not keep its person from looking at it.
+    const agents = await Promise.all(
+      [1, 2].map(() => server.send('GET', `/my/tools/${tool_id}`, { token: joe.tokens.agent })),
+    );
+    expect(agents.map(({ status }) => status).toSorted()).toEqual([200, 429]);
+    const other = await server.send('GET', `/my/tools/${tool_id}`, { token: ada.tokens.person });
+    expect(other.status).toBe(404);
+  });
+
+  it('are counted while they come where nobody says how large they are', async () => {
+    const bob = await server.person('bob');
+    const chunk = 'x'.repeat(100_000);
+    const parts = function* () {
+      for (let i = 0; i < 12; i++) yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
+    };
+    const answered = await sendRaw(server.address, {
+      method: 'POST',
+      path: '/my/tools/execute',
+      headers: {
+        Authorization: `Bearer ${bob.tokens.agent}`,
+        'Content-Type': 'application/json',
+        'Transfer-Encoding': 'chunked',
+      },
+      body: parts(),
+    });
+    expect(answered.status).toBe(429);
+  });
+});
 
 describe('[RE-4] the size of a body', () => {
   let server: TestServer;

@@ -2,7 +2,8 @@ import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { ServerConfig } from '../config.ts';
-import { type Admitting, admission } from './admission.ts';
+import { type Admitting, admission, countUnsaid, largeKeyOf } from './admission.ts';
+import type { LargeAnswers } from './large-answers.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
 import type { Handlers } from './route-types.ts';
@@ -28,7 +29,14 @@ const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE',
 /** What tools cause and not people: these have a limit of their own. */
 const runnerRoutes: ReadonlySet<RouteName> = new Set(['submitResult', 'submitProgress', 'startExecution']);
 
+/** The content of a file may stand in their bodies. */
+const routesWithFiles: ReadonlySet<RouteName> = new Set(['executeTool', 'approve', 'confirm']);
+
+/** And in these answers. */
+const routesThatSendFiles: ReadonlySet<RouteName> = new Set(['getExecution', 'getApproval']);
+
 export interface Routing extends Admitting {
+  readonly largeAnswers: LargeAnswers;
   readonly handlers: Handlers;
   readonly parts: ServerParts;
 }
@@ -52,11 +60,18 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
           takesCookie: route.response === 'stream',
           isOfRunner: runnerRoutes.has(name),
           takesBody: route.body !== undefined,
+          takesFile: routesWithFiles.has(name),
         },
         routing,
       ),
-      handler: (request, reply) =>
-        handle(route, routing.handlers[name] as unknown as AnyHandler, routing.parts.store, request, reply),
+      ...(routesWithFiles.has(name) && { preParsing: countUnsaid(routing.largeBodies) }),
+      handler: async (request, reply) => {
+        const handler = routing.handlers[name] as unknown as AnyHandler;
+        const make = () => handle(route, handler, routing.parts.store, request, reply);
+        if (!routesThatSendFiles.has(name) || !request.caller) return make();
+        const text = await routing.largeAnswers.write(largeKeyOf(request.caller), make);
+        return reply.type('application/json; charset=utf-8').send(text);
+      },
     });
   }
   for (const [url, taken] of allowed) {
@@ -113,11 +128,8 @@ function parse(
 }
 
 function bodyLimitOf(name: RouteName, config: ServerConfig): number {
+  if (routesWithFiles.has(name)) return config.callBodyBytes;
   switch (name) {
-    case 'executeTool':
-    case 'approve':
-    case 'confirm':
-      return config.callBodyBytes;
     case 'submitResult':
     case 'submitProgress':
     case 'submitPreview':

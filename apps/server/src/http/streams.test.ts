@@ -249,6 +249,18 @@ describe('the heartbeat of a stream', () => {
     await quick.close();
   });
 
+  it('[RE-4] is refused to one person who has many open, and not to others', async () => {
+    const small = await TestServer.start({ maxStreamsOfPerson: 2 });
+    const eve = await small.person('eve');
+    const ada = await small.person('ada');
+    const { person, front_end, runner } = eve.tokens;
+    for (const token of [person, front_end])
+      await (await small.listen('/my/stream', { token })).untilListening();
+    expect((await small.listen('/my/stream', { token: runner })).status).toBe(503);
+    expect((await small.listen('/my/stream', { token: ada.tokens.person })).status).toBe(200);
+    await small.close();
+  });
+
   it('is refused to more listeners than there may be', async () => {
     const small = await TestServer.start({ maxStreams: 1 });
     const { tokens } = await small.person('ada');

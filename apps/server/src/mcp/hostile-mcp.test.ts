@@ -217,6 +217,22 @@ describe('/mcp', () => {
     }
   });
 
+  it('[RE-4] a person who lets many agents in takes no sessions from others', async () => {
+    const small = await TestServer.start({ mcpSessions: 210 });
+    try {
+      const first = (await small.person('ada')).tokens.agent;
+      const session = await begin(first, small);
+      await small.person('mallory');
+      const agents = await Promise.all(Array.from({ length: 5 }, () => signToken('mallory', 'agent')));
+      for (const agent of agents) await Promise.all(Array.from({ length: 45 }, () => begin(agent, small)));
+      expect(await list(session, first, small)).toBe(200);
+      const second = (await small.person('bob')).tokens.agent;
+      expect(await list(await begin(second, small), second, small)).toBe(200);
+    } finally {
+      await small.close();
+    }
+  });
+
   it('refuses a session for which there is no room, and takes none from others', async () => {
     const small = await TestServer.start({ mcpSessions: 1 });
     try {

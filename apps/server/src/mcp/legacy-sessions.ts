@@ -14,6 +14,7 @@ export interface LegacySessionsOptions {
 }
 
 interface Session {
+  readonly userId: string;
   readonly tokenId: string;
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
@@ -25,10 +26,12 @@ interface Session {
 
 /** One program needs one, and a few more while it is being restarted. */
 const MAX_PER_TOKEN = 50;
+/** However many agents a person lets in: the sessions of others are not theirs. */
+const MAX_PER_PERSON = 200;
 
 /**
- * The sessions of MCP clients of 2025. They are bounded: a token that opens one after the other loses its own oldest
- * ones, whose clients begin anew; what is not used for a while ends.
+ * The sessions of MCP clients of 2025. They are bounded: a token, or a person, that opens one after the other loses its
+ * own oldest ones, whose clients begin anew; what is not used for a while ends.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
@@ -105,7 +108,7 @@ export class LegacySessions {
   }
 
   async #begin({ caller }: Exchange): Promise<Session> {
-    await this.#makeRoom(caller.tokenId);
+    await this.#makeRoom(caller);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
@@ -113,8 +116,8 @@ export class LegacySessions {
       },
     });
     const server = this.#options.newServer();
-    const { tokenId } = caller;
-    const session: Session = { tokenId, server, transport, busy: 0, usedAt: performance.now() };
+    const { tokenId, userId } = caller;
+    const session: Session = { tokenId, userId, server, transport, busy: 0, usedAt: performance.now() };
     await server.connect(transport);
     const closed = transport.onclose;
     transport.onclose = () => {
@@ -124,9 +127,12 @@ export class LegacySessions {
     return session;
   }
 
-  async #makeRoom(tokenId: string): Promise<void> {
-    const own = [...this.#sessions.values()].filter((session) => session.tokenId === tokenId);
-    if (own.length < MAX_PER_TOKEN && this.#sessions.size < this.#options.maxSessions) return;
+  async #makeRoom({ tokenId, userId }: Exchange['caller']): Promise<void> {
+    const ofPerson = [...this.#sessions.values()].filter((session) => session.userId === userId);
+    const ofToken = ofPerson.filter((session) => session.tokenId === tokenId);
+    const isFull = ofToken.length >= MAX_PER_TOKEN || this.#sessions.size >= this.#options.maxSessions;
+    if (!isFull && ofPerson.length < MAX_PER_PERSON) return;
+    const own = isFull ? ofToken : ofPerson;
     const [oldest] = own.filter(({ busy }) => busy === 0).sort((a, b) => a.usedAt - b.usedAt);
     if (!oldest) throw new Refusal('UNAVAILABLE', { problem: 'too many MCP sessions are open' });
     await oldest.transport.close();

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Bus, Refusal } from '@countersign/engine';
+import type { Bus } from '@countersign/engine';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
-import { admission } from '../http/admission.ts';
+import { admission, countUnsaid } from '../http/admission.ts';
 import { drainBeforeClosing } from '../http/large-bodies.ts';
 import { onlyProject } from '../http/only-project.ts';
+import { requireRoomForStream } from '../http/open-streams.ts';
 import { noteBodyLimit, RateLimited, toAnswer } from '../http/refusals.ts';
 import { type Routing, refuseOtherMethods } from '../http/routing.ts';
 import type { OpenConnection } from '../http/server-parts.ts';
@@ -76,9 +77,7 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     }
     const others = held.get(tokenId) ?? 0;
     if (others >= MAX_HELD) throw new RateLimited(1);
-    if (openStreams.size >= config.maxStreams) {
-      throw new Refusal('UNAVAILABLE', { problem: 'too many streams are open' });
-    }
+    requireRoomForStream(parts, caller);
     // The client went away, or its token was revoked.
     const gone = new AbortController();
     const connection = { caller, end: () => reply.raw.destroy() };
@@ -102,13 +101,17 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     return reply;
   };
   const admit = (takesBody: boolean) =>
-    admission({ scopes: ['agent'], takesCookie: false, isOfRunner: false, takesBody }, routing);
+    admission(
+      { scopes: ['agent'], takesCookie: false, isOfRunner: false, takesBody, takesFile: takesBody },
+      routing,
+    );
   const errorHandler = answerAsRpc;
   app.route({
     method: 'POST',
     url: path,
     bodyLimit: config.callBodyBytes,
     onRequest: admit(true),
+    preParsing: countUnsaid(routing.largeBodies),
     handler: handle,
     errorHandler,
   });

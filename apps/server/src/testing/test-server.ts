@@ -53,6 +53,7 @@ export class TestServer {
       database: join(folder, 'test.db'),
       requestsPerSecond: 100_000,
       anonymousRequestsPerSecond: 100_000,
+      largeBodyBytesPerSecond: 2 ** 30,
       logLevel: 'silent',
       ...settings,
     };

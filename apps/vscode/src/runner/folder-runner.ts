@@ -306,7 +306,8 @@ export class FolderRunner {
     try {
       const { approvals } = await account.client.listApprovals({}, { retry: { times: 3 } });
       for (const { created_at: timestamp, status: _, ...approval } of approvals)
-        if (approval.project_id === this.#project?.project_id) pending.show(this, { ...approval, timestamp });
+        if (approval.project_id === this.#project?.project_id)
+          await this.#showWhole({ ...approval, timestamp }); // a list leaves out what is large
     } catch (error) {
       logger.error('What waits could not be read again', { error });
     }

@@ -2,6 +2,7 @@ import { Refusal } from '@countersign/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { EventStream } from '../event-stream.ts';
+import { requireRoomForStream } from '../open-streams.ts';
 import { ownProject } from '../own-rows.ts';
 import { securityHeaders } from '../request-guard.ts';
 import type { Handlers } from '../route-types.ts';
@@ -37,9 +38,7 @@ export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStrea
   ): Promise<undefined> {
     const runner =
       query.runner === undefined ? undefined : await runnerOf(caller, projectId, query.runner, query);
-    if (openStreams.size >= config.maxStreams) {
-      throw new Refusal('UNAVAILABLE', { problem: 'too many streams are open' });
-    }
+    requireRoomForStream(parts, caller);
     const lastEventId = readEventId(request.headers['last-event-id'] ?? query.last_event_id);
     reply.hijack();
     const stream = new EventStream(reply.raw, config.streamBufferBytes);

@@ -1,0 +1,40 @@
+import { AddressLimiter, type Rate } from '../auth/token-bucket.ts';
+import { RateLimited } from './refusals.ts';
+
+/** Smaller answers are not counted. */
+const SMALL_BYTES = 1024 * 1024;
+
+/**
+ * Answers in which whole files may stand. Those of one person are made one after the other, and who has been sent much
+ * waits before the next: making one takes a moment in which nobody else is answered.
+ */
+export class LargeAnswers {
+  readonly #limiter: AddressLimiter;
+  /** By person and scope: ends with the last answer that was asked for. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(rate: Rate) {
+    this.#limiter = new AddressLimiter(rate);
+  }
+
+  /** The answer as JSON. Throws RateLimited. */
+  async write(of: string, make: () => Promise<unknown>): Promise<string> {
+    const before = this.#turns.get(of) ?? Promise.resolve();
+    const mine = before.then(() => this.#make(of, make));
+    const turn = mine.catch(() => {}); // who asked is told
+    this.#turns.set(of, turn);
+    try {
+      return await mine;
+    } finally {
+      if (this.#turns.get(of) === turn) this.#turns.delete(of);
+    }
+  }
+
+  async #make(of: string, make: () => Promise<unknown>): Promise<string> {
+    const owed = this.#limiter.take(of, performance.now(), 0);
+    if (owed > 0) throw new RateLimited(owed);
+    const text = JSON.stringify(await make());
+    if (text.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), text.length);
+    return text;
+  }
+}
