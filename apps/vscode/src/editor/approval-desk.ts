@@ -203,7 +203,13 @@ export class ApprovalDesk implements Disposable {
       const tried = await client()
         ?.backtestPolicy({ body: { rule } })
         .catch(() => undefined);
-      if (tried && tried.matched > 0) this.#say(approval.backtest(tried.matched, tried.rejected_before));
+      // Before it is saved, not when it is too late (RK-5).
+      const detail = [
+        approval.alwaysWarning,
+        ...(tried ? [approval.backtest(tried.matched, tried.rejected_before)] : []),
+      ].join('\n\n');
+      const yes = approval.saveRule;
+      if ((await deliberateAnswer(picked.label, detail, yes)) !== yes) return undefined;
     }
     return { scope, ...(pattern !== null && { pattern }), ...(picked.high && { include_high: true }) };
   }
