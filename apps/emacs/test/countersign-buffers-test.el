@@ -331,6 +331,23 @@
                      '((path . "config.json") (content . "first \"line\"\nsecond\n"))))
       (should-not (cl-find "*countersign edit*" (buffer-list) :key #'buffer-name :test #'equal)))))
 
+(ert-deftest countersign-approval-edit-leaves-no-window-behind ()
+  "The window that was made for the card goes when the edited call is decided."
+  (countersign-test-with-desk project fake
+    (save-window-excursion
+      (delete-other-windows)
+      (let ((pending (countersign-test-arrive project (countersign-test-approval))))
+        (countersign-test-look project pending)
+        (should (= (count-windows) 2))
+        (countersign-test-press "e")
+        (should (= (count-windows) 2))
+        (goto-char (point-min))
+        (search-forward "config.json")
+        (replace-match "other.json")
+        (countersign-test-answering '("yes") (countersign-test-press "C-c C-c"))
+        (countersign-test-wait (null (countersign-waiting)))
+        (should (= (count-windows) 1))))))
+
 (ert-deftest countersign-approval-edit-keeps-what-was-typed ()
   "What is no JSON, or about a call that is gone, is refused and kept."
   (countersign-test-with-desk project fake
