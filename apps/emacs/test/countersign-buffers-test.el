@@ -650,6 +650,19 @@
     (should-not (string-search "12 passed" (buffer-string)))
     (should (equal (countersign-chat-input) ""))))
 
+(ert-deftest countersign-chat-shows-an-edited-call-as-it-runs ()
+  "[AP-6] What somebody made of a call is what the chat shows of it."
+  (countersign-test-with-chat project
+    (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "write_file")
+                          '(tool_params . ((path . "asked.md"))) '(status . "awaiting_approval"))
+    (should (string-search "write_file asked.md" (buffer-string)))
+    (countersign-test-say project "approval.updated" '(approval_id . "a1") '(tool_id . "t1")
+                          '(tool_params . ((path . "edited.md"))))
+    (should (string-search "write_file edited.md" (buffer-string)))
+    (countersign-test-say project "approval.updated" '(approval_id . "a1") '(tool_id . "t1")
+                          '(tool_params . ()) '(omitted . ["tool_params"]))
+    (should (string-search "write_file edited.md" (buffer-string)))))
+
 (ert-deftest countersign-chat-bears-huge-results ()
   "A huge result is cut where it is shown, and says so."
   (countersign-test-with-chat project
@@ -705,7 +718,13 @@
     (goto-char (point-min))
     (search-forward "read_file")
     (countersign-test-press "TAB")
-    (countersign-test-wait (string-search "the whole text" (buffer-string)))))
+    (countersign-test-wait (string-search "the whole text" (buffer-string)))
+    ;; Reading it again leaves the person where they read.
+    (goto-char (point-min))
+    (search-forward "read_f")
+    (countersign-chat-reload)
+    (countersign-test-wait (null countersign-chat--loading))
+    (should (looking-at-p "ile a "))))
 
 (ert-deftest countersign-chat-gives-back-what-could-not-be-sent ()
   (countersign-test-with-chat project
