@@ -64,7 +64,7 @@ export const english = {
     onlyMedium: 'Up to MEDIUM; HIGH still asks',
     sessionWarning: 'The agent will change files and run commands in this conversation without asking again.',
     saveRule: 'Approve and Save the Rule',
-    alwaysWarning: 'A rule is saved in your policy and holds in all conversations.',
+    alwaysWarning: 'A rule is saved in your policy and holds in all conversations, in all of your projects.',
     backtest: (matched: number, rejected: number) =>
       `On your history this rule would have decided ${matched} calls, ${rejected} of which you rejected.`,
     failed: (problem: string) => `The decision was not taken: ${problem}`,
