@@ -171,10 +171,11 @@ function Talking({ place, location, words, device, fetch, firstProject, onProjec
                 </div>
               ) : (
                 <>
+                  {/* Always in sight: the folder decides where a call runs. */}
+                  {projects.length > 1 && (
+                    <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
+                  )}
                   <ChatBar key={sessionId}>
-                    {projects.length > 1 && (
-                      <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
-                    )}
                     <SessionList projectId={project.project_id} current={sessionId} />
                   </ChatBar>
                   <ConnectionBanner />
