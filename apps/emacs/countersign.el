@@ -99,7 +99,12 @@ Answer the project at once; its state tells how far it is."
           (setf (countersign-project-server project) (countersign--server address))
           (push project countersign-projects)
           (countersign-chat-buffer project)
-          (countersign--with-token project (lambda () (countersign--join project countersign-run-here))))
+          ;; Who gave no link, or a wrong one, begins anew: a project that was never signed in would stand in the way.
+          (condition-case problem
+              (countersign--with-token project (lambda () (countersign--join project countersign-run-here)))
+            ((error quit)
+             (countersign-disconnect project)
+             (signal (car problem) (cdr problem)))))
       (push project countersign-projects)
       (condition-case problem
           (countersign-process-start-up

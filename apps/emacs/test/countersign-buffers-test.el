@@ -587,6 +587,26 @@
   "Let the event NAME with FIELDS happen in PROJECT."
   (countersign-project-receive project name `((session_id . "s1") ,@fields)))
 
+(ert-deftest countersign-connect-without-a-link-begins-anew ()
+  "Who leaves the question for the link, or answers rubbish, is asked again the next time."
+  (countersign-test-with-desk project fake
+    (let ((root (countersign-project-root-name (make-temp-file "countersign-link-" t)))
+          (address (format "http://127.0.0.1:%d" (countersign-fake-port fake)))
+          (auth-sources '()) (noninteractive nil) (asked 0))
+      (unwind-protect
+          (progn
+            (cl-letf (((symbol-function 'read-passwd) (lambda (&rest _) (cl-incf asked) "rubbish")))
+              (dotimes (_ 2)
+                (should-error (countersign-connect root address) :type 'user-error)
+                (should-not (countersign-project-at root))))
+            (cl-letf (((symbol-function 'read-passwd) (lambda (&rest _) (cl-incf asked) (signal 'quit nil))))
+              (should (eq (condition-case nil (countersign-connect root address)
+                            (quit 'left))
+                          'left))
+              (should-not (countersign-project-at root)))
+            (should (= asked 3)))
+        (delete-directory root t)))))
+
 (ert-deftest countersign-chat-shows-what-is-streamed ()
   "[EV-4] An answer grows as it is written, and what a person types stays."
   (countersign-test-with-chat project
