@@ -587,6 +587,16 @@
   "Let the event NAME with FIELDS happen in PROJECT."
   (countersign-project-receive project name `((session_id . "s1") ,@fields)))
 
+(ert-deftest countersign-another-server-is-not-ignored ()
+  "An address that was asked for and typed counts, or it is said that it does not."
+  (countersign-test-with-desk project fake
+    (let ((same (countersign-server-address (countersign-project-server project))))
+      (countersign--check-server project same)
+      (should-error (countersign--check-server project "http://127.0.0.1:1") :type 'user-error)
+      (cl-letf (((symbol-function 'countersign--root) (lambda (_) (countersign-project-root project)))
+                ((symbol-function 'read-string) (lambda (&rest _) "http://127.0.0.1:1")))
+        (should-error (countersign t) :type 'user-error)))))
+
 (ert-deftest countersign-connect-without-a-link-begins-anew ()
   "Who leaves the question for the link, or answers rubbish, is asked again the next time."
   (countersign-test-with-desk project fake
