@@ -20,6 +20,7 @@ import {
 import type { PendingEntry } from '../approvals/pending-approvals.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
+import { nameAmongFolders } from './folder-name.ts';
 
 /** The editable side of a diff, and the file as it is beside it. Neither is on a disk. */
 const proposalScheme = 'countersign-proposal';
@@ -85,8 +86,8 @@ export class ProposalDiffs implements Disposable {
     if (!text) return false;
     const uri = this.#keep(entry, text);
     const { approval } = this.#words;
-    const title =
-      request.tool_name === 'copy_file' ? approval.copied(text.path) : approval.proposed(text.path);
+    const path = [nameAmongFolders(folder.folder), text.path].filter(Boolean).join('/');
+    const title = request.tool_name === 'copy_file' ? approval.copied(path) : approval.proposed(path);
     await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, {
       preview: false,
     });
