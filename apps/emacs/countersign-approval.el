@@ -494,7 +494,7 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
                      (user-error "%s" (countersign-words "This call can only be approved one at a time"))))
          (choices (countersign-approval--choices offers))
          (chosen (countersign-approval--asking
-                   (completing-read (countersign-words "Approve this one, and from now on also: ")
+                   (completing-read (countersign-words "Approve this one, and from now on also (TAB lists what, a number chooses): ")
                                     (countersign-approval--in-order (mapcar #'car choices)) nil t)))
          (offer (or (cdr (assoc chosen choices)) (user-error "%s" (countersign-words "Nothing was sent"))))
          (warning (countersign-get offer 'warning))
@@ -669,15 +669,17 @@ second.  Nothing is decided by time or by leaving.") "\n\n")
         (drawn countersign-approval--drawn)
         (text (countersign-json-pretty
                (countersign-get (countersign-pending-data countersign-approval--pending)
-                                'tool_params))))
-    (with-current-buffer (generate-new-buffer "*countersign edit*")
+                                'tool_params)))
+        (edit (generate-new-buffer "*countersign edit*")))
+    (with-current-buffer edit
       (insert text "\n")
       (goto-char (point-min))
       (countersign-edit-mode)
       (setq countersign-edit--card card
             countersign-edit--drawn drawn)
-      (set-buffer-modified-p nil)
-      (pop-to-buffer (current-buffer) '((display-buffer-same-window))))))
+      (set-buffer-modified-p nil))
+    ;; Not displayed anew: else the window would forget that it was made for the card, and stay when that is decided.
+    (switch-to-buffer edit t t)))
 
 (defun countersign-edit-approve ()
   "Approve the call with the parameters as they are here."
@@ -707,7 +709,8 @@ second.  Nothing is decided by time or by leaving.") "\n\n")
               (funcall callback problem))
             :params (list params))))
         (when (eq (window-buffer (selected-window)) edit)
-          (switch-to-buffer card t t))))))
+          (switch-to-buffer card t t)
+          (unrecord-window-buffer nil edit))))))
 
 (defun countersign-edit-cancel ()
   "Forget the edited parameters and go back to the card."
@@ -744,12 +747,11 @@ second.  Nothing is decided by time or by leaving.") "\n\n")
          (buffer (current-buffer))
          (start (copy-marker (car place)))
          (end (copy-marker (cdr place))))
-    (with-current-buffer (generate-new-buffer "*countersign edit text*")
-      (insert text)
-      (goto-char (point-min))
-      (countersign-edit-string-mode)
-      (setq countersign-edit--place (list buffer start end))
-      (pop-to-buffer (current-buffer) '((display-buffer-same-window))))))
+    (switch-to-buffer (generate-new-buffer "*countersign edit text*") t t)
+    (insert text)
+    (goto-char (point-min))
+    (countersign-edit-string-mode)
+    (setq countersign-edit--place (list buffer start end))))
 
 (defun countersign-edit--string-at (position)
   "Answer (START . END) of the JSON string that POSITION is in, or nil.

@@ -351,6 +351,12 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
     ("tool.progress" (countersign-chat--take-progress payload))
     ("tool.result" (countersign-chat--take-result payload))
     ("tool.execution_signal" (countersign-chat--set-status payload "executing"))
+    ;; Somebody edited the call: what runs is what they made of it.
+    ("approval.updated"
+     (when-let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
+       (unless (countersign-omits-p payload "tool_params")
+         (setf (countersign-item-params item) (countersign-get payload 'tool_params))
+         (countersign-chat--redraw item))))
     ("approval.resolved"
      (let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
        (when item
@@ -579,7 +585,9 @@ CURSOR and SO-FAR are for the pages after the first."
                           messages)
                   (mapcar (lambda (execution)
                             (list (countersign-text-of execution 'created_at) 'call execution))
-                          executions))))
+                          executions)))
+        (places (mapcar (lambda (window) (cons window (countersign-chat--place window)))
+                        (cons nil (get-buffer-window-list nil nil t)))))
     (countersign-chat--clear)
     (pcase-dolist (`(,_ ,kind ,data) (sort entries (lambda (a b) (string< (car a) (car b)))))
       (if (eq kind 'call) (countersign-chat--take-call data)
@@ -591,7 +599,23 @@ CURSOR and SO-FAR are for the pages after the first."
                    (equal (countersign-item-status item) "completed"))
           (setf (countersign-item-result item) 'omitted))
         (when (member (countersign-item-id item) open)
-          (countersign-chat--unfold item))))))
+          (countersign-chat--unfold item))))
+    (pcase-dolist (`(,window . ,place) places)
+      (countersign-chat--go-back window place))))
+
+(defun countersign-chat--place (window)
+  "Answer (ID . DISTANCE) of the item that is read in WINDOW, or at point if nil.
+Nil where that is no item: who types stays where they type."
+  (let* ((position (if window (window-point window) (point)))
+         (item (and (< position (point-max)) (get-text-property position 'countersign-item))))
+    (when (and item (countersign-item-start item))
+      (cons (countersign-item-id item) (- position (countersign-item-start item))))))
+
+(defun countersign-chat--go-back (window place)
+  "Let WINDOW, or point if nil, be at PLACE again."
+  (when-let ((item (and place (gethash (car place) countersign-chat--items)))
+             (position (min (+ (countersign-item-start item) (cdr place)) (1- (countersign-chat--item-end item)))))
+    (if window (set-window-point window position) (goto-char position))))
 
 ;;;; Folding
 

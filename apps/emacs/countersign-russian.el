@@ -135,8 +135,10 @@
                       . "Отклонить.  Сообщение агенту (можно пусто): ")
                      ("This call can only be approved one at a time"
                       . "Такой вызов одобряется только по одному")
-                     ("Approve this one, and from now on also: "
-                      . "Одобрить этот, а впредь и: ")
+                     ("%s is on another server already.  End that first: M-x countersign-disconnect"
+                      . "%s уже на другом сервере.  Сначала закончите с ним: M-x countersign-disconnect")
+                     ("Approve this one, and from now on also (TAB lists what, a number chooses): "
+                      . "Одобрить этот, а впредь и (TAB покажет что, номер выбирает): ")
                      ("HIGH calls will run without a second look.  "
                       . "Вызовы с высоким риском будут выполняться без вопросов.  ")
                      ("Looking at your earlier calls …"

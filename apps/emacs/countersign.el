@@ -61,6 +61,7 @@ With a prefix argument ASK, ask for the folder and for the server."
     (when (and known (memq (countersign-project-state known) '(failed signed-out)))
       (countersign-disconnect known)
       (setq known nil))
+    (when (and known ask address) (countersign--check-server known address))
     (unless (or known ask) (countersign--check-root root))
     (let* ((project (or known (countersign-connect root address)))
            (was-killed (not (buffer-live-p (countersign-project-chat project)))))
@@ -81,6 +82,14 @@ With a prefix argument ASK, ask for the folder and for the server."
                   root)))
     (countersign-project-root-name root)))
 
+(defun countersign--check-server (project address)
+  "Signal an error when PROJECT is on another server than that at ADDRESS."
+  (let ((server (countersign-project-server project)))
+    (unless (and server (equal (countersign-server-address server)
+                               (countersign-server-address (countersign-server-at address))))
+      (user-error "%s" (countersign-words "%s is on another server already.  End that first: M-x countersign-disconnect"
+                                          (countersign-project-name project))))))
+
 (defun countersign--check-root (root)
   "Signal an error when nobody can have meant ROOT: it holds the home folder.
 That is the default folder of many a buffer."
@@ -99,7 +108,12 @@ Answer the project at once; its state tells how far it is."
           (setf (countersign-project-server project) (countersign--server address))
           (push project countersign-projects)
           (countersign-chat-buffer project)
-          (countersign--with-token project (lambda () (countersign--join project countersign-run-here))))
+          ;; Who gave no link, or a wrong one, begins anew: a project that was never signed in would stand in the way.
+          (condition-case problem
+              (countersign--with-token project (lambda () (countersign--join project countersign-run-here)))
+            ((error quit)
+             (countersign-disconnect project)
+             (signal (car problem) (cdr problem)))))
       (push project countersign-projects)
       (condition-case problem
           (countersign-process-start-up

@@ -61,9 +61,11 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
   const words = context.words(values.lang);
   const { status, risk } = values;
   if (status !== undefined && !executionStatuses.includes(status as ExecutionStatus)) {
-    throw usage(words.unexpected(status));
+    throw usage(words.notOneOf(status, executionStatuses));
   }
-  if (risk !== undefined && !riskLevels.includes(risk as RiskLevel)) throw usage(words.unexpected(risk));
+  if (risk !== undefined && !riskLevels.includes(risk as RiskLevel)) {
+    throw usage(words.notOneOf(risk, riskLevels));
+  }
   const { client } = serverAccess(values.server, words, env);
   const query: NonNullable<CallInput<'history'>['query']> = {
     limit: numberOption('limit', values.limit, { min: 1, max: 200 }, words, usage),

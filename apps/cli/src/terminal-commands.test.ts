@@ -712,13 +712,14 @@ describe('approvals, history and undo', () => {
       'next_cursor',
     );
     expect(await server.run('history', '--session', 'nobody')).toMatchObject({ status: 0 });
-    for (const wrong of [
-      ['--limit', '0'],
-      ['--since', 'soon'],
-      ['--status', 'odd'],
-      ['--risk', 'odd'],
-    ]) {
-      expect(await server.run('history', ...wrong)).toMatchObject({ status: 2 });
+    for (const [wrong, said] of [
+      [['--limit', '0'], ''],
+      [['--since', 'soon'], ''],
+      [['--status', 'odd'], '"odd" is not one of pending, '],
+      [['--risk', 'odd'], '"odd" is not one of LOW, MEDIUM, HIGH'],
+    ] as const) {
+      const refused = { status: 2, error: expect.stringContaining(said) };
+      expect(await server.run('history', ...wrong)).toMatchObject(refused);
     }
     expect((await server.run('history', '--help')).out).toContain('--since');
   });

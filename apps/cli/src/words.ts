@@ -249,6 +249,7 @@ const english = {
     skipped: 'not looked at: there is no connection',
   },
   unexpected: (word: string) => `"${word}" is not expected here`,
+  notOneOf: (word: string, allowed: readonly string[]) => `"${word}" is not one of ${allowed.join(', ')}`,
   badNumber: (name: string, text: string) => `--${name} ${text} is not a number that fits`,
   noCommand: (what: string) => `There is no "${what}"`,
 };
@@ -492,6 +493,7 @@ const russian: Words = {
     skipped: 'не проверено: нет связи',
   },
   unexpected: (word) => `«${word}» здесь не ожидается`,
+  notOneOf: (word, allowed) => `«${word}» нет среди допустимого: ${allowed.join(', ')}`,
   badNumber: (name, text) => `--${name} ${text}: такое число не подходит`,
   noCommand: (what) => `Нет команды «${what}»`,
 };

@@ -331,6 +331,23 @@
                      '((path . "config.json") (content . "first \"line\"\nsecond\n"))))
       (should-not (cl-find "*countersign edit*" (buffer-list) :key #'buffer-name :test #'equal)))))
 
+(ert-deftest countersign-approval-edit-leaves-no-window-behind ()
+  "The window that was made for the card goes when the edited call is decided."
+  (countersign-test-with-desk project fake
+    (save-window-excursion
+      (delete-other-windows)
+      (let ((pending (countersign-test-arrive project (countersign-test-approval))))
+        (countersign-test-look project pending)
+        (should (= (count-windows) 2))
+        (countersign-test-press "e")
+        (should (= (count-windows) 2))
+        (goto-char (point-min))
+        (search-forward "config.json")
+        (replace-match "other.json")
+        (countersign-test-answering '("yes") (countersign-test-press "C-c C-c"))
+        (countersign-test-wait (null (countersign-waiting)))
+        (should (= (count-windows) 1))))))
+
 (ert-deftest countersign-approval-edit-keeps-what-was-typed ()
   "What is no JSON, or about a call that is gone, is refused and kept."
   (countersign-test-with-desk project fake
@@ -570,6 +587,36 @@
   "Let the event NAME with FIELDS happen in PROJECT."
   (countersign-project-receive project name `((session_id . "s1") ,@fields)))
 
+(ert-deftest countersign-another-server-is-not-ignored ()
+  "An address that was asked for and typed counts, or it is said that it does not."
+  (countersign-test-with-desk project fake
+    (let ((same (countersign-server-address (countersign-project-server project))))
+      (countersign--check-server project same)
+      (should-error (countersign--check-server project "http://127.0.0.1:1") :type 'user-error)
+      (cl-letf (((symbol-function 'countersign--root) (lambda (_) (countersign-project-root project)))
+                ((symbol-function 'read-string) (lambda (&rest _) "http://127.0.0.1:1")))
+        (should-error (countersign t) :type 'user-error)))))
+
+(ert-deftest countersign-connect-without-a-link-begins-anew ()
+  "Who leaves the question for the link, or answers rubbish, is asked again the next time."
+  (countersign-test-with-desk project fake
+    (let ((root (countersign-project-root-name (make-temp-file "countersign-link-" t)))
+          (address (format "http://127.0.0.1:%d" (countersign-fake-port fake)))
+          (auth-sources '()) (noninteractive nil) (asked 0))
+      (unwind-protect
+          (progn
+            (cl-letf (((symbol-function 'read-passwd) (lambda (&rest _) (cl-incf asked) "rubbish")))
+              (dotimes (_ 2)
+                (should-error (countersign-connect root address) :type 'user-error)
+                (should-not (countersign-project-at root))))
+            (cl-letf (((symbol-function 'read-passwd) (lambda (&rest _) (cl-incf asked) (signal 'quit nil))))
+              (should (eq (condition-case nil (countersign-connect root address)
+                            (quit 'left))
+                          'left))
+              (should-not (countersign-project-at root)))
+            (should (= asked 3)))
+        (delete-directory root t)))))
+
 (ert-deftest countersign-chat-shows-what-is-streamed ()
   "[EV-4] An answer grows as it is written, and what a person types stays."
   (countersign-test-with-chat project
@@ -633,6 +680,19 @@
     (should-not (string-search "12 passed" (buffer-string)))
     (should (equal (countersign-chat-input) ""))))
 
+(ert-deftest countersign-chat-shows-an-edited-call-as-it-runs ()
+  "[AP-6] What somebody made of a call is what the chat shows of it."
+  (countersign-test-with-chat project
+    (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "write_file")
+                          '(tool_params . ((path . "asked.md"))) '(status . "awaiting_approval"))
+    (should (string-search "write_file asked.md" (buffer-string)))
+    (countersign-test-say project "approval.updated" '(approval_id . "a1") '(tool_id . "t1")
+                          '(tool_params . ((path . "edited.md"))))
+    (should (string-search "write_file edited.md" (buffer-string)))
+    (countersign-test-say project "approval.updated" '(approval_id . "a1") '(tool_id . "t1")
+                          '(tool_params . ()) '(omitted . ["tool_params"]))
+    (should (string-search "write_file edited.md" (buffer-string)))))
+
 (ert-deftest countersign-chat-bears-huge-results ()
   "A huge result is cut where it is shown, and says so."
   (countersign-test-with-chat project
@@ -688,7 +748,13 @@
     (goto-char (point-min))
     (search-forward "read_file")
     (countersign-test-press "TAB")
-    (countersign-test-wait (string-search "the whole text" (buffer-string)))))
+    (countersign-test-wait (string-search "the whole text" (buffer-string)))
+    ;; Reading it again leaves the person where they read.
+    (goto-char (point-min))
+    (search-forward "read_f")
+    (countersign-chat-reload)
+    (countersign-test-wait (null countersign-chat--loading))
+    (should (looking-at-p "ile a "))))
 
 (ert-deftest countersign-chat-gives-back-what-could-not-be-sent ()
   (countersign-test-with-chat project

@@ -19,6 +19,7 @@ const pinned = {
   IS_A_DIRECTORY: [400, 'change', true],
   NOT_A_DIRECTORY: [400, 'change', true],
   FILE_NOT_FOUND: [404, 'change', true],
+  WORKSPACE_GONE: [503, 'person', false],
   FILE_EXISTS: [409, 'change', true],
   EXTENSION_REFUSED: [403, 'change', true],
   BINARY_FILE: [400, 'change', true],

@@ -88,6 +88,11 @@ export const errorCodes = {
     'change',
     '"{path}" does not exist in the workspace. Look with list_directory or search_files.',
   ),
+  WORKSPACE_GONE: define(
+    503,
+    'person',
+    'The workspace folder "{path}" is gone from this machine. Put it back (or mount it again) and repeat the call, or open another folder.',
+  ),
   FILE_EXISTS: define(
     409,
     'change',

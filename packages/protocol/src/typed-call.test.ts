@@ -36,6 +36,7 @@ describe('callFromLine', () => {
     expect(() => read('/read_file README.md')).toThrow('"README.md" is not NAME=VALUE');
     expect(() => read('/read_file {"path": }')).toThrow(/not valid JSON/);
     expect(() => read('/read_file path="a')).toThrow('A " is not closed');
+    expect(() => read('/read_file path=a path=b')).toThrow('"path" is given twice');
     expect(() => read('/read_file start_line=x')).toThrow(/not valid JSON/);
   });
 

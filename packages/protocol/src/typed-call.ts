@@ -37,7 +37,11 @@ export function callFromWords(words: readonly string[], options: TypedCallOption
     return { tool: 'execute_command', args: { command: command ?? '', args } };
   }
   if (rest.length === 1 && rest[0]?.trimStart().startsWith('{')) return { tool, args: parseJson(rest[0]) };
-  return { tool, args: Object.fromEntries(rest.map((word) => parameterFromWord(tool, word, options))) };
+  const parameters = rest.map((word) => parameterFromWord(tool, word, options));
+  const names = parameters.map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw usage(`"${twice}" is given twice`, options);
+  return { tool, args: Object.fromEntries(parameters) };
 }
 
 function parameterFromWord(tool: string, word: string, options: TypedCallOptions): [string, unknown] {

@@ -55,7 +55,7 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
 
     async sendToolResult(toolId, { status, result, error, executionTimeMs, attempt, undoId }) {
       const about = {
-        execution_time_ms: Math.round(executionTimeMs),
+        ...(executionTimeMs !== undefined && { execution_time_ms: Math.round(executionTimeMs) }),
         attempt,
         runner_id,
         ...(undoId !== undefined && { undo_id: undoId }),

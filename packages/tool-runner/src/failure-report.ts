@@ -20,10 +20,10 @@ export function reportOf(result: ToolResult, attempt: number, executionTimeMs: n
 }
 
 /** What went wrong, as the server is told: a cancelled call is cancelled, everything else failed. */
-export function failedReport(error: unknown, attempt: number, executionTimeMs: number): ResultReport {
+export function failedReport(error: unknown, attempt: number, executionTimeMs?: number): ResultReport {
   const value = errorValueOf(error);
   const status = value.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
-  return { status, error: value, attempt, executionTimeMs };
+  return { status, error: value, attempt, ...(executionTimeMs !== undefined && { executionTimeMs }) };
 }
 
 export function errorValueOf(error: unknown): ToolErrorValue {

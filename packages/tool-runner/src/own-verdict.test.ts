@@ -1,4 +1,4 @@
-import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { customToolsOf } from '@countersign/policy';
 import { customToolSchema } from '@countersign/protocol';
@@ -46,6 +46,22 @@ it('[VA-8] looks at the real disk: a second name for a file is not LOW', () => {
   expect(read('docs/second.md').decision).not.toBe('LOW');
   symlinkSync(fixture.files.outside, at('way-out'));
   expect(read('way-out/x')).toMatchObject({ decision: 'REJECT', code: 'PATH_OUTSIDE_WORKSPACE' });
+});
+
+it('[VA-8] a workspace that was removed: everything is refused, and says which folder is gone until it is back', () => {
+  const own = verdict();
+  const { root } = fixture.files;
+  renameSync(root, `${root}-away`);
+  const gone = {
+    decision: 'REJECT',
+    code: 'WORKSPACE_GONE',
+    message: `The workspace folder "${root}" is gone from this machine. Put it back (or mount it again) and repeat the call, or open another folder.`,
+  };
+  expect(read('docs/guide.md', own)).toMatchObject(gone);
+  expect(own.decide('list_directory', { path: '.' }).verdict).toMatchObject(gone);
+  expect(own.decide('shell_exec', { command: 'ls' }).verdict).toMatchObject(gone);
+  renameSync(`${root}-away`, root);
+  expect(read('docs/guide.md', own).decision).toBe('LOW');
 });
 
 it('[RK-5] a workspace can deny and ask, and cannot allow', () => {

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, readFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type CustomTools,
@@ -43,8 +43,10 @@ export class OwnVerdict {
 
   /** `added`: rules of the person's policy at the server, which saw the call's text only (VA-8). */
   decide(tool: unknown, params: unknown, added: readonly PolicyRule[] = []): Decision {
+    const { root } = this.#options.workspace;
+    if (!existsSync(root)) return refusedWith('WORKSPACE_GONE', { path: root });
     const policy = this.#policy(added);
-    if (typeof policy === 'string') return refusedFor(policy);
+    if (typeof policy === 'string') return refusedWith('POLICY_INVALID', { problem: policy });
     return this.#askWithoutIsolation(policy.decide(tool, params));
   }
 
@@ -142,13 +144,14 @@ function readWorkspacePolicy(root: string): PersonsFile {
   }
 }
 
-function refusedFor(problem: string): Decision {
-  const { code, message } = describeError('POLICY_INVALID', { problem });
+/** Before any rule is asked: nothing can be decided. */
+function refusedWith(reason: 'POLICY_INVALID' | 'WORKSPACE_GONE', values: Record<string, string>): Decision {
+  const { code, message } = describeError(reason, values);
   const verdict = {
     decision: 'REJECT',
     code,
     message,
-    reasons: [{ rule: 'POLICY-1', why: message }],
+    reasons: [{ rule: reason === 'POLICY_INVALID' ? 'POLICY-1' : 'WORKSPACE-1', why: message }],
   } as const;
   return { verdict, assessed: undefined, allowedBy: undefined, call: undefined, details: undefined };
 }

@@ -39,7 +39,8 @@ export interface ResultReport {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly result?: JsonValue;
   readonly error?: { readonly code: string; readonly message: string; readonly recoverable: boolean };
-  readonly executionTimeMs: number;
+  /** Not said where nobody knows: the runner that executed it was lost. */
+  readonly executionTimeMs?: number;
   readonly attempt: number;
   readonly undoId?: string;
 }

@@ -415,7 +415,7 @@ export class ToolHandler {
   #journalled({ tool_id, attempt }: ExecutionSignal): ResultReport | undefined {
     try {
       const known = this.#journal.attempt(tool_id, attempt);
-      return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt, 0));
+      return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt));
     } catch (error) {
       // What only reads may go on; everything else has to be written there first, and fails.
       this.#logger.error(`The journal could not be read: ${tool_id}`, { error });
@@ -453,7 +453,7 @@ export class ToolHandler {
     this.#active.delete(tool_id);
     entry.status = report.status === 'completed' ? 'completed' : 'failed';
     entry.endTime = new Date(this.#clock.now());
-    entry.duration_ms = report.executionTimeMs;
+    entry.duration_ms = elapsed();
     if (report.error) entry.error = report.error.message;
     if (isReported) this.#outbox.add(tool_id, report);
     return this.#ended(event, report);
@@ -654,7 +654,7 @@ export class ToolHandler {
       status: status === 'completed' ? 'success' : status === 'cancelled' ? 'cancelled' : failed,
       ...(result !== undefined && { output: result }),
       ...(error && { error: { message: error.message, code: error.code } }),
-      duration_ms: executionTimeMs,
+      duration_ms: executionTimeMs ?? 0,
       timestamp: new Date(this.#clock.now()).toISOString(),
     };
   }

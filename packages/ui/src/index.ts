@@ -18,6 +18,7 @@ export { useProjects } from './queries/workspace.ts';
 export { RunnersScreen } from './runners/runners-screen.tsx';
 export { AppFrame } from './shell/app-frame.tsx';
 export { ApprovalAlerts } from './shell/approval-alerts.tsx';
+export { ConnectionBanner } from './shell/connection-banner.tsx';
 export { ErrorBoundary } from './shell/error-boundary.tsx';
 export { type Location, links, readLocation } from './shell/links.ts';
 export { keepPreferences, loadPreferences, preferences, usePreference } from './shell/preferences.ts';

@@ -24,7 +24,14 @@ export const fromPageSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('command'),
-    command: z.enum(['signIn', 'startLocalServer', 'openFolder', 'showHistory']),
+    command: z.enum([
+      'signIn',
+      'startLocalServer',
+      'openFolder',
+      'showHistory',
+      'manageTrust',
+      'openRunnerSetting',
+    ]),
   }),
 ]);
 export type FromPage = z.infer<typeof fromPageSchema>;
@@ -44,6 +51,8 @@ export interface PageProject {
   readonly name: string;
   /** The folder. */
   readonly workspace: string | null;
+  /** Why this editor executes nothing of it, where it could. */
+  readonly runsNot?: 'untrusted' | 'disabled';
 }
 
 export type ToPage =

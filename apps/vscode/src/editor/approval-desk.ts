@@ -9,6 +9,7 @@ import { type OfferedScope, ruleOfScope, scopeLabel } from '../approvals/wider-s
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 import { attentionMs, deliberateAnswer } from './deliberate-answer.ts';
+import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
 import { WholeRequests } from './whole-request.ts';
 
@@ -171,8 +172,9 @@ export class ApprovalDesk implements Disposable {
   }
 
   #dialog(title: string, request: ApprovalRequest, choices: readonly string[]): Promise<string | undefined> {
-    const { words } = this.#options;
-    const risk = words.approval.risk[request.risk_level];
+    const { words, pending } = this.#options;
+    const where = nameAmongFolders(pending.find(request.approval_id)?.folder.folder);
+    const risk = [where, words.approval.risk[request.risk_level]].filter(Boolean).join(' · ');
     const detail = `${risk}\n\n${requestText(request, words, dialogLines)}`;
     const short = title.length > dialogTitle ? `${title.slice(0, dialogTitle)}…` : title;
     return deliberateAnswer(short, detail, ...choices);
@@ -203,7 +205,13 @@ export class ApprovalDesk implements Disposable {
       const tried = await client()
         ?.backtestPolicy({ body: { rule } })
         .catch(() => undefined);
-      if (tried && tried.matched > 0) this.#say(approval.backtest(tried.matched, tried.rejected_before));
+      // Before it is saved, not when it is too late (RK-5).
+      const detail = [
+        approval.alwaysWarning,
+        ...(tried ? [approval.backtest(tried.matched, tried.rejected_before)] : []),
+      ].join('\n\n');
+      const yes = approval.saveRule;
+      if ((await deliberateAnswer(picked.label, detail, yes)) !== yes) return undefined;
     }
     return { scope, ...(pattern !== null && { pattern }), ...(picked.high && { include_high: true }) };
   }
@@ -242,7 +250,9 @@ export class ApprovalDesk implements Disposable {
     if (pending.all.length < 2) return pending.all[0];
     const items = pending.all.map((entry) => ({
       label: requestTitle(entry.request, words),
-      description: words.approval.risk[entry.request.risk_level],
+      description: [nameAmongFolders(entry.folder.folder), words.approval.risk[entry.request.risk_level]]
+        .filter(Boolean)
+        .join(' · '),
       entry,
     }));
     return (await window.showQuickPick(items, { title: words.approval.pick }))?.entry;

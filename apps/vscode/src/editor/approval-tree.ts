@@ -12,6 +12,7 @@ import { requestText } from '../approvals/preview-text.ts';
 import { requestTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
+import { nameAmongFolders } from './folder-name.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 
@@ -48,7 +49,8 @@ function itemOf(entry: Entry, pending: PendingApprovals<FolderRunner>, words: Wo
   const item = new TreeItem(description);
   item.id = approval_id;
   const left = words.approval.remaining(pending.remainingSeconds(entry));
-  item.description = `${words.approval.risk[risk_level]} · ${left}`;
+  const where = nameAmongFolders(entry.folder.folder);
+  item.description = [where, words.approval.risk[risk_level], left].filter(Boolean).join(' · ');
   item.tooltip = requestText(request, words);
   item.iconPath = new ThemeIcon(icons[risk_level], new ThemeColor(colours[risk_level]));
   item.contextValue = `pending ${risk_level.toLowerCase()}`;

@@ -15,10 +15,12 @@ export interface ChatViewOptions {
 }
 
 const ourCommands = {
-  signIn: 'countersign.signIn',
-  startLocalServer: 'countersign.startLocalServer',
-  openFolder: 'workbench.action.files.openFolder',
-  showHistory: 'countersign.history.focus',
+  signIn: ['countersign.signIn'],
+  startLocalServer: ['countersign.startLocalServer'],
+  openFolder: ['workbench.action.files.openFolder'],
+  showHistory: ['countersign.history.focus'],
+  manageTrust: ['workbench.trust.manage'],
+  openRunnerSetting: ['workbench.action.openSettings', 'countersign.runner.enabled'],
 } as const;
 
 /** The chat in the side bar: a page that may load nothing, connect to nothing and execute nothing by itself. */
@@ -82,9 +84,11 @@ export class ChatView implements Disposable {
         return this.#bridge.send(message);
       case 'abort':
         return this.#bridge.abort(message.id);
-      case 'command':
-        await commands.executeCommand(ourCommands[message.command]);
+      case 'command': {
+        const [command, ...args] = ourCommands[message.command];
+        await commands.executeCommand(command, ...args);
         return;
+      }
       case 'EXECUTE_TOOL': {
         const client = this.#options.client();
         const answer = client

@@ -61,7 +61,7 @@ export class HistoryView implements Disposable {
     this.#options = options;
     const provider: TreeDataProvider<Row> = {
       onDidChangeTreeData: this.#changed.event,
-      getChildren: async (parent) => (parent ? [] : [...(this.#rows ?? (await this.#readRows()))]),
+      getChildren: async (parent) => (parent ? [] : [...(this.#rows ?? (await this.#readRows()) ?? [])]),
       getTreeItem: (row) => this.#itemOf(row),
     };
     this.#view = window.createTreeView('countersign.history', { treeDataProvider: provider });
@@ -81,7 +81,7 @@ export class HistoryView implements Disposable {
     this.#reads += 1;
     const read = this.#reads;
     void this.#readRows().then((rows) => {
-      if (read !== this.#reads || JSON.stringify(rows) === JSON.stringify(this.#rows)) return;
+      if (!rows || read !== this.#reads || JSON.stringify(rows) === JSON.stringify(this.#rows)) return;
       this.#rows = rows;
       this.#changed.fire();
     });
@@ -171,7 +171,7 @@ export class HistoryView implements Disposable {
     none: string,
   ): Promise<Execution | undefined> {
     const { words } = this.#options;
-    const rows = (await this.#read()).filter(fits);
+    const rows = ((await this.#read()) ?? []).filter(fits);
     if (rows.length === 0) void window.showInformationMessage(none);
     if (rows.length < 2) return rows[0];
     const items = rows.map((row) => ({
@@ -182,12 +182,14 @@ export class HistoryView implements Disposable {
     return (await window.showQuickPick(items, { title }))?.row;
   }
 
-  async #readRows(): Promise<readonly Row[]> {
+  /** Undefined: nobody answers, and what was read before still counts. */
+  async #readRows(): Promise<readonly Row[] | undefined> {
     const rows = await this.#read();
+    if (!rows) return undefined;
     return rows.length > this.#shown ? [...rows.slice(0, this.#shown), 'more'] : rows;
   }
 
-  async #read(): Promise<Execution[]> {
+  async #read(): Promise<Execution[] | undefined> {
     const { client, projects } = this.#options;
     const limit = Math.min(200, this.#shown + 1);
     const answers = await Promise.all(
@@ -197,6 +199,7 @@ export class HistoryView implements Disposable {
           .catch(() => undefined),
       ),
     );
+    if (answers.includes(undefined)) return undefined;
     const rows = answers.flatMap((answer) => answer?.executions ?? []);
     return rows.sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
   }
@@ -210,7 +213,13 @@ export class HistoryView implements Disposable {
     }
     const item = new TreeItem(labelOf(row));
     item.id = row.tool_id;
-    const time = new Date(row.created_at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+    const at = new Date(row.created_at);
+    const isToday = at.toDateString() === new Date().toDateString();
+    const time = at.toLocaleString([], {
+      ...(!isToday && { month: 'short', day: 'numeric' }),
+      hour: '2-digit',
+      minute: '2-digit',
+    });
     const state = row.undone_at === null ? history.status[row.status] : history.undone;
     item.description = `${state} · ${time}`;
     const [icon, colour] = icons[row.status];

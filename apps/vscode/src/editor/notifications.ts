@@ -5,6 +5,7 @@ import { requestTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
+import { nameAmongFolders } from './folder-name.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 
@@ -25,7 +26,7 @@ export function notifyOfNew(
   });
 }
 
-async function notify({ request }: Entry, desk: ApprovalDesk, words: Words): Promise<void> {
+async function notify({ request, folder }: Entry, desk: ApprovalDesk, words: Words): Promise<void> {
   const { risk_level, preview, approval_id } = request;
   const description = requestTitle(request, words);
   const { approval } = words;
@@ -34,7 +35,12 @@ async function notify({ request }: Entry, desk: ApprovalDesk, words: Words): Pro
   const text = isHigh ? approval.highQuestion(description) : description;
   const show = isHigh ? window.showWarningMessage : window.showInformationMessage;
   // Whatever is approved has been displayed: the button for that is behind "Review".
-  const choice = await show(`${text}${what}`, approval.review, approval.reject);
+  const where = nameAmongFolders(folder.folder);
+  const choice = await show(
+    `${text}${what}${where === undefined ? '' : ` · ${where}`}`,
+    approval.review,
+    approval.reject,
+  );
   if (choice === approval.review) await desk.review(approval_id);
   else if (choice === approval.reject) await desk.reject(approval_id);
 }

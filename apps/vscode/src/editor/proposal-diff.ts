@@ -10,6 +10,7 @@ import {
   FileSystemError,
   type FileSystemProvider,
   FileType,
+  type Tab,
   TabInputTextDiff,
   type TextDocumentContentProvider,
   Uri,
@@ -19,6 +20,7 @@ import {
 import type { PendingEntry } from '../approvals/pending-approvals.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
+import { nameAmongFolders } from './folder-name.ts';
 
 /** The editable side of a diff, and the file as it is beside it. Neither is on a disk. */
 const proposalScheme = 'countersign-proposal';
@@ -84,8 +86,8 @@ export class ProposalDiffs implements Disposable {
     if (!text) return false;
     const uri = this.#keep(entry, text);
     const { approval } = this.#words;
-    const title =
-      request.tool_name === 'copy_file' ? approval.copied(text.path) : approval.proposed(text.path);
+    const path = [nameAmongFolders(folder.folder), text.path].filter(Boolean).join('/');
+    const title = request.tool_name === 'copy_file' ? approval.copied(path) : approval.proposed(path);
     await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, {
       preview: false,
     });
@@ -139,6 +141,13 @@ export class ProposalDiffs implements Disposable {
     };
   }
 
+  /** Whether an open diff has another text than the agent's. */
+  isBeingEdited(approvalId: string): boolean {
+    const proposal = this.#proposals.get(approvalId);
+    if (!proposal || this.#editedText(proposal) === undefined) return false;
+    return tabsOf((uri) => String(uri) === String(proposal.uri)).length > 0;
+  }
+
   /** Withdraws the diff: nobody asks any more. */
   close(approvalId: string): Promise<void> {
     const proposal = this.#proposals.get(approvalId);
@@ -159,7 +168,8 @@ export class ProposalDiffs implements Disposable {
     const { approval_id, digest } = entry.request;
     const known = this.#proposals.get(approval_id);
     if (known && known.entry.request.digest === digest) return known.uri;
-    const uri = known?.uri ?? Uri.from({ scheme: proposalScheme, path: `/${approval_id}/${text.path}` });
+    const uri =
+      known?.uri ?? Uri.from({ scheme: proposalScheme, authority: approval_id, path: `/${text.path}` });
     this.#proposals.set(approval_id, {
       entry,
       text,
@@ -231,17 +241,21 @@ export class ProposalDiffs implements Disposable {
   }
 }
 
-const approvalOf = ({ path }: Uri): string => path.split('/')[1] ?? '';
+/** No part of its path: that is what the person reads above the diff. */
+const approvalOf = ({ authority }: Uri): string => authority;
 
 const documentOf = (uri: Uri) =>
   workspace.textDocuments.find((document) => String(document.uri) === String(uri));
 
+const tabsOf = (isMeant: (uri: Uri) => boolean): Tab[] =>
+  window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
+
 /** The editor does not find a tab that has changed a moment ago, by being saved for one: it is told again. */
 async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
-    const tabs = window.tabGroups.all
-      .flatMap((group) => group.tabs)
-      .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
+    const tabs = tabsOf(isMeant);
     if (tabs.length === 0) return;
     const isClosed = await window.tabGroups.close(tabs, true).then(
       (closed) => closed,

@@ -238,13 +238,16 @@ export class Workplace {
 
   /**
    * The chat's card shows what the server says. Where this machine wants to show such a call itself before it is decided
-   * (RN-2), its own diff or dialog opens, and the card says so.
+   * (RN-2), its own diff or dialog opens, and the card says so. So it is where the person has edited the diff: the card
+   * knows nothing of that, and would have the agent's own text run (AP-6).
    */
   #decideOutside(approvalId: string): string | undefined {
     const entry = this.#pending.find(approvalId);
-    if (!entry?.folder.wantsOwnCard(entry.request)) return undefined;
+    const { decideInEditor, editedInDiff } = this.#words.approval;
+    const isEdited = this.#desk.diffs.isBeingEdited(approvalId);
+    if (!isEdited && !entry?.folder.wantsOwnCard(entry.request)) return undefined;
     void this.#desk.review(approvalId);
-    return this.#words.approval.decideInEditor;
+    return isEdited ? editedInDiff : decideInEditor;
   }
 
   /** What was decided elsewhere goes away here; a word says why. */
@@ -266,9 +269,12 @@ export class Workplace {
       .join(' ');
     if (offered !== this.#offered) this.#mcp.update();
     this.#offered = offered;
+    this.#history.refresh();
   }
 
   #show(): void {
+    const isUnknown = [...this.#folders.values()].some(({ state }) => state.status !== 'open');
+    void commands.executeCommand('setContext', 'countersign.disconnected', isUnknown);
     this.#status.update({
       server: this.#accounts.current?.server,
       folders: [...this.#folders.values()],
@@ -285,15 +291,17 @@ export class Workplace {
     const account = this.#accounts.current;
     if (!account) return { state: 'signed-out' };
     const folders = [...this.#folders.values()];
-    const projects = this.#projects().map(({ project_id, name, workspace: root }) => ({
-      project_id,
-      name,
-      workspace: root,
-    }));
+    const projects = folders.flatMap(({ project, state }) => {
+      if (!project) return [];
+      const { project_id, name, workspace: root } = project;
+      const runs = state.status === 'open' ? state.runs : undefined;
+      const runsNot = runs === 'untrusted' || runs === 'disabled' ? { runsNot: runs } : {};
+      return [{ project_id, name, workspace: root, ...runsNot }];
+    });
     if (projects.length > 0) return { state: 'open', server: account.server, projects };
     if (foldersOnDisk().length === 0) return { state: 'no-folder' };
-    const failed = folders.map(({ state }) => state).find((state) => state.status === 'failed');
-    return failed ? { state: 'failed', problem: stateText(failed, this.#words) } : { state: 'connecting' };
+    const lost = folders.map(({ state }) => state).find(({ status }) => status !== 'connecting');
+    return lost ? { state: 'failed', problem: stateText(lost, this.#words) } : { state: 'connecting' };
   }
 
   async #signIn(argument: unknown): Promise<void> {

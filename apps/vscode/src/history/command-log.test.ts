@@ -61,6 +61,23 @@ describe('the output of commands', () => {
     );
   });
 
+  it('says how one with a long output ended, whose result is left out of the event', () => {
+    const { call, output, receive, text } = setUp();
+    call('t1', 'shell_exec', { command: 'make' });
+    output('t1', 'much\n');
+    receive('tool.result', {
+      tool_id: 't1',
+      status: 'failed',
+      result: null,
+      omitted: ['result'],
+      error: { code: 'COMMAND_FAILED', message: 'make ended with exit code 3. Its output says why.' },
+      execution_time_ms: 4_000,
+    });
+    expect(text()).toBe(
+      '\n> shell_exec make\nmuch\n[failed: make ended with exit code 3. Its output says why. · 4.0 s]\n',
+    );
+  });
+
   it('cannot forge a line of ours, nor colour one', () => {
     const { call, output, text } = setUp();
     call('t1', 'shell_exec', { command: 'x' });
@@ -92,7 +109,7 @@ describe('the output of commands', () => {
     output('t2', 'waiting\n');
     receive('tool.result', { tool_id: 't2', status: 'cancelled', result: null, execution_time_ms: 5 });
     expect(text()).toBe(
-      '\n> git_commit why\n[done]\n\n> execute_command node wait.js\nwaiting\n[cancelled]\n',
+      '\n> git_commit why\n[done]\n\n> execute_command node wait.js\nwaiting\n[cancelled · 0.0 s]\n',
     );
   });
 });

@@ -1,4 +1,5 @@
 import { type CountersignEvent, findTool, makeVisible } from '@countersign/protocol';
+import { said } from '../approvals/request-title.ts';
 import type { Words } from '../words/words.ts';
 import { callLabel } from './call-label.ts';
 
@@ -78,6 +79,7 @@ export class CommandLog {
     tool_id,
     status,
     result,
+    error,
     execution_time_ms,
   }: Extract<CountersignEvent, { event: 'tool.result' }>['data']): void {
     const call = this.#known.get(tool_id);
@@ -90,10 +92,17 @@ export class CommandLog {
       const rest = typeof whole === 'string' ? restOf(whole, call.printed[stream]) : '';
       if (rest !== '') this.#print(call, rest);
     }
-    const seconds = ((execution_time_ms ?? 0) / 1000).toFixed(1);
-    const { output: said, history } = this.#words;
-    const how = typeof exit_code === 'number' ? said.ended(exit_code, seconds) : history.status[status];
-    this.#write(`${call.isAtLineStart ? '' : '\n'}[${how}]\n`);
+    const { output: words, history } = this.#words;
+    // A long result is left out of the event, and the exit code with it: the error says how it ended.
+    const how =
+      typeof exit_code === 'number'
+        ? words.ended(exit_code)
+        : [history.status[status], ...(error ? [makeVisible(said(error.message, this.#words))] : [])].join(
+            ': ',
+          );
+    const time =
+      execution_time_ms === null ? '' : ` · ${words.seconds((execution_time_ms / 1000).toFixed(1))}`;
+    this.#write(`${call.isAtLineStart ? '' : '\n'}[${how}${time}]\n`);
   }
 }
 

@@ -39,7 +39,7 @@ const answers: typeof fetch = async (input, init = {}) => {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 };
 
-async function open(place: PagePlace, hash = '#/chat') {
+async function open(place: PagePlace, hash = '#/chat', server = answers) {
   const posted: FromPage[] = [];
   const picked: string[] = [];
   const location = new PageLocation(hash);
@@ -50,7 +50,7 @@ async function open(place: PagePlace, hash = '#/chat') {
       location={location}
       words={wordsFor('en')}
       device="the editor"
-      fetch={answers}
+      fetch={server}
       firstProject={null}
       onProject={(projectId) => picked.push(projectId)}
       post={(message) => posted.push(message)}
@@ -77,6 +77,33 @@ describe('the chat in the side bar', () => {
   it('says why it cannot connect', async () => {
     await open({ state: 'failed', problem: 'The home is no workspace.' });
     expect(screen.getByRole('alert').textContent).toBe('The home is no workspace.');
+    // Another server may be the way out.
+    expect(screen.getAllByRole('button').map(({ textContent }) => textContent)).toEqual([
+      'Sign In',
+      'Start Local Server',
+    ]);
+  });
+
+  it.each([
+    ['untrusted', 'until you trust this workspace', 'Manage Workspace Trust', 'manageTrust'],
+    ['disabled', 'countersign.runner.enabled is off', 'Open the Setting', 'openRunnerSetting'],
+  ] as const)('%s: says what to do in the editor, and no command', async (runsNot, why, button, command) => {
+    const project = { ...here, runsNot };
+    const { posted } = await open({ state: 'open', server: 's', projects: [project] });
+    await vi.waitFor(() => expect(document.body.textContent).toContain(why));
+    expect(document.body.textContent).not.toContain('countersign connect');
+    await userEvent.click(screen.getByRole('button', { name: button }));
+    expect(posted).toEqual([{ type: 'command', command }]);
+  });
+
+  it('says that the server is away', async () => {
+    const away: typeof fetch = async (input, init) => {
+      if (String(input).includes('/stream')) throw new TypeError('away');
+      return answers(input, init);
+    };
+    await open({ state: 'open', server: 's', projects: [here] }, '#/chat', away);
+    const isSaid = () => expect(document.body.textContent).toContain('The connection to the server is lost.');
+    await vi.waitFor(isSaid, 10_000);
   });
 
   it('connects', async () => {
@@ -87,7 +114,7 @@ describe('the chat in the side bar', () => {
   it('is a conversation, with the folders of the window to choose from', async () => {
     const { picked, location } = await open({ state: 'open', server: 's', projects: [here, there] });
     expect(document.body.textContent).toContain('What should be done?');
-    await userEvent.click(screen.getByRole('button', { name: /Conversations/ }));
+    // Which folder it is in stands there without a click.
     await userEvent.selectOptions(screen.getByLabelText('Project'), 'Two');
     expect([picked, location.hash.get()]).toEqual([['p2'], '#/chat']);
   });

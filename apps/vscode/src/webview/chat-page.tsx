@@ -4,6 +4,7 @@ import {
   CardsAboveInput,
   ChatBar,
   ChatScreen,
+  ConnectionBanner,
   ErrorBoundary,
   EventSync,
   Live,
@@ -42,20 +43,7 @@ export function ChatPage(props: ChatPageProps) {
     case 'signed-out':
       return (
         <Welcome text={chat.signedOut}>
-          <button
-            type="button"
-            className="button primary"
-            onClick={() => post({ type: 'command', command: 'signIn' })}
-          >
-            {chat.signIn}
-          </button>
-          <button
-            type="button"
-            className="button"
-            onClick={() => post({ type: 'command', command: 'startLocalServer' })}
-          >
-            {chat.startServer}
-          </button>
+          <SignInButtons {...props} />
         </Welcome>
       );
     case 'no-folder':
@@ -76,11 +64,53 @@ export function ChatPage(props: ChatPageProps) {
           <p className="notice" role="alert">
             {place.problem}
           </p>
+          <SignInButtons {...props} />
         </Welcome>
       );
     case 'open':
       return <Talking key={place.server} {...props} place={place} />;
   }
+}
+
+function SignInButtons({ words: { chat }, post }: Pick<ChatPageProps, 'words' | 'post'>) {
+  return (
+    <>
+      <button
+        type="button"
+        className="button primary"
+        onClick={() => post({ type: 'command', command: 'signIn' })}
+      >
+        {chat.signIn}
+      </button>
+      <button
+        type="button"
+        className="button"
+        onClick={() => post({ type: 'command', command: 'startLocalServer' })}
+      >
+        {chat.startServer}
+      </button>
+    </>
+  );
+}
+
+/** Why no runner is there, and what to do about it in an editor. */
+function RunsNot({
+  why,
+  words: { chat },
+  post,
+}: Pick<ChatPageProps, 'words' | 'post'> & { readonly why: 'untrusted' | 'disabled' }) {
+  const { title, hint, act } = chat.runsNot[why];
+  const command = why === 'untrusted' ? 'manageTrust' : 'openRunnerSetting';
+  return (
+    <>
+      <div>
+        <strong>{title}</strong> {hint}
+      </div>
+      <button type="button" className="button" onClick={() => post({ type: 'command', command })}>
+        {act}
+      </button>
+    </>
+  );
 }
 
 function Welcome({ text, children }: { readonly text: string; readonly children: React.ReactNode }) {
@@ -94,7 +124,7 @@ function Welcome({ text, children }: { readonly text: string; readonly children:
 
 type TalkingProps = ChatPageProps & { readonly place: Extract<PagePlace, { state: 'open' }> };
 
-function Talking({ place, location, device, fetch, firstProject, onProject, post }: TalkingProps) {
+function Talking({ place, location, words, device, fetch, firstProject, onProject, post }: TalkingProps) {
   const client: Client = useMemo(
     () => createClient({ baseUrl: '', token: () => 'kept by the extension', device, fetch }),
     [device, fetch],
@@ -141,18 +171,23 @@ function Talking({ place, location, device, fetch, firstProject, onProject, post
                 </div>
               ) : (
                 <>
+                  {/* Always in sight: the folder decides where a call runs. */}
+                  {projects.length > 1 && (
+                    <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
+                  )}
                   <ChatBar key={sessionId}>
-                    {projects.length > 1 && (
-                      <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
-                    )}
                     <SessionList projectId={project.project_id} current={sessionId} />
                   </ChatBar>
+                  <ConnectionBanner />
                   <Suspense fallback={<LoadingState />}>
                     <ChatScreen
                       projectId={project.project_id}
                       sessionId={sessionId}
                       toolId={at.screen === 'chat' ? at.toolId : null}
                       firstMessage={null}
+                      runnerAdvice={
+                        project.runsNot && <RunsNot why={project.runsNot} words={words} post={post} />
+                      }
                       onSession={(begun) => location.go(links.chat(begun))}
                     />
                   </Suspense>

@@ -63,13 +63,16 @@ export const english = {
     includeHigh: 'Also HIGH calls, without asking',
     onlyMedium: 'Up to MEDIUM; HIGH still asks',
     sessionWarning: 'The agent will change files and run commands in this conversation without asking again.',
-    alwaysWarning: 'A rule is saved in your policy and holds in all conversations.',
+    saveRule: 'Approve and Save the Rule',
+    alwaysWarning: 'A rule is saved in your policy and holds in all conversations, in all of your projects.',
     backtest: (matched: number, rejected: number) =>
       `On your history this rule would have decided ${matched} calls, ${rejected} of which you rejected.`,
     failed: (problem: string) => `The decision was not taken: ${problem}`,
     changedMeanwhile: 'What would happen has changed meanwhile. Please look again.',
     decideInEditor:
       'Not approved yet: this machine wants such a call to be decided where the editor itself shows what would happen. Look at the diff or dialog that has opened.',
+    editedInDiff:
+      'Not approved: you have edited this change in the diff, and the card here has the text without your edits. Approve it there, or take your edits back.',
     overruled: (status: string, device: string) => `It was decided before you: ${status} (${device}).`,
     resolved: {
       approved: (description: string, device: string) => `Approved on ${device}: ${description}`,
@@ -141,7 +144,8 @@ export const english = {
   },
   output: {
     channel: 'Countersign Commands',
-    ended: (code: number, seconds: string) => `exit code ${code} · ${seconds} s`,
+    ended: (code: number) => `exit code ${code}`,
+    seconds: (seconds: string) => `${seconds} s`,
   },
   chat: {
     signedOut: 'Sign in to Countersign to talk to the agent.',
@@ -151,6 +155,18 @@ export const english = {
     openFolder: 'Open Folder',
     connecting: 'Connecting …',
     failed: 'Countersign could not connect:',
+    runsNot: {
+      untrusted: {
+        title: 'Nothing runs here until you trust this workspace.',
+        hint: 'You can chat and decide; tool calls wait, and fail after a minute.',
+        act: 'Manage Workspace Trust',
+      },
+      disabled: {
+        title: 'Nothing runs in this editor: countersign.runner.enabled is off.',
+        hint: 'Tool calls wait for another runner of this folder, and fail after a minute.',
+        act: 'Open the Setting',
+      },
+    },
   },
   mcp: {
     label: 'Countersign',

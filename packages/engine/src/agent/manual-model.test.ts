@@ -101,6 +101,10 @@ describe('the manual model', () => {
       'I made no call.\n\n/read_file path="a\nA " is not closed. Type /help to see how it is used.',
     ],
     [
+      '/read_file path=a path=b',
+      'I made no call.\n\n/read_file path=a path=b\n"path" is given twice. Type /help to see how it is used.',
+    ],
+    [
       '/launch now=1',
       expect.stringMatching(/There is no tool "launch" that you can use here\. There are\n\/read_file {2}/),
     ],
@@ -134,5 +138,17 @@ describe('the manual model', () => {
       /^assistant: \/execute_command: .*timeout \(integer, 30 if left out\)/s,
     );
     expect(await answerTo('/help nothing')).toMatch(/There is no tool "nothing"/);
+    expect(await answerTo('/helpless path=a')).toMatch(/There is no tool "helpless"/);
   });
+
+  it.each([['/git_status\n/help read_file'], ['/help read_file\n/git_status']])(
+    '[AG-1] explains the tool of %j among calls, and makes none of them',
+    async (typed) => {
+      const { agent, answerTo } = await open();
+      expect(await answerTo(typed)).toMatch(
+        /^assistant: I made no call: .*\n\n\/read_file: Read a text file .*\n {2}path /s,
+      );
+      expect(agent.runner.executed).toEqual([]);
+    },
+  );
 });

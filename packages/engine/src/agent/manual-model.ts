@@ -23,14 +23,19 @@ function answerTo({ messages, tools }: ModelRequest): ModelPart[] {
   if (last?.role === 'tool') return [text(summarise(lastStep(said)))];
   const typed = last?.role === 'user' ? last.text.trim() : '';
   if (!typed.startsWith('/')) return [text(explanation(tools))];
-  if (/^\/help\b/.test(typed)) return [text(helpOf(typed.slice(5).trim(), tools))];
-  return callsIn(typed, tools);
+  // Every line that begins with a slash is a call, or asks for help; other lines continue the one before.
+  const lines = typed.split(/\n(?=\s*\/[a-z])/).map((line) => line.trim());
+  const asked = lines.filter((line) => /^\/help(\s|$)/.test(line));
+  if (asked.length === 0) return callsIn(lines, tools);
+  const answers = asked.map((line) => helpOf(line.slice('/help'.length).trim(), tools));
+  const notMade = 'I made no call: the calls beside /help are for a message of their own.';
+  return [text([...(asked.length < lines.length ? [notMade] : []), ...answers].join('\n\n'))];
 }
 
-/** Every line that begins with a slash is a call; other lines continue the one before. All are made, or none. */
-function callsIn(typed: string, tools: readonly OfferedTool[]): ModelPart[] {
+/** All are made, or none. */
+function callsIn(lines: readonly string[], tools: readonly OfferedTool[]): ModelPart[] {
   const calls: ModelPart[] = [];
-  for (const line of typed.split(/\n(?=\s*\/[a-z])/)) {
+  for (const line of lines) {
     try {
       const { tool, args } = callFromLine(line, {
         help: '/help',

@@ -180,6 +180,8 @@ it('[EX-7] a command that was started and not ended: outcome unknown, and it is 
   await expect
     .poll(() => new Set(fixture.api.reports.map(({ error }) => error?.code)))
     .toEqual(new Set(['RUNNER_LOST']));
+  // Nobody knows how long it took: nobody says "0 ms".
+  expect(fixture.api.reports.map(({ executionTimeMs }) => executionTimeMs)).toEqual([undefined, undefined]);
 });
 
 it('[RN-3] killed before an undo began or in the middle of it: said so, and it can be asked for again', async () => {

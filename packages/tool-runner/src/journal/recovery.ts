@@ -32,7 +32,7 @@ async function outcomeOf(
   changes: readonly RecordedChange[],
   workspace: Workspace,
 ): Promise<ResultReport> {
-  const told = { attempt, executionTimeMs: 0 };
+  const told = { attempt };
   const failed = (error: ToolErrorValue): ResultReport => ({ ...told, status: 'failed', error });
   // File tools write down what they are about to do before they do it.
   if (findTool(tool)?.category !== 'filesystem') return failed(describeError('RUNNER_LOST'));

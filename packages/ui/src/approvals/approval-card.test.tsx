@@ -801,6 +801,24 @@ describe('what opens on a card', () => {
   });
 });
 
+describe('why a press counted for nothing', () => {
+  it('is brought into view', async () => {
+    const shown: string[] = [];
+    vi.spyOn(Element.prototype, 'scrollIntoView').mockImplementation(function (this: Element) {
+      shown.push(this.textContent ?? '');
+    });
+    const page = await openCard();
+    await page.look();
+    expect(shown).toEqual([]);
+    (document.activeElement as HTMLElement).blur();
+    fireEvent.pointerLeave(page.card());
+    fireEvent.click(within(page.card()).getByRole('button', { name: /^Approve y/ }), { detail: 1 });
+    await settle();
+    expect(shown).toEqual([expect.stringContaining('Too quick')]);
+    vi.restoreAllMocks();
+  });
+});
+
 describe('the focus', () => {
   it('stays on the card when its buttons are gone', async () => {
     const page = await openCard();

@@ -18,6 +18,7 @@ import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
 import { SettledCard } from './settled-card.tsx';
+import { useAnswerInView } from './use-answer-in-view.ts';
 import { usePresence } from './use-presence.ts';
 import { useSteadyInView } from './use-steady-in-view.ts';
 import { useStepInView } from './use-step-in-view.ts';
@@ -72,6 +73,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
 
   useEffect(() => (card.current ? onMissedKey(card.current, () => setHint('missedKey')) : undefined), []);
   useStepInView(card, step.name);
+  useAnswerInView(card, '.card-hint', hint);
+  useAnswerInView(card, '.notice', notice);
   usePresence(card, attention);
   const lookNow = useSteadyInView(card, attention, clock);
 

@@ -19,11 +19,14 @@ interface ChatScreenProps {
   readonly sessionId: string | null;
   readonly toolId: string | null;
   readonly firstMessage: string | null;
+  /** Where another thing than a command starts a runner. */
+  readonly runnerAdvice?: React.ReactNode;
   onSession(sessionId: string): void;
 }
 
 /** One conversation: what was said and done, and the place to write. */
-export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSession }: ChatScreenProps) {
+export function ChatScreen(props: ChatScreenProps) {
+  const { projectId, sessionId, toolId, firstMessage, runnerAdvice, onSession } = props;
   const { chat } = useWords();
   const { conversations, connection } = useLive();
   const conversation = useStore(conversations.all, (all) =>
@@ -55,7 +58,7 @@ export function ChatScreen({ projectId, sessionId, toolId, firstMessage, onSessi
       <h1 id="chat-title" className="visually-hidden">
         {chat.title}
       </h1>
-      <RunnerBanner projectId={projectId} />
+      <RunnerBanner projectId={projectId} advice={runnerAdvice} />
       {sessionId === null || (conversation?.status === 'ready' && conversation.order.length === 0) ? (
         <ChatStart isManual={isManual} firstMessage={firstMessage} onSuggest={sending.suggest} />
       ) : !conversation || conversation.status === 'loading' ? (

@@ -28,13 +28,13 @@ const policy = {
   ],
 };
 
-async function open(prepare: (server: TestServer) => void = () => {}) {
+async function open(prepare: (server: TestServer) => void = () => {}, language: 'en' | 'ru' = 'en') {
   const server = new TestServer();
   server.on('listGrants', { success: true, grants: [] });
   server.on('listTokens', { success: true, tokens: [] });
   server.on('getPolicy', { success: true, policy });
   prepare(server);
-  return openPage(<PermissionsScreen />, { server });
+  return openPage(<PermissionsScreen />, { server, language });
 }
 
 const panel = (name: string) => screen.getByRole('region', { name });
@@ -104,6 +104,13 @@ describe('[RK-5] the policy', () => {
     expect(rows[0]).toContain('Allow execute_command npm test * Up to MEDIUM');
     expect(rows[0]).toContain('tests are fine');
     expect(rows[1]).toContain('Deny delete_file all calls');
+  });
+
+  it('says in Russian why a rule is there that was made on a card', async () => {
+    const why = 'you chose "always" on an approval card';
+    const rules = [{ id: 'r1', effect: 'allow', tool: 'write_file', path: 'a.md', why }];
+    await open((server) => server.on('getPolicy', { success: true, policy: { version: 1, rules } }), 'ru');
+    expect(await screen.findByText('вы выбрали «всегда» на карточке')).toBeTruthy();
   });
 
   it('loses what was always allowed by one click, and nothing that was saved elsewhere meanwhile', async () => {

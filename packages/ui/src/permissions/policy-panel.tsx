@@ -66,7 +66,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
               )}
             </p>
             <p className="muted">
-              {rule.why !== undefined && <Visible text={rule.why} />} <code>{rule.id}</code>
+              {rule.why !== undefined && <Visible text={said(rule.why)} />} <code>{rule.id}</code>
             </p>
           </div>
           {/* What was allowed by one click is taken back by one; what forbids is changed with more thought. */}

@@ -3,12 +3,25 @@ import { CommandLine } from '../shell/states.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
+interface RunnerBannerProps {
+  readonly projectId: string;
+  /** What is said instead of the command. */
+  readonly advice?: React.ReactNode;
+}
+
 /** Says clearly that nobody would execute, and what to run (EX-10). */
-export function RunnerBanner({ projectId }: { readonly projectId: string }) {
+export function RunnerBanner({ projectId, advice }: RunnerBannerProps) {
   const { runners: names } = useWords();
   const runners = useRunners();
   const projects = useProjects();
   if (!runners.data || runners.data.some((one) => one.project_id === projectId && one.connected)) return null;
+  if (advice) {
+    return (
+      <div className="banner caution-banner" role="status">
+        {advice}
+      </div>
+    );
+  }
   const workspace = projects.data?.find((one) => one.project_id === projectId)?.workspace ?? null;
   return (
     <div className="banner caution-banner" role="status">

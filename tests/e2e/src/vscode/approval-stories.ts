@@ -76,6 +76,50 @@ export function approvalStories(home: () => EditorHome): void {
     await window.tab(/./).waitFor({ state: 'detached' });
   });
 
+  it('[AP-6] the card does not drop what was edited in the diff', async () => {
+    const { window } = home();
+    await window.say('/write_file path=both.md content=agent');
+    const card = window.card('both.md');
+    await card.waitFor();
+    await window.review('both.md');
+    await window.page.locator('.modified-in-monaco-diff-editor .view-line').first().click();
+    await window.page.keyboard.press('Control+End');
+    await window.page.keyboard.type(' and person');
+    const approve = card.getByRole('button', { name: 'Approve', exact: true });
+    const refused = card.getByText('you have edited this change in the diff');
+    // The first click may be sooner than half a second.
+    await expect
+      .poll(async () => {
+        await approve.click({ timeout: 2_000 }).catch(() => {});
+        return refused.isVisible();
+      }, soon)
+      .toBe(true);
+    expect(home().has('both.md')).toBe(false);
+    await window.review('both.md');
+    await window.approve();
+    await expect.poll(() => home().has('both.md') && home().read('both.md'), soon).toBe('agent and person');
+  });
+
+  it('[RK-5] before "always" is saved, it is said what the rule would have decided', async () => {
+    const { window } = home();
+    const rules = async () => (await home().person.client.getPolicy()).policy.rules;
+    const before = await rules();
+    await window.say('/write_file path=always.md content=1');
+    await window.review('always.md');
+    await window.titleButton('Approve More Than This…').click();
+    await window.choose(/^Always: /);
+    await window.dialog.filter({ hasText: 'On your history this rule would have decided' }).waitFor();
+    await window.answer('Cancel');
+    expect([await rules(), home().has('always.md')]).toEqual([before, false]);
+    await window.titleButton('Approve More Than This…').click();
+    await window.choose(/^Always: /);
+    await window.answer('Approve and Save the Rule');
+    await expect.poll(() => home().has('always.md'), soon).toBe(true);
+    const { policy } = await home().person.client.getPolicy();
+    expect(policy.rules).toHaveLength(before.length + 1);
+    await home().person.client.putPolicy({ body: { ...policy, rules: before } });
+  });
+
   it('[AP-5] rejected with a message, which the agent gets', async () => {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'unwanted.md', content: 'x' });

@@ -24,6 +24,9 @@ export function startStories(home: () => EditorHome): void {
       .toContain('nothing runs here until you trust this workspace');
     const { runners } = await home().person.client.listRunners();
     expect(runners.filter(({ workspace }) => workspace === home().workspace)).toEqual([]);
+    await window.openChat();
+    await window.chat.getByText('Nothing runs here until you trust this workspace.').waitFor();
+    await window.chat.getByRole('button', { name: 'Manage Workspace Trust' }).waitFor();
   });
 
   it('[UI-2] trusted, it is the runner of the folder', async () => {
@@ -40,5 +43,10 @@ export function startStories(home: () => EditorHome): void {
     });
     await window.openChat();
     await window.picture('chat');
+    // The next day again: what was done is there before anything new is.
+    await window.command('Countersign: Focus on History View');
+    await window.row('History', 'read_file notes.md').waitFor();
+    await window.reload();
+    await window.row('History', 'read_file notes.md').waitFor();
   });
 }

@@ -17,6 +17,16 @@ export function windowStories(home: () => EditorHome): void {
     await expect.poll(() => second.state(), { timeout: 90_000 }).toContain(`${home().localServer} ·`);
     await expect.poll(() => second.state(), soon).toMatch(/two: connected; approved tool calls run here/);
     await second.picture('local-server');
+    await second.closeEditors(); // that of the trust lies over everything
+    // The same call in either folder is told apart, in the list and in the diff.
+    await second.openChat();
+    for (const folder of ['one', 'two']) {
+      await second.chat.getByLabel('Project').selectOption(folder);
+      await second.say('/write_file path=same.md content=1');
+      await second.row('Pending Approvals', new RegExp(`same\\.md${folder} ·`)).waitFor();
+    }
+    await second.review(/same\.md\s*two ·/);
+    await second.tab('two/same.md: proposed change').waitFor();
     await second.page.close();
   });
 }
