@@ -61,10 +61,10 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
   const words = context.words(values.lang);
   const { status, risk } = values;
   if (status !== undefined && !executionStatuses.includes(status as ExecutionStatus)) {
-    throw usage(words.notOneOf(status, executionStatuses));
+    throw usage(words.notOneOf(status, executionStatuses.join(', ')));
   }
   if (risk !== undefined && !riskLevels.includes(risk as RiskLevel)) {
-    throw usage(words.notOneOf(risk, riskLevels));
+    throw usage(words.notOneOf(risk, riskLevels.join(', ')));
   }
   const { client } = serverAccess(values.server, words, env);
   const query: NonNullable<CallInput<'history'>['query']> = {

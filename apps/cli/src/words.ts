@@ -249,7 +249,7 @@ const english = {
     skipped: 'not looked at: there is no connection',
   },
   unexpected: (word: string) => `"${word}" is not expected here`,
-  notOneOf: (word: string, allowed: readonly string[]) => `"${word}" is not one of ${allowed.join(', ')}`,
+  notOneOf: (word: string, allowed: string) => `"${word}" is not one of ${allowed}`,
   badNumber: (name: string, text: string) => `--${name} ${text} is not a number that fits`,
   noCommand: (what: string) => `There is no "${what}"`,
 };
@@ -493,7 +493,7 @@ const russian: Words = {
     skipped: 'не проверено: нет связи',
   },
   unexpected: (word) => `«${word}» здесь не ожидается`,
-  notOneOf: (word, allowed) => `«${word}» нет среди допустимого: ${allowed.join(', ')}`,
+  notOneOf: (word, allowed) => `«${word}» нет среди допустимого: ${allowed}`,
   badNumber: (name, text) => `--${name} ${text}: такое число не подходит`,
   noCommand: (what) => `Нет команды «${what}»`,
 };

@@ -126,13 +126,10 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
 
       it('[AG-2] refuses a second row with the same id or the same call of a run', async () => {
         await insert('tool_executions', executionRow({ id: 'a', run_id: 'run', step: 0, call_index: 0 }));
-        const sameId = insert('tool_executions', executionRow({ id: 'a' }));
-        const sameCall = insert(
-          'tool_executions',
-          executionRow({ id: 'b', run_id: 'run', step: 0, call_index: 0 }),
-        );
-        await expect(sameId).rejects.toBeInstanceOf(DuplicateRow);
-        await expect(sameCall).rejects.toBeInstanceOf(DuplicateRow);
+        const sameId = executionRow({ id: 'a' });
+        const sameCall = executionRow({ id: 'b', run_id: 'run', step: 0, call_index: 0 });
+        for (const row of [sameId, sameCall])
+          await expect(insert('tool_executions', row)).rejects.toBeInstanceOf(DuplicateRow);
         await insert('tool_executions', executionRow({ id: 'c' }), executionRow({ id: 'd' }));
       });
 
