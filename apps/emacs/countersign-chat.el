@@ -200,22 +200,24 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   (countersign-chat--redraw item))
 
 (defun countersign-chat--redraw (item)
-  "Draw ITEM anew."
-  (countersign-chat--drawing
-    (let* ((start (marker-position (countersign-item-start item)))
-           (points (countersign-chat--points-in start (countersign-chat--item-end item))))
+  "Draw ITEM anew.  Who was reading in it stays where they read."
+  (let* ((start (marker-position (countersign-item-start item)))
+         (points (countersign-chat--points-in start (countersign-chat--item-end item))))
+    (countersign-chat--drawing
       (delete-region start (countersign-chat--item-end item))
       (goto-char start)
       (insert (countersign-chat--render item))
-      (set-marker (countersign-item-start item) start)
-      ;; Who was reading here stays here.
-      (pcase-dolist (`(,window . ,offset) points)
-        (set-window-point window (min (+ start offset) (1- (countersign-chat--item-end item))))))))
+      (set-marker (countersign-item-start item) start))
+    ;; Only now: drawing puts point back, to where nothing of the item is left.
+    (pcase-dolist (`(,window . ,offset) points)
+      (let ((position (min (+ start offset) (1- (countersign-chat--item-end item)))))
+        (if window (set-window-point window position) (goto-char position))))))
 
 (defun countersign-chat--points-in (start end)
-  "Answer (WINDOW . OFFSET) for windows whose point is between START and END."
-  (cl-loop for window in (get-buffer-window-list nil nil t)
-           for point = (window-point window)
+  "Answer (WINDOW . OFFSET) for windows whose point is between START and END.
+Where that is the buffer's own point, WINDOW is nil."
+  (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
+           for point = (if window (window-point window) (point))
            when (and (<= start point) (< point end))
            collect (cons window (- point start))))
 

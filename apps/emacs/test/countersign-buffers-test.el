@@ -754,6 +754,9 @@
     (search-forward "read_f")
     (countersign-chat-reload)
     (countersign-test-wait (null countersign-chat--loading))
+    (should (looking-at-p "ile a "))
+    ;; Also when the open result comes after it, and the item is drawn anew.
+    (countersign-test-wait (string-search "the whole text" (buffer-string)))
     (should (looking-at-p "ile a "))))
 
 (ert-deftest countersign-chat-gives-back-what-could-not-be-sent ()
