@@ -46,7 +46,7 @@ export {
 } from './outcome.ts';
 export { outsideAgentInstructions } from './outside-agents.ts';
 export { type PolicyFile, type PolicyRule, policyFileSchema, policyRuleSchema } from './policy-file.ts';
-export { type Preview, previewSchema } from './preview.ts';
+export { leavesItToParameters, type Preview, previewSchema } from './preview.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export { type Execution, executionSchema, type LateResult } from './rest/executions.ts';
 export type { TokenScope } from './rest/permissions.ts';

@@ -69,3 +69,19 @@ export const previewSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('unavailable'), reason: z.string() }),
 ]);
 export type Preview = z.infer<typeof previewSchema>;
+
+/** By kind, whether the preview tells all that will happen. */
+const saysAll: Readonly<Record<Preview['kind'], boolean>> = {
+  diff: true,
+  delete: true,
+  directory: true,
+  command: true,
+  commit: true,
+  push: true,
+  custom: false,
+  summary: false,
+  unavailable: false,
+};
+
+/** Whether the parameters must be shown beside it (AP-7): what a custom tool does, for one, only they say. */
+export const leavesItToParameters = ({ kind }: Preview): boolean => !saysAll[kind];

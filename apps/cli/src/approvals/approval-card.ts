@@ -1,4 +1,4 @@
-import type { Approval, Preview } from '@countersign/protocol';
+import { type Approval, leavesItToParameters, type Preview } from '@countersign/protocol';
 import { layOut, type Paragraph, visible } from '../screen/paragraph.ts';
 import { fit, spread, widthOf } from '../screen/text-width.ts';
 import { paints, type StyleName } from '../terminal.ts';
@@ -144,8 +144,7 @@ export function whatIsCalled(preview: Preview, call: Called, words: Words): Para
   if (preview.kind === 'command' && typeof tool_params.command === 'string' && !('args' in tool_params)) {
     return [{ lead: '$ ', leadStyle: 'dim', text: tool_params.command, style: 'bold' }, ...told];
   }
-  const saysAll = !['custom', 'summary', 'unavailable'].includes(preview.kind);
-  return saysAll ? told : [...told, ...parameterParagraphs(call, words.card)];
+  return leavesItToParameters(preview) ? [...told, ...parameterParagraphs(call, words.card)] : told;
 }
 
 function parameterParagraphs({ tool_name, tool_params }: Called, card: Words['card']): Paragraph[] {

@@ -1,4 +1,4 @@
-import { findTool, makeVisible, type Preview } from '@countersign/protocol';
+import { findTool, leavesItToParameters, makeVisible, type Preview } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 import type { Words } from '../words/words.ts';
 import { said } from './request-title.ts';
@@ -48,12 +48,10 @@ function shellLines({ tool_name, tool_params }: ApprovalRequest, words: Words): 
   return [`${words.preview.shellLine}:`, ...tool_params.command.split('\n').map(makeVisible)];
 }
 
-/** Where the preview says little, the parameters are what there is to read: a custom tool's say what it will do. */
-const saysLittle: ReadonlySet<string | undefined> = new Set(['custom', 'summary', 'unavailable', undefined]);
-
+/** Where the preview says little, or there is none, the parameters are what there is to read. */
 function parameterLines({ tool_params, preview }: ApprovalRequest, words: Words): string[] {
   const entries = Object.entries(tool_params);
-  if (!saysLittle.has(preview?.kind) || entries.length === 0) return [];
+  if ((preview && !leavesItToParameters(preview)) || entries.length === 0) return [];
   const lines = entries.flatMap(([name, value]) => {
     // Whoever calls a custom tool writes its names too: one with line feeds must not look like a line of ours.
     const shownName = /^[\w.$-]{1,40}$/.test(name) ? name : JSON.stringify(name);

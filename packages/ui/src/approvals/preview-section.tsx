@@ -1,12 +1,9 @@
-import { findTool } from '@countersign/protocol';
+import { findTool, leavesItToParameters } from '@countersign/protocol';
 import type { ApprovalEntry } from '../live/approval-entry.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { PreviewView } from './preview-view.tsx';
-
-/** What a custom tool does is what its parameters say; and where little could be found out, they are all there is. */
-const saysLittle: ReadonlySet<string> = new Set(['custom', 'summary', 'unavailable']);
 
 /** What will happen; until the runner has told it, that it is being worked out. */
 export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
@@ -35,7 +32,7 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
               : words.approval.previewPending}
         </p>
       )}
-      <details className="raw" open={preview !== null && saysLittle.has(preview.kind)}>
+      <details className="raw" open={preview !== null && leavesItToParameters(preview)}>
         <summary>{words.approval.raw}</summary>
         {incomplete && <p className="muted">{words.states.loading}</p>}
         <JsonView value={approval.tool_params} />
