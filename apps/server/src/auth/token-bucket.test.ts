@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AddressLimiter, TokenBucket } from './token-bucket.ts';
+import { RateLimiter, TokenBucket } from './token-bucket.ts';
 
 it('lets a burst through, then so many a second, and says when to come again', () => {
   const rate = { perSecond: 2, burst: 3 };
@@ -16,7 +16,7 @@ it('never saves up more than a burst', () => {
 });
 
 it('counts each address for itself, and forgets the longest unused', () => {
-  const limiter = new AddressLimiter({ perSecond: 1, burst: 1 }, 2);
+  const limiter = new RateLimiter({ perSecond: 1, burst: 1 }, 2);
   expect(['a', 'a', 'b', 'a', 'c', 'a', 'b'].map((address) => limiter.take(address, 0))).toEqual([
     0, 1, 0, 1, 0, 1, 0,
   ]);

@@ -28,7 +28,7 @@ export class TokenBucket {
 }
 
 /** The buckets of addresses that came without a valid token, or of people. At most so many: the longest unused one goes. */
-export class AddressLimiter {
+export class RateLimiter {
   readonly #rate: Rate;
   readonly #buckets = new Map<string, TokenBucket>();
   readonly #max: number;

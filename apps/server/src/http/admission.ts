@@ -4,7 +4,7 @@ import type { Route } from '@countersign/protocol';
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { readStreamCookie } from '../auth/stream-cookie.ts';
-import type { AddressLimiter } from '../auth/token-bucket.ts';
+import type { RateLimiter } from '../auth/token-bucket.ts';
 import { RateLimited } from './refusals.ts';
 import { bearerToken, isJson } from './request-guard.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -30,9 +30,9 @@ export interface Admission {
 
 export interface Admitting {
   readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
-  readonly anonymous: AddressLimiter;
+  readonly anonymous: RateLimiter;
   /** Bytes of large bodies, by person and scope. */
-  readonly largeBodies: AddressLimiter;
+  readonly largeBodies: RateLimiter;
 }
 
 /** Smaller ones cost no more than the request itself. */
@@ -120,13 +120,13 @@ function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string
 export const largeKeyOf = ({ userId, scope }: Pick<AuthenticatedCaller, 'userId' | 'scope'>): string =>
   `${scope} ${userId}`;
 
-/** How large the body says it is. One that does not say so is counted while it comes (`countUnsaid`). */
+/** How large the body says it is. One that does not say so is looked at while it comes (`countUnsaid`). */
 const bodyBytes = ({ headers }: FastifyRequest, most: number): number =>
   Math.min(Number(headers['content-length'] ?? 0), most);
 
-/** Counts a body that may be large and does not say how large it is. */
+/** A body that turns out to be large and did not say how large counts as `most`: refused in the middle, it never came through. */
 export const countUnsaid =
-  (largeBodies: AddressLimiter) =>
+  (largeBodies: RateLimiter, most: number) =>
   (
     { headers, caller }: FastifyRequest,
     _reply: FastifyReply,
@@ -140,10 +140,11 @@ export const countUnsaid =
     let bytes = 0;
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, next) {
+        const wasSmall = bytes <= SMALL_BODY_BYTES;
         bytes += chunk.length;
-        const isFree = bytes <= SMALL_BODY_BYTES;
-        const seconds = isFree ? 0 : largeBodies.take(largeKeyOf(caller), performance.now(), chunk.length);
-        next(seconds > 0 ? new RateLimited(seconds) : null, chunk);
+        const isLargeNow = wasSmall && bytes > SMALL_BODY_BYTES;
+        const later = isLargeNow ? largeBodies.take(largeKeyOf(caller), performance.now(), most) : 0;
+        next(later > 0 ? new RateLimited(later) : null, chunk);
       },
     });
     payload.once('error', (error) => counted.destroy(error));

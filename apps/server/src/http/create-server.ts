@@ -3,7 +3,7 @@ import { describeError } from '@countersign/protocol';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
 import { SignInCodes } from '../auth/sign-in-codes.ts';
-import { AddressLimiter } from '../auth/token-bucket.ts';
+import { RateLimiter } from '../auth/token-bucket.ts';
 import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
@@ -60,12 +60,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     tokens: new TokenIssuer(store, options.secret),
     signInCodes: options.signInCodes ?? new SignInCodes(),
   };
-  const anonymous = new AddressLimiter({
+  const anonymous = new RateLimiter({
     perSecond: config.anonymousRequestsPerSecond,
     burst: config.anonymousRequestsPerSecond * 10,
   });
 
-  const largeBodies = new AddressLimiter({
+  const largeBodies = new RateLimiter({
     perSecond: config.largeBodyBytesPerSecond,
     burst: config.largeBodyBytesPerSecond * 5,
   });

@@ -1,4 +1,4 @@
-import { AddressLimiter, type Rate } from '../auth/token-bucket.ts';
+import { type Rate, RateLimiter } from '../auth/token-bucket.ts';
 import { RateLimited } from './refusals.ts';
 
 /** Smaller answers are not counted. */
@@ -9,12 +9,12 @@ const SMALL_BYTES = 1024 * 1024;
  * waits before the next: making one takes a moment in which nobody else is answered.
  */
 export class LargeAnswers {
-  readonly #limiter: AddressLimiter;
+  readonly #limiter: RateLimiter;
   /** By person and scope: ends with the last answer that was asked for. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(rate: Rate) {
-    this.#limiter = new AddressLimiter(rate);
+    this.#limiter = new RateLimiter(rate);
   }
 
   /** The answer as JSON. Throws RateLimited. */

@@ -52,23 +52,33 @@ describe('[RE-4] [AP-9] large bodies of one person', () => {
     expect(other.status).toBe(404);
   });
 
-  it('are counted while they come where nobody says how large they are', async () => {
+  it('count as the largest where nobody says how large they are: one comes through, and the next waits', async () => {
     const bob = await server.person('bob');
-    const chunk = 'x'.repeat(100_000);
-    const parts = function* () {
-      for (let i = 0; i < 12; i++) yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
-    };
-    const answered = await sendRaw(server.address, {
-      method: 'POST',
-      path: '/my/tools/execute',
-      headers: {
-        Authorization: `Bearer ${bob.tokens.agent}`,
-        'Content-Type': 'application/json',
-        'Transfer-Encoding': 'chunked',
-      },
-      body: parts(),
+    const text = JSON.stringify({
+      tool_name: 'write_file',
+      tool_params: { path: 'a.md', content: 'x'.repeat(3_000_000) },
     });
-    expect(answered.status).toBe(429);
+    const parts = function* () {
+      for (let at = 0; at < text.length; at += 100_000) {
+        const chunk = text.slice(at, at + 100_000);
+        yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
+      }
+      yield '0\r\n\r\n';
+    };
+    const sendUnsaid = () =>
+      sendRaw(server.address, {
+        method: 'POST',
+        path: '/my/tools/execute',
+        headers: {
+          Authorization: `Bearer ${bob.tokens.agent}`,
+          'Content-Type': 'application/json',
+          'Transfer-Encoding': 'chunked',
+        },
+        body: parts(),
+      });
+    expect((await sendUnsaid()).status).toBe(200);
+    expect((await sendUnsaid()).status).toBe(429);
+    expect((await write(bob.tokens.agent, 100_000)).status).toBe(429);
   });
 });
 

@@ -64,7 +64,9 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
         },
         routing,
       ),
-      ...(routesWithFiles.has(name) && { preParsing: countUnsaid(routing.largeBodies) }),
+      ...(routesWithFiles.has(name) && {
+        preParsing: countUnsaid(routing.largeBodies, routing.parts.config.callBodyBytes),
+      }),
       handler: async (request, reply) => {
         const handler = routing.handlers[name] as unknown as AnyHandler;
         const make = () => handle(route, handler, routing.parts.store, request, reply);

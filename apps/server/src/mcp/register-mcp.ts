@@ -111,7 +111,7 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     url: path,
     bodyLimit: config.callBodyBytes,
     onRequest: admit(true),
-    preParsing: countUnsaid(routing.largeBodies),
+    preParsing: countUnsaid(routing.largeBodies, config.callBodyBytes),
     handler: handle,
     errorHandler,
   });
