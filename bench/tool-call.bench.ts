@@ -8,6 +8,8 @@ import { Child, type ChildOptions } from './processes/child.ts';
 import type { Bench, Comparison, Row } from './results.ts';
 
 const bare = 'bare SSE and POST';
+const recorded = 'bare, with records';
+const recordedAsked = 'bare, with records and approval';
 const mcp = 'MCP tools/call';
 const mcpAsked = 'MCP with elicitation';
 const ours = 'Countersign';
@@ -27,9 +29,10 @@ const toolCallBench: Bench = {
       pairs.push(await startPair('floor-server', 'floor-peer'));
       pairs.push(await startPair('mcp-server', 'mcp-client'));
       const options = { input: { folder }, log: join(folder, 'log') };
+      pairs.push(await startPair('recorded-floor-server', 'recorded-floor-peer', options));
       pairs.push(await startPair('countersign-server', 'countersign-peer', options));
       const work = new Map<string, string>();
-      const rounds = await measureInTurns(loadsOf(pairs as [Pair, Pair, Pair], work));
+      const rounds = await measureInTurns(loadsOf(pairs as [Pair, Pair, Pair, Pair], work));
       const rows = summaries(rounds).map((row) => withComparisons(row, rounds, work));
       return [...measureFlush(folder), ...rows];
     } finally {
@@ -56,12 +59,17 @@ async function startPair(first: string, second: string, options?: ChildOptions):
 }
 
 /** `work` gets the processor time that each call cost. */
-function loadsOf([floor, mcpPair, own]: [Pair, Pair, Pair], work: Map<string, string>): Record<string, Load> {
+function loadsOf(
+  [floor, mcpPair, recordedFloor, own]: [Pair, Pair, Pair, Pair],
+  work: Map<string, string>,
+): Record<string, Load> {
   const kinds: [name: string, pair: Pair, caller: Child, kind: string][] = [
     [bare, floor, floor.first, 'plain'],
     [mcp, mcpPair, mcpPair.second, 'plain'],
+    [recorded, recordedFloor, recordedFloor.first, 'plain'],
     [ours, own, own.first, 'plain'],
     [mcpAsked, mcpPair, mcpPair.second, 'asked'],
+    [recordedAsked, recordedFloor, recordedFloor.first, 'asked'],
     [oursAsked, own, own.first, 'asked'],
   ];
   const loads: Record<string, Load> = {};
@@ -88,15 +96,19 @@ async function workOf({ first, second }: Pair): Promise<number[]> {
 }
 
 function withComparisons(row: Measurement, rounds: Rounds, work: ReadonlyMap<string, string>): Row {
-  const [name = '', way] = row.name.split(', ') as [string, Way];
+  const place = row.name.lastIndexOf(', ');
+  const [name, way] = [row.name.slice(0, place), row.name.slice(place + 2) as Way];
   const note = work.get(row.name) ?? '';
   const against = (to: string, promise?: number): Comparison => ({
     to,
     ...compare(rounds, row.name, `${to}, ${way}`),
     ...(promise !== undefined && { atLeast: promise }),
   });
-  if (name === ours) return { ...row, comparisons: [against(mcp, atLeast[way]), against(bare)], note };
-  if (name === oursAsked)
-    return { ...row, comparisons: [against(mcpAsked, atLeast[way]), against(bare)], note };
-  return { ...row, note };
+  const comparisons: Readonly<Record<string, () => Comparison[]>> = {
+    [recorded]: () => [against(mcp)],
+    [recordedAsked]: () => [against(mcpAsked)],
+    [ours]: () => [against(mcp, atLeast[way]), against(recorded), against(bare)],
+    [oursAsked]: () => [against(mcpAsked, atLeast[way]), against(recordedAsked), against(bare)],
+  };
+  return { ...row, comparisons: comparisons[name]?.() ?? [], note };
 }
