@@ -99,10 +99,10 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        // One file at a time: each starts servers, runners and terminals enough for two cores.
+        // Two files at a time, however many cores: each starts servers, runners and terminals of its own.
         args: [
           'tests',
-          '--maxWorkers=1',
+          '--maxWorkers=2',
           ...excluding([`**/*.${killLoops}`, `${faultSuite}/**`, `${webTests}*`, `${vsCodeTests}*`]),
           ...args,
         ],
