@@ -1,5 +1,6 @@
-import { AgentFixture, hangs, ScriptedModel, settle } from '@countersign/testing';
+import { AgentFixture, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../rows.ts';
 import { ModelError } from './model.ts';
 
 const overloaded = () => new ModelError('the provider is overloaded', { passing: true });
@@ -135,6 +136,52 @@ describe('a model that fails', () => {
       status: 'failed',
       error: expect.stringContaining('cut off'),
     });
+  });
+
+  it('[AG-1] by its provider’s filter: the answer says so', async () => {
+    const model = new ScriptedModel([['I th', { type: 'finish', reason: 'content-filter' }]]);
+    const agent = await AgentFixture.open({ model });
+    await agent.say('Hello?');
+    expect((await agent.transcript()).at(-1)).toMatch(/^assistant: I th\n\n\[The provider’s content filter/);
+  });
+
+  it.each([
+    ['a fraction', 1.5, 2],
+    ['less than nothing', -100, 0],
+    ['no number', Number.NaN, 0],
+    ['more than there are', 1e300, 1e9],
+    ['infinitely many', Number.POSITIVE_INFINITY, 1e9],
+  ])(
+    '[AG-2] [AG-3] by counting %s of tokens: its answer is stored, and it is not asked again',
+    async (_what, said, counted) => {
+      const model = new ScriptedModel([['Fine.', { type: 'usage', inputTokens: said, outputTokens: said }]]);
+      const agent = await AgentFixture.open({ model });
+      const runId = await agent.say('Hello?');
+      await agent.clock.advance(120_000);
+      expect(await agent.run(runId)).toMatchObject({
+        status: 'completed',
+        input_tokens: counted,
+        output_tokens: counted,
+      });
+      expect(model.requests).toHaveLength(1);
+      expect(agent.node.errors).toEqual([]);
+    },
+  );
+
+  it('[EX-5] by nesting parameters deeper than anybody reads: the call is refused, the conversation goes on', async () => {
+    let deep: JsonObject = {};
+    for (let depth = 0; depth < 300; depth += 1) deep = { a: deep };
+    const model = new ScriptedModel([[toolCall('read_file', { path: deep })], ['I see.']]);
+    const agent = await AgentFixture.open({ model });
+    await agent.say('Read it.');
+    expect(await agent.transcript()).toEqual([
+      'user: Read it.',
+      'assistant: ',
+      'tool: error',
+      'assistant: I see.',
+    ]);
+    expect(JSON.stringify(model.requests[1]?.request.messages)).not.toContain('{"a":{"a":');
+    expect(agent.runner.executed).toEqual([]);
   });
 
   it('[AG-3] can be stopped between two tries', async () => {
