@@ -17,6 +17,7 @@ import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
 import { registerRoutes } from './routing.ts';
 import type { Runs } from './runs.ts';
 import type { OpenConnection, ServerParts } from './server-parts.ts';
+import { endIfStalled, STALLED_MS } from './stalled-readers.ts';
 import { registerWatching, type Watching } from './watching.ts';
 import { registerWebPage } from './web-page.ts';
 
@@ -69,10 +70,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     perSecond: config.largeBodyBytesPerSecond,
     burst: config.largeBodyBytesPerSecond * 5,
   });
-  const largeAnswers = new LargeAnswers({
-    perSecond: config.largeBodyBytesPerSecond * 4,
-    burst: config.largeBodyBytesPerSecond * 20,
-  });
+  const largeAnswers = new LargeAnswers(
+    { perSecond: config.largeBodyBytesPerSecond * 4, burst: config.largeBodyBytesPerSecond * 20 },
+    config.callBodyBytes * 2,
+  );
 
   guardEveryRequest(app, config);
   answerErrors(app);
@@ -108,6 +109,7 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     trustProxy: config.trustProxy,
     requestTimeout: config.requestTimeoutSeconds * 1000,
     keepAliveTimeout: 75_000,
+    connectionTimeout: STALLED_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false, // our own answer has our own shape
     exposeHeadRoutes: false,
@@ -144,6 +146,7 @@ function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
   });
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders);
+    reply.raw.on('timeout', endIfStalled);
     if (isClosing) {
       reply.header('connection', 'close');
       return done(new Refusal('UNAVAILABLE', { problem: 'it is stopping' }));
