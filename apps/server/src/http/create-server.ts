@@ -1,6 +1,11 @@
 import { type Bus, type Engine, Refusal, type Store } from '@countersign/engine';
-import { describeError } from '@countersign/protocol';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { describeError, isManageable, maxParamValues } from '@countersign/protocol';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
 import { SignInCodes } from '../auth/sign-in-codes.ts';
 import { RateLimiter } from '../auth/token-bucket.ts';
@@ -18,6 +23,7 @@ import { registerRoutes } from './routing.ts';
 import type { Runs } from './runs.ts';
 import type { OpenConnection, ServerParts } from './server-parts.ts';
 import { endIfStalled, STALLED_MS } from './stalled-readers.ts';
+import { hasMoreValues } from './value-count.ts';
 import { registerWatching, type Watching } from './watching.ts';
 import { registerWebPage } from './web-page.ts';
 
@@ -125,12 +131,25 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    const text = body as string;
+    const maxValues = maxValuesOf(request);
     // An empty body is one that was left out; the schema says whether it may be.
-    if (body === '') done(null, undefined);
-    else parseJson(request, body as string, done);
+    if (text === '') done(null, undefined);
+    else if (hasMoreValues(text, 2 * maxValues)) done(unmanageable());
+    else
+      parseJson(request, text, (error, parsed) =>
+        error || isManageable(parsed, maxValues) ? done(error, parsed) : done(unmanageable()),
+      );
   });
   return app as unknown as FastifyInstance;
 }
+
+const unmanageable = (): Refusal =>
+  new Refusal('INVALID_BODY', { problem: 'it is nested too deep, or has too many values' });
+
+/** What a tool found may be more than anybody asks of one; it comes from the person's own runner. */
+const maxValuesOf = ({ routeOptions }: FastifyRequest): number =>
+  routeOptions.config.route === 'submitResult' ? 10 * maxParamValues : maxParamValues;
 
 /** Before anything else, for every address: the headers, whether we still serve, and whether we are meant. */
 function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {

@@ -21,6 +21,43 @@ function askAndStall(
   });
 }
 
+describe('[RE-4] a body of too many values', () => {
+  it.each([
+    [
+      'in one list',
+      `{"tool_name":"git_commit","tool_params":{"message":"m","files":[${'"a",'.repeat(60_000)}"a"]}}`,
+    ],
+    ['in many lists', `{"tool_name":"x","tool_params":{"a":[${'[1,[]],'.repeat(20_000)}1]}}`],
+    ['nested deep', `{"tool_name":"x","tool_params":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`],
+  ])('%s is refused on every way in, before anything is done with it', async (_what, text) => {
+    const server = await TestServer.start();
+    const eve = await server.person('eve');
+    const post = async (path: string, body: string) => {
+      const response = await fetch(server.address + path, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${eve.tokens.agent}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body,
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const rest = await post('/my/tools/execute', text);
+    expect([rest.status, JSON.parse(rest.text).code]).toEqual([400, 'INVALID_BODY']);
+    const { tool_name: name, tool_params: args } = JSON.parse(text.replace(/\[{1000,}\]+/, '0'));
+    const params = text.includes('[[[[') ? text.slice(text.indexOf('{"a"'), -1) : JSON.stringify(args);
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${params}}}`;
+    const mcp = await post('/mcp', call);
+    expect(mcp.status).toBe(400);
+    expect(mcp.text).toContain('too many values');
+    const { body } = await server.send('GET', '/my/tools/history', { token: eve.tokens.person });
+    expect(body.executions).toEqual([]);
+    await server.close();
+  });
+});
+
 describe('[RE-4] answers that nobody takes', () => {
   it('are not made without end, whatever an agent asks for, and its person reads on', async () => {
     const server = await TestServer.start({ callBodyBytes: 8_000_000 });

@@ -1,4 +1,4 @@
-import { jsonValueSchema } from '@countersign/protocol';
+import { isManageable, jsonValueSchema } from '@countersign/protocol';
 import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts';
 import { type StoredToolCall, unparsableParameter } from './stored-tool-call.ts';
 
@@ -29,11 +29,11 @@ export function toStoredCalls(
   });
 }
 
-/** Parameters nested too deep could be read by nobody whom the protocol's schemas serve: the call is refused. */
+/** Parameters that nobody could send us over HTTP either, nested too deep or of too many values: the call is refused. */
 function storedParams(params: ToolCallPart['params']): StoredToolCall['tool_params'] {
   if (params instanceof UnparsableParams) return { [unparsableParameter]: params.text };
-  if (jsonValueSchema.safeParse(params).success) return params;
-  return { [unparsableParameter]: 'nested too deep' };
+  if (isManageable(params) && jsonValueSchema.safeParse(params).success) return params;
+  return { [unparsableParameter]: 'nested too deep, or too many values' };
 }
 
 function unusedId(wanted: string, used: ReadonlySet<string>): string {
