@@ -17,11 +17,13 @@ export function hasMoreValues(json: string, max: number): boolean {
   return false;
 }
 
+/** By each character: a text of nothing but escaped quotes is quicker that way than from quote to quote. */
 function endOfText(json: string, start: number): number {
-  for (let at = json.indexOf('"', start + 1); at >= 0; at = json.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (json.charCodeAt(at - 1 - slashes) === backslash) slashes += 1;
-    if (slashes % 2 === 0) return at;
+  let at = start + 1;
+  for (; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === backslash) at += 1;
+    else if (code === quote) break;
   }
-  return json.length;
+  return at;
 }
