@@ -121,6 +121,7 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200, caseSensitive: true },
     http: {
+      requestTimeout: config.requestTimeoutSeconds * 1000, // or Node compares the next one with its default
       headersTimeout: config.headersTimeoutSeconds * 1000,
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 16 * 1024,
