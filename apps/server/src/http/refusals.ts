@@ -68,6 +68,7 @@ export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
     const told = answer(error.code, error.message, { request_id: requestId });
     return { ...told, unexpected: told.status >= 500 };
   }
+  if (wasLeft(error)) return refuse('INVALID_BODY', { problem: 'it did not come to its end' });
   if (isConnectionLoss(error)) return databaseGone;
   return fromFramework(error as Partial<FastifyError>) ?? internal(requestId);
 }
@@ -106,6 +107,10 @@ function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
         : undefined;
   }
 }
+
+/** The client went away in the middle of its request: nobody hears the answer, and nothing of ours failed. */
+const wasLeft = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'aborted' && (error as FastifyError).statusCode === 400;
 
 /** Nothing was written: a commit whose outcome nobody knows is another failure. */
 const databaseGone: ErrorAnswer = {
