@@ -1,7 +1,7 @@
 import { AgentFixture, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../rows.ts';
-import { ModelError } from './model.ts';
+import { type Model, ModelError } from './model.ts';
 
 const overloaded = () => new ModelError('the provider is overloaded', { passing: true });
 const usage = { type: 'usage', inputTokens: 10, outputTokens: 1 } as const;
@@ -136,6 +136,28 @@ describe('a model that fails', () => {
       status: 'failed',
       error: expect.stringContaining('cut off'),
     });
+  });
+
+  it('[AG-1] by never ending: its answer is cut off, and it is told', async () => {
+    let left = false;
+    const model: Model = {
+      name: 'endless',
+      async *call() {
+        try {
+          for (;;) yield { type: 'text', text: 'and '.repeat(100_000) };
+        } finally {
+          left = true;
+        }
+      },
+    };
+    const agent = await AgentFixture.open({ model });
+    const runId = await agent.say('Tell me all.');
+    await agent.node.runs.whenIdle();
+    expect(await agent.run(runId)).toMatchObject({ status: 'completed' });
+    const last = (await agent.transcript()).at(-1) as string;
+    expect(last.length).toBeLessThan(2_001_000);
+    expect(last).toMatch(/and \n\n\[The model reached the longest answer/);
+    expect(left).toBe(true);
   });
 
   it('[AG-1] by its provider’s filter: the answer says so', async () => {

@@ -25,6 +25,8 @@ const cutOff: Readonly<Record<string, string>> = {
   length: '\n\n[The model reached the longest answer it can give; this one is cut off here.]',
   'content-filter': '\n\n[The provider’s content filter ended this answer here.]',
 };
+/** Characters, several times what models give: it is kept in memory and stored whole twice a second. */
+const MAX_ANSWER = 2_000_000;
 /** More than any model takes or gives; what a server says beyond that is no count. */
 const MAX_TOKENS = 1e9;
 /** A provider may ask for more patience than that, up to this. */
@@ -67,7 +69,7 @@ async function readAnswer(
   for await (const part of partsOf(model, request, options)) {
     switch (part.type) {
       case 'text':
-        await draft.add(part.text);
+        await draft.add(part.text.slice(0, MAX_ANSWER - draft.text.length));
         break;
       case 'tool_call':
         toolCalls.push(part);
@@ -81,6 +83,10 @@ async function readAnswer(
         break;
       case 'alive':
         break;
+    }
+    if (draft.text.length >= MAX_ANSWER) {
+      finish = 'length';
+      break; // a server that never ends; leaving tells it
     }
   }
   // A call whose parameters were cut off is no call; and a text that ends in mid-sentence should say why.
