@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CountersignError } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentName, loadConfig, maskedConfig, settingNames, settings } from './config.ts';
 import { serveHelp, settingsTable } from './serve-help.ts';
@@ -91,8 +92,35 @@ describe('the configuration', () => {
     ['a host that others reach, without its name', { host: '::', authSecret: secret }, /publicOrigins/],
     ['an issuer without an audience', { authIssuer: 'https://i.example' }, /authAudience/],
     ['an audience without an issuer', { authAudience: 'a' }, /authIssuer/],
+    ['a head that may take longer than its request', { headersTimeoutSeconds: 61 }, /headersTimeoutSeconds/],
+    ['a model of nobody knows where', { model: 'openai-compatible:llama' }, /modelUrl/],
+    ['a database that it does not know', { database: 'mysql://db/x' }, /postgres:\/\/ URL/],
+    ['a mistyped database', { database: 'postgress://db/x' }, /postgres:\/\/ URL/],
+    ['a database in capitals', { database: 'POSTGRES://db/x' }, /postgres:\/\/ URL/],
+    ['a model without a provider', { model: 'gpt' }, /--model: must be manual, or/],
+    ['a provider without a model', { model: 'anthropic:' }, /--model: must be manual, or/],
+    ['a password in an address that is printed', { modelUrl: 'http://u:p@host/v1' }, /no password/],
+    ['keys that come from a file', { authJwksUrl: 'file:///etc/keys' }, /--authJwksUrl: /],
+    ['an origin that is none', { publicOrigins: ['*'], port: 'x' }, /--port: .*--publicOrigins: /],
   ])('refuses %s', (_what, flags, problem) => {
+    expect(() => loadConfig({ env, flags })).toThrow(CountersignError);
     expect(() => loadConfig({ env, flags })).toThrow(problem);
+  });
+
+  it.each([[null], [true], [''], [[]], [[1]], ['0x10'], [1.5], ['1e3']])('takes %j for no number', (port) => {
+    const file = join(folder, 'c.json');
+    writeFileSync(file, JSON.stringify({ port }));
+    expect(() => loadConfig({ env, file })).toThrow(/port: /);
+  });
+
+  it.each([
+    ['postgres://u:p@ss@host/db', 'postgres://u:[masked]@host/db'],
+    ['postgres://u:a/b?c@host/db', 'postgres://u:[masked]@host/db'],
+    ['postgresql://host/db?user=u&password=secret&x=1', 'postgresql://host/db?user=u&password=[masked]&x=1'],
+    ['postgres://host/db?sslpassword=secret', 'postgres://host/db?sslpassword=[masked]'],
+    ['postgres://u@host/db', 'postgres://u@host/db'],
+  ])('prints %s without its password', (database, printed) => {
+    expect(maskedConfig(loadConfig({ env, flags: { database } })).database).toBe(printed);
   });
 
   it('takes a host that others reach once it is safe', () => {

@@ -19,9 +19,19 @@ const flag = z.preprocess(
   (value) => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value),
   z.boolean(),
 );
-const number = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
-const origin = z
-  .url({ protocol: /^https?$/ })
+/** In the environment a number is its digits. Nothing else is taken for one: `null` in a file would be 0. */
+const number = (min: number, max: number) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value),
+    z.number().int().min(min).max(max),
+  );
+const webUrl = z
+  .url({ protocol: /^https?$/, abort: true })
+  .refine((text) => new URL(text).username === '' && new URL(text).password === '', {
+    error: 'must hold no name and no password',
+    abort: true,
+  });
+const origin = webUrl
   .refine(
     (text) => new URL(text).origin === text.replace(/\/$/, ''),
     'must be an origin, such as https://host:port',
@@ -48,6 +58,10 @@ export const settings = {
   database: z
     .string()
     .min(1)
+    .refine(
+      (text) => isPostgres(text) || !/^\s*(\w[\w+.-]*:\/\/|sqlite:|file:)/i.test(text),
+      'must be the path of a file, or a postgres:// URL',
+    )
     .optional()
     .describe('A file for SQLite, or a postgres:// URL. Default: countersign.db in your data folder.'),
   user: z
@@ -73,9 +87,8 @@ export const settings = {
     .describe(
       'Signs and checks HS256 tokens; at least 32 characters. On loopback one is made and kept beside the database.',
     ),
-  authIssuer: z.url().optional().describe('Accept tokens of this issuer too (the iss claim).'),
-  authJwksUrl: z
-    .url()
+  authIssuer: webUrl.optional().describe('Accept tokens of this issuer too (the iss claim).'),
+  authJwksUrl: webUrl
     .optional()
     .describe("Where the issuer's public keys are. Default: the issuer's /.well-known/jwks.json."),
   authAudience: z
@@ -173,10 +186,13 @@ export const settings = {
     .describe('How long full parameters, previews and results are kept; the masked record stays.'),
   model: z
     .string()
-    .min(1)
+    .regex(
+      /^(manual|(anthropic|openai|openai-compatible):.+)$/,
+      'must be manual, or a model of anthropic, openai or openai-compatible, such as anthropic:NAME',
+    )
     .default('manual')
     .describe('provider:model of the agent; manual takes tool calls that you type and needs no key.'),
-  modelUrl: z.url().optional().describe('An OpenAI-compatible server, for models named openai-compatible:…'),
+  modelUrl: webUrl.optional().describe('An OpenAI-compatible server, for models named openai-compatible:…'),
   modelKey: z
     .string()
     .min(1)
@@ -256,6 +272,13 @@ function problemsTogether(config: Partial<ServerConfig>): string[] {
       problems.push(`host: ${host} can be reached by others; name the address they use in publicOrigins`);
     }
   }
+  const { headersTimeoutSeconds: head, requestTimeoutSeconds: whole, model, modelUrl } = config;
+  if (head !== undefined && whole !== undefined && head > whole) {
+    problems.push('headersTimeoutSeconds: is more than requestTimeoutSeconds, which the head is a part of');
+  }
+  if (model?.startsWith('openai-compatible:') && modelUrl === undefined) {
+    problems.push(`modelUrl: is needed with ${model}, or nobody knows where that model is`);
+  }
   if (authIssuer !== undefined && authAudience === undefined) {
     problems.push('authAudience: is needed with authIssuer, or a token for another service would work here');
   }
@@ -264,6 +287,8 @@ function problemsTogether(config: Partial<ServerConfig>): string[] {
   }
   return problems;
 }
+
+export const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
 
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
@@ -302,5 +327,10 @@ export function maskedConfig(config: ServerConfig): Record<string, unknown> {
   );
 }
 
+/** Whatever may be one: between the name and the last @, and in the query. */
 const withoutPassword = (database: string): string =>
-  database.replace(/^(postgres(?:ql)?:\/\/[^:@/]*:)[^@]*@/, '$1[masked]@');
+  isPostgres(database)
+    ? database
+        .replace(/^(\w+:\/\/[^:@/]*:).*@/, '$1[masked]@')
+        .replaceAll(/([?&]\w*password=)[^&]*/gi, '$1[masked]')
+    : database;

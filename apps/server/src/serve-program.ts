@@ -29,7 +29,8 @@ export async function serveProgram(
     throw usage(`"${positionals[0]}" is not expected here`);
   }
   const { host, port, database } = values;
-  const flags = { ...(host && { host }), ...(port && { port }), ...(database && { database }) };
+  const given = Object.entries({ host, port, database }).filter(([, value]) => value !== undefined);
+  const flags = Object.fromEntries(given);
   const config = loadConfig({ env: io.env, file: values.config ?? io.env.COUNTERSIGN_CONFIG, flags });
   if (values['print-config']) {
     io.write(`${JSON.stringify(maskedConfig(config), null, 2)}\n`);

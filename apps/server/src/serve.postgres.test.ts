@@ -93,6 +93,46 @@ it('at overload turns new work away, with when to come again, and loses nothing 
   await server.close();
 });
 
+it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes on when it is back', {
+  timeout: 60_000,
+}, async () => {
+  const server = await TestServer.start({ database: await postgres.createDatabase() });
+  const ada = await server.person('ada');
+  const call = () =>
+    server.send('POST', '/my/tools/execute', {
+      token: ada.tokens.person,
+      body: {
+        tool_name: 'write_file',
+        tool_params: { path: 'a.md', content: 'x' },
+        session_id: ada.sessionId,
+      },
+    });
+  expect((await call()).status).toBe(200);
+  await postgres.kill();
+  try {
+    await expect
+      .poll(async () => (await server.send('GET', '/readyz')).status, { timeout: 20_000 })
+      .toBe(503);
+    const { status, body, headers } = await call();
+    expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1']);
+    expect(body.error).toContain('the database does not answer');
+    const metrics = await server.send('GET', '/metrics');
+    expect(metrics.status).toBe(200);
+    expect(metrics.text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'countersign_pending_approvals Nan',
+        'countersign_tool_calls_total{tool="write_file"} 1',
+      ]),
+    );
+  } finally {
+    await postgres.start();
+  }
+  await expect.poll(async () => (await server.send('GET', '/readyz')).status, { timeout: 20_000 }).toBe(200);
+  const { text } = await server.send('GET', '/metrics');
+  expect(text.split('\n')).toContain('countersign_pending_approvals 1'); // what got 503 is nowhere
+  await server.close();
+});
+
 it('says so when the database cannot be reached', async () => {
   await expect(TestServer.start({ database: 'postgres://nobody:x@127.0.0.1:1/none' })).rejects.toThrow();
 });

@@ -15,7 +15,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { startAgent } from './agent/start-agent.ts';
 import { SignInCodes } from './auth/sign-in-codes.ts';
-import { dataFolder, isLoopback, type ServerConfig, secretSettings } from './config.ts';
+import { dataFolder, isLoopback, isPostgres, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
 import type { Runs } from './http/runs.ts';
 import { trackUnusedConnections } from './http/unused-connections.ts';
@@ -209,8 +209,6 @@ async function openStore(
     throw error;
   }
 }
-
-const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
 
 /** What is past its time goes, at the start and then every hour (DA-3, EV-2). The answer stops it. */
 function sweepRegularly(

@@ -45,7 +45,8 @@ export interface Reading {
   /** Which execution an approval belongs to, without locking it: executions are locked before approvals. */
   peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined>;
   projectsOf(userId: string): Unit<readonly ProjectRow[]>;
-  sessionsOf(userId: string, projectId: string): Unit<readonly SessionRow[]>;
+  /** Where somebody spoke last comes first, then those where nobody did, the newest first. */
+  sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]>;
   /** Oldest first; `after` is a position. */
   messagesOf(sessionId: string, page: { after?: number; limit: number }): Unit<readonly MessageRow[]>;
   lastPosition(sessionId: string): Unit<number>;

@@ -138,6 +138,25 @@ describe('[DA-3] SecretMasker', () => {
     expect(JSON.stringify(masker.maskValue(deep))).toContain('too deep');
   });
 
+  it('[DA-3] records a long value by its beginning, however short its pieces', () => {
+    const lines = Array.from({ length: 100_000 }, (_, i) => `line ${i}`);
+    for (const long of [
+      { files: lines },
+      { rows: lines.map((line) => [line]) },
+      Object.fromEntries(lines.map((line) => [line, 1])),
+      { numbers: lines.map((_, i) => i) },
+    ]) {
+      const recorded = JSON.stringify(masker.maskValue(long));
+      expect(recorded.length).toBeLessThan(40_000);
+      expect(recorded).toMatch(/\[\d+ more, digest /);
+    }
+    const { files } = masker.maskValue({ files: lines }) as { files: string[] };
+    expect(files.slice(0, 2)).toEqual(['line 0', 'line 1']);
+    expect(files.at(-1)).toContain(`[${100_000 - files.length + 1} more, digest `);
+    // A secret does not show either when it stands where nothing is recorded any more.
+    expect(JSON.stringify(masker.maskValue({ files: lines, password: 'X1' }))).not.toContain('X1');
+  });
+
   it('keeps what is not secret readable', () => {
     for (const text of [
       'npm run test',

@@ -34,7 +34,7 @@ export {
   legalTransitions,
 } from './execution-status.ts';
 export { type ApprovalScope, type Grant, grantSchema } from './grant.ts';
-export { type JsonValue, jsonValueSchema } from './json-value.ts';
+export { isManageable, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
 export { defaultLimits, type Limits, lowerLimits } from './limits.ts';
 export { type Message, messageSchema } from './messages.ts';
 export {

@@ -34,3 +34,28 @@ function isPlain(value: unknown): value is object {
   const prototype: unknown = Object.getPrototypeOf(value);
   return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
+
+/**
+ * Of what a model or a client sends for a tool: so many values at most, lists and objects counted. Each costs a moment
+ * in which nobody else is served, however few bytes it has.
+ */
+export const maxParamValues = 50_000;
+
+/** Whether a parsed JSON value is nested no deeper than anybody's data, and has no more than so many values in it. */
+export function isManageable(value: unknown, maxValues: number = maxParamValues): boolean {
+  let count = 0;
+  let level: unknown[] = [value];
+  // A few levels more than a value may have: it stands in a message.
+  for (let depth = 0; level.length > 0; depth += 1) {
+    count += level.length;
+    if (count > maxValues || depth > maxDepth + 10) return false;
+    const below: unknown[] = [];
+    for (const item of level) {
+      if (item === null || typeof item !== 'object') continue;
+      for (const inner of Array.isArray(item) ? item : Object.values(item)) below.push(inner);
+      if (count + below.length > maxValues) return false;
+    }
+    level = below;
+  }
+  return true;
+}

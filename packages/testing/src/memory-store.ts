@@ -205,8 +205,9 @@ class MemoryTransaction implements Transaction {
     return this.#select('projects', (row) => row.user_id === userId, byAge);
   }
 
-  *sessionsOf(userId: string, projectId: string): Unit<readonly SessionRow[]> {
-    return this.#select('sessions', (row) => row.user_id === userId && row.project_id === projectId, byAge);
+  *sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]> {
+    const isWanted = (row: SessionRow) => row.user_id === userId && row.project_id === projectId;
+    return this.#select('sessions', isWanted, byLastWord).slice(0, limit);
   }
 
   *messagesOf(
@@ -517,6 +518,9 @@ const byAge = (
   a: { readonly created_at: number; readonly id: string },
   b: { readonly created_at: number; readonly id: string },
 ): number => a.created_at - b.created_at || byText(a.id, b.id);
+
+const byLastWord = (a: SessionRow, b: SessionRow): number =>
+  (b.last_message_at ?? 0) - (a.last_message_at ?? 0) || byAge(b, a);
 
 function listOf<T>(lists: Map<string, T[]>, userId: string): T[] {
   let list = lists.get(userId);

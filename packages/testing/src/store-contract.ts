@@ -332,7 +332,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
     });
 
     describe('queries', () => {
-      it('finds projects and sessions of a person, oldest first', async () => {
+      it('finds projects of a person, oldest first, and sessions by the last word', async () => {
         await insert(
           'projects',
           projectRow({ id: 'b', created_at: 2 }),
@@ -343,11 +343,15 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           'sessions',
           sessionRow({ id: 'b', created_at: 2 }),
           sessionRow({ id: 'a', created_at: 3 }),
+          sessionRow({ id: 'spoken', created_at: 1, last_message_at: 5 }),
+          sessionRow({ id: 'spoken-later', created_at: 0, last_message_at: 6 }),
           sessionRow({ id: 'c', project_id: 'other' }),
           sessionRow({ id: 'd', user_id: 'grace' }),
         );
         expect(await ids((tx) => tx.projectsOf('ada'))).toEqual(['b', 'a']);
-        expect(await ids((tx) => tx.sessionsOf('ada', 'project'))).toEqual(['b', 'a']);
+        const inOrder = ['spoken-later', 'spoken', 'a', 'b'];
+        expect(await ids((tx) => tx.sessionsOf('ada', 'project', 10))).toEqual(inOrder);
+        expect(await ids((tx) => tx.sessionsOf('ada', 'project', 3))).toEqual(inOrder.slice(0, 3));
       });
 
       it('pages through the messages of a session', async () => {

@@ -1,6 +1,11 @@
 import { type Bus, type Engine, Refusal, type Store } from '@countersign/engine';
-import { describeError } from '@countersign/protocol';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { describeError, isManageable, maxParamValues } from '@countersign/protocol';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
 import { SignInCodes } from '../auth/sign-in-codes.ts';
 import { RateLimiter } from '../auth/token-bucket.ts';
@@ -17,6 +22,8 @@ import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
 import { registerRoutes } from './routing.ts';
 import type { Runs } from './runs.ts';
 import type { OpenConnection, ServerParts } from './server-parts.ts';
+import { endIfStalled, STALLED_MS } from './stalled-readers.ts';
+import { hasMoreValues } from './value-count.ts';
 import { registerWatching, type Watching } from './watching.ts';
 import { registerWebPage } from './web-page.ts';
 
@@ -69,10 +76,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     perSecond: config.largeBodyBytesPerSecond,
     burst: config.largeBodyBytesPerSecond * 5,
   });
-  const largeAnswers = new LargeAnswers({
-    perSecond: config.largeBodyBytesPerSecond * 4,
-    burst: config.largeBodyBytesPerSecond * 20,
-  });
+  const largeAnswers = new LargeAnswers(
+    { perSecond: config.largeBodyBytesPerSecond * 4, burst: config.largeBodyBytesPerSecond * 20 },
+    config.callBodyBytes * 2,
+  );
 
   guardEveryRequest(app, config);
   answerErrors(app);
@@ -108,11 +115,13 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     trustProxy: config.trustProxy,
     requestTimeout: config.requestTimeoutSeconds * 1000,
     keepAliveTimeout: 75_000,
+    connectionTimeout: STALLED_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false, // our own answer has our own shape
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200, caseSensitive: true },
     http: {
+      requestTimeout: config.requestTimeoutSeconds * 1000, // or Node compares the next one with its default
       headersTimeout: config.headersTimeoutSeconds * 1000,
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 16 * 1024,
@@ -123,12 +132,25 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    const text = body as string;
+    const maxValues = maxValuesOf(request);
     // An empty body is one that was left out; the schema says whether it may be.
-    if (body === '') done(null, undefined);
-    else parseJson(request, body as string, done);
+    if (text === '') done(null, undefined);
+    else if (hasMoreValues(text, 2 * maxValues)) done(unmanageable());
+    else
+      parseJson(request, text, (error, parsed) =>
+        error || isManageable(parsed, maxValues) ? done(error, parsed) : done(unmanageable()),
+      );
   });
   return app as unknown as FastifyInstance;
 }
+
+const unmanageable = (): Refusal =>
+  new Refusal('INVALID_BODY', { problem: 'it is nested too deep, or has too many values' });
+
+/** What a tool found may be more than anybody asks of one; it comes from the person's own runner. */
+const maxValuesOf = ({ routeOptions }: FastifyRequest): number =>
+  routeOptions.config.route === 'submitResult' ? 10 * maxParamValues : maxParamValues;
 
 /** Before anything else, for every address: the headers, whether we still serve, and whether we are meant. */
 function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
@@ -144,6 +166,7 @@ function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
   });
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders);
+    reply.raw.on('timeout', endIfStalled);
     if (isClosing) {
       reply.header('connection', 'close');
       return done(new Refusal('UNAVAILABLE', { problem: 'it is stopping' }));

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { Engine, systemClock } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import { errorBodySchema } from '@countersign/protocol';
@@ -28,6 +29,34 @@ describe('what fails on our side', () => {
       }),
     );
     await server.close();
+  });
+
+  it('[OB-2] is not that a client goes away in the middle of its request', async () => {
+    const lines: string[] = [];
+    const logger = pino({ base: null }, { write: (line) => void lines.push(line) });
+    const server = await TestServer.start({}, { logger });
+    const { tokens } = await server.person('ada');
+    await server.send('GET', '/my/projects', { token: tokens.person });
+    const { hostname, port, host } = new URL(server.address);
+    const served = new Promise((resolve) => server.running.app.server.once('request', resolve));
+    const socket = connect(Number(port), hostname);
+    const head = [
+      'POST /my/projects HTTP/1.1',
+      `Host: ${host}`,
+      `Authorization: Bearer ${tokens.person}`,
+      'Content-Type: application/json',
+      'Content-Length: 100',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n{`);
+    await served;
+    socket.destroy();
+    const left = () =>
+      new Promise<number>((resolve) => {
+        server.running.app.server.getConnections((_error, count) => resolve(count));
+      });
+    await expect.poll(left, { timeout: 10_000 }).toBeLessThanOrEqual(1);
+    await server.close(); // every request has had its end
+    expect(lines.filter((line) => line.includes('"level":50'))).toEqual([]);
   });
 
   it('[AG-1] is no agent: a message is refused with what is missing', async () => {

@@ -443,6 +443,61 @@ describe('messages', () => {
     expect((await as().get(path)).messages).toMatchObject([{ content: 'hi', role: 'user' }]);
   });
 
+  it('go to the session that was spoken in last, and never to an agent’s', async () => {
+    const server = await TestServer.start({}, { agent: undefined }); // with its own agent
+    const joe = await server.person('joe');
+    const path = `/my/projects/${joe.projectId}`;
+    const post = async (to: string, body: object) =>
+      (await server.send('POST', path + to, { token: joe.tokens.person, body })).body;
+    const say = async (body: object) => {
+      const { session_id, run_id } = await post('/chat/messages', { content: 'hello', ...body });
+      const run = async () =>
+        (await server.send('GET', `/my/runs/${run_id}`, { token: joe.tokens.person })).body.run.status;
+      await expect.poll(run, { timeout: 10_000 }).toBe('completed');
+      return session_id;
+    };
+    const open = async (title: string) => (await post('/sessions', { title })).session.session_id;
+    expect(await say({})).toBe(joe.sessionId); // nobody has used it
+    const [one, two] = [await open('one'), await open('two')];
+    await say({ session_id: two });
+    await say({ session_id: one });
+    await server.send('POST', '/my/tools/execute', {
+      token: joe.tokens.agent,
+      body: { tool_name: 'nothing', tool_params: {} },
+    });
+    expect(await say({})).toBe(one);
+    const listed = await server.send('GET', `${path}/sessions`, { token: joe.tokens.person });
+    const ids = listed.body.sessions.map(({ session_id }: { session_id: string }) => session_id);
+    expect(ids.slice(0, 3)).toEqual([one, two, joe.sessionId]);
+
+    // Where only an agent has been, the person begins a session of their own.
+    const kim = await server.person('kim');
+    const { body } = await server.send('POST', '/my/projects', {
+      token: kim.tokens.person,
+      body: { name: 'n' },
+    });
+    const { project_id } = body.project;
+    const token = await server.send('POST', '/my/tokens', {
+      token: kim.tokens.person,
+      body: { name: 'Helper', scope: 'agent', project_id },
+    });
+    const call = await server.send('POST', '/my/tools/execute', {
+      token: token.body.token,
+      body: { tool_name: 'nothing', tool_params: {} },
+    });
+    expect(call.body.code).toBe('UNKNOWN_TOOL');
+    const said = await server.send('POST', `/my/projects/${project_id}/chat/messages`, {
+      token: kim.tokens.person,
+      body: { content: 'hello' },
+    });
+    const sessions = await server.send('GET', `/my/projects/${project_id}/sessions`, {
+      token: kim.tokens.person,
+    });
+    expect(sessions.body.sessions).toHaveLength(2);
+    expect(sessions.body.sessions[0].session_id).toBe(said.body.session_id);
+    await server.close();
+  });
+
   it('stay in their project', async () => {
     const { body } = await as().post('/my/projects', { name: 'another' });
     const path = `/my/projects/${body.project.project_id}/chat/messages`;

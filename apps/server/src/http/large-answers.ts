@@ -1,26 +1,34 @@
+import type { ServerResponse } from 'node:http';
 import { type Rate, RateLimiter } from '../auth/token-bucket.ts';
 import { RateLimited } from './refusals.ts';
+import { STALLED_MS } from './stalled-readers.ts';
 
-/** Smaller answers are not counted. */
+/** Smaller answers are not counted against the rate. */
 const SMALL_BYTES = 1024 * 1024;
 
 /**
  * Answers in which whole files may stand. Those of one person are made one after the other, and who has been sent much
- * waits before the next: making one takes a moment in which nobody else is answered.
+ * waits before the next: making one takes a moment in which nobody else is answered. Who does not take what it was
+ * sent gets no more: answers that nobody reads stay in memory.
  */
 export class LargeAnswers {
   readonly #limiter: RateLimiter;
   /** By person and scope: ends with the last answer that was asked for. */
   readonly #turns = new Map<string, Promise<unknown>>();
+  /** By person and scope: how much of their answers is under way. */
+  readonly #untaken = new Map<string, number>();
+  readonly #maxUntaken: number;
 
-  constructor(rate: Rate) {
+  /** `maxUntaken`: so much of one person's answers may be under way before another one is made. */
+  constructor(rate: Rate, maxUntaken: number) {
     this.#limiter = new RateLimiter(rate);
+    this.#maxUntaken = maxUntaken;
   }
 
-  /** The answer as JSON. Throws RateLimited. */
-  async write(of: string, make: () => Promise<unknown>): Promise<string> {
+  /** The answer as JSON; it is sent by `response`. Throws RateLimited. */
+  async write(of: string, response: ServerResponse, make: () => Promise<unknown>): Promise<string> {
     const before = this.#turns.get(of) ?? Promise.resolve();
-    const mine = before.then(() => this.#make(of, make));
+    const mine = before.then(() => this.#make(of, response, make));
     const turn = mine.catch(() => {}); // who asked is told
     this.#turns.set(of, turn);
     try {
@@ -30,11 +38,24 @@ export class LargeAnswers {
     }
   }
 
-  async #make(of: string, make: () => Promise<unknown>): Promise<string> {
+  async #make(of: string, response: ServerResponse, make: () => Promise<unknown>): Promise<string> {
     const owed = this.#limiter.take(of, performance.now(), 0);
     if (owed > 0) throw new RateLimited(owed);
+    if ((this.#untaken.get(of) ?? 0) >= this.#maxUntaken) throw new RateLimited(STALLED_MS / 1000);
     const text = JSON.stringify(await make());
     if (text.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), text.length);
+    this.#count(of, text.length, response);
     return text;
+  }
+
+  /** Under way until the last byte is out of our hands, or its reader is gone. */
+  #count(of: string, bytes: number, response: ServerResponse): void {
+    if (response.destroyed) return;
+    this.#untaken.set(of, (this.#untaken.get(of) ?? 0) + bytes);
+    response.once('close', () => {
+      const left = (this.#untaken.get(of) ?? 0) - bytes;
+      if (left > 0) this.#untaken.set(of, left);
+      else this.#untaken.delete(of);
+    });
   }
 }

@@ -1,7 +1,124 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '../testing/raw-request.ts';
 import { type Person, signToken, TestServer } from '../testing/test-server.ts';
+
+/** Asks for a call, looks at the first line of the answer and takes no more. */
+function askAndStall(
+  { address }: TestServer,
+  token: string,
+  toolId: string,
+): Promise<{ status: string; socket: Socket }> {
+  const { hostname, port, host } = new URL(address);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname).on('error', () => {});
+    socket.once('data', (part) => {
+      socket.pause();
+      resolve({ status: part.toString('latin1').slice(9, 12), socket });
+    });
+    const head = [`GET /my/tools/${toolId} HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${token}`];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  });
+}
+
+describe('[RE-4] a body of too many values', () => {
+  it.each([
+    [
+      'in one list',
+      `{"tool_name":"git_commit","tool_params":{"message":"m","files":[${'"a",'.repeat(60_000)}"a"]}}`,
+    ],
+    ['in many lists', `{"tool_name":"x","tool_params":{"a":[${'[1,[]],'.repeat(20_000)}1]}}`],
+    ['nested deep', `{"tool_name":"x","tool_params":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`],
+  ])('%s is refused on every way in, before anything is done with it', async (_what, text) => {
+    const server = await TestServer.start();
+    const eve = await server.person('eve');
+    const post = async (path: string, body: string) => {
+      const response = await fetch(server.address + path, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${eve.tokens.agent}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body,
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const rest = await post('/my/tools/execute', text);
+    expect([rest.status, JSON.parse(rest.text).code]).toEqual([400, 'INVALID_BODY']);
+    const { tool_name: name, tool_params: args } = JSON.parse(text.replace(/\[{1000,}\]+/, '0'));
+    const params = text.includes('[[[[') ? text.slice(text.indexOf('{"a"'), -1) : JSON.stringify(args);
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${params}}}`;
+    const mcp = await post('/mcp', call);
+    expect(mcp.status).toBe(400);
+    expect(mcp.text).toContain('too many values');
+    const { body } = await server.send('GET', '/my/tools/history', { token: eve.tokens.person });
+    expect(body.executions).toEqual([]);
+    await server.close();
+  });
+});
+
+describe('[RE-4] answers that nobody takes', () => {
+  it('are not made without end, whatever an agent asks for, and its person reads on', async () => {
+    const server = await TestServer.start({ callBodyBytes: 8_000_000 });
+    const eve = await server.person('eve');
+    const sockets: Socket[] = [];
+    try {
+      const { tool_id } = (
+        await server.send('POST', '/my/tools/execute', {
+          token: eve.tokens.agent,
+          body: { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x'.repeat(7_000_000) } },
+        })
+      ).body;
+      const statuses: string[] = [];
+      for (let count = 0; count < 4; count += 1) {
+        const { status, socket } = await askAndStall(server, eve.tokens.agent, tool_id);
+        statuses.push(status);
+        sockets.push(socket);
+      }
+      expect(statuses).toEqual(['200', '200', '429', '429']);
+      const persons = () => server.send('GET', `/my/tools/${tool_id}`, { token: eve.tokens.person });
+      expect((await persons()).status).toBe(200);
+      expect((await persons()).status).toBe(200);
+      // Once they are gone, there is room again.
+      for (const socket of sockets) socket.destroy();
+      const again = () => server.send('GET', `/my/tools/${tool_id}`, { token: eve.tokens.agent });
+      await expect.poll(async () => (await again()).status, { timeout: 10_000 }).toBe(200);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await server.close();
+    }
+  });
+
+  it('end with their connection, and what only waits does not', async () => {
+    const server = await TestServer.start({ streamHeartbeatSeconds: 600 });
+    const { server: http } = server.running.app;
+    expect(http.timeout).toBe(30_000);
+    http.timeout = 300; // for the connections that come now
+    const eve = await server.person('eve');
+    const stream = await server.listen('/my/stream', { token: eve.tokens.person });
+    await stream.untilListening();
+    try {
+      const { tool_id } = (
+        await server.send('POST', '/my/tools/execute', {
+          token: eve.tokens.agent,
+          body: { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x'.repeat(7_000_000) } },
+        })
+      ).body;
+      const { socket } = await askAndStall(server, eve.tokens.agent, tool_id);
+      const connections = () =>
+        new Promise<number>((resolve) => http.getConnections((_error, count) => resolve(count)));
+      const before = await connections();
+      await expect.poll(connections, { timeout: 10_000 }).toBeLessThan(before);
+      socket.resume();
+      await new Promise((resolve) => socket.once('close', resolve)); // before the whole answer had come
+      expect(socket.bytesRead).toBeLessThan(7_000_000);
+      expect(stream.ended).toBe(false);
+    } finally {
+      await server.close();
+    }
+  });
+});
 
 describe('[RE-4] [AP-9] large bodies of one person', () => {
   let server: TestServer;

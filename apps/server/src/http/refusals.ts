@@ -8,6 +8,7 @@ import {
 } from '@countersign/protocol';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { isConnectionLoss } from '../store/postgres-failure.ts';
 
 export type ErrorBody = z.infer<typeof errorBodySchema>;
 
@@ -67,6 +68,8 @@ export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
     const told = answer(error.code, error.message, { request_id: requestId });
     return { ...told, unexpected: told.status >= 500 };
   }
+  if (wasLeft(error)) return refuse('INVALID_BODY', { problem: 'it did not come to its end' });
+  if (isConnectionLoss(error)) return databaseGone;
   return fromFramework(error as Partial<FastifyError>) ?? internal(requestId);
 }
 
@@ -88,6 +91,7 @@ function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return refuse('BODY_TOO_LARGE', { limit: bodyLimitOf(error) });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
       return refuse('UNSUPPORTED_MEDIA_TYPE');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return refuse('INVALID_BODY', { problem: 'it is not as long as its Content-Length says' });
@@ -103,6 +107,17 @@ function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
         : undefined;
   }
 }
+
+/** The client went away in the middle of its request: nobody hears the answer, and nothing of ours failed. */
+const wasLeft = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'aborted' && (error as FastifyError).statusCode === 400;
+
+/** Nothing was written: a commit whose outcome nobody knows is another failure. */
+const databaseGone: ErrorAnswer = {
+  ...refuse('UNAVAILABLE', { problem: 'the database does not answer' }),
+  headers: { 'retry-after': '1' },
+  unexpected: true,
+};
 
 const limits = new WeakMap<object, number>();
 const bodyLimitOf = (error: object): number => limits.get(error) ?? 0;

@@ -62,6 +62,36 @@ describe('[RE-5] the Host of a request', () => {
   });
 });
 
+describe('[RE-5] a request that names two hosts', () => {
+  const own = () => new URL(server.address).host;
+  const get = async (path: string, host: string | readonly string[]) =>
+    (
+      await sendRaw(server.address, {
+        method: 'GET',
+        path,
+        headers: { Host: host, Authorization: `Bearer ${ada.tokens.person}` },
+      })
+    ).status;
+
+  it('in two headers is refused, whichever comes first', async () => {
+    expect(await get('/my/projects', [own(), 'evil.example'])).toBe(403);
+    expect(await get('/my/projects', ['evil.example', own()])).toBe(403);
+    expect(await get('/my/projects', [own(), own()])).toBe(403);
+  });
+
+  it('in its address and its header is refused; one that names ours twice is taken', async () => {
+    expect(await get('http://evil.example/my/projects', own())).toBe(403);
+    expect(await get(`http://${own()}/my/projects`, 'evil.example')).toBe(403);
+    expect(await get(`http://${own()}/my/projects`, own())).toBe(200);
+  });
+});
+
+it('[RE-4] a method that we do not have is told so', async () => {
+  const ask = async (method: string) =>
+    (await sendRaw(server.address, { method, path: '/my/projects', headers: {} })).status;
+  expect([await ask('QUERY'), await ask('PROPFIND'), await ask('PATCH')]).toEqual([415, 404, 405]);
+});
+
 describe('[RE-5] the Origin of a request', () => {
   it.each([
     ['http://127.0.0.1:PORT', 200],

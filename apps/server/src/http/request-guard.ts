@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Refusal } from '@countersign/engine';
 import type { FastifyRequest } from 'fastify';
 
@@ -42,11 +43,27 @@ export function checkOrigin(
   origins: Origins,
   corsOrigins: ReadonlySet<string>,
 ): void {
-  const { host, origin } = request.headers;
+  const { origin } = request.headers;
+  const host = hostOf(request.raw);
   if (host === undefined || !origins.isOurHost(host)) throw new Refusal('ORIGIN_REFUSED');
   if (origin !== undefined && !origins.isOurOrigin(origin) && !corsOrigins.has(origin)) {
     throw new Refusal('ORIGIN_REFUSED');
   }
+}
+
+/**
+ * The one host that a request names. Two Host headers, or an absolute address that names another one than the header,
+ * are read differently by a proxy before us: whom they mean is in doubt.
+ */
+function hostOf({ headers, rawHeaders, url = '' }: IncomingMessage): string | undefined {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  if (count > 1) return undefined;
+  if (url.startsWith('/') || url === '*') return headers.host;
+  return URL.parse(url)?.host === headers.host?.toLowerCase() ? headers.host : undefined;
 }
 
 /** What a browser must know about JSON that may hold hostile text. */

@@ -71,7 +71,7 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
         const handler = routing.handlers[name] as unknown as AnyHandler;
         const make = () => handle(route, handler, routing.parts.store, request, reply);
         if (!routesThatSendFiles.has(name) || !request.caller) return make();
-        const text = await routing.largeAnswers.write(largeKeyOf(request.caller), make);
+        const text = await routing.largeAnswers.write(largeKeyOf(request.caller), reply.raw, make);
         return reply.type('application/json; charset=utf-8').send(text);
       },
     });

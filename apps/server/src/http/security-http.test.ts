@@ -250,7 +250,7 @@ describe.each(cases)('[VA-9] $id $class: $why', (testCase) => {
 async function messagesOf(person: Person) {
   return server.store.read(function* (tx) {
     const found = [];
-    for (const { id } of yield* tx.sessionsOf(person.userId, person.projectId)) {
+    for (const { id } of yield* tx.sessionsOf(person.userId, person.projectId, 100)) {
       found.push(...(yield* tx.messagesOf(id, { limit: 100 })));
     }
     return found;

@@ -7,6 +7,9 @@ import { type CallObserver, Open } from './call-watcher.ts';
 const executionBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300];
 const waitBuckets = [1, 5, 15, 30, 60, 120, 300, 600];
 
+/** Well below what a scrape may take. */
+const PATIENCE_MS = 2_000;
+
 /** Counts and times for Prometheus (OB-1). */
 export class Metrics implements Watching, CallObserver {
   readonly #registry = new Registry();
@@ -69,7 +72,7 @@ export class Metrics implements Watching, CallObserver {
       help: 'Approvals that wait for a decision.',
       registers,
       async collect() {
-        this.set((await metrics.#store?.read((tx) => tx.soonestDeadlines(100_000)))?.length ?? 0);
+        this.set(await metrics.#pendingApprovals());
       },
     });
   }
@@ -86,6 +89,18 @@ export class Metrics implements Watching, CallObserver {
 
   metrics(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  /** NaN, which is "not known" to Prometheus, while the database does not answer: the other figures are needed then. */
+  async #pendingApprovals(): Promise<number> {
+    const counted = this.#store?.read((tx) => tx.soonestDeadlines(100_000)).then(({ length }) => length);
+    const unknown = Promise.withResolvers<number>();
+    const timer = setTimeout(unknown.resolve, PATIENCE_MS, Number.NaN);
+    try {
+      return await Promise.race([(counted ?? Promise.resolve(0)).catch(() => Number.NaN), unknown.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   called({ tool_name }: Parameters<NonNullable<CallObserver['called']>>[0]): void {

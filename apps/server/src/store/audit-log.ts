@@ -46,12 +46,23 @@ export async function verifyAudit(
   let hash = auditGenesis;
   const kept = witness?.replace(/^\d+:/, ''); // runners keep `number:hash`
   let witnessed = kept === undefined || kept === auditGenesis;
+  let atOnce = rowsAtOnce;
   for (;;) {
-    const after = seq;
-    const { rows, head } = await source.read(function* (tx) {
-      return { rows: yield* tx.audit(userId, after, rowsAtOnce), head: yield* tx.auditHead(userId) };
-    });
+    // From the very first: a row before the one with the number 1 was put in.
+    const after = seq === 0 ? Number.MIN_SAFE_INTEGER : seq;
+    const page = await source
+      .read(function* (tx) {
+        return { rows: yield* tx.audit(userId, after, atOnce), head: yield* tx.auditHead(userId) };
+      })
+      .catch(unreadable);
+    if (page === undefined) {
+      if (atOnce === 1) return broken(seq + 1, 'The row cannot be read.');
+      atOnce = 1; // which one is it?
+      continue;
+    }
+    const { rows, head } = page;
     for (const row of rows) {
+      if (row.seq <= 0) return broken(row.seq, 'The row was put in.');
       if (row.seq !== seq + 1) return broken(seq + 1, 'The row is missing.');
       if (row.previous_hash !== hash) return broken(row.seq, 'The row does not follow the one before it.');
       if (row.hash !== auditHash(row)) return broken(row.seq, 'The row was changed.');
@@ -59,7 +70,7 @@ export async function verifyAudit(
       hash = row.hash;
       witnessed ||= hash === kept;
     }
-    if (rows.length === rowsAtOnce) continue;
+    if (rows.length === atOnce) continue;
     if (head.seq > seq) return broken(seq + 1, `The end was cut off: there were ${head.seq} rows.`);
     if (head.seq < seq || head.hash !== hash) {
       return broken(head.seq + 1, 'The end is not the one that the store wrote.');
@@ -67,6 +78,11 @@ export async function verifyAudit(
     if (!witnessed) return broken(seq + 1, 'The chain does not contain the head that the witness kept.');
     return { user_id: userId, ok: true, rows: seq, head: hash };
   }
+}
+
+/** Somebody wrote what is no JSON into a row: that is for the verdict to say. Everything else is a failure to read. */
+function unreadable(error: unknown): undefined {
+  if (!(error instanceof SyntaxError)) throw error;
 }
 
 /** A person's rows in order, from the first. */
@@ -103,11 +119,12 @@ export async function* exportAudit(
 const pick = (row: AuditRow): Record<string, unknown> =>
   Object.fromEntries(columns.map((column) => [column, row[column]]));
 
-/** RFC 4180. */
+/** RFC 4180. A spreadsheet runs a cell that begins like a formula: such a one begins with an apostrophe instead. */
 const csvLine = (row: AuditRow): string =>
   `${columns
     .map((column) => {
       const text = column === 'data' ? JSON.stringify(row.data) : String(row[column]);
-      return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+      const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+      return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
     })
     .join(',')}\r\n`;

@@ -57,3 +57,37 @@ it('[DA-4] ends with 1 when one of them is broken, and checks the others all the
   expect(lines.map((line) => JSON.parse(line).ok)).toEqual([false, true]);
   expect((await report({ user: 'ada' })).lines).toEqual(['BROKEN  ada: row 1. The row was changed.\n']);
 });
+
+it('[DA-4] a CSV keeps line breaks and quotes, and has nothing that a spreadsheet would run', async () => {
+  await log('=1+1', '@SUM(A1)');
+  await log('ada', 'two\nlines, "quoted"');
+  const { lines } = await report({ action: 'export', format: 'csv' });
+  expect(lines.slice(1).map((line) => line.slice(0, line.lastIndexOf(',null,')))).toEqual([
+    `'=1+1,1,1700000000000,token.made,'@SUM(A1)`,
+    'ada,1,1700000000000,token.made,"two\nlines, ""quoted"""',
+  ]);
+  // What programs read is what was recorded.
+  const json = (await report({ action: 'export' })).lines.map((line) => JSON.parse(line));
+  expect(json.map(({ user_id }) => user_id)).toEqual(['=1+1', 'ada']);
+});
+
+it.each([
+  [`update audit set data = '{nope' where user_id = 'ada' and seq = 2`, 'row 2. The row cannot be read.'],
+  [
+    `insert into audit select user_id, -1, at, action, subject, data, previous_hash, hash from audit
+     where user_id = 'ada' and seq = 2`,
+    'row -1. The row was put in.',
+  ],
+])('[DA-4] says which row was spoilt, and checks the others: %s', async (tampering, verdict) => {
+  for (const subject of ['t1', 't2', 't3']) await log('ada', subject);
+  await log('grace', 't4');
+  const owner = new DatabaseSync(database);
+  owner.exec(`drop trigger audit_no_update; ${tampering}`);
+  owner.close();
+  const { status, lines } = await report({});
+  expect(status).toBe(1);
+  expect(lines.map((line) => line.slice(0, 60).trim())).toEqual([
+    `BROKEN  ada: ${verdict}`,
+    expect.stringMatching(/^ok {6}grace: 1 rows/),
+  ]);
+});

@@ -71,17 +71,19 @@ export class DatabaseReading implements Reading {
     return yield* this.rows(statement, { userId });
   }
 
-  *sessionsOf(userId: string, projectId: string): Unit<readonly SessionRow[]> {
+  *sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]> {
     const statement = this.statements.prepare('sessions:of-project', { of: 'sessions' }, (db, slot) =>
       db
         .selectFrom('sessions')
         .selectAll()
         .where('user_id', '=', slot.text('userId'))
         .where('project_id', '=', slot.text('projectId'))
-        .orderBy('created_at')
-        .orderBy('id'),
+        .orderBy('last_message_at', (order) => order.desc().nullsLast())
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { userId, projectId });
+    return yield* this.rows(statement, { userId, projectId, limit });
   }
 
   *messagesOf(

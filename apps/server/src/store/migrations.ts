@@ -80,7 +80,11 @@ interface Index {
 /** One for every query of the store, so that a page of history costs the same at 10,000 rows and at 1,000,000. */
 const indexes: readonly Index[] = [
   { name: 'projects_of_user', table: 'projects', columns: ['user_id', 'created_at', 'id'] },
-  { name: 'sessions_of_project', table: 'sessions', columns: ['user_id', 'project_id', 'created_at', 'id'] },
+  {
+    name: 'sessions_of_project',
+    table: 'sessions',
+    columns: ['user_id', 'project_id', 'last_message_at', 'created_at', 'id'],
+  },
   { name: 'messages_of_session', table: 'messages', columns: ['session_id', 'position'], unique: true },
   { name: 'runs_by_lease', table: 'runs', columns: ['lease_until'], where: running },
   { name: 'runs_of_session', table: 'runs', columns: ['session_id'], where: running },

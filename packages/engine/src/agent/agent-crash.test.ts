@@ -434,6 +434,26 @@ describe('leases', () => {
   });
 });
 
+it('[AG-3] what fails every time ends the run: its model is not asked until the time is over', async () => {
+  const model = new ScriptedModel([['An answer that cannot be stored.']]);
+  const agent = await AgentFixture.open({ model });
+  agent.node.die();
+  const node = await agent.startNode({
+    atPoint: (point) => {
+      if (point === 'model.answered') throw new Error('it cannot be stored');
+    },
+  });
+  const runId = await agent.say('Go.');
+  await agent.clock.advance(10 * 60_000);
+  expect(await agent.run(runId)).toMatchObject({
+    status: 'failed',
+    error: `Something failed on our side. It is in the log under request id ${runId}.`,
+  });
+  expect(model.requests).toHaveLength(5);
+  expect((await agent.states()).at(-1)).toBe('idle');
+  expect(String(node.errors.at(-1))).toContain(`The run ${runId} has ended: it failed 5 times.`);
+});
+
 it('[AG-3] between the end of a stopped run and that of its calls: the next start cancels them', async () => {
   const model = new ScriptedModel([[toolCall('write_file', { path: 'c.md', content: 'x' })]]);
   const agent = await AgentFixture.open({ model });

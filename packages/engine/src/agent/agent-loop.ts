@@ -30,6 +30,8 @@ export interface LiveRun {
   readonly held: HeldRun;
   readonly signal: AbortSignal;
   draft: Draft | undefined;
+  /** Where it stands, as it was last read. */
+  step: number;
 }
 
 /**
@@ -41,6 +43,7 @@ export async function driveRun(live: LiveRun, deps: AgentLoopDeps): Promise<void
   for (;;) {
     signal.throwIfAborted();
     const { run, project, step } = await deps.store.read((tx) => readRun(tx, held));
+    live.step = run.step;
     if (step && step.open.length > 0) {
       await new ToolStep(deps, held, project, step.message, signal).finish(step.open);
       continue;

@@ -1,6 +1,7 @@
-import { AgentFixture, hangs, ScriptedModel, settle } from '@countersign/testing';
+import { AgentFixture, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
-import { ModelError } from './model.ts';
+import type { JsonObject } from '../rows.ts';
+import { type Model, ModelError } from './model.ts';
 
 const overloaded = () => new ModelError('the provider is overloaded', { passing: true });
 const usage = { type: 'usage', inputTokens: 10, outputTokens: 1 } as const;
@@ -135,6 +136,81 @@ describe('a model that fails', () => {
       status: 'failed',
       error: expect.stringContaining('cut off'),
     });
+  });
+
+  it('[AG-1] by never ending: its answer is cut off, and it is told', async () => {
+    let left = false;
+    const model: Model = {
+      name: 'endless',
+      async *call() {
+        try {
+          for (;;) yield { type: 'text', text: 'and '.repeat(100_000) };
+        } finally {
+          left = true;
+        }
+      },
+    };
+    const agent = await AgentFixture.open({ model });
+    const runId = await agent.say('Tell me all.');
+    await agent.node.runs.whenIdle();
+    expect(await agent.run(runId)).toMatchObject({ status: 'completed' });
+    const last = (await agent.transcript()).at(-1) as string;
+    expect(last.length).toBeLessThan(2_001_000);
+    expect(last).toMatch(/and \n\n\[The model reached the longest answer/);
+    expect(left).toBe(true);
+  });
+
+  it('[AG-1] by its provider’s filter: the answer says so', async () => {
+    const model = new ScriptedModel([['I th', { type: 'finish', reason: 'content-filter' }]]);
+    const agent = await AgentFixture.open({ model });
+    await agent.say('Hello?');
+    expect((await agent.transcript()).at(-1)).toMatch(/^assistant: I th\n\n\[The provider’s content filter/);
+  });
+
+  it.each([
+    ['a fraction', 1.5, 2],
+    ['less than nothing', -100, 0],
+    ['no number', Number.NaN, 0],
+    ['more than there are', 1e300, 1e9],
+    ['infinitely many', Number.POSITIVE_INFINITY, 1e9],
+  ])(
+    '[AG-2] [AG-3] by counting %s of tokens: its answer is stored, and it is not asked again',
+    async (_what, said, counted) => {
+      const model = new ScriptedModel([['Fine.', { type: 'usage', inputTokens: said, outputTokens: said }]]);
+      const agent = await AgentFixture.open({ model });
+      const runId = await agent.say('Hello?');
+      await agent.clock.advance(120_000);
+      expect(await agent.run(runId)).toMatchObject({
+        status: 'completed',
+        input_tokens: counted,
+        output_tokens: counted,
+      });
+      expect(model.requests).toHaveLength(1);
+      expect(agent.node.errors).toEqual([]);
+    },
+  );
+
+  let deep: JsonObject = {};
+  for (let depth = 0; depth < 300; depth += 1) deep = { a: deep };
+  it.each([
+    ['nested deeper than anybody reads', toolCall('read_file', { path: deep })],
+    [
+      'of more values than anybody has',
+      toolCall('git_commit', { message: 'all', files: Array.from({ length: 400_000 }, (_, i) => `${i}`) }),
+    ],
+  ])('[EX-5] by parameters %s: the call is refused, the conversation goes on', async (_what, call) => {
+    const model = new ScriptedModel([[call], ['I see.']]);
+    const agent = await AgentFixture.open({ model });
+    await agent.say('Do it.');
+    expect(await agent.transcript()).toEqual([
+      'user: Do it.',
+      'assistant: ',
+      'tool: error',
+      'assistant: I see.',
+    ]);
+    expect(JSON.stringify(model.requests[1]?.request.messages).length).toBeLessThan(5_000);
+    expect(agent.runner.executed).toEqual([]);
+    expect(agent.node.errors).toEqual([]);
   });
 
   it('[AG-3] can be stopped between two tries', async () => {

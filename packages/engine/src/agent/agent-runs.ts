@@ -54,6 +54,8 @@ const ORPHANS_AT_ONCE = 50;
 /** Calls that a dead node left open when it had ended their run are looked for at every such tick. */
 const LEFTOVERS_EVERY_TICKS = 3;
 const STALL_MS = 300_000;
+/** A run that has failed here so often in one step fails every time: it would ask its model, and be paid for, until its time is over. */
+const MAX_FAILURES = 5;
 
 /**
  * The agent's runs: started by a message, driven on one node at a time, resumed after a crash at the step they were
@@ -66,6 +68,8 @@ export class AgentRuns {
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
   /** Ours by their leases and not under way when leases were last renewed. */
   #idle = new Set<string>();
+  /** How often a run that is under way has failed behind nobody's request, in the step that it is in. */
+  readonly #failures = new Map<string, { readonly step: number; readonly count: number }>();
   readonly #unsubscribe: () => void;
   #ticks = 0;
   readonly #faults: FaultPoints & { readonly store: Store };
@@ -191,7 +195,7 @@ export class AgentRuns {
     // Our own lease had ended while the process was stalled: the old loop stores nothing any more.
     this.#live.get(held.runId)?.abort.abort(new RunLost());
     const abort = new AbortController();
-    const run: LiveRun = { held, signal: abort.signal, draft: undefined };
+    const run: LiveRun = { held, signal: abort.signal, draft: undefined, step: 0 };
     const timeLeft = held.createdAt + this.#loop.budget.milliseconds - this.#deps.store.now();
     const stopTimer = clock.after(Math.max(0, timeLeft), () => this.#outOfTime(held));
     const ended = this.#run(run).finally(() => {
@@ -206,15 +210,37 @@ export class AgentRuns {
     try {
       await this.#loop.atPoint('run.taken');
       await driveRun(live, this.#loop);
+      this.#failures.delete(live.held.runId);
       left?.('ended');
     } catch (error) {
       // Not ours any more: whoever ended it, or has it now, takes care of everything.
       const isLost = error instanceof RunLost;
       left?.(isLost ? 'let_go' : { error });
-      if (isLost) return;
+      if (isLost) {
+        this.#failures.delete(live.held.runId);
+        return;
+      }
       this.#deps.onError(error);
-      await this.#leases.park(heldOf(live)).catch(this.#deps.onError); // else the next tick does
+      await this.#restOrEnd(live, error).catch(this.#deps.onError); // else the next tick lets it rest
     }
+  }
+
+  /** After a failure that nobody was told of: the run rests for a while, or ends if that has not helped. */
+  async #restOrEnd(live: LiveRun, cause: unknown): Promise<void> {
+    const { store, engine, onError } = this.#deps;
+    const { step } = live;
+    const { runId } = live.held;
+    const before = this.#failures.get(runId);
+    const count = before?.step === step ? before.count + 1 : 1;
+    this.#failures.set(runId, { step, count });
+    if (count < MAX_FAILURES) return this.#leases.park(heldOf(live));
+    const error = new Refusal('INTERNAL', { request_id: runId });
+    const run = await live.held.write(({ tx, run, now }) =>
+      endRun(tx, run, { status: 'failed', error }, now, live.draft),
+    );
+    this.#failures.delete(runId);
+    onError(new Error(`The run ${runId} has ended: it failed ${count} times.`, { cause }));
+    await cancelOpenCalls(run, error.message, { store, dispatcher: engine.dispatcher });
   }
 
   #outOfTime(held: HeldRun): void {

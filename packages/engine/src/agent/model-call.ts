@@ -20,8 +20,15 @@ export interface ModelCallOptions {
 
 /** Before the first, second and third retry. */
 const RETRY_AFTER_MS = [500, 1000, 2000] as const;
-/** Added to an answer that the model could not finish. */
-const CUT_OFF = '\n\n[The model reached the longest answer it can give; this one is cut off here.]';
+/** Added to an answer that the model could not finish, by the reason it gave. */
+const cutOff: Readonly<Record<string, string>> = {
+  length: '\n\n[The model reached the longest answer it can give; this one is cut off here.]',
+  'content-filter': '\n\n[The provider’s content filter ended this answer here.]',
+};
+/** Characters, several times what models give: it is kept in memory and stored whole twice a second. */
+const MAX_ANSWER = 2_000_000;
+/** More than any model takes or gives; what a server says beyond that is no count. */
+const MAX_TOKENS = 1e9;
 /** A provider may ask for more patience than that, up to this. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
@@ -62,14 +69,14 @@ async function readAnswer(
   for await (const part of partsOf(model, request, options)) {
     switch (part.type) {
       case 'text':
-        await draft.add(part.text);
+        await draft.add(part.text.slice(0, MAX_ANSWER - draft.text.length));
         break;
       case 'tool_call':
         toolCalls.push(part);
         break;
       case 'usage':
-        usage.inputTokens += part.inputTokens;
-        usage.outputTokens += part.outputTokens;
+        usage.inputTokens += tokensOf(part.inputTokens);
+        usage.outputTokens += tokensOf(part.outputTokens);
         break;
       case 'finish':
         finish = part.reason;
@@ -77,18 +84,26 @@ async function readAnswer(
       case 'alive':
         break;
     }
+    if (draft.text.length >= MAX_ANSWER) {
+      finish = 'length';
+      break; // a server that never ends; leaving tells it
+    }
   }
   // A call whose parameters were cut off is no call; and a text that ends in mid-sentence should say why.
-  if (finish === 'length') {
+  const cut = cutOff[finish];
+  if (cut !== undefined) {
     if (toolCalls.length > 0)
       throw new ModelError('its answer was cut off within a tool call', { passing: false });
-    await draft.add(CUT_OFF);
+    await draft.add(cut);
   }
   if (draft.text === '' && toolCalls.length === 0) {
     throw new ModelError('it gave an empty answer', { passing: true });
   }
   return { text: draft.text, toolCalls };
 }
+
+/** A server may say anything (a fraction, less than nothing): it is stored, and counted against the budget (AG-3). */
+const tokensOf = (said: number): number => Math.min(Math.max(0, Math.ceil(said) || 0), MAX_TOKENS);
 
 /**
  * The parts of one answer. Ends with the signal's reason as soon as it is aborted, whether the model heeds it or not;

@@ -1,5 +1,8 @@
+import { isManageable, jsonValueSchema } from '@countersign/protocol';
 import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts';
 import { type StoredToolCall, unparsableParameter } from './stored-tool-call.ts';
+
+type ToolCallPart = Extract<ModelPart, { type: 'tool_call' }>;
 
 /** No tool and no provider's id is longer; an event must hold both (EV-2). */
 const longestName = 128;
@@ -9,7 +12,7 @@ const longestName = 128;
  * (run, step, index) to us, and gets an id of its own in the conversation.
  */
 export function toStoredCalls(
-  calls: readonly Extract<ModelPart, { type: 'tool_call' }>[],
+  calls: readonly ToolCallPart[],
   step: number,
   conversation: readonly ModelMessage[],
 ): readonly StoredToolCall[] {
@@ -21,9 +24,16 @@ export function toStoredCalls(
   return calls.map(({ id, name, params }, index) => {
     const tool_call_id = unusedId(id === '' ? `call_${step}_${index}` : id.slice(0, longestName), used);
     used.add(tool_call_id);
-    const tool_params = params instanceof UnparsableParams ? { [unparsableParameter]: params.text } : params;
-    return { tool_call_id, tool_id: null, tool_name: name.slice(0, longestName), tool_params, step, index };
+    const tool_name = name.slice(0, longestName);
+    return { tool_call_id, tool_id: null, tool_name, tool_params: storedParams(params), step, index };
   });
+}
+
+/** Parameters that nobody could send us over HTTP either, nested too deep or of too many values: the call is refused. */
+function storedParams(params: ToolCallPart['params']): StoredToolCall['tool_params'] {
+  if (params instanceof UnparsableParams) return { [unparsableParameter]: params.text };
+  if (isManageable(params) && jsonValueSchema.safeParse(params).success) return params;
+  return { [unparsableParameter]: 'nested too deep, or too many values' };
 }
 
 function unusedId(wanted: string, used: ReadonlySet<string>): string {

@@ -17,6 +17,9 @@ import type { ServerParts } from '../server-parts.ts';
 import { isoTime, messageView, projectView, runView, sessionView } from '../views.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 
+/** An agent may open as many sessions as it likes; those where people spoke come first. */
+const LISTED_SESSIONS = 1_000;
+
 /** Projects, sessions, messages, runs and runners. */
 export function conversationHandlers({
   store,
@@ -57,7 +60,7 @@ export function conversationHandlers({
       const project = await ownProject(store, caller, params.project_id);
       const session =
         query.session_id === undefined
-          ? (await store.read((tx) => tx.sessionsOf(caller.userId, project.id)))[0]
+          ? (await store.read((tx) => tx.sessionsOf(caller.userId, project.id, 1)))[0]
           : await sessionIn(store, caller, query.session_id, project.id);
       if (!session) return { success: true, messages: [], next_cursor: null };
       const after = query.cursor === undefined ? undefined : readMessageCursor(query.cursor);
@@ -94,7 +97,7 @@ export function conversationHandlers({
 
     async listSessions({ caller, params }) {
       await ownProject(store, caller, params.project_id);
-      const rows = await store.read((tx) => tx.sessionsOf(caller.userId, params.project_id));
+      const rows = await store.read((tx) => tx.sessionsOf(caller.userId, params.project_id, LISTED_SESSIONS));
       return { success: true, sessions: rows.map(sessionView) };
     },
 
@@ -167,8 +170,15 @@ export async function sessionOfToken(
   });
 }
 
+/** Where the person spoke last, or a session that nobody has used: one that an agent calls tools in is the agent's. */
 async function latestSession(store: Store, project: ProjectRow): Promise<SessionRow> {
-  const [latest] = await store.read((tx) => tx.sessionsOf(project.user_id, project.id));
+  const { user_id: userId, id: projectId } = project;
+  const latest = await store.read(function* (tx) {
+    const [session] = yield* tx.sessionsOf(userId, projectId, 1);
+    if (!session || session.last_message_at !== null) return session;
+    const calls = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
+    return calls.length === 0 ? session : undefined;
+  });
   return latest ?? newSession(store, project, '');
 }
 
