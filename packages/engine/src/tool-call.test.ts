@@ -1,4 +1,4 @@
-import { EngineFixture, type Listener, settle } from '@countersign/testing';
+import { EngineFixture, type Listener, resultRow, settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Refusal } from './refusal.ts';
 
@@ -586,7 +586,7 @@ describe('runners', () => {
       status: 'failed',
     });
     expect(await execution(asked.toolId)).toMatchObject({ status: 'failed' });
-    expect((await fixture.store.read((tx) => tx.get('payloads', asked.toolId)))?.late_result).toEqual({
+    expect((await fixture.store.read((tx) => tx.get('results', asked.toolId)))?.late_result).toEqual({
       status: 'completed',
       result: { success: true },
       error: null,
@@ -700,7 +700,7 @@ describe('[AP-10] after a restart', () => {
     fixture.bus.deaf = true;
     await fixture.store.write(function* (tx) {
       yield* tx.update('tool_executions', tool_id, { status: 'completed', completed_at: 1 });
-      yield* tx.update('payloads', tool_id, { result: { success: true } });
+      yield* tx.insert('results', resultRow({ id: tool_id, result: { success: true } }));
     });
     await fixture.clock.advance(5_000);
     expect(await outcome).toMatchObject({ status: 'completed', result: { success: true } });

@@ -1,5 +1,6 @@
 import { type Decision, grantCovers, isRefused } from '@countersign/policy';
 import {
+  describeCall,
   type ErrorCode,
   higherRisk,
   isFinal,
@@ -13,12 +14,13 @@ import type { CallRequest } from './call-request.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { failure, recordedReasons } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
-import { offeredScopes } from './grant-book.ts';
+import { type OfferedScope, offeredScopes } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import { sizeOf } from './shown-size.ts';
 import { DuplicateRow, type Store, type Transaction, type Unit } from './store.ts';
 
 export interface ToolExecutorDeps extends FaultPoints {
@@ -97,10 +99,7 @@ export class ToolExecutor {
   ): Unit<Recorded> {
     const known =
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
-    if (known) {
-      const payload = yield* tx.get('payloads', known.id);
-      if (payload) return { execution: known, payload, approval: undefined };
-    }
+    if (known) return { execution: known, approval: undefined };
     const now = this.#deps.store.now();
     const paramsDigest = digestOfCall(request, decision);
     const fate = yield* this.#decideFate(tx, request, decision, paramsDigest, now);
@@ -112,16 +111,17 @@ export class ToolExecutor {
     const execution = this.#newExecution(id, request, decision, fate, { paramsDigest, runnerId, now });
     // The parameters that run are those that were decided on: with the defaults of the tool's schema.
     const params = (decision.call?.params ?? request.toolParams) as JsonObject;
+    yield* tx.insert('tool_executions', execution);
     const payload: PayloadRow = {
       id: execution.id,
       user_id: request.userId,
-      requested_params: params,
-      params,
-      result: null,
-      late_result: null,
       created_at: now,
+      params_size: sizeOf(params),
+      description: fate.kind === 'ask' ? describeCall(request.agent, request.toolName, params) : null,
+      offered_scopes: fate.kind === 'ask' ? scopesOf(decision) : null,
+      requested_params: null,
+      params,
     };
-    yield* tx.insert('tool_executions', execution);
     yield* tx.insert('payloads', payload);
     tx.announce(request.userId, {
       events: [
@@ -149,22 +149,16 @@ export class ToolExecutor {
         tx.announce(request.userId, {
           events: [{ projectId: request.project.id, event: resultEvent(execution, null, now) }],
         });
-        return { execution, payload, approval: undefined };
+        return { execution, approval: undefined };
       case 'ask': {
-        const offered =
-          decision.call && decision.details ? offeredScopes(decision.call, decision.details) : [];
         const { agent, context } = request;
-        const approval = yield* this.#deps.approvals.requestToolApproval(tx, execution, {
-          params,
-          agent,
-          context,
-          offered,
-        });
-        return { execution, payload, approval };
+        const about = { payload, agent, context, rules };
+        const approval = yield* this.#deps.approvals.requestToolApproval(tx, execution, about);
+        return { execution, approval };
       }
       case 'run': {
         const signalled = yield* this.#deps.dispatcher.signal(tx, execution, params, fate.grant, rules);
-        return { execution: signalled, payload, approval: undefined };
+        return { execution: signalled, approval: undefined };
       }
     }
   }
@@ -265,7 +259,6 @@ export class ToolExecutor {
 
 interface Recorded {
   readonly execution: ExecutionRow;
-  readonly payload: PayloadRow;
   readonly approval: ApprovalRow | undefined;
 }
 
@@ -278,6 +271,9 @@ type Fate =
       readonly grant: GrantRow | undefined;
       readonly rule: PolicyRule | undefined;
     };
+
+const scopesOf = ({ call, details }: Decision): readonly OfferedScope[] =>
+  call && details ? offeredScopes(call, details) : [];
 
 /** What decides; its examples are for whoever edits it. */
 const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;

@@ -10,6 +10,8 @@ import {
   type GrantRow,
   type Hint,
   type HistoryFilter,
+  type JsonObject,
+  largestShown,
   type MessageRow,
   type MetricsFilter,
   type MetricsPoint,
@@ -20,6 +22,7 @@ import {
   type RunRow,
   runnerKey,
   type SessionRow,
+  type ShownPayload,
   type Store,
   type StoredEvent,
   type TableName,
@@ -275,7 +278,25 @@ class MemoryTransaction implements Transaction {
   }
 
   *pendingApprovals(userId: string): Unit<readonly ApprovalRow[]> {
-    return this.#select('approvals', (row) => row.user_id === userId && row.status === 'pending', byAge);
+    return this.#select('approvals', (row) => row.user_id === userId && row.status === 'pending', byAge).map(
+      (row) => (row.preview_size > largestShown ? { ...row, preview: null } : row),
+    );
+  }
+
+  *shownPayload(toolId: string): Unit<ShownPayload> {
+    const row = this.#tables.of('payloads').get(toolId);
+    if (row === undefined) return { description: null, offered_scopes: null, params: {} };
+    const { description, offered_scopes, params, params_size } = row;
+    return structuredClone({
+      description,
+      offered_scopes,
+      params: params_size > largestShown ? null : params,
+    });
+  }
+
+  *editedParams(toolId: string): Unit<JsonObject | null> {
+    const row = this.#tables.of('payloads').get(toolId);
+    return row === undefined || row.requested_params === null ? null : structuredClone(row.params);
   }
 
   *countPendingApprovals(sessionId: string): Unit<number> {

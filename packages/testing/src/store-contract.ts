@@ -7,6 +7,7 @@ import {
   DuplicateRow,
   type Hint,
   type HistoryFilter,
+  largestShown,
   type Reading,
   type Store,
   type TableName,
@@ -22,6 +23,7 @@ import {
   messageRow,
   nodeRow,
   oneRowOfEach,
+  payloadRow,
   policyRow,
   projectRow,
   runnerRow,
@@ -440,6 +442,43 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         ]);
         expect(await read((tx) => tx.peekApproval('soon'))).toEqual({ tool_id: 'tool' });
         expect(await read((tx) => tx.peekApproval('nothing'))).toBeUndefined();
+      });
+
+      it('[EV-2] does not read what is too large for a list: a preview, the parameters of a call', async () => {
+        const preview = { kind: 'summary', summary: 'what happens' } as const;
+        const params = { path: 'a.md', content: 'x' };
+        const said = { description: 'agent wants to write a.md', offered_scopes: [] };
+        for (const [id, size] of [
+          ['small', largestShown],
+          ['large', largestShown + 1],
+        ] as const) {
+          await insert('approvals', approvalRow({ id, preview, preview_size: size }));
+          await insert('payloads', payloadRow({ ...said, id, params, params_size: size }));
+        }
+        expect(await read((tx) => tx.pendingApprovals('ada'))).toEqual([
+          approvalRow({ id: 'large', preview: null, preview_size: largestShown + 1 }),
+          approvalRow({ id: 'small', preview, preview_size: largestShown }),
+        ]);
+        expect((await read((tx) => tx.get('approvals', 'large')))?.preview).toEqual(preview);
+        expect(await read((tx) => tx.shownPayload('small'))).toEqual({ ...said, params });
+        expect(await read((tx) => tx.shownPayload('large'))).toEqual({ ...said, params: null });
+        expect(await store.write((tx) => tx.shownPayload('small'))).toMatchObject({ ...said, params });
+        const nothing = { description: null, offered_scopes: null, params: {} };
+        expect(await read((tx) => tx.shownPayload('nothing'))).toEqual(nothing);
+      });
+
+      it('[AP-6] says what runs where a person edited it, in a unit as well', async () => {
+        const edited = payloadRow({ id: 'edited', requested_params: { path: 'b.md' } });
+        await insert('payloads', payloadRow({ id: 'as-asked' }), edited);
+        const both = function* (tx: Reading) {
+          return [
+            yield* tx.editedParams('as-asked'),
+            yield* tx.editedParams('edited'),
+            yield* tx.editedParams('nothing'),
+          ];
+        };
+        expect(await read(both)).toEqual([null, edited.params, null]);
+        expect(await store.write(both)).toEqual([null, edited.params, null]);
       });
 
       it('[AP-4] finds grants that are live', async () => {
