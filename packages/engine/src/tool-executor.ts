@@ -68,47 +68,42 @@ export class ToolExecutor {
     const { policies, approvals, dispatcher } = this.#deps;
     const policy = await policies.policyFor(request.userId, request.project.workspace, request.toolName);
     const decision = policy.decide(request.toolName, request.toolParams);
-    const rules = policy.rulesOnPaths(request.toolName);
-    const recorded = await this.#recordOnce(request, decision, rules, id);
+    // Here and not in the unit, which others wait for: the parameters may be a whole file.
+    const judged: Judged = {
+      decision,
+      rules: policy.rulesOnPaths(request.toolName),
+      paramsDigest: digestOfCall(request, decision),
+      maskedParams: policies.mask(request.toolParams),
+    };
+    const recorded = await this.#recordOnce(request, judged, id);
     if (recorded.approval) approvals.watch(recorded.approval);
     else dispatcher.signalled(recorded.execution);
     return recorded;
   }
 
   /** Two nodes may take up the same run at once: the call is the one that was recorded first (AG-2). */
-  async #recordOnce(
-    request: CallRequest,
-    decision: Decision,
-    rules: readonly PolicyRule[],
-    id: string,
-  ): Promise<Recorded> {
+  async #recordOnce(request: CallRequest, judged: Judged, id: string): Promise<Recorded> {
     try {
-      return await commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, rules, id));
+      return await commit(this.#deps, 'record', (tx) => this.#record(tx, request, judged, id));
     } catch (error) {
       if (!(error instanceof DuplicateRow) || !request.run) throw error;
-      return commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, rules, id));
+      return commit(this.#deps, 'record', (tx) => this.#record(tx, request, judged, id));
     }
   }
 
-  *#record(
-    tx: Transaction,
-    request: CallRequest,
-    decision: Decision,
-    rules: readonly PolicyRule[],
-    id: string,
-  ): Unit<Recorded> {
+  *#record(tx: Transaction, request: CallRequest, judged: Judged, id: string): Unit<Recorded> {
+    const { decision, rules } = judged;
     const known =
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
     if (known) return { execution: known, approval: undefined };
     const now = this.#deps.store.now();
-    const paramsDigest = digestOfCall(request, decision);
-    const fate = yield* this.#decideFate(tx, request, decision, paramsDigest, now);
+    const fate = yield* this.#decideFate(tx, request, judged, now);
     const { workspace } = request.project;
     const runnerId =
       fate.kind === 'run' && workspace !== null
         ? yield* this.#deps.dispatcher.runnerFor(tx, request.userId, workspace, null)
         : undefined;
-    const execution = this.#newExecution(id, request, decision, fate, { paramsDigest, runnerId, now });
+    const execution = this.#newExecution(id, request, judged, fate, { runnerId, now });
     // The parameters that run are those that were decided on: with the defaults of the tool's schema.
     const params = (decision.call?.params ?? request.toolParams) as JsonObject;
     yield* tx.insert('tool_executions', execution);
@@ -167,10 +162,10 @@ export class ToolExecutor {
   *#decideFate(
     tx: Transaction,
     request: CallRequest,
-    { verdict, assessed, allowedBy, call, details }: Decision,
-    paramsDigest: string,
+    { decision, paramsDigest }: Judged,
     now: number,
   ): Unit<Fate> {
+    const { verdict, assessed, allowedBy, call, details } = decision;
     if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
     if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rule: allowedBy };
     if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rule: undefined };
@@ -203,9 +198,9 @@ export class ToolExecutor {
   #newExecution(
     id: string,
     request: CallRequest,
-    { assessed, verdict }: Decision,
+    { decision: { assessed, verdict }, paramsDigest, maskedParams }: Judged,
     fate: Fate,
-    { paramsDigest, runnerId, now }: { paramsDigest: string; runnerId: string | undefined; now: number },
+    { runnerId, now }: { runnerId: string | undefined; now: number },
   ): ExecutionRow {
     const runs = fate.kind === 'run';
     return {
@@ -219,7 +214,7 @@ export class ToolExecutor {
       tool_call_id: request.toolCallId,
       requested_by: request.requestedBy,
       tool_name: request.toolName,
-      tool_params: this.#deps.policies.mask(request.toolParams),
+      tool_params: maskedParams,
       params_digest: paramsDigest,
       status: runs ? 'approved' : fate.kind === 'ask' ? 'awaiting_approval' : 'failed',
       // Whoever asks for a harmless call to be asked about gets a request as any other, with time to decide.
@@ -255,6 +250,14 @@ export class ToolExecutor {
       ...(fate.kind === 'refused' && failure(fate.code, fate.message, now)),
     };
   }
+}
+
+/** What is known of a call before it is recorded. */
+interface Judged {
+  readonly decision: Decision;
+  readonly rules: readonly PolicyRule[];
+  readonly paramsDigest: string;
+  readonly maskedParams: Json;
 }
 
 interface Recorded {

@@ -1,4 +1,5 @@
 import { type Rate, RateLimiter } from '../auth/token-bucket.ts';
+import { othersFirst } from './others-first.ts';
 import { RateLimited } from './refusals.ts';
 
 /** Smaller answers are not counted. */
@@ -17,8 +18,8 @@ export class LargeAnswers {
     this.#limiter = new RateLimiter(rate);
   }
 
-  /** The answer as JSON. Throws RateLimited. */
-  async write(of: string, make: () => Promise<unknown>): Promise<string> {
+  /** The answer as the bytes of its JSON: a text would be encoded twice, to know its length and to send it. Throws RateLimited. */
+  async write(of: string, make: () => Promise<unknown>): Promise<Buffer> {
     const before = this.#turns.get(of) ?? Promise.resolve();
     const mine = before.then(() => this.#make(of, make));
     const turn = mine.catch(() => {}); // who asked is told
@@ -30,11 +31,13 @@ export class LargeAnswers {
     }
   }
 
-  async #make(of: string, make: () => Promise<unknown>): Promise<string> {
+  async #make(of: string, make: () => Promise<unknown>): Promise<Buffer> {
     const owed = this.#limiter.take(of, performance.now(), 0);
     if (owed > 0) throw new RateLimited(owed);
-    const text = JSON.stringify(await make());
-    if (text.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), text.length);
-    return text;
+    const made = await make();
+    await othersFirst(); // reading it took as long as writing it will
+    const bytes = Buffer.from(JSON.stringify(made));
+    if (bytes.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), bytes.length);
+    return bytes;
   }
 }
