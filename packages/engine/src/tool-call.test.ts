@@ -629,6 +629,25 @@ describe('runners', () => {
     expect(await second.last('tool.execution_signal')).not.toHaveProperty('path_rules');
   });
 
+  it('[RK-5] [VA-8] a request for a preview tells them too, when it is made, shown again, previewed and edited', async () => {
+    const rule = { id: 'no-private', effect: 'deny', tool: 'write_*', path: 'private/**' } as const;
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+    const first = await fixture.listen({ runnerId: 'runner-1' });
+    const { approvalId } = await askedToWrite(first);
+    expect((await first.last('tool.approval_request')).path_rules).toEqual([rule]);
+    first.close();
+    const second = await fixture.listen({ runnerId: 'runner-1' });
+    expect((await second.last('tool.approval_request')).path_rules).toEqual([rule]);
+    await preview(approvalId);
+    expect((await second.last('approval.updated')).path_rules).toEqual([rule]);
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
+    const edited = { path: '.github/workflows/a.yml', content: '', mode: 'write' };
+    await codeOf(approve(approvalId, { tool_params: edited, digest: digest('a') }));
+    const updated = await second.last('approval.updated');
+    expect(updated.tool_params).toEqual(edited);
+    expect(updated).not.toHaveProperty('path_rules');
+  });
+
   it('[EX-7] the heartbeat says for each call: go on, cancel, acknowledged', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     void fixture.execute('read_file', { path: 'a.md' });
