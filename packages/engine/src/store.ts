@@ -129,6 +129,10 @@ export interface Transaction extends Reading {
    * life from the time to come is of a clock that was set back since.
    */
   hearRunners(at: number, now: number): Unit<void>;
+  /** The same for nodes, whether they live or not: whoever was heard after now was heard now. */
+  hearNodes(now: number): Unit<void>;
+  /** No lease of a run lasts longer than until then. */
+  shortenLeases(until: number): Unit<void>;
   /** Adds one to a grant's uses. */
   countGrantUse(grantId: string): Unit<void>;
   /**

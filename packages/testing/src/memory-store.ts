@@ -163,6 +163,17 @@ class MemoryTransaction implements Transaction {
         yield* this.update('runners', id, { last_seen_at: at });
   }
 
+  *hearNodes(now: number): Unit<void> {
+    for (const { id, seen_at } of this.#tables.of('nodes').values())
+      if (seen_at > now) yield* this.update('nodes', id, { seen_at: now });
+  }
+
+  *shortenLeases(until: number): Unit<void> {
+    for (const { id, status, lease_until } of this.#tables.of('runs').values())
+      if (status === 'running' && lease_until !== null && lease_until > until)
+        yield* this.update('runs', id, { lease_until: until });
+  }
+
   *countGrantUse(grantId: string): Unit<void> {
     const grant = this.#tables.of('grants').get(grantId);
     if (grant !== undefined) yield* this.update('grants', grantId, { uses: grant.uses + 1 });

@@ -586,6 +586,32 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect([await until('a'), await until('b'), await until('c')]).toEqual([100, 5, 5]);
       });
 
+      it('[AG-2] brings back what a clock that was set back left in the time to come: leases, and signs of nodes', async () => {
+        await insert(
+          'runs',
+          runRow({ id: 'a', lease_until: 50 }),
+          runRow({ id: 'b', lease_until: 5_000 }),
+          runRow({ id: 'c', lease_until: null }),
+          runRow({ id: 'd', lease_until: 5_000, status: 'completed' }),
+        );
+        await insert('nodes', nodeRow({ id: 'heard', seen_at: 40 }), nodeRow({ id: 'later', seen_at: 41 }));
+        await store.write(function* (tx) {
+          yield* tx.shortenLeases(50);
+          yield* tx.hearNodes(40);
+        });
+        const leases = await read(function* (tx) {
+          const found: (number | null | undefined)[] = [];
+          for (const id of ['a', 'b', 'c', 'd']) found.push((yield* tx.get('runs', id))?.lease_until);
+          return found;
+        });
+        expect(leases).toEqual([50, 50, null, 5_000]);
+        const nodes = await read((tx) => tx.liveNodes(0));
+        expect(nodes.map(({ id, seen_at }) => [id, seen_at])).toEqual([
+          ['heard', 40],
+          ['later', 40],
+        ]);
+      });
+
       it('knows which nodes were heard, and the version of a policy', async () => {
         await insert('nodes', nodeRow({ id: 'b', seen_at: 10 }), nodeRow({ id: 'a', seen_at: 11 }));
         await insert('nodes', nodeRow({ id: 'gone', seen_at: 0 }));
