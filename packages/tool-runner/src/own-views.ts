@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Decision, isRefused } from '@countersign/policy';
 import {
   CountersignError,
@@ -30,8 +31,11 @@ export interface OwnViewsDeps {
   readonly logger: Logger;
 }
 
+/** What was looked at, as it came: a copy as text would be a second whole file. */
+type LookedAt = Pick<ApprovalRequest, 'revision' | 'tool_name' | 'tool_params' | 'path_rules'>;
+
 interface KnownView {
-  readonly of: string;
+  readonly of: LookedAt;
   readonly report: Promise<PreviewReport>;
 }
 
@@ -56,9 +60,9 @@ export class OwnViews {
 
   report(request: ApprovalRequest): Promise<PreviewReport> {
     const { approval_id, revision, tool_name, tool_params, path_rules } = request;
-    const of = JSON.stringify([revision, tool_name, tool_params, path_rules]);
+    const of = { revision, tool_name, tool_params, path_rules };
     const known = this.#known.get(approval_id);
-    if (known?.of === of) return known.report;
+    if (known && isDeepStrictEqual(known.of, of)) return known.report;
     const report = this.#look(request);
     this.#known.set(approval_id, { of, report });
     return report;
