@@ -393,6 +393,27 @@ describe('the claim', () => {
     expect(await outcome).toMatchObject({ status: 'failed', error: { message: 'queue is full' } });
   });
 
+  it('[AP-8] of a call that ran unasked: the person is asked, with a whole card, however large it is', async () => {
+    const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    void fixture.execute('write_file', { path: 'src/a.md', content: 'x'.repeat(70_000) });
+    const signal = await runner.last('tool.execution_signal');
+    expect(signal).toMatchObject({ tool_params: {}, omitted: ['tool_params'] });
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
+    expect(await codeOf(claim(signal.tool_id, 'a'))).toBe('GRANT_REVOKED');
+    const asked = await runner.last('tool.approval_request');
+    expect(asked).toMatchObject({
+      description: 'Agent wants to write src/a.md',
+      tool_params: {},
+      offered_scopes: [],
+      omitted: ['tool_params'],
+    });
+    await preview(asked.approval_id);
+    const { offered_scopes } = await runner.last('approval.updated');
+    expect(offered_scopes.map(({ pattern }) => pattern)).toContain('src/**');
+  });
+
   it('[EX-6] 20 claims at the same moment: one runner has it', async () => {
     const { toolId } = await approved();
     const answers = await Promise.all(
