@@ -1,5 +1,5 @@
 import { isRefused, type ToolCallPolicy } from '@countersign/policy';
-import { type ErrorCode, higherRisk, type RiskLevel, riskLevels } from '@countersign/protocol';
+import { describeCall, type ErrorCode, higherRisk, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { ApproveInput, RejectInput } from './approval-input.ts';
 import { type ApprovalRows, alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
 import { approvalResolvedEvent, approvalUpdatedEvent, resultEvent } from './call-events.ts';
@@ -9,8 +9,9 @@ import { failure, recordedReasons, transition } from './execution-record.ts';
 import { newGrant, ruleToSave } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { PolicyBook } from './policy-book.ts';
-import { Refusal } from './refusal.ts';
-import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject } from './rows.ts';
+import { notFound, Refusal } from './refusal.ts';
+import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import { sizeOf } from './shown-size.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
 export interface ApprovalDecisionsDeps {
@@ -53,21 +54,21 @@ export class ApprovalDecisions {
     const now = this.#deps.store.now();
     const found = yield* this.#pendingForDecision(tx, caller, approvalId, now);
     if ('refusal' in found) return found;
-    let { approval, execution, payload } = found;
+    let { approval, execution } = found;
     if (input.digest !== undefined ? input.digest !== approval.digest : approval.revision > 1) {
       throw new Refusal('PREVIEW_CHANGED');
     }
     if (input.tool_params !== undefined) {
-      const edited = yield* this.#edit(tx, { approval, execution, payload }, input.tool_params, policy, now);
+      const edited = yield* this.#edit(tx, { approval, execution }, input.tool_params, policy, now);
       if ('refusal' in edited) return edited;
-      ({ approval, execution, payload } = edited);
+      ({ approval, execution } = edited);
     } else if (approval.risk_level === 'HIGH' && approval.preview === null) {
       throw new Refusal('PREVIEW_PENDING');
     }
     const { grant, saved } = yield* this.#widen(
       tx,
       caller,
-      { approval, execution, payload },
+      { approval, execution },
       input,
       policy,
       workspace,
@@ -120,7 +121,8 @@ export class ApprovalDecisions {
       ],
     });
     const rules = policy.rulesOnPaths(execution.tool_name);
-    execution = yield* dispatcher.signal(tx, execution, payload.params, undefined, rules);
+    const { params } = yield* tx.shownPayload(execution.id);
+    execution = yield* dispatcher.signal(tx, execution, params, undefined, rules);
     return { approval, execution, grant, saved };
   }
 
@@ -139,7 +141,9 @@ export class ApprovalDecisions {
       throw new Refusal('INVALID_PARAMS', { tool: execution.tool_name, problem: `${message} [${code}]` });
     }
     const risk = higherRisk(decision.assessed.decision, 'MEDIUM');
-    const before = policy.decide(execution.tool_name, current.payload.params).assessed?.decision ?? 'MEDIUM';
+    const earlier = yield* wholePayload(tx, execution.id);
+    const requested = earlier.requested_params ?? earlier.params;
+    const before = policy.decide(execution.tool_name, earlier.params).assessed?.decision ?? 'MEDIUM';
     const rose = isAbove(risk, higherRisk(before, 'MEDIUM'));
     // The runner sees the disk, and found more than the text says: what it finds now is not known yet (VA-8).
     const wasRaised = isAbove(current.approval.risk_level, higherRisk(before, 'MEDIUM'));
@@ -149,16 +153,26 @@ export class ApprovalDecisions {
       reasons: recordedReasons(decision.assessed.reasons),
       network: decision.assessed.network,
       preview: null,
+      preview_size: 0,
       digest: null,
+    };
+    const payload = {
+      params,
+      description: describeCall(current.approval.agent, execution.tool_name, params),
+      offered_scopes: scopesOffered(policy, execution.tool_name, params),
     };
     const approval = { ...current.approval, ...revised };
     yield* tx.update('approvals', approval.id, revised);
-    yield* tx.update('payloads', execution.id, { params });
+    yield* tx.update('payloads', execution.id, {
+      ...payload,
+      params_size: sizeOf(params),
+      requested_params: JSON.stringify(requested) === JSON.stringify(params) ? null : requested,
+    });
     yield* tx.update('tool_executions', execution.id, { tool_params: this.#deps.policies.mask(params) });
-    const offered = scopesOffered(policy, approval, params);
+    const rules = policy.rulesOnPaths(execution.tool_name);
     tx.announce(approval.user_id, {
       events: [
-        { projectId: approval.project_id, event: approvalUpdatedEvent(approval, params, offered, now) },
+        { projectId: approval.project_id, event: approvalUpdatedEvent(approval, payload, rules, now) },
       ],
       audit: [
         {
@@ -171,18 +185,14 @@ export class ApprovalDecisions {
     // Returned, not thrown: the revision stays, and the person decides on its preview.
     if (rose) return { refusal: new Refusal('RISK_ROSE', { risk }), approval };
     if (risk === 'HIGH' || wasRaised) return { refusal: new Refusal('PREVIEW_PENDING'), approval };
-    return {
-      approval,
-      execution: { ...execution, tool_params: params },
-      payload: { ...current.payload, params },
-    };
+    return { approval, execution: { ...execution, tool_params: params } };
   }
 
   /** AP-4: a wider scope makes a grant, or a rule of the person's own policy. */
   *#widen(
     tx: Transaction,
     caller: Caller,
-    { approval, execution, payload }: ApprovalRows,
+    { approval, execution }: ApprovalRows,
     input: ApproveInput,
     policy: ToolCallPolicy,
     workspace: string,
@@ -190,7 +200,8 @@ export class ApprovalDecisions {
   ): Unit<{ grant: GrantRow | undefined; saved: string | undefined }> {
     const scope = input.scope ?? 'once';
     if (scope === 'once') return { grant: undefined, saved: undefined };
-    const offered = scopesOffered(policy, approval, payload.params);
+    const { params } = yield* wholePayload(tx, execution.id);
+    const offered = scopesOffered(policy, execution.tool_name, params);
     const wanted = scope === 'session' ? null : (input.pattern ?? null);
     const chosen = offered.find((offer) => offer.scope === scope && offer.pattern === wanted);
     if (!chosen) throw new Refusal('GRANT_NOT_ALLOWED', { problem: 'it is not one of the offered scopes' });
@@ -329,6 +340,13 @@ export class ApprovalDecisions {
     }
     return rows;
   }
+}
+
+/** However large: for who decides on it. */
+function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow> {
+  const payload = yield* tx.get('payloads', toolId);
+  if (!payload) throw notFound('approval');
+  return payload;
 }
 
 const isAbove = (a: RiskLevel, b: RiskLevel): boolean => riskLevels.indexOf(a) > riskLevels.indexOf(b);

@@ -2,7 +2,6 @@ import type { ToolCallPolicy } from '@countersign/policy';
 import { ApprovalDecisions, type NotDecided } from './approval-decisions.ts';
 import type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approval-input.ts';
 import { ApprovalRequests } from './approval-requests.ts';
-import { scopesOffered } from './approval-rows.ts';
 import { approvalView, listedApproval } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import type { Clock } from './clock.ts';
@@ -13,7 +12,7 @@ import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { notFound, type Refusal } from './refusal.ts';
 import { resumeDeadlines } from './resumed-deadlines.ts';
-import type { ApprovalRow, ExecutionRow, PayloadRow } from './rows.ts';
+import type { ApprovalRow, ExecutionRow } from './rows.ts';
 import type { Bus, Store, Transaction, Unit } from './store.ts';
 import { Waiters } from './waiters.ts';
 
@@ -64,38 +63,25 @@ export class ApprovalManager {
     this.#deadlines.set(approval.id, approval.deadline_at - this.#deps.store.now());
   }
 
-  /**
-   * Every pending request of one person, as front ends draw it; what is large is left out, as in events. One after the
-   * other: together, the files that an agent wants to write may be more than there is memory for.
-   */
+  /** Every pending request of one person, as front ends draw it; what is large is left out, as in events, and not read. */
   async getPendingApprovals(userId: string) {
-    const { store, policies } = this.#deps;
-    const answers = [];
-    for (const row of await store.read((tx) => tx.pendingApprovals(userId))) {
-      const { params, workspace } = await store.read(function* (tx) {
-        const payload = yield* tx.get('payloads', row.tool_id);
-        const project = yield* tx.get('projects', row.project_id);
-        return { params: payload?.params ?? {}, workspace: project?.workspace ?? null };
-      });
-      const policy = await policies.policyFor(userId, workspace, row.tool_name);
-      const view = listedApproval(row, params, scopesOffered(policy, row, params), store.now());
-      if ('omitted' in view) await new Promise((resolve) => setImmediate(resolve)); // others go on meanwhile
-      answers.push(view);
-    }
-    return answers;
+    const { store } = this.#deps;
+    return store.read(function* (tx) {
+      const views: ReturnType<typeof listedApproval>[] = [];
+      for (const row of yield* tx.pendingApprovals(userId))
+        views.push(listedApproval(row, yield* tx.shownPayload(row.tool_id), store.now()));
+      return views;
+    });
   }
 
   async approvalOf(caller: Caller, approvalId: string) {
-    const { store, policies } = this.#deps;
-    const found = await store.read(function* (tx) {
+    const { store } = this.#deps;
+    return store.read(function* (tx) {
       const row = yield* tx.get('approvals', approvalId);
       if (!row || row.user_id !== caller.userId) throw notFound('approval');
-      const payload = yield* tx.get('payloads', row.tool_id);
-      const project = yield* tx.get('projects', row.project_id);
-      return { row, params: payload?.params ?? {}, workspace: project?.workspace ?? null };
+      const whole = yield* tx.get('payloads', row.tool_id);
+      return approvalView(row, whole ?? (yield* tx.shownPayload(row.tool_id)), store.now());
     });
-    const policy = await policies.policyFor(caller.userId, found.workspace, found.row.tool_name);
-    return approvalView(found.row, found.params, scopesOffered(policy, found.row, found.params), store.now());
   }
 
   /** The person approves what was displayed. Everything that follows from it is in the same transaction. */
@@ -137,13 +123,8 @@ export class ApprovalManager {
   }
 
   /** What was approved has changed, or must be asked after all (AP-8). */
-  askAgain(
-    tx: Transaction,
-    execution: ExecutionRow,
-    payload: PayloadRow,
-    problem: string,
-  ): Unit<ApprovalRow | undefined> {
-    return this.#requests.askAgain(tx, execution, payload, problem);
+  askAgain(tx: Transaction, execution: ExecutionRow, problem: string): Unit<ApprovalRow | undefined> {
+    return this.#requests.askAgain(tx, execution, problem);
   }
 
   /** Withdraws the request of a call that is being cancelled or refused, inside that unit. */

@@ -1,5 +1,12 @@
 import type { ToolCallPolicy } from '@countersign/policy';
-import { approvalTimeoutSeconds, type ErrorCode, higherRisk, type Reason } from '@countersign/protocol';
+import {
+  approvalTimeoutSeconds,
+  describeCall,
+  type ErrorCode,
+  higherRisk,
+  type PolicyRule,
+  type Reason,
+} from '@countersign/protocol';
 import type { PreviewInput } from './approval-input.ts';
 import { alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
 import {
@@ -12,11 +19,12 @@ import {
 import type { CallContext } from './call-request.ts';
 import type { Caller } from './caller.ts';
 import { failure, recordedReasons, transition } from './execution-record.ts';
-import type { OfferedScope } from './grant-book.ts';
 import { newId } from './ids.ts';
+import { pathRulesFor } from './path-rules.ts';
 import { notFound, Refusal } from './refusal.ts';
-import type { ApprovalRow, ExecutionRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import type { ApprovalRow, ExecutionRow, Json, ShownPayload } from './rows.ts';
 import { runnerKey } from './runner-key.ts';
+import { sizeOf } from './shown-size.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
 /** How often a person is asked again because what they approved had changed (AP-8). */
@@ -35,10 +43,10 @@ export class ApprovalRequests {
     tx: Transaction,
     execution: ExecutionRow,
     about: {
-      params: JsonObject;
+      payload: ShownPayload;
       agent: string;
       context: CallContext | Json;
-      offered: readonly OfferedScope[];
+      rules: readonly PolicyRule[];
       staleCount?: number;
     },
   ): Unit<ApprovalRow> {
@@ -61,7 +69,6 @@ export class ApprovalRequests {
       revision: 1,
       timeout_seconds: seconds,
       deadline_at: now + seconds * 1000,
-      preview: null,
       digest: null,
       previewed_by: null,
       context: about.context as Json,
@@ -73,11 +80,13 @@ export class ApprovalRequests {
       reason: null,
       message: null,
       created_at: now,
+      preview_size: 0,
+      preview: null,
     };
     yield* tx.insert('approvals', row);
     tx.announce(row.user_id, {
       events: [
-        { projectId: row.project_id, event: approvalRequestEvent(row, about.params, about.offered, now) },
+        { projectId: row.project_id, event: approvalRequestEvent(row, about.payload, about.rules, now) },
       ],
       audit: [
         { action: 'approval.requested', subject: row.id, data: { tool_id: row.tool_id, risk_level: risk } },
@@ -95,7 +104,7 @@ export class ApprovalRequests {
     workspace: string,
   ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
     const now = this.#store.now();
-    const { approval, execution, payload } = yield* approvalRows(tx, caller, approvalId);
+    const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
     if (approval.status !== 'pending') throw alreadyDecided(approval);
     // Whoever previews is given the call: it must be a runner of this person that serves this very workspace.
     const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
@@ -112,6 +121,7 @@ export class ApprovalRequests {
     const seconds = Math.max(approval.timeout_seconds, approvalTimeoutSeconds[risk]);
     const revised: Partial<ApprovalRow> = {
       preview: input.preview,
+      preview_size: sizeOf(input.preview),
       // A second preview that shows something else, or a higher risk, is a new thing to look at.
       revision:
         approval.digest === null || (approval.digest === input.digest && !rose)
@@ -127,13 +137,10 @@ export class ApprovalRequests {
     };
     yield* tx.update('approvals', approval.id, revised);
     const row = { ...approval, ...revised };
+    const payload = yield* this.#withScopes(tx, execution, policy);
+    const rules = policy.rulesOnPaths(row.tool_name);
     tx.announce(approval.user_id, {
-      events: [
-        {
-          projectId: approval.project_id,
-          event: approvalUpdatedEvent(row, payload.params, scopesOffered(policy, row, payload.params), now),
-        },
-      ],
+      events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, payload, rules, now) }],
       audit: [
         {
           action: 'approval.previewed',
@@ -146,12 +153,7 @@ export class ApprovalRequests {
   }
 
   /** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
-  *askAgain(
-    tx: Transaction,
-    execution: ExecutionRow,
-    payload: PayloadRow,
-    problem: string,
-  ): Unit<ApprovalRow | undefined> {
+  *askAgain(tx: Transaction, execution: ExecutionRow, problem: string): Unit<ApprovalRow | undefined> {
     const now = this.#store.now();
     const before =
       execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
@@ -181,22 +183,39 @@ export class ApprovalRequests {
       risk_level: risk,
       runner_id: null,
     });
+    const { agent = 'Agent', context = emptyContext } = before ?? {};
+    const payload = yield* this.#withDescription(tx, execution, agent);
     tx.announce(execution.user_id, {
-      events: [
-        {
-          projectId: execution.project_id,
-          event: callEvent(asked, payload.params, before?.context ?? emptyContext, now),
-        },
-      ],
+      events: [{ projectId: execution.project_id, event: callEvent(asked, payload.params, context, now) }],
       audit: [{ action: 'approval.stale', subject: execution.id, data: { problem } }],
     });
     return yield* this.request(tx, asked, {
-      params: payload.params,
-      agent: before?.agent ?? 'Agent',
-      context: before?.context ?? emptyContext,
-      offered: [],
+      payload,
+      agent,
+      context,
+      rules: yield* pathRulesFor(tx, execution),
       staleCount,
     });
+  }
+
+  /** A call that first ran unasked has no description yet. */
+  *#withDescription(tx: Transaction, { id, tool_name }: ExecutionRow, agent: string): Unit<ShownPayload> {
+    const shown = yield* tx.shownPayload(id);
+    if (shown.description !== null) return shown;
+    const params = shown.params ?? (yield* tx.get('payloads', id))?.params ?? {};
+    const description = describeCall(agent, tool_name, params);
+    yield* tx.update('payloads', id, { description });
+    return { ...shown, description };
+  }
+
+  /** Nor has it wider approvals: it takes a policy to find them. */
+  *#withScopes(tx: Transaction, { id, tool_name }: ExecutionRow, policy: ToolCallPolicy): Unit<ShownPayload> {
+    const shown = yield* tx.shownPayload(id);
+    if (shown.offered_scopes !== null) return shown;
+    const params = shown.params ?? (yield* tx.get('payloads', id))?.params ?? {};
+    const offered_scopes = scopesOffered(policy, tool_name, params);
+    yield* tx.update('payloads', id, { offered_scopes });
+    return { ...shown, offered_scopes };
   }
 
   /** Withdraws the request of a call that is being cancelled or refused, inside that unit. */

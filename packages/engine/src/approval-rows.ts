@@ -2,14 +2,13 @@ import type { ToolCallPolicy } from '@countersign/policy';
 import { type Caller, isOf } from './caller.ts';
 import { type OfferedScope, offeredScopes } from './grant-book.ts';
 import { notFound, Refusal } from './refusal.ts';
-import type { ApprovalRow, ExecutionRow, JsonObject, PayloadRow } from './rows.ts';
+import type { ApprovalRow, ExecutionRow, JsonObject } from './rows.ts';
 import type { Reading, Unit } from './store.ts';
 
 /** A request with the call it is about. */
 export interface ApprovalRows {
   readonly approval: ApprovalRow;
   readonly execution: ExecutionRow;
-  readonly payload: PayloadRow;
 }
 
 /** Another person's request is not found, as one that does not exist. */
@@ -18,9 +17,8 @@ export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): 
   const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
   const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
   const approval = yield* tx.get('approvals', approvalId);
-  const payload = toolId === undefined ? undefined : yield* tx.get('payloads', toolId);
-  if (!approval || !execution || !payload || !isOf(caller, approval)) throw notFound('approval');
-  return { approval, execution, payload };
+  if (!approval || !execution || !isOf(caller, approval)) throw notFound('approval');
+  return { approval, execution };
 }
 
 export const alreadyDecided = (approval: ApprovalRow): Refusal =>
@@ -30,12 +28,12 @@ export const alreadyDecided = (approval: ApprovalRow): Refusal =>
     { status: approval.status, device: approval.decided_device },
   );
 
-/** Wider approvals that fit this request. */
+/** Wider approvals that fit a call with these parameters. */
 export function scopesOffered(
   policy: ToolCallPolicy,
-  approval: ApprovalRow,
+  tool: string,
   params: JsonObject,
 ): readonly OfferedScope[] {
-  const { call, details } = policy.decide(approval.tool_name, params);
+  const { call, details } = policy.decide(tool, params);
   return call && details ? offeredScopes(call, details) : [];
 }

@@ -8,10 +8,13 @@ import {
   type PolicyRule,
   type ToolErrorValue,
 } from '@countersign/protocol';
-import type { OfferedScope } from './grant-book.ts';
-import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject } from './rows.ts';
+import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, ShownPayload } from './rows.ts';
+import { fits } from './shown-size.ts';
 
-/** Events about one call, made from its rows. Each stays under 64 KB: larger parts are fetched by id (EV-2). */
+/**
+ * Events about one call, made from its rows. Each stays under 64 KB: larger parts are fetched by id (EV-2). Parameters
+ * that are known to be larger need not even be read: then they are null here.
+ */
 
 type Omittable = 'tool_params' | 'preview' | 'result';
 
@@ -21,6 +24,11 @@ function isoTime(at: number): string {
   if (lastTime.at !== at) lastTime = { at, text: new Date(at).toISOString() };
   return lastTime.text;
 }
+const shownParams = (params: JsonObject | null) =>
+  params === null
+    ? { tool_params: {}, omitted: ['tool_params'] satisfies Omittable[] }
+    : { tool_params: params };
+const pathRules = (rules: readonly PolicyRule[]) => (rules.length > 0 ? { path_rules: rules } : {});
 const placeOf = (row: { project_id: string; session_id: string }) => ({
   project_id: row.project_id,
   session_id: row.session_id,
@@ -28,7 +36,7 @@ const placeOf = (row: { project_id: string; session_id: string }) => ({
 
 export function callEvent(
   row: ExecutionRow,
-  params: JsonObject,
+  params: JsonObject | null,
   context: Json,
   now: number,
 ): CountersignEvent {
@@ -39,7 +47,7 @@ export function callEvent(
       ...placeOf(row),
       tool_call_id: row.tool_call_id,
       tool_name: row.tool_name,
-      tool_params: params,
+      ...shownParams(params),
       risk_level: row.risk_level,
       requires_approval: row.requires_approval,
       status: row.status,
@@ -51,7 +59,7 @@ export function callEvent(
 
 export function signalEvent(
   row: ExecutionRow,
-  params: JsonObject,
+  params: JsonObject | null,
   grant: GrantRow | undefined,
   rules: readonly PolicyRule[],
   now: number,
@@ -63,7 +71,7 @@ export function signalEvent(
       ...placeOf(row),
       tool_call_id: row.tool_call_id,
       tool_name: row.tool_name,
-      tool_params: params,
+      ...shownParams(params),
       risk_level: row.risk_level ?? 'LOW',
       network: row.network,
       attempt: row.attempt,
@@ -73,7 +81,7 @@ export function signalEvent(
       grant_id: row.grant_id,
       grant: grant ? predicateOf(grant) : null,
       rule: row.allowed_by,
-      ...(rules.length > 0 && { path_rules: rules }),
+      ...pathRules(rules),
       digest: row.digest,
       timestamp: isoTime(now),
     },
@@ -90,13 +98,11 @@ export const predicateOf = (grant: GrantRow) => ({
   expires_at: grant.expires_at === null ? null : isoTime(grant.expires_at),
 });
 
-/** An approval as front ends draw it; `now` is the store's time. */
-export function approvalView(
-  row: ApprovalRow,
-  params: JsonObject,
-  offered: readonly OfferedScope[],
-  now: number,
-) {
+/** An approval as front ends draw it; `now` is the store's time. What was not read is left out, and said so. */
+export function approvalView(row: ApprovalRow, payload: ShownPayload, now: number) {
+  const { tool_params, omitted: notRead = [] } = shownParams(payload.params);
+  const omitted: Omittable[] = [...notRead];
+  if (row.preview === null && row.preview_size > 0) omitted.push('preview');
   return {
     approval_id: row.id,
     tool_id: row.tool_id,
@@ -104,8 +110,8 @@ export function approvalView(
     ...placeOf(row),
     agent: row.agent,
     tool_name: row.tool_name,
-    description: describeCall(row.agent, row.tool_name, params),
-    tool_params: params,
+    description: payload.description ?? describeCall(row.agent, row.tool_name, {}),
+    tool_params,
     risk_level: row.risk_level,
     reasons: row.reasons,
     network: row.network,
@@ -118,29 +124,31 @@ export function approvalView(
     runner_id: row.previewed_by,
     preview: row.preview,
     digest: row.digest,
-    offered_scopes: offered,
+    offered_scopes: payload.offered_scopes ?? [],
     context: row.context,
     created_at: isoTime(row.created_at),
+    ...(omitted.length > 0 && { omitted }),
   };
 }
 
+/** `rules` are for the runner that previews it, as a signal brings them (VA-8). */
 export function approvalRequestEvent(
   row: ApprovalRow,
-  params: JsonObject,
-  offered: readonly OfferedScope[],
+  payload: ShownPayload,
+  rules: readonly PolicyRule[],
   now: number,
 ): CountersignEvent {
-  const { status: _status, created_at: _created, ...view } = approvalView(row, params, offered, now);
+  const { status: _status, created_at: _created, ...view } = approvalView(row, payload, now);
   return fit({
     event: 'tool.approval_request',
-    data: { ...view, timestamp: isoTime(now) },
+    data: { ...view, ...pathRules(rules), timestamp: isoTime(now) },
   } as unknown as CountersignEvent);
 }
 
 export function approvalUpdatedEvent(
   row: ApprovalRow,
-  params: JsonObject,
-  offered: readonly OfferedScope[],
+  payload: ShownPayload,
+  rules: readonly PolicyRule[],
   now: number,
 ): CountersignEvent {
   const {
@@ -152,10 +160,10 @@ export function approvalUpdatedEvent(
     context: _x,
     asked_before: _b,
     ...view
-  } = approvalView(row, params, offered, now);
+  } = approvalView(row, payload, now);
   return fit({
     event: 'approval.updated',
-    data: { ...view, timestamp: isoTime(now) },
+    data: { ...view, ...pathRules(rules), timestamp: isoTime(now) },
   } as unknown as CountersignEvent);
 }
 
@@ -244,7 +252,7 @@ export const progressEvent = (
 
 /** A control character takes six bytes of JSON: a chunk of them is cut, and the result has the whole output. */
 const shortChunk = (chunk: string): string =>
-  byteLength(chunk) <= maxEventBytes - 4096 ? chunk : chunk.slice(0, 10_000);
+  Buffer.byteLength(JSON.stringify(chunk)) <= maxEventBytes - 4096 ? chunk : chunk.slice(0, 10_000);
 
 export const fileChangedEvents = (row: ExecutionRow, result: Json, now: number): CountersignEvent[] =>
   changedFilesOf(result).map(({ path, operation }) => ({
@@ -296,10 +304,10 @@ export function listedApproval(...about: Parameters<typeof approvalView>): Retur
 
 function leaveOutUntilItFits(data: Record<string, unknown>): void {
   if (fits(data)) return;
-  const omitted: Omittable[] = [];
+  const omitted = (data.omitted ?? []) as Omittable[];
   for (const part of ['result', 'preview', 'tool_params'] as const) {
     if (fits(data)) break;
-    if (data[part] === undefined || data[part] === null) continue;
+    if (data[part] === undefined || data[part] === null || omitted.includes(part)) continue;
     data[part] = part === 'tool_params' ? {} : null;
     omitted.push(part);
   }
@@ -315,25 +323,3 @@ function shorter(reasons: readonly unknown[]): readonly unknown[] {
     ? [...shown, { rule: 'MORE', why: `and ${rest} more reasons; fetch the approval to see them` }]
     : shown;
 }
-
-/** With room for its name, its id and the list of what was left out. */
-const LARGEST = maxEventBytes - 512;
-
-const fits = (data: unknown): boolean => charactersLeft(data, LARGEST) >= 0 && byteLength(data) <= LARGEST;
-
-/**
- * What is left of some characters when all texts of a value were taken away; below 0 as soon as there are too many. A
- * file of 100 MiB need not be written out, for each of its events, to know that it does not fit.
- */
-function charactersLeft(value: unknown, from: number): number {
-  if (typeof value === 'string') return from - value.length;
-  let left = from;
-  if (typeof value === 'object' && value !== null)
-    for (const name in value) {
-      left = charactersLeft((value as Record<string, unknown>)[name], left - 1);
-      if (left < 0) break;
-    }
-  return left;
-}
-
-const byteLength = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -5,7 +5,7 @@ import { resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import { registeredTools } from './custom-catalogue.ts';
 import { failure, transition } from './execution-record.ts';
-import { executionRows } from './execution-rows.ts';
+import { ownExecution } from './own-execution.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow } from './rows.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -40,7 +40,7 @@ export class Claims {
 
   *claim(tx: Transaction, caller: Caller, toolId: string, input: ClaimInput): Unit<Claimed> {
     const now = this.#store.now();
-    const { execution, payload } = yield* executionRows(tx, caller, toolId);
+    const execution = yield* ownExecution(tx, caller, toolId);
     const attempt = input.attempt ?? execution.attempt;
     if (isRepeated(execution, input, attempt)) {
       requireTheSame(execution, input);
@@ -53,7 +53,7 @@ export class Claims {
       throw refused('it was given to another runner');
     const stale = yield* this.#findStaleness(tx, execution, input, now);
     if (stale) {
-      const asked = yield* this.#approvals().askAgain(tx, execution, payload, stale.problem);
+      const asked = yield* this.#approvals().askAgain(tx, execution, stale.problem);
       const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
       return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
     }

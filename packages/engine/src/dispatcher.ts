@@ -6,9 +6,9 @@ import { type ClaimInput, Claims } from './claims.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 import { failure, transition } from './execution-record.ts';
-import { executionRows } from './execution-rows.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
+import { ownExecution } from './own-execution.ts';
 import { pathRulesFor } from './path-rules.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, JsonObject } from './rows.ts';
@@ -90,7 +90,7 @@ export class Dispatcher {
   *signal(
     tx: Transaction,
     execution: ExecutionRow,
-    params: JsonObject,
+    params: JsonObject | null,
     grant: GrantRow | undefined,
     rules?: readonly PolicyRule[],
   ): Unit<ExecutionRow> {
@@ -143,7 +143,8 @@ export class Dispatcher {
     );
     if (done.asked) this.#approvals?.watch(done.asked);
     if (done.retryAfterMs !== undefined) this.#retries.set(toolId, done.retryAfterMs);
-    if (done.news) this.#deps.outcomes.settled(done.execution, input.result ?? null, undefined, done.payload);
+    if (done.news)
+      this.#deps.outcomes.settled(done.execution, input.result ?? null, undefined, done.news.executedParams);
     return { execution: done.execution, message: done.message };
   }
 
@@ -158,7 +159,7 @@ export class Dispatcher {
     },
   ): Promise<void> {
     if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const { execution } = await this.#deps.store.read((tx) => executionRows(tx, caller, toolId));
+    const execution = await this.#deps.store.read((tx) => ownExecution(tx, caller, toolId));
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const { progress, message, output } = input;
     const event = progressEvent(execution, { progress, message, output }, this.#deps.store.now());
@@ -192,7 +193,7 @@ export class Dispatcher {
     reason: string,
   ): Unit<{ execution: ExecutionRow; withdrawn: ApprovalRow | undefined }> {
     const now = this.#deps.store.now();
-    const { execution } = yield* executionRows(tx, caller, toolId);
+    const execution = yield* ownExecution(tx, caller, toolId);
     if (caller.scope === 'agent' && execution.requested_by !== caller.tokenId) throw notFound('tool call');
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const told = { projectId: execution.project_id, event: cancelEvent(execution, reason, now) };
@@ -280,10 +281,10 @@ export class Dispatcher {
     const execution = yield* tx.get('tool_executions', toolId);
     if (execution?.status !== 'approved' || execution.runner_id !== null || execution.cancel_requested)
       return undefined;
-    const payload = yield* tx.get('payloads', toolId);
+    const { params } = yield* tx.shownPayload(toolId);
     const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
     const { due_at } = execution;
-    const offered = yield* this.signal(tx, execution, payload?.params ?? {}, grant);
+    const offered = yield* this.signal(tx, execution, params, grant);
     // Nobody took it after all: its time goes on as it did.
     return offered.status === 'executing' ? offered : yield* due(tx, offered, due_at);
   }
@@ -326,9 +327,9 @@ export class Dispatcher {
       yield* due(tx, execution, null);
       return undefined;
     }
-    const payload = yield* tx.get('payloads', toolId);
+    const { params } = yield* tx.shownPayload(toolId);
     const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
-    return yield* this.signal(tx, execution, payload?.params ?? {}, grant);
+    return yield* this.signal(tx, execution, params, grant);
   }
 
   #asksAgain(): AsksAgain {

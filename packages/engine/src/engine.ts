@@ -141,7 +141,7 @@ export class Engine {
     sink: StreamSink,
   ): Promise<() => void> {
     const { runner } = options;
-    const snapshot = await snapshotFor(this.#deps.store, this.policies, options);
+    const snapshot = snapshotFor(this.#deps.store, options);
     if (!runner) return this.streams.open(options, sink, snapshot);
     this.#requireFreeHere(runner);
     const streamId = newId();

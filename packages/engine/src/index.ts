@@ -39,7 +39,6 @@ export {
   labelledCommits,
 } from './fault-points.ts';
 export { newId } from './ids.ts';
-export { outcomeOf } from './outcomes.ts';
 export { PolicyBook } from './policy-book.ts';
 export { notFound, Refusal } from './refusal.ts';
 export type {
@@ -54,9 +53,11 @@ export type {
   PayloadRow,
   PolicyRow,
   ProjectRow,
+  ResultRow,
   RunnerRow,
   RunRow,
   SessionRow,
+  ShownPayload,
   StoredEvent,
   TableName,
   Tables,
@@ -65,6 +66,7 @@ export type {
 export { runnerKey } from './runner-key.ts';
 export type { ConnectedRunner } from './runner-registry.ts';
 export type { ResultInput } from './settlements.ts';
+export { largestShown } from './shown-size.ts';
 export { orderOfStep } from './step-order.ts';
 export {
   type Announcement,

@@ -15,7 +15,7 @@ async function approved(): Promise<string> {
   return id;
 }
 const lost = () => fixture.clock.advance(30_000);
-const payload = (id: string) => fixture.store.read((tx) => tx.get('payloads', id));
+const reported = (id: string) => fixture.store.read((tx) => tx.get('results', id));
 const changed = { success: true, changed_files: [{ path: 'a.md', operation: 'modified' }] };
 
 describe('[EX-7] a report that comes after RUNNER_LOST', () => {
@@ -27,7 +27,7 @@ describe('[EX-7] a report that comes after RUNNER_LOST', () => {
     await fixture.report(id, { result: changed });
     expect(await screen.last('file.changed')).toMatchObject({ tool_id: id, path: 'a.md' });
     expect(await fixture.execution(id)).toMatchObject({ status: 'failed', undoable: true });
-    expect((await payload(id))?.late_result).toEqual({ status: 'completed', result: changed, error: null });
+    expect((await reported(id))?.late_result).toEqual({ status: 'completed', result: changed, error: null });
   });
 
   it('is kept as a failure when it is one', async () => {
@@ -35,7 +35,7 @@ describe('[EX-7] a report that comes after RUNNER_LOST', () => {
     await fixture.claim(id);
     await lost();
     await fixture.report(id, { status: 'failed', error: { code: 'DISK_FULL', message: 'no room' } });
-    expect((await payload(id))?.late_result).toEqual({
+    expect((await reported(id))?.late_result).toEqual({
       status: 'failed',
       result: null,
       error: { code: 'DISK_FULL', message: 'no room', recoverable: false },
@@ -82,7 +82,7 @@ describe('[RE-4] a report of a call that never started is refused', () => {
     const id = await end();
     expect(await codeOf(fixture.report(id, { result: changed }))).toBe('ALREADY_FINAL');
     expect(await fixture.execution(id)).toMatchObject({ result_digest: null, undoable: false });
-    expect((await payload(id))?.late_result).toBeNull();
+    expect(await reported(id)).toBeUndefined();
   });
 
   it('a harmless one needs no claim: it may have run', async () => {

@@ -1,4 +1,5 @@
 import { CountersignError } from '@countersign/protocol';
+import { LONGEST_LEASE_MS } from './agent/run-leases.ts';
 import type { Clock } from './clock.ts';
 import type { NodeRow } from './rows.ts';
 import type { Store } from './store.ts';
@@ -42,7 +43,12 @@ export class NodeMembership {
     if (!store.isShared) return;
     // First said, then looked: of two that start at once, at least one sees the other.
     const row = { id: node, name, key_check: keyCheck, started_at: now, ready: false, seen_at: now };
-    await store.write((tx) => tx.insert('nodes', row));
+    await store.write(function* (tx) {
+      yield* tx.insert('nodes', row);
+      // Whose clock was set back since: who is dead must not seem to live until it has caught up. Who lives says so again.
+      yield* tx.hearNodes(now);
+      yield* tx.shortenLeases(now + LONGEST_LEASE_MS);
+    });
     if ((await this.#others()).some(({ key_check }) => key_check !== keyCheck)) {
       await this.leave();
       throw new CountersignError('USAGE', {

@@ -1,7 +1,7 @@
 import { isFinal, type ToolOutcome } from '@countersign/protocol';
 import { errorOf } from './call-events.ts';
-import type { ApprovalRow, ExecutionRow, Json, PayloadRow } from './rows.ts';
-import type { Bus, Store } from './store.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject } from './rows.ts';
+import type { Bus, Reading, Store, Unit } from './store.ts';
 import { Waiters } from './waiters.ts';
 
 /** Who waits for a call to end, and the answer they get (EX-3). */
@@ -41,10 +41,10 @@ export class Outcomes {
     execution: ExecutionRow,
     result: Json,
     approval: ApprovalRow | undefined,
-    params?: PayloadRow,
+    executedParams: JsonObject | null = null,
   ): void {
     if (this.#waiting.has(execution.id)) {
-      const outcome = outcomeOf(execution, result, approval, params);
+      const outcome = outcomeOf(execution, result, approval, executedParams);
       if (outcome) this.#waiting.settle(execution.id, outcome);
     }
     this.#bus.publish({ kind: 'settled', toolId: execution.id });
@@ -63,32 +63,33 @@ export class Outcomes {
     const found = await this.#store.read(function* (tx) {
       const execution = yield* tx.get('tool_executions', toolId);
       if (!execution || !isFinal(execution.status)) return undefined;
-      const payload = yield* tx.get('payloads', toolId);
-      const approval =
-        execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
-      return { execution, payload, approval };
+      return yield* storedOutcome(tx, execution);
     });
-    if (!found) return;
-    const outcome = outcomeOf(found.execution, found.payload?.result ?? null, found.approval, found.payload);
-    if (outcome) this.#waiting.settle(toolId, outcome);
+    if (found) this.#waiting.settle(toolId, found);
   }
 }
 
-/** The answer to the agent; undefined while the call has not ended. */
-export function outcomeOf(
+/** The answer to the agent, from the rows; undefined while the call has not ended. */
+export function* storedOutcome(tx: Reading, execution: ExecutionRow): Unit<ToolOutcome | undefined> {
+  const result = (yield* tx.get('results', execution.id))?.result ?? null;
+  const approval =
+    execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+  return outcomeOf(execution, result, approval, yield* tx.editedParams(execution.id));
+}
+
+function outcomeOf(
   execution: ExecutionRow,
   result: Json,
   approval: ApprovalRow | undefined,
-  payload: PayloadRow | undefined,
+  executedParams: JsonObject | null,
 ): ToolOutcome | undefined {
-  const edited = payload && JSON.stringify(payload.params) !== JSON.stringify(payload.requested_params);
   const answer = {
     tool_id: execution.id,
     tool_call_id: execution.tool_call_id,
     tool_name: execution.tool_name,
     approval_id: execution.approval_id,
     execution_time_ms: execution.execution_time_ms,
-    executed_params: edited ? payload.params : null,
+    executed_params: executedParams,
   };
   const error = errorOf(execution);
   if (execution.status === 'completed')

@@ -1,7 +1,5 @@
-import type { ToolCallPolicy } from '@countersign/policy';
-import { scopesOffered } from './approval-rows.ts';
 import { approvalUpdatedEvent } from './call-events.ts';
-import type { PolicyBook } from './policy-book.ts';
+import { pathRulesFor } from './path-rules.ts';
 import type { ApprovalRow } from './rows.ts';
 import type { Reading, Store, Transaction, Unit } from './store.ts';
 
@@ -17,7 +15,7 @@ const COMMITTED = 100;
  * deadline that moved. `watch` gets each request with what it has left.
  */
 export async function resumeDeadlines(
-  { store, policies }: { readonly store: Store; readonly policies: PolicyBook },
+  { store }: { readonly store: Store },
   /** Since when we are here: what runs out later has nobody's absence to excuse it. */
   cameAt: number,
   watch: (approvalId: string, leftMs: number) => void,
@@ -42,12 +40,6 @@ export async function resumeDeadlines(
   return pending.length;
 
   async function move(moved: readonly Moved[]): Promise<void> {
-    const offers = new Map<string, ToolCallPolicy>();
-    for (const { row } of moved) {
-      if (offers.has(row.project_id)) continue;
-      const project = await store.read((tx) => tx.get('projects', row.project_id));
-      offers.set(row.project_id, await policies.freshPolicyFor(row.user_id, project?.workspace ?? null));
-    }
     const now = store.now();
     const standing = await store.write(function* (tx): Unit<readonly Moved[]> {
       const still: Moved[] = [];
@@ -55,8 +47,7 @@ export async function resumeDeadlines(
         const row = yield* tx.get('approvals', seen.id);
         // Another node may have decided it, or moved it, meanwhile.
         if (row?.status !== 'pending' || row.deadline_at !== seen.deadline_at) continue;
-        const policy = offers.get(row.project_id);
-        still.push({ row: yield* announceMoved(tx, row, deadline, policy, now), deadline });
+        still.push({ row: yield* announceMoved(tx, row, deadline, now), deadline });
       }
       return still;
     });
@@ -82,15 +73,14 @@ function* announceMoved(
   tx: Transaction,
   approval: ApprovalRow,
   deadline: number,
-  policy: ToolCallPolicy | undefined,
   now: number,
 ): Unit<ApprovalRow> {
   const row = { ...approval, deadline_at: deadline };
   yield* tx.update('approvals', row.id, { deadline_at: deadline });
-  const params = (yield* tx.get('payloads', row.tool_id))?.params ?? {};
-  const offered = policy ? scopesOffered(policy, row, params) : [];
+  const payload = yield* tx.shownPayload(row.tool_id);
+  const rules = yield* pathRulesFor(tx, row);
   tx.announce(row.user_id, {
-    events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, params, offered, now) }],
+    events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, payload, rules, now) }],
     audit: [{ action: 'approval.resumed', subject: row.id, data: { left_ms: deadline - now } }],
   });
   return row;

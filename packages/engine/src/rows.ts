@@ -13,6 +13,7 @@ import type {
   RiskLevel,
   TokenScope,
 } from '@countersign/protocol';
+import type { OfferedScope } from './grant-book.ts';
 
 /**
  * What is stored (DA-1). Names are the columns' names. Times are milliseconds since 1970 by the store's clock;
@@ -136,13 +137,33 @@ export interface PayloadRow {
   /** The execution's id. */
   readonly id: string;
   readonly user_id: string;
-  readonly requested_params: JsonObject;
-  /** What ran or would run: differs from the requested ones after an edit (AP-6). */
+  readonly created_at: number;
+  /** `sizeOf` the parameters: who does not show large ones need not read them. */
+  readonly params_size: number;
+  /** One sentence about the parameters, as a card says it; null while nobody is asked. */
+  readonly description: string | null;
+  /** Wider approvals that fit the parameters, by the policy of that moment; null: not found out. */
+  readonly offered_scopes: readonly OfferedScope[] | null;
+  /** What the agent asked for, where a person edited it (AP-6); null: the parameters as they are. */
+  readonly requested_params: JsonObject | null;
+  /** What ran or would run. */
   readonly params: JsonObject;
+}
+
+/** What events and lists show of a payload: null for parameters that are too large for it. */
+export interface ShownPayload extends Pick<PayloadRow, 'description' | 'offered_scopes'> {
+  readonly params: JsonObject | null;
+}
+
+/** What a runner reported of a call: apart from the parameters, which may be a whole file and stay as they are. */
+export interface ResultRow {
+  /** The execution's id. */
+  readonly id: string;
+  readonly user_id: string;
+  readonly created_at: number;
   readonly result: Json;
   /** What came after the call had ended (EX-7), as the protocol's `LateResult`; null when nothing did. */
   readonly late_result: Json;
-  readonly created_at: number;
 }
 
 export interface ApprovalRow {
@@ -161,7 +182,6 @@ export interface ApprovalRow {
   readonly revision: number;
   readonly timeout_seconds: number;
   readonly deadline_at: number;
-  readonly preview: Preview | null;
   readonly digest: string | null;
   /** The runner that previewed it: only this one may claim the call (EX-6). */
   readonly previewed_by: string | null;
@@ -175,6 +195,9 @@ export interface ApprovalRow {
   readonly reason: string | null;
   readonly message: string | null;
   readonly created_at: number;
+  /** `sizeOf` the preview, 0 where there is none: lists do not read a large one. */
+  readonly preview_size: number;
+  readonly preview: Preview | null;
 }
 
 export interface GrantRow {
@@ -261,6 +284,7 @@ export interface Tables {
   runs: RunRow;
   tool_executions: ExecutionRow;
   payloads: PayloadRow;
+  results: ResultRow;
   approvals: ApprovalRow;
   grants: GrantRow;
   runners: RunnerRow;

@@ -21,7 +21,7 @@ export interface RunnerTurnoverDeps extends FaultPoints {
   readonly signal: (
     tx: Transaction,
     execution: ExecutionRow,
-    params: JsonObject,
+    params: JsonObject | null,
     grant: GrantRow | undefined,
   ) => Unit<ExecutionRow>;
 }
@@ -151,9 +151,9 @@ export class RunnerTurnover {
   }
 
   *#signalAgain(tx: Transaction, execution: ExecutionRow): Unit<ExecutionRow> {
-    const payload = yield* tx.get('payloads', execution.id);
+    const { params } = yield* tx.shownPayload(execution.id);
     const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
-    return yield* this.#deps.signal(tx, execution, payload?.params ?? {}, grant);
+    return yield* this.#deps.signal(tx, execution, params, grant);
   }
 
   /**

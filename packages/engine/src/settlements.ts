@@ -4,9 +4,9 @@ import { ackEvent, changedFilesOf, fileChangedEvents, resultEvent } from './call
 import type { Caller } from './caller.ts';
 import { digestOf } from './digests.ts';
 import { failure, transition } from './execution-record.ts';
-import { executionRows } from './execution-rows.ts';
+import { ownExecution } from './own-execution.ts';
 import { Refusal } from './refusal.ts';
-import type { ApprovalRow, ExecutionRow, Json, PayloadRow } from './rows.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject } from './rows.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
 /** What a runner reports of a call (RE-3). */
@@ -25,10 +25,9 @@ export interface ResultInput {
 /** What came of a report, for what follows its commit. */
 export interface Settled {
   readonly execution: ExecutionRow;
-  readonly payload: PayloadRow;
   readonly message: string;
-  /** The call ended with this result: who waits is answered. */
-  readonly news?: boolean;
+  /** The call ended with this result: who waits is answered, and told what ran instead where a person edited it. */
+  readonly news?: { readonly executedParams: JsonObject | null };
   readonly asked?: ApprovalRow;
   readonly retryAfterMs?: number;
 }
@@ -48,10 +47,9 @@ export class Settlements {
 
   *settle(tx: Transaction, caller: Caller, toolId: string, input: ResultInput): Unit<Settled> {
     const now = this.#store.now();
-    const { execution, payload } = yield* executionRows(tx, caller, toolId);
+    const execution = yield* ownExecution(tx, caller, toolId);
     const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
-    if (isFinal(execution.status))
-      return yield* this.#settleLate(tx, execution, payload, input, resultDigest, now);
+    if (isFinal(execution.status)) return yield* this.#settleLate(tx, execution, input, resultDigest, now);
     if (
       execution.status === 'executing' &&
       input.attempt !== undefined &&
@@ -61,31 +59,19 @@ export class Settlements {
     }
     // Its acknowledgement was lost on the way: what followed from this failure has begun already.
     if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
-      return { execution, payload, message: 'Tool result was known already' };
+      return { execution, message: 'Tool result was known already' };
     requireItsRunner(execution, input);
     const started = startedBy(execution, input);
     // Nothing started, and nobody wants it any more: whether it is stale is beside the point (EX-8).
     if (isStale(input) && execution.cancel_requested)
-      return yield* this.#end(
-        tx,
-        started,
-        payload,
-        { ...input, status: 'cancelled', error: undefined },
-        resultDigest,
-      );
-    if (isStale(input)) return yield* this.#staleResult(tx, execution, payload, input);
+      return yield* this.#end(tx, started, { ...input, status: 'cancelled', error: undefined }, resultDigest);
+    if (isStale(input)) return yield* this.#staleResult(tx, execution, input);
     const retryAfterMs = retryDelay(execution, input);
-    if (retryAfterMs !== undefined) return yield* this.#retry(tx, started, payload, input, retryAfterMs);
-    return yield* this.#end(tx, started, payload, input, resultDigest);
+    if (retryAfterMs !== undefined) return yield* this.#retry(tx, started, input, retryAfterMs);
+    return yield* this.#end(tx, started, input, resultDigest);
   }
 
-  *#retry(
-    tx: Transaction,
-    started: ExecutionRow,
-    payload: PayloadRow,
-    input: ResultInput,
-    retryAfterMs: number,
-  ): Unit<Settled> {
+  *#retry(tx: Transaction, started: ExecutionRow, input: ResultInput, retryAfterMs: number): Unit<Settled> {
     const now = this.#store.now();
     const { id, project_id } = started;
     const execution = yield* transition(tx, started, 'approved', {
@@ -97,16 +83,10 @@ export class Settlements {
       events: [{ projectId: project_id, event: ackEvent(id, 'received', now, input.attempt) }],
       audit: [{ action: 'call.retried', subject: id, data }],
     });
-    return { execution, payload, message: 'Tool result processed; it is tried again', retryAfterMs };
+    return { execution, message: 'Tool result processed; it is tried again', retryAfterMs };
   }
 
-  *#end(
-    tx: Transaction,
-    started: ExecutionRow,
-    payload: PayloadRow,
-    input: ResultInput,
-    resultDigest: string,
-  ): Unit<Settled> {
+  *#end(tx: Transaction, started: ExecutionRow, input: ResultInput, resultDigest: string): Unit<Settled> {
     const now = this.#store.now();
     const error = errorFrom(input);
     const result = input.result ?? null;
@@ -117,7 +97,8 @@ export class Settlements {
       result_digest: resultDigest,
       undoable: changedFilesOf(result).length > 0,
     });
-    if (result !== null) yield* tx.update('payloads', ended.id, { result });
+    if (result !== null)
+      yield* tx.insert('results', { ...reportedBy(ended, now), result, late_result: null });
     const events = [
       resultEvent(ended, result, now),
       ...fileChangedEvents(ended, result, now),
@@ -135,9 +116,8 @@ export class Settlements {
     });
     return {
       execution: ended,
-      payload: { ...payload, result },
       message: 'Tool result processed',
-      news: true,
+      news: { executedParams: yield* tx.editedParams(ended.id) },
     };
   }
 
@@ -145,13 +125,12 @@ export class Settlements {
   *#settleLate(
     tx: Transaction,
     execution: ExecutionRow,
-    payload: PayloadRow,
     input: ResultInput,
     resultDigest: string,
     now: number,
   ): Unit<Settled> {
     if (execution.result_digest === resultDigest)
-      return { execution, payload, message: 'Tool result was known already' };
+      return { execution, message: 'Tool result was known already' };
     if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
     if (!mayHaveRun(execution)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     requireItsRunner(execution, input);
@@ -160,7 +139,8 @@ export class Settlements {
       result_digest: resultDigest,
       undoable: changedFilesOf(result).length > 0,
     });
-    yield* tx.update('payloads', execution.id, { late_result: lateResultOf(input) });
+    const late_result = lateResultOf(input);
+    yield* tx.insert('results', { ...reportedBy(execution, now), result: null, late_result });
     const events = [
       resultEvent(execution, result, now, { late: true }),
       ...fileChangedEvents(execution, result, now),
@@ -170,27 +150,23 @@ export class Settlements {
       events: events.map((event) => ({ projectId: execution.project_id, event })),
       audit: [{ action: 'call.late_result', subject: execution.id, data: { result: resultDigest } }],
     });
-    return { execution, payload, message: 'Tool result stored; the call had ended before' };
+    return { execution, message: 'Tool result stored; the call had ended before' };
   }
 
   /** The runner found that what was approved is not what is there: nothing started, the person is asked again. */
-  *#staleResult(
-    tx: Transaction,
-    execution: ExecutionRow,
-    payload: PayloadRow,
-    input: ResultInput,
-  ): Unit<Settled> {
+  *#staleResult(tx: Transaction, execution: ExecutionRow, input: ResultInput): Unit<Settled> {
     const { message } = errorFrom(input) as { message: string };
-    const asked = yield* this.#approvals().askAgain(tx, execution, payload, message);
+    const asked = yield* this.#approvals().askAgain(tx, execution, message);
     const current = (yield* tx.get('tool_executions', execution.id)) as ExecutionRow;
     return {
       execution: current,
-      payload,
       message: 'The person is asked again',
-      ...(asked ? { asked } : { news: true }),
+      ...(asked ? { asked } : { news: { executedParams: yield* tx.editedParams(current.id) } }),
     };
   }
 }
+
+const reportedBy = ({ id, user_id }: ExecutionRow, created_at: number) => ({ id, user_id, created_at });
 
 /** Whose call it is settles it. The seeds' clients do not say who they are. */
 function requireItsRunner({ runner_id }: ExecutionRow, input: ResultInput): void {

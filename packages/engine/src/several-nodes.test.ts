@@ -1,4 +1,4 @@
-import { codeOf, EngineFixture, type Listener, settle } from '@countersign/testing';
+import { codeOf, EngineFixture, type Listener, runRow, settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from './engine.ts';
 import { runnerKey } from './runner-key.ts';
@@ -23,6 +23,14 @@ const submitOn = async (engine: Engine, tool: string, params: Record<string, str
 const runnerRow = () => fixture.store.read((tx) => tx.get('runners', runnerKey('ada', 'runner-1')));
 /** As `kill -9`: its timers and its memory are gone, and it says nothing. */
 const die = (engine: Engine) => engine.close();
+/** Another program with the id of a runner that is there. */
+const another = {
+  id: 'runner-1',
+  userId: 'ada',
+  workspace: '/workspace',
+  capabilities: [],
+  instance: 'two',
+};
 const beat = (engine: Engine) => engine.dispatcher.heartbeat(fixture.runnerCaller, 'runner-1', []);
 
 describe('a runner that is connected to another node', () => {
@@ -103,14 +111,7 @@ describe('a runner that is connected to another node', () => {
     die(other);
     const third = await fixture.addNode();
     await fixture.clock.advance(7_000);
-    const runner = {
-      id: 'runner-1',
-      userId: 'ada',
-      workspace: '/workspace',
-      capabilities: [],
-      instance: 'two',
-    };
-    expect(await codeOf(third.requireFree(runner))).toBe('ok');
+    expect(await codeOf(third.requireFree(another))).toBe('ok');
     third.close();
   });
 
@@ -287,6 +288,40 @@ describe('a node that starts', () => {
     expect((await fixture.execution(id)).status).toBe('awaiting_approval');
     await fixture.clock.advance(15_000);
     expect((await fixture.execution(id)).status).toBe('timeout');
+    third.close();
+  });
+
+  it('[AP-3] [EX-6] [AG-2] does not take the dead for alive because the clock was set back while nobody was there', async () => {
+    await fixture.clock.advance(7_200_000); // they came long before
+    await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
+    const { id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
+    const now = fixture.store.now();
+    await fixture.store.write((tx) => tx.insert('runs', runRow({ id: 'run', lease_until: now + 5_000 })));
+    await fixture.clock.advance(2_000);
+    die(fixture.engine);
+    die(other);
+    fixture.clock.setBack(3_600_000);
+    const third = await fixture.addNode();
+    const lease = (await fixture.store.read((tx) => tx.get('runs', 'run')))?.lease_until;
+    expect(lease).toBe(fixture.store.now() + 30_000);
+    await fixture.clock.advance(7_000);
+    expect(await codeOf(third.requireFree(another))).toBe('ok');
+    await fixture.clock.advance(290_000);
+    expect((await fixture.execution(id)).status).toBe('awaiting_approval');
+    await fixture.clock.advance(20_000);
+    expect((await fixture.execution(id)).status).toBe('timeout');
+    third.close();
+  });
+
+  it('[EX-6] does not take the living for dead, whose clock stands still until it has been caught up with', async () => {
+    await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
+    await fixture.store.write((tx) =>
+      tx.update('nodes', fixture.engine.node, { seen_at: fixture.store.now() + 3_600_000 }),
+    );
+    const third = await fixture.addNode();
+    expect(await codeOf(third.requireFree(another))).toBe('RUNNER_CONNECTED');
+    await fixture.clock.advance(12_000);
+    expect(await codeOf(third.requireFree(another))).toBe('RUNNER_CONNECTED');
     third.close();
   });
 

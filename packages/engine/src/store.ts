@@ -5,12 +5,14 @@ import type {
   ExecutionRow,
   GrantRow,
   Json,
+  JsonObject,
   MessageRow,
   NodeRow,
   ProjectRow,
   RunnerRow,
   RunRow,
   SessionRow,
+  ShownPayload,
   StoredEvent,
   TableName,
   Tables,
@@ -60,7 +62,12 @@ export interface Reading {
   unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]>;
   /** All calls in one of these states, for rebuilding waiters after a restart. */
   executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]>;
+  /** Oldest first, as a list shows them: a preview that is larger than `largestShown` is not read, and null. */
   pendingApprovals(userId: string): Unit<readonly ApprovalRow[]>;
+  /** A payload as events show it: parameters that are larger than `largestShown` are not read. Empty: past its time. */
+  shownPayload(toolId: string): Unit<ShownPayload>;
+  /** What runs instead of what the agent asked for; null: nobody edited it (AP-6). */
+  editedParams(toolId: string): Unit<JsonObject | null>;
   countPendingApprovals(sessionId: string): Unit<number>;
   /** How many calls of one program wait for an approval, in whatever session (AG-3). */
   countAwaiting(userId: string, requestedBy: string): Unit<number>;
@@ -123,6 +130,10 @@ export interface Transaction extends Reading {
    * life from the time to come is of a clock that was set back since.
    */
   hearRunners(at: number, now: number): Unit<void>;
+  /** The same for nodes, whether they live or not: whoever was heard after now was heard now. */
+  hearNodes(now: number): Unit<void>;
+  /** No lease of a run lasts longer than until then. */
+  shortenLeases(until: number): Unit<void>;
   /** Adds one to a grant's uses. */
   countGrantUse(grantId: string): Unit<void>;
   /**

@@ -1,4 +1,4 @@
-import { EngineFixture, type Listener, settle } from '@countersign/testing';
+import { EngineFixture, type Listener, resultRow, settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Refusal } from './refusal.ts';
 
@@ -393,6 +393,27 @@ describe('the claim', () => {
     expect(await outcome).toMatchObject({ status: 'failed', error: { message: 'queue is full' } });
   });
 
+  it('[AP-8] of a call that ran unasked: the person is asked, with a whole card, however large it is', async () => {
+    const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    void fixture.execute('write_file', { path: 'src/a.md', content: 'x'.repeat(70_000) });
+    const signal = await runner.last('tool.execution_signal');
+    expect(signal).toMatchObject({ tool_params: {}, omitted: ['tool_params'] });
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
+    expect(await codeOf(claim(signal.tool_id, 'a'))).toBe('GRANT_REVOKED');
+    const asked = await runner.last('tool.approval_request');
+    expect(asked).toMatchObject({
+      description: 'Agent wants to write src/a.md',
+      tool_params: {},
+      offered_scopes: [],
+      omitted: ['tool_params'],
+    });
+    await preview(asked.approval_id);
+    const { offered_scopes } = await runner.last('approval.updated');
+    expect(offered_scopes.map(({ pattern }) => pattern)).toContain('src/**');
+  });
+
   it('[EX-6] 20 claims at the same moment: one runner has it', async () => {
     const { toolId } = await approved();
     const answers = await Promise.all(
@@ -586,7 +607,7 @@ describe('runners', () => {
       status: 'failed',
     });
     expect(await execution(asked.toolId)).toMatchObject({ status: 'failed' });
-    expect((await fixture.store.read((tx) => tx.get('payloads', asked.toolId)))?.late_result).toEqual({
+    expect((await fixture.store.read((tx) => tx.get('results', asked.toolId)))?.late_result).toEqual({
       status: 'completed',
       result: { success: true },
       error: null,
@@ -627,6 +648,25 @@ describe('runners', () => {
     await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
     void fixture.execute('read_file', { path: 'link/b.md' });
     expect(await second.last('tool.execution_signal')).not.toHaveProperty('path_rules');
+  });
+
+  it('[RK-5] [VA-8] a request for a preview tells them too, when it is made, shown again, previewed and edited', async () => {
+    const rule = { id: 'no-private', effect: 'deny', tool: 'write_*', path: 'private/**' } as const;
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+    const first = await fixture.listen({ runnerId: 'runner-1' });
+    const { approvalId } = await askedToWrite(first);
+    expect((await first.last('tool.approval_request')).path_rules).toEqual([rule]);
+    first.close();
+    const second = await fixture.listen({ runnerId: 'runner-1' });
+    expect((await second.last('tool.approval_request')).path_rules).toEqual([rule]);
+    await preview(approvalId);
+    expect((await second.last('approval.updated')).path_rules).toEqual([rule]);
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
+    const edited = { path: '.github/workflows/a.yml', content: '', mode: 'write' };
+    await codeOf(approve(approvalId, { tool_params: edited, digest: digest('a') }));
+    const updated = await second.last('approval.updated');
+    expect(updated.tool_params).toEqual(edited);
+    expect(updated).not.toHaveProperty('path_rules');
   });
 
   it('[EX-7] the heartbeat says for each call: go on, cancel, acknowledged', async () => {
@@ -700,7 +740,7 @@ describe('[AP-10] after a restart', () => {
     fixture.bus.deaf = true;
     await fixture.store.write(function* (tx) {
       yield* tx.update('tool_executions', tool_id, { status: 'completed', completed_at: 1 });
-      yield* tx.update('payloads', tool_id, { result: { success: true } });
+      yield* tx.insert('results', resultRow({ id: tool_id, result: { success: true } }));
     });
     await fixture.clock.advance(5_000);
     expect(await outcome).toMatchObject({ status: 'completed', result: { success: true } });

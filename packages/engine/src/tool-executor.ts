@@ -1,5 +1,6 @@
 import { type Decision, grantCovers, isRefused } from '@countersign/policy';
 import {
+  describeCall,
   type ErrorCode,
   higherRisk,
   isFinal,
@@ -13,12 +14,13 @@ import type { CallRequest } from './call-request.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { failure, recordedReasons } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
-import { offeredScopes } from './grant-book.ts';
+import { type OfferedScope, offeredScopes } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
+import { sizeOf } from './shown-size.ts';
 import { DuplicateRow, type Store, type Transaction, type Unit } from './store.ts';
 
 export interface ToolExecutorDeps extends FaultPoints {
@@ -66,62 +68,55 @@ export class ToolExecutor {
     const { policies, approvals, dispatcher } = this.#deps;
     const policy = await policies.policyFor(request.userId, request.project.workspace, request.toolName);
     const decision = policy.decide(request.toolName, request.toolParams);
-    const rules = policy.rulesOnPaths(request.toolName);
-    const recorded = await this.#recordOnce(request, decision, rules, id);
+    // Here and not in the unit, which others wait for: the parameters may be a whole file.
+    const judged: Judged = {
+      decision,
+      rules: policy.rulesOnPaths(request.toolName),
+      paramsDigest: digestOfCall(request, decision),
+      maskedParams: policies.mask(request.toolParams),
+    };
+    const recorded = await this.#recordOnce(request, judged, id);
     if (recorded.approval) approvals.watch(recorded.approval);
     else dispatcher.signalled(recorded.execution);
     return recorded;
   }
 
   /** Two nodes may take up the same run at once: the call is the one that was recorded first (AG-2). */
-  async #recordOnce(
-    request: CallRequest,
-    decision: Decision,
-    rules: readonly PolicyRule[],
-    id: string,
-  ): Promise<Recorded> {
+  async #recordOnce(request: CallRequest, judged: Judged, id: string): Promise<Recorded> {
     try {
-      return await commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, rules, id));
+      return await commit(this.#deps, 'record', (tx) => this.#record(tx, request, judged, id));
     } catch (error) {
       if (!(error instanceof DuplicateRow) || !request.run) throw error;
-      return commit(this.#deps, 'record', (tx) => this.#record(tx, request, decision, rules, id));
+      return commit(this.#deps, 'record', (tx) => this.#record(tx, request, judged, id));
     }
   }
 
-  *#record(
-    tx: Transaction,
-    request: CallRequest,
-    decision: Decision,
-    rules: readonly PolicyRule[],
-    id: string,
-  ): Unit<Recorded> {
+  *#record(tx: Transaction, request: CallRequest, judged: Judged, id: string): Unit<Recorded> {
+    const { decision, rules } = judged;
     const known =
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
-    if (known) {
-      const payload = yield* tx.get('payloads', known.id);
-      if (payload) return { execution: known, payload, approval: undefined };
-    }
+    if (known) return { execution: known, approval: undefined };
     const now = this.#deps.store.now();
-    const paramsDigest = digestOfCall(request, decision);
-    const fate = yield* this.#decideFate(tx, request, decision, paramsDigest, now);
+    const fate = yield* this.#decideFate(tx, request, judged, now);
     const { workspace } = request.project;
     const runnerId =
       fate.kind === 'run' && workspace !== null
         ? yield* this.#deps.dispatcher.runnerFor(tx, request.userId, workspace, null)
         : undefined;
-    const execution = this.#newExecution(id, request, decision, fate, { paramsDigest, runnerId, now });
+    const execution = this.#newExecution(id, request, judged, fate, { runnerId, now });
     // The parameters that run are those that were decided on: with the defaults of the tool's schema.
     const params = (decision.call?.params ?? request.toolParams) as JsonObject;
+    yield* tx.insert('tool_executions', execution);
     const payload: PayloadRow = {
       id: execution.id,
       user_id: request.userId,
-      requested_params: params,
-      params,
-      result: null,
-      late_result: null,
       created_at: now,
+      params_size: sizeOf(params),
+      description: fate.kind === 'ask' ? describeCall(request.agent, request.toolName, params) : null,
+      offered_scopes: fate.kind === 'ask' ? scopesOf(decision) : null,
+      requested_params: null,
+      params,
     };
-    yield* tx.insert('tool_executions', execution);
     yield* tx.insert('payloads', payload);
     tx.announce(request.userId, {
       events: [
@@ -149,22 +144,16 @@ export class ToolExecutor {
         tx.announce(request.userId, {
           events: [{ projectId: request.project.id, event: resultEvent(execution, null, now) }],
         });
-        return { execution, payload, approval: undefined };
+        return { execution, approval: undefined };
       case 'ask': {
-        const offered =
-          decision.call && decision.details ? offeredScopes(decision.call, decision.details) : [];
         const { agent, context } = request;
-        const approval = yield* this.#deps.approvals.requestToolApproval(tx, execution, {
-          params,
-          agent,
-          context,
-          offered,
-        });
-        return { execution, payload, approval };
+        const about = { payload, agent, context, rules };
+        const approval = yield* this.#deps.approvals.requestToolApproval(tx, execution, about);
+        return { execution, approval };
       }
       case 'run': {
         const signalled = yield* this.#deps.dispatcher.signal(tx, execution, params, fate.grant, rules);
-        return { execution: signalled, payload, approval: undefined };
+        return { execution: signalled, approval: undefined };
       }
     }
   }
@@ -173,10 +162,10 @@ export class ToolExecutor {
   *#decideFate(
     tx: Transaction,
     request: CallRequest,
-    { verdict, assessed, allowedBy, call, details }: Decision,
-    paramsDigest: string,
+    { decision, paramsDigest }: Judged,
     now: number,
   ): Unit<Fate> {
+    const { verdict, assessed, allowedBy, call, details } = decision;
     if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
     if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rule: allowedBy };
     if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rule: undefined };
@@ -209,9 +198,9 @@ export class ToolExecutor {
   #newExecution(
     id: string,
     request: CallRequest,
-    { assessed, verdict }: Decision,
+    { decision: { assessed, verdict }, paramsDigest, maskedParams }: Judged,
     fate: Fate,
-    { paramsDigest, runnerId, now }: { paramsDigest: string; runnerId: string | undefined; now: number },
+    { runnerId, now }: { runnerId: string | undefined; now: number },
   ): ExecutionRow {
     const runs = fate.kind === 'run';
     return {
@@ -225,7 +214,7 @@ export class ToolExecutor {
       tool_call_id: request.toolCallId,
       requested_by: request.requestedBy,
       tool_name: request.toolName,
-      tool_params: this.#deps.policies.mask(request.toolParams),
+      tool_params: maskedParams,
       params_digest: paramsDigest,
       status: runs ? 'approved' : fate.kind === 'ask' ? 'awaiting_approval' : 'failed',
       // Whoever asks for a harmless call to be asked about gets a request as any other, with time to decide.
@@ -263,9 +252,16 @@ export class ToolExecutor {
   }
 }
 
+/** What is known of a call before it is recorded. */
+interface Judged {
+  readonly decision: Decision;
+  readonly rules: readonly PolicyRule[];
+  readonly paramsDigest: string;
+  readonly maskedParams: Json;
+}
+
 interface Recorded {
   readonly execution: ExecutionRow;
-  readonly payload: PayloadRow;
   readonly approval: ApprovalRow | undefined;
 }
 
@@ -278,6 +274,9 @@ type Fate =
       readonly grant: GrantRow | undefined;
       readonly rule: PolicyRule | undefined;
     };
+
+const scopesOf = ({ call, details }: Decision): readonly OfferedScope[] =>
+  call && details ? offeredScopes(call, details) : [];
 
 /** What decides; its examples are for whoever edits it. */
 const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;

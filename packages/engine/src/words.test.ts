@@ -39,6 +39,14 @@ describe('digests', () => {
     expect(canonicalJson({ b: undefined, a: 'x"' })).toBe('{"a":"x\\""}');
     expect(digestOf(null)).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
+
+  it('cover long texts, each in its place', () => {
+    const [a, b] = ['a', 'b'].map((letter) => letter.repeat(70_000)) as [string, string];
+    const all = [{ a, b }, { a: b, b: a }, [a, b], [b, a], [a, a], [`${a}a`, b], [a + b], ['#', '#'], [a], a];
+    expect(new Set(all.map(digestOf)).size).toBe(all.length);
+    expect(digestOf({ b, a })).toBe(digestOf({ a, b }));
+    expect(digestOf({ a })).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
 });
 
 describe('newId', () => {

@@ -27,10 +27,18 @@ import { fileOperations } from './tools/definition.ts';
 const place = { project_id: idSchema, session_id: idSchema };
 const call = { tool_id: idSchema, ...place };
 const timestamp = timestampSchema;
+const path_rules = z
+  .array(policyRuleSchema)
+  .optional()
+  .describe(
+    "The rules of the person's own policy that deny or ask about paths of this tool: the runner applies them to what links lead to, when it previews and when it executes.",
+  );
 
 /** Every event of the stream and its payload (EV-1). Clients only listen. */
 export const eventSchemas = {
-  'tool.approval_request': approvalSchema.omit({ status: true, created_at: true }).extend({ timestamp }),
+  'tool.approval_request': approvalSchema
+    .omit({ status: true, created_at: true })
+    .extend({ path_rules, timestamp }),
   'tool.execution_signal': z.object({
     ...call,
     tool_call_id: z.string(),
@@ -49,12 +57,7 @@ export const eventSchemas = {
     rule: policyRuleSchema
       .nullable()
       .describe("The rule of the person's own policy that approved it; the runner checks it too."),
-    path_rules: z
-      .array(policyRuleSchema)
-      .optional()
-      .describe(
-        "The rules of the person's own policy that deny or ask about paths of this tool: the runner applies them to what links lead to.",
-      ),
+    path_rules,
     digest: digestSchema.nullable().describe('Of what was approved; the runner recomputes it.'),
     omitted: omittedSchema.optional(),
     timestamp,
@@ -146,7 +149,7 @@ export const eventSchemas = {
       offered_scopes: true,
       omitted: true,
     })
-    .extend({ timestamp }),
+    .extend({ path_rules, timestamp }),
   'approval.resolved': z.object({
     approval_id: idSchema,
     ...call,

@@ -1,7 +1,7 @@
 import type { Announcement, Bus } from '@countersign/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OpenedStore } from './store-contract.ts';
-import { approvalRow, executionRow, nodeRow, payloadRow } from './stored-rows.ts';
+import { approvalRow, executionRow, nodeRow, payloadRow, resultRow } from './stored-rows.ts';
 
 /** What a store in a database has besides: a log that shows tampering, and an end to what it keeps. */
 export interface OpenedDatabase extends OpenedStore {
@@ -122,7 +122,12 @@ export function databaseContract(
         now += 6 * day;
         await announce('ada', { events: [event] });
         now += 2 * day;
-        expect(await database.sweep({ now })).toEqual({ events: 2, payloads: 0, previews: 0, nodes: 0 });
+        expect(await database.sweep({ now })).toMatchObject({
+          events: 2,
+          payloads: 0,
+          previews: 0,
+          nodes: 0,
+        });
         const bounds = () => database.store.read((tx) => tx.eventBounds('ada'));
         expect(await bounds()).toEqual({ oldest: 3, newest: 3 });
         now += 30 * day;
@@ -147,8 +152,12 @@ export function databaseContract(
         ]);
       });
 
-      it('[DA-3] removes payloads and previews after 30 days, but not those of an open call', async () => {
-        const preview = { kind: 'directory', path: 'src' } as const;
+      it('[DA-3] removes payloads, results and previews after 30 days, but not those of an open call', async () => {
+        const shown = {
+          preview_size: 14,
+          preview: { kind: 'directory', path: 'src' },
+        } as const;
+        const card = { ...shown, created_at: now };
         await database.store.write(function* (tx) {
           for (const [id, status] of [
             ['done', 'completed'],
@@ -156,22 +165,22 @@ export function databaseContract(
           ] as const) {
             yield* tx.insert('tool_executions', executionRow({ id, status, created_at: now }));
             yield* tx.insert('payloads', payloadRow({ id, created_at: now }));
+            yield* tx.insert('results', resultRow({ id, created_at: now }));
           }
-          yield* tx.insert(
-            'approvals',
-            approvalRow({ id: 'done', status: 'approved', preview, created_at: now }),
-          );
-          yield* tx.insert('approvals', approvalRow({ id: 'open', preview, created_at: now }));
+          yield* tx.insert('approvals', approvalRow({ ...card, id: 'done', status: 'approved' }));
+          yield* tx.insert('approvals', approvalRow({ ...card, id: 'open' }));
         });
         expect(await database.sweep({ now: now + 29 * day })).toEqual({
           events: 0,
           payloads: 0,
+          results: 0,
           previews: 0,
           nodes: 0,
         });
         expect(await database.sweep({ now: now + 31 * day })).toEqual({
           events: 0,
           payloads: 1,
+          results: 1,
           previews: 1,
           nodes: 0,
         });
@@ -180,17 +189,22 @@ export function databaseContract(
             record: (yield* tx.get('tool_executions', 'done'))?.status,
             done: yield* tx.get('payloads', 'done'),
             open: (yield* tx.get('payloads', 'open'))?.id,
-            previews: [
-              (yield* tx.get('approvals', 'done'))?.preview,
-              (yield* tx.get('approvals', 'open'))?.preview,
-            ],
+            results: [(yield* tx.get('results', 'done'))?.id, (yield* tx.get('results', 'open'))?.id],
+            cards: [yield* tx.get('approvals', 'done'), yield* tx.get('approvals', 'open')],
           };
         });
         expect(left).toEqual({
           record: 'completed',
           done: undefined,
           open: 'open',
-          previews: [null, preview],
+          results: [undefined, 'open'],
+          cards: [
+            expect.objectContaining({
+              preview_size: 0,
+              preview: null,
+            }),
+            expect.objectContaining(shown),
+          ],
         });
       });
 

@@ -31,6 +31,7 @@ export {
   payloadRow,
   policyRow,
   projectRow,
+  resultRow,
   runnerRow,
   runRow,
   sessionRow,

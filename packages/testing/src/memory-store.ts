@@ -10,6 +10,8 @@ import {
   type GrantRow,
   type Hint,
   type HistoryFilter,
+  type JsonObject,
+  largestShown,
   type MessageRow,
   type MetricsFilter,
   type MetricsPoint,
@@ -20,6 +22,7 @@ import {
   type RunRow,
   runnerKey,
   type SessionRow,
+  type ShownPayload,
   type Store,
   type StoredEvent,
   type TableName,
@@ -160,6 +163,17 @@ class MemoryTransaction implements Transaction {
         yield* this.update('runners', id, { last_seen_at: at });
   }
 
+  *hearNodes(now: number): Unit<void> {
+    for (const { id, seen_at } of this.#tables.of('nodes').values())
+      if (seen_at > now) yield* this.update('nodes', id, { seen_at: now });
+  }
+
+  *shortenLeases(until: number): Unit<void> {
+    for (const { id, status, lease_until } of this.#tables.of('runs').values())
+      if (status === 'running' && lease_until !== null && lease_until > until)
+        yield* this.update('runs', id, { lease_until: until });
+  }
+
   *countGrantUse(grantId: string): Unit<void> {
     const grant = this.#tables.of('grants').get(grantId);
     if (grant !== undefined) yield* this.update('grants', grantId, { uses: grant.uses + 1 });
@@ -276,7 +290,25 @@ class MemoryTransaction implements Transaction {
   }
 
   *pendingApprovals(userId: string): Unit<readonly ApprovalRow[]> {
-    return this.#select('approvals', (row) => row.user_id === userId && row.status === 'pending', byAge);
+    return this.#select('approvals', (row) => row.user_id === userId && row.status === 'pending', byAge).map(
+      (row) => (row.preview_size > largestShown ? { ...row, preview: null } : row),
+    );
+  }
+
+  *shownPayload(toolId: string): Unit<ShownPayload> {
+    const row = this.#tables.of('payloads').get(toolId);
+    if (row === undefined) return { description: null, offered_scopes: null, params: {} };
+    const { description, offered_scopes, params, params_size } = row;
+    return structuredClone({
+      description,
+      offered_scopes,
+      params: params_size > largestShown ? null : params,
+    });
+  }
+
+  *editedParams(toolId: string): Unit<JsonObject | null> {
+    const row = this.#tables.of('payloads').get(toolId);
+    return row === undefined || row.requested_params === null ? null : structuredClone(row.params);
   }
 
   *countPendingApprovals(sessionId: string): Unit<number> {

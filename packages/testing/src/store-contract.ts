@@ -7,6 +7,7 @@ import {
   DuplicateRow,
   type Hint,
   type HistoryFilter,
+  largestShown,
   type Reading,
   type Store,
   type TableName,
@@ -22,6 +23,7 @@ import {
   messageRow,
   nodeRow,
   oneRowOfEach,
+  payloadRow,
   policyRow,
   projectRow,
   runnerRow,
@@ -446,6 +448,43 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.peekApproval('nothing'))).toBeUndefined();
       });
 
+      it('[EV-2] does not read what is too large for a list: a preview, the parameters of a call', async () => {
+        const preview = { kind: 'summary', summary: 'what happens' } as const;
+        const params = { path: 'a.md', content: 'x' };
+        const said = { description: 'agent wants to write a.md', offered_scopes: [] };
+        for (const [id, size] of [
+          ['small', largestShown],
+          ['large', largestShown + 1],
+        ] as const) {
+          await insert('approvals', approvalRow({ id, preview, preview_size: size }));
+          await insert('payloads', payloadRow({ ...said, id, params, params_size: size }));
+        }
+        expect(await read((tx) => tx.pendingApprovals('ada'))).toEqual([
+          approvalRow({ id: 'large', preview: null, preview_size: largestShown + 1 }),
+          approvalRow({ id: 'small', preview, preview_size: largestShown }),
+        ]);
+        expect((await read((tx) => tx.get('approvals', 'large')))?.preview).toEqual(preview);
+        expect(await read((tx) => tx.shownPayload('small'))).toEqual({ ...said, params });
+        expect(await read((tx) => tx.shownPayload('large'))).toEqual({ ...said, params: null });
+        expect(await store.write((tx) => tx.shownPayload('small'))).toMatchObject({ ...said, params });
+        const nothing = { description: null, offered_scopes: null, params: {} };
+        expect(await read((tx) => tx.shownPayload('nothing'))).toEqual(nothing);
+      });
+
+      it('[AP-6] says what runs where a person edited it, in a unit as well', async () => {
+        const edited = payloadRow({ id: 'edited', requested_params: { path: 'b.md' } });
+        await insert('payloads', payloadRow({ id: 'as-asked' }), edited);
+        const both = function* (tx: Reading) {
+          return [
+            yield* tx.editedParams('as-asked'),
+            yield* tx.editedParams('edited'),
+            yield* tx.editedParams('nothing'),
+          ];
+        };
+        expect(await read(both)).toEqual([null, edited.params, null]);
+        expect(await store.write(both)).toEqual([null, edited.params, null]);
+      });
+
       it('[AP-4] finds grants that are live', async () => {
         await insert(
           'grants',
@@ -549,6 +588,32 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await store.write((tx) => tx.renewLeases('one', 100))).toEqual([{ id: 'a', epoch: 3 }]);
         const until = async (id: string) => (await read((tx) => tx.get('runs', id)))?.lease_until;
         expect([await until('a'), await until('b'), await until('c')]).toEqual([100, 5, 5]);
+      });
+
+      it('[AG-2] brings back what a clock that was set back left in the time to come: leases, and signs of nodes', async () => {
+        await insert(
+          'runs',
+          runRow({ id: 'a', lease_until: 50 }),
+          runRow({ id: 'b', lease_until: 5_000 }),
+          runRow({ id: 'c', lease_until: null }),
+          runRow({ id: 'd', lease_until: 5_000, status: 'completed' }),
+        );
+        await insert('nodes', nodeRow({ id: 'heard', seen_at: 40 }), nodeRow({ id: 'later', seen_at: 41 }));
+        await store.write(function* (tx) {
+          yield* tx.shortenLeases(50);
+          yield* tx.hearNodes(40);
+        });
+        const leases = await read(function* (tx) {
+          const found: (number | null | undefined)[] = [];
+          for (const id of ['a', 'b', 'c', 'd']) found.push((yield* tx.get('runs', id))?.lease_until);
+          return found;
+        });
+        expect(leases).toEqual([50, 50, null, 5_000]);
+        const nodes = await read((tx) => tx.liveNodes(0));
+        expect(nodes.map(({ id, seen_at }) => [id, seen_at])).toEqual([
+          ['heard', 40],
+          ['later', 40],
+        ]);
       });
 
       it('knows which nodes were heard, and the version of a policy', async () => {

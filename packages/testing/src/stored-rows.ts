@@ -7,6 +7,7 @@ import type {
   PayloadRow,
   PolicyRow,
   ProjectRow,
+  ResultRow,
   RunnerRow,
   RunRow,
   SessionRow,
@@ -116,11 +117,21 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
 export const payloadRow = (row: Partial<PayloadRow> = {}): PayloadRow => ({
   id: 'tool',
   user_id: 'ada',
-  requested_params: { path: 'README.md' },
-  params: { path: 'README.md' },
-  result: null,
-  late_result: null,
   created_at: createdAt,
+  params_size: 10,
+  description: null,
+  offered_scopes: null,
+  requested_params: null,
+  params: { path: 'README.md' },
+  ...row,
+});
+
+export const resultRow = (row: Partial<ResultRow> = {}): ResultRow => ({
+  id: 'tool',
+  user_id: 'ada',
+  created_at: createdAt,
+  result: { success: true },
+  late_result: null,
   ...row,
 });
 
@@ -140,7 +151,6 @@ export const approvalRow = (row: Partial<ApprovalRow> = {}): ApprovalRow => ({
   revision: 1,
   timeout_seconds: 300,
   deadline_at: createdAt + 300_000,
-  preview: null,
   digest: null,
   previewed_by: null,
   context: null,
@@ -152,6 +162,8 @@ export const approvalRow = (row: Partial<ApprovalRow> = {}): ApprovalRow => ({
   reason: null,
   message: null,
   created_at: createdAt,
+  preview_size: 0,
+  preview: null,
   ...row,
 });
 
@@ -227,6 +239,7 @@ export const oneRowOfEach = (): Tables => ({
   runs: runRow(),
   tool_executions: executionRow(),
   payloads: payloadRow(),
+  results: resultRow(),
   approvals: approvalRow(),
   grants: grantRow(),
   runners: runnerRow(),

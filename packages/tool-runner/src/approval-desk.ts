@@ -123,7 +123,9 @@ export class ApprovalDesk {
 
   updated(update: EventPayload<'approval.updated'>): void {
     const card = this.#cards.get(update.tool_id);
-    if (card?.request.approval_id === update.approval_id) this.#refresh(card, { ...card.asked, ...update });
+    if (card?.request.approval_id !== update.approval_id) return;
+    const { path_rules: _, ...before } = card.asked; // an update without rules has none
+    this.#refresh(card, { ...before, ...update });
   }
 
   resolved({ tool_id, approval_id }: { tool_id: string; approval_id: string }): void {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Decision, isRefused } from '@countersign/policy';
 import {
   CountersignError,
@@ -6,6 +7,7 @@ import {
   higherRisk,
   type JsonValue,
   makeVisible,
+  type PolicyRule,
   type Reason,
   type RiskLevel,
   riskLevels,
@@ -18,15 +20,22 @@ import type { ApprovalRequest, PreviewReport } from './runner-api.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
 
 export interface OwnViewsDeps {
-  readonly decide: (tool: string, params: Record<string, JsonValue>) => Decision;
+  readonly decide: (
+    tool: string,
+    params: Record<string, JsonValue>,
+    rules: readonly PolicyRule[] | undefined,
+  ) => Decision;
   readonly previews: CallPreviews;
   /** Sensitive files of the workspace, which a command that is approved is not kept from (VA-2). */
   readonly readableSecrets: () => readonly string[];
   readonly logger: Logger;
 }
 
+/** What was looked at, as it came: a copy as text would be a second whole file. */
+type LookedAt = Pick<ApprovalRequest, 'revision' | 'tool_name' | 'tool_params' | 'path_rules'>;
+
 interface KnownView {
-  readonly of: string;
+  readonly of: LookedAt;
   readonly report: Promise<PreviewReport>;
 }
 
@@ -50,10 +59,10 @@ export class OwnViews {
   }
 
   report(request: ApprovalRequest): Promise<PreviewReport> {
-    const { approval_id, revision, tool_name, tool_params } = request;
-    const of = JSON.stringify([revision, tool_name, tool_params]);
+    const { approval_id, revision, tool_name, tool_params, path_rules } = request;
+    const of = { revision, tool_name, tool_params, path_rules };
     const known = this.#known.get(approval_id);
-    if (known?.of === of) return known.report;
+    if (known && isDeepStrictEqual(known.of, of)) return known.report;
     const report = this.#look(request);
     this.#known.set(approval_id, { of, report });
     return report;
@@ -86,9 +95,9 @@ export class OwnViews {
     this.#known.clear();
   }
 
-  async #look({ revision, tool_name, tool_params }: ApprovalRequest): Promise<PreviewReport> {
+  async #look({ revision, tool_name, tool_params, path_rules }: ApprovalRequest): Promise<PreviewReport> {
     const { decide, previews, logger } = this.#deps;
-    const own = decide(tool_name, tool_params);
+    const own = decide(tool_name, tool_params, path_rules);
     const { verdict, call } = own;
     const { reasons } = verdict;
     if (isRefused(verdict))

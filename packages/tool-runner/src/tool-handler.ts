@@ -158,7 +158,7 @@ export class ToolHandler {
     this.#queue = new ExecutionQueue({ limit: config.concurrencyLimit ?? 3, maxWaiting: MAX_QUEUED });
     const { executes = () => true } = config;
     this.views = new OwnViews({
-      decide: (tool, params) => this.decide(tool, params),
+      decide: (tool, params, rules) => this.decide(tool, params, rules),
       previews: this.#previews,
       readableSecrets: parts.readableSecrets,
       logger,

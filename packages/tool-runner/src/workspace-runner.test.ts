@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
@@ -144,6 +144,28 @@ it('[AP-6] previews each new revision, and no request that is not its own', asyn
     'approval-1',
     'approval-1',
   ]);
+});
+
+it("[RK-5] [VA-8] says with the preview that it will refuse what links lead to, by the person's rules at the server", async () => {
+  const at = (name: string) => join(fixture.files.root, name);
+  mkdirSync(at('private'));
+  writeFileSync(at('private/a.md'), 'private');
+  symlinkSync('private/a.md', at('link.md'));
+  const rule = { id: 'no-private', effect: 'deny', tool: '*', path: 'private/**' } as const;
+  const tool_params = { path: 'link.md', content: 'x' };
+  const request = approvalRequest({ tool_params, path_rules: [rule] });
+  startRunner().receive(event('tool.approval_request', request));
+  const refused = { revision: 1, refused: { code: 'DENIED_BY_POLICY' }, reasons: [{ rule: 'no-private' }] };
+  await expect.poll(previews).toMatchObject([refused]);
+  await expect
+    .poll(() => fixture.dialogs.shown.map(({ request }) => request))
+    .toMatchObject([{ preview: { kind: 'unavailable' }, digest: null, reasons: [{ rule: 'no-private' }] }]);
+  // The rule was taken out of the policy, and the person looks again.
+  const { path_rules: _, ...without } = request;
+  runner?.receive(event('approval.updated', approvalUpdate(without, { revision: 2 })));
+  await expect.poll(() => previews().at(-1)).toMatchObject({ revision: 2, preview: { kind: 'diff' } });
+  runner?.receive(event('approval.updated', approvalUpdate(request, { revision: 3, path_rules: [rule] })));
+  await expect.poll(() => previews().at(-1)).toMatchObject({ ...refused, revision: 3 });
 });
 
 it('sends a preview again until it arrives, and not when it was decided or there is a newer one', async () => {

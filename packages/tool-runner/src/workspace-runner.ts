@@ -156,7 +156,8 @@ export class WorkspaceRunner {
   async #approvalUpdated(update: EventPayload<'approval.updated'>): Promise<void> {
     const known = this.#open.get(update.approval_id);
     if (!known) return;
-    const { omitted: _, ...before } = known;
+    // What an update does not say of these is so no more.
+    const { omitted: _, path_rules: __, ...before } = known;
     this.#open.set(update.approval_id, { ...before, ...update });
     const tool_params = await this.#paramsOf(update);
     const newest = this.#open.get(update.approval_id);

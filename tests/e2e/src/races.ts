@@ -220,9 +220,14 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
         );
         await setConnected(one, true);
         const { execution } = await rows(toolId, approvalId);
-        const payload = await one.store.read((tx) => tx.get('payloads', toolId));
+        const kept = await one.store.read((tx) => tx.get('results', toolId));
         expect(reported).toBe('ok');
-        expect([execution.status, execution.error_type, payload?.result, payload?.late_result]).toSatisfy(
+        expect([
+          execution.status,
+          execution.error_type,
+          kept?.result ?? null,
+          kept?.late_result ?? null,
+        ]).toSatisfy(
           oneOf([
             ['completed', null, { success: true }, null],
             ['failed', 'RUNNER_LOST', null, { status: 'completed', result: { success: true }, error: null }],

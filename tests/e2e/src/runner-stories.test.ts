@@ -1,6 +1,7 @@
-import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiError } from '@countersign/client';
+import type { PolicyRule } from '@countersign/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pause, until } from './patience.ts';
 import { Desk, RunnerServer } from './runner/runner-story.ts';
@@ -193,6 +194,23 @@ describe('[RN-2] the ceiling file', () => {
     expect(existsSync(desk.at('unbelieved.md'))).toBe(false);
     expect((await barrier()).status).toBe('completed');
   });
+});
+
+it("[RK-5] [VA-8] a link that leads to what the person's rules at the server deny: refused before anybody approves", async () => {
+  const save = (rules: PolicyRule[]) => desk.person.client.putPolicy({ body: { version: 1, rules } });
+  await save([{ id: 'no-private', effect: 'deny', tool: '*', path: 'private/**' }]);
+  try {
+    mkdirSync(desk.at('private'));
+    desk.write('private/a.md', 'private\n');
+    symlinkSync('private/a.md', desk.at('leads-there.md'));
+    const toolId = await ask('write_file', { path: 'leads-there.md', content: 'x' });
+    const ended = await desk.untilFinal(toolId);
+    expect([ended.status, ended.code]).toEqual(['failed', 'DENIED_BY_POLICY']);
+    expect((await desk.look(toolId)).decision).toMatchObject({ status: 'cancelled', by: null });
+    expect(desk.read('private/a.md')).toBe('private\n');
+  } finally {
+    await save([]);
+  }
 });
 
 it('[RN-10] a second runner of the same workspace is told who has it, and ends; the first goes on', async () => {

@@ -207,7 +207,7 @@ describe('wider and other than asked', () => {
     expect(JSON.stringify(story.toolResults(said))).toContain('Dear all');
     const result = await ada.person.next('tool.result', ({ tool_id }) => tool_id === asked.tool_id);
     const detail = await ada.client.getExecution({ params: { tool_id: result.tool_id } });
-    expect([detail.requested_params.content, detail.execution.tool_params.content]).toEqual([
+    expect([detail.requested_params?.content, detail.execution.tool_params.content]).toEqual([
       'hi',
       'Dear all',
     ]);

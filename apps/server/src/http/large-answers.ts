@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Rate, RateLimiter } from '../auth/token-bucket.ts';
+import { othersFirst } from './others-first.ts';
 import { RateLimited } from './refusals.ts';
 import { STALLED_MS } from './stalled-readers.ts';
 
@@ -25,8 +26,11 @@ export class LargeAnswers {
     this.#maxUntaken = maxUntaken;
   }
 
-  /** The answer as JSON; it is sent by `response`. Throws RateLimited. */
-  async write(of: string, response: ServerResponse, make: () => Promise<unknown>): Promise<string> {
+  /**
+   * The answer as the bytes of its JSON (a text would be encoded twice, to know its length and to send it); it is sent by
+   * `response`. Throws RateLimited.
+   */
+  async write(of: string, response: ServerResponse, make: () => Promise<unknown>): Promise<Buffer> {
     const before = this.#turns.get(of) ?? Promise.resolve();
     const mine = before.then(() => this.#make(of, response, make));
     const turn = mine.catch(() => {}); // who asked is told
@@ -38,14 +42,16 @@ export class LargeAnswers {
     }
   }
 
-  async #make(of: string, response: ServerResponse, make: () => Promise<unknown>): Promise<string> {
+  async #make(of: string, response: ServerResponse, make: () => Promise<unknown>): Promise<Buffer> {
     const owed = this.#limiter.take(of, performance.now(), 0);
     if (owed > 0) throw new RateLimited(owed);
     if ((this.#untaken.get(of) ?? 0) >= this.#maxUntaken) throw new RateLimited(STALLED_MS / 1000);
-    const text = JSON.stringify(await make());
-    if (text.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), text.length);
-    this.#count(of, text.length, response);
-    return text;
+    const made = await make();
+    await othersFirst(); // reading it took as long as writing it will
+    const bytes = Buffer.from(JSON.stringify(made));
+    if (bytes.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), bytes.length);
+    this.#count(of, bytes.length, response);
+    return bytes;
   }
 
   /** Under way until the last byte is out of our hands, or its reader is gone. */

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import type { ServerConfig } from '../config.ts';
 import { type Admitting, admission, countUnsaid, largeKeyOf } from './admission.ts';
 import type { LargeAnswers } from './large-answers.ts';
+import { othersFirst } from './others-first.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
 import type { Handlers } from './route-types.ts';
@@ -31,6 +32,9 @@ const runnerRoutes: ReadonlySet<RouteName> = new Set(['submitResult', 'submitPro
 
 /** The content of a file may stand in their bodies. */
 const routesWithFiles: ReadonlySet<RouteName> = new Set(['executeTool', 'approve', 'confirm']);
+
+/** A body that takes a while to be parsed. */
+const LARGE_BYTES = 1024 * 1024;
 
 /** And in these answers. */
 const routesThatSendFiles: ReadonlySet<RouteName> = new Set(['getExecution', 'getApproval']);
@@ -69,10 +73,11 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
       }),
       handler: async (request, reply) => {
         const handler = routing.handlers[name] as unknown as AnyHandler;
+        if (routesWithFiles.has(name) && isLarge(request)) await othersFirst(); // it has just been parsed
         const make = () => handle(route, handler, routing.parts.store, request, reply);
         if (!routesThatSendFiles.has(name) || !request.caller) return make();
-        const text = await routing.largeAnswers.write(largeKeyOf(request.caller), reply.raw, make);
-        return reply.type('application/json; charset=utf-8').send(text);
+        const bytes = await routing.largeAnswers.write(largeKeyOf(request.caller), reply.raw, make);
+        return reply.type('application/json; charset=utf-8').send(bytes);
       },
     });
   }
@@ -116,6 +121,9 @@ async function handle(
   }
   return handler({ caller, params, query, body, request, reply });
 }
+
+/** Also where nobody said how large it is. */
+const isLarge = ({ headers }: FastifyRequest): boolean => !(Number(headers['content-length']) < LARGE_BYTES);
 
 const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(text);
 const whatIs = (param: string): string => param.replace(/_id$/, '').replace('tool', 'tool call');

@@ -4,6 +4,8 @@ import type { AuditRow, StoredEvent, Tables } from '@countersign/engine';
  * How each column is kept: one list for the migrations, for the statements and for reading rows back, so that both
  * databases give the same values.
  *
+ * What may be large stands last in its table: SQLite reads a row from its beginning, and only as far as it must.
+ *
  * `json` is text on SQLite and `json` on PostgreSQL, not `jsonb`: that one refuses a NUL inside a string, and a tool's
  * output may hold one.
  */
@@ -68,7 +70,6 @@ const approvals = {
   revision: 'integer',
   timeout_seconds: 'number',
   deadline_at: 'integer',
-  preview: 'json?',
   digest: 'text?',
   previewed_by: 'text?',
   context: 'json?',
@@ -80,6 +81,8 @@ const approvals = {
   reason: 'text?',
   message: 'text?',
   created_at: 'integer',
+  preview_size: 'integer',
+  preview: 'json?',
 } as const satisfies Columns;
 
 /** The newest event, the newest audit row and its hash: the last lock of a unit of writing (EV-2). */
@@ -144,12 +147,14 @@ export const columnsOf: {
   payloads: {
     id: 'text',
     user_id: 'text',
-    requested_params: 'json',
-    params: 'json',
-    result: 'json?',
-    late_result: 'json?',
     created_at: 'integer',
+    params_size: 'integer',
+    description: 'text?',
+    offered_scopes: 'json?',
+    requested_params: 'json?',
+    params: 'json',
   },
+  results: { id: 'text', user_id: 'text', created_at: 'integer', result: 'json?', late_result: 'json?' },
   approvals,
   grants: {
     id: 'text',

@@ -4,15 +4,18 @@ import type {
   ExecutionRow,
   GrantRow,
   HistoryFilter,
+  JsonObject,
   MessageRow,
   MetricsFilter,
   MetricsPoint,
   NodeRow,
+  PayloadRow,
   ProjectRow,
   Reading,
   RunnerRow,
   RunRow,
   SessionRow,
+  ShownPayload,
   StoredEvent,
   TableName,
   Tables,
@@ -20,13 +23,21 @@ import type {
   ToolMetricsRow,
   Unit,
 } from '@countersign/engine';
-import { auditGenesis } from '@countersign/engine';
+import { auditGenesis, largestShown } from '@countersign/engine';
 import type { ExecutionStatus } from '@countersign/protocol';
-import { sql } from 'kysely';
+import { type AliasedRawBuilder, sql } from 'kysely';
+import { columnsOf } from './columns.ts';
 import { historyStatement } from './history-query.ts';
 import { metricsSeriesStatement, metricsStatement } from './metrics-query.ts';
 import { isOpen, openStatuses } from './migrations.ts';
 import type { Statement, Statements, StepResult } from './statements.ts';
+
+/** Neither database reads what is not asked for (SQLite, since it stands last in its row). */
+const unlessLarge = <C extends string>(column: C, size: string): AliasedRawBuilder<never, C> =>
+  sql<never>`case when ${sql.ref(size)} <= ${sql.lit(largestShown)} then ${sql.ref(column)} end`.as(column);
+const smallColumns = Object.keys(columnsOf.approvals).filter(
+  (column): column is keyof ApprovalRow => column !== 'preview',
+);
 
 /** The queries of the engine, once for both databases: each yields its statement and takes the rows. */
 export class DatabaseReading implements Reading {
@@ -236,13 +247,36 @@ export class DatabaseReading implements Reading {
     const statement = this.statements.prepare('approvals:pending', { of: 'approvals' }, (db, slot) =>
       db
         .selectFrom('approvals')
-        .selectAll()
+        .select([...smallColumns, unlessLarge('preview', 'preview_size')])
         .where('user_id', '=', slot.text('userId'))
         .where('status', '=', sql.lit('pending' as const))
         .orderBy('created_at')
         .orderBy('id'),
     );
     return yield* this.rows(statement, { userId });
+  }
+
+  *shownPayload(toolId: string): Unit<ShownPayload> {
+    const statement = this.statements.prepare('shownPayload', { of: 'payloads' }, (db, slot) =>
+      db
+        .selectFrom('payloads')
+        .select(['description', 'offered_scopes', unlessLarge('params', 'params_size')])
+        .where('id', '=', slot.text('toolId')),
+    );
+    const [found] = yield* this.rows<ShownPayload>(statement, { toolId });
+    return found ?? { description: null, offered_scopes: null, params: {} };
+  }
+
+  *editedParams(toolId: string): Unit<JsonObject | null> {
+    const statement = this.statements.prepare('editedParams', { of: 'payloads' }, (db, slot) =>
+      db
+        .selectFrom('payloads')
+        .select('params')
+        .where('id', '=', slot.text('toolId'))
+        .where('requested_params', 'is not', null),
+    );
+    const [found] = yield* this.rows<Pick<PayloadRow, 'params'>>(statement, { toolId });
+    return found?.params ?? null;
   }
 
   *countPendingApprovals(sessionId: string): Unit<number> {

@@ -93,6 +93,27 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     yield* this.changes(statement, { at, now, connected: true });
   }
 
+  *hearNodes(now: number): Unit<void> {
+    const statement = this.statements.prepare('hearNodes', {}, (db, slot) =>
+      db
+        .updateTable('nodes')
+        .set({ seen_at: slot.integer('now') })
+        .where('seen_at', '>', slot.integer('now')),
+    );
+    yield* this.changes(statement, { now });
+  }
+
+  *shortenLeases(until: number): Unit<void> {
+    const statement = this.statements.prepare('shortenLeases', {}, (db, slot) =>
+      db
+        .updateTable('runs')
+        .set({ lease_until: slot.integer('until') })
+        .where('status', '=', sql.lit('running' as const))
+        .where('lease_until', '>', slot.integer('until')),
+    );
+    yield* this.changes(statement, { until });
+  }
+
   *countGrantUse(grantId: string): Unit<void> {
     const statement = this.statements.prepare('countGrantUse', {}, (db, slot) =>
       db

@@ -123,6 +123,7 @@ const indexes: readonly Index[] = [
   { name: 'approvals_pending_of_session', table: 'approvals', columns: ['session_id'], where: pending },
   { name: 'approvals_by_deadline', table: 'approvals', columns: ['deadline_at', 'id'], where: pending },
   { name: 'payloads_by_age', table: 'payloads', columns: ['created_at'], only: 'postgres' },
+  { name: 'results_by_age', table: 'results', columns: ['created_at'], only: 'postgres' },
   {
     name: 'approvals_by_age',
     table: 'approvals',

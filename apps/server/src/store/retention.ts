@@ -20,6 +20,7 @@ export interface RetentionLimits {
 export interface Swept {
   readonly events: number;
   readonly payloads: number;
+  readonly results: number;
   readonly previews: number;
   /** Rows of server processes that have long gone. */
   readonly nodes: number;
@@ -31,11 +32,12 @@ const day = 24 * 60 * 60 * 1_000;
 export async function removeExpired(store: Store, limits: RetentionLimits): Promise<Swept> {
   const { now, eventsMs = 7 * day, payloadsMs = 30 * day } = limits;
   const { rowsAtOnce = 200, unitsAtMost = 100 } = limits;
-  const swept = { events: 0, payloads: 0, previews: 0, nodes: 0 };
+  const swept = { events: 0, payloads: 0, results: 0, previews: 0, nodes: 0 };
   let units = 0;
   for (const [what, before] of [
     ['events', now - eventsMs],
     ['payloads', now - payloadsMs],
+    ['results', now - payloadsMs],
     ['previews', now - payloadsMs],
     ['nodes', now - day],
   ] as const) {
@@ -66,7 +68,11 @@ const endOfTime = sql.lit(Number.MAX_SAFE_INTEGER);
  * Whether a row stands before the first one that is still kept. On SQLite, where rows have a number in the order in
  * which they were written, this ends a walk from the oldest row on; PostgreSQL has an index by age.
  */
-const isBeforeKept = (table: 'payloads' | 'approvals', slot: Slots, dialect: Dialect): RawBuilder<boolean> =>
+const isBeforeKept = (
+  table: 'payloads' | 'results' | 'approvals',
+  slot: Slots,
+  dialect: Dialect,
+): RawBuilder<boolean> =>
   dialect === 'postgres'
     ? sql`true`
     : sql`old.rowid < coalesce((select rowid from ${sql.table(table)} where created_at >= ${slot.integer('before')}
@@ -74,6 +80,31 @@ const isBeforeKept = (table: 'payloads' | 'approvals', slot: Slots, dialect: Dia
 
 const byAge = (dialect: Dialect): RawBuilder<unknown> =>
   dialect === 'postgres' ? sql`old.created_at` : sql`old.rowid`;
+
+/** What a call was made with, or what it gave, unless the call is still open. */
+function contentsOfEnded(table: 'payloads' | 'results'): Removal {
+  return (db, slot, dialect) =>
+    db.deleteFrom(table).where('id', 'in', (eb) =>
+      eb
+        .selectFrom(`${table} as old` as 'payloads as old')
+        .select('old.id')
+        .where('old.created_at', '<', slot.integer('before'))
+        .where(isBeforeKept(table, slot, dialect))
+        .where((inner) =>
+          inner.not(
+            inner.exists(
+              inner
+                .selectFrom('tool_executions')
+                .select(sql.lit(1).as('one'))
+                .whereRef('tool_executions.id', '=', 'old.id')
+                .where(isOpen),
+            ),
+          ),
+        )
+        .orderBy(byAge(dialect))
+        .limit(slot.integer('limit')),
+    );
+}
 
 const removals: Readonly<Record<keyof Swept, Removal>> = {
   // A person's events are in the order of time: from the oldest to the first that is kept.
@@ -99,31 +130,12 @@ const removals: Readonly<Record<keyof Swept, Removal>> = {
           .$asTuple('user_id', 'id'),
       ),
     ),
-  payloads: (db, slot, dialect) =>
-    db.deleteFrom('payloads').where('id', 'in', (eb) =>
-      eb
-        .selectFrom('payloads as old')
-        .select('old.id')
-        .where('old.created_at', '<', slot.integer('before'))
-        .where(isBeforeKept('payloads', slot, dialect))
-        .where((inner) =>
-          inner.not(
-            inner.exists(
-              inner
-                .selectFrom('tool_executions')
-                .select(sql.lit(1).as('one'))
-                .whereRef('tool_executions.id', '=', 'old.id')
-                .where(isOpen),
-            ),
-          ),
-        )
-        .orderBy(byAge(dialect))
-        .limit(slot.integer('limit')),
-    ),
+  payloads: contentsOfEnded('payloads'),
+  results: contentsOfEnded('results'),
   previews: (db, slot, dialect) =>
     db
       .updateTable('approvals')
-      .set({ preview: null })
+      .set({ preview: null, preview_size: 0 })
       .where('id', 'in', (eb) =>
         eb
           .selectFrom('approvals as old')

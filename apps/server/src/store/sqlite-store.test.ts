@@ -169,7 +169,7 @@ describe('SQLite', () => {
     const store = new SqliteStore(database, bus, Date.now, () => {});
     const write = (id: string, bytes = 10) =>
       store.write(function* (tx) {
-        yield* tx.insert('payloads', payloadRow({ id, result: 'x'.repeat(bytes) }));
+        yield* tx.insert('payloads', payloadRow({ id, params: { text: 'x'.repeat(bytes) } }));
         tx.announce('ada', {
           events: [{ projectId: null, event: { event: 'agent.state', data: { id } } as never }],
           audit: [{ action: 'a', subject: id, data: null }],
@@ -223,7 +223,7 @@ describe('SQLite', () => {
     const { store, hints, write, written } = await openWithin(() => {});
     const failing = store.write(function* (tx) {
       yield* tx.insert('payloads', payloadRow({ id: 'failed' }));
-      yield* tx.update('payloads', 'one', { result: 'spoilt' });
+      yield* tx.update('payloads', 'one', { params: { text: 'spoilt' } });
       tx.announce('ada', { audit: [{ action: 'a', subject: 'failed', data: null }] });
       throw new Error('half way');
     });
@@ -231,9 +231,9 @@ describe('SQLite', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await written()).toEqual({ kept: ['one', 'two'], newest: 2 });
     const seen = await store.write(function* (tx) {
-      return [yield* tx.get('payloads', 'failed'), (yield* tx.get('payloads', 'one'))?.result];
+      return [yield* tx.get('payloads', 'failed'), (yield* tx.get('payloads', 'one'))?.params];
     });
-    expect(seen).toEqual([undefined, 'x'.repeat(10)]);
+    expect(seen).toEqual([undefined, { text: 'x'.repeat(10) }]);
     await write('three');
     expect(hints.flatMap((hint) => (hint.kind === 'events' ? [hint.newest] : []))).toEqual([1, 2, 3]);
     await store.close();
@@ -276,7 +276,9 @@ describe('SQLite', () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const ids = Array.from({ length: 400 }, (_, place) => `payload-${place}`);
     for (const id of ids) {
-      await store.write((tx) => tx.insert('payloads', payloadRow({ id, result: 'x'.repeat(16_000) })));
+      await store.write((tx) =>
+        tx.insert('payloads', payloadRow({ id, params: { text: 'x'.repeat(16_000) } })),
+      );
     }
     const pagesInLog = () => readFileSync(`${path}-shm`).readUInt32LE(16);
     let extra = 0;
@@ -289,7 +291,7 @@ describe('SQLite', () => {
     const again = await openSqliteStore({ path, bus: new InProcessBus() });
     const kept = await again.read(function* (tx) {
       let count = 0;
-      for (const id of ids) if ((yield* tx.get('payloads', id))?.result !== undefined) count += 1;
+      for (const id of ids) if ((yield* tx.get('payloads', id)) !== undefined) count += 1;
       return count;
     });
     expect(kept).toBe(400);
@@ -303,7 +305,7 @@ describe('SQLite', () => {
     reader.exec('begin');
     reader.prepare('select * from projects').all();
     const write = (id: string) =>
-      store.write((tx) => tx.insert('payloads', payloadRow({ id, result: 'x'.repeat(16_000) })));
+      store.write((tx) => tx.insert('payloads', payloadRow({ id, params: { text: 'x'.repeat(16_000) } })));
     // Many looks at a log that is too long: waiting for the reader once takes 5 s.
     for (let place = 0; place < 600; place += 1) await write(`payload-${place}`);
     const pagesInLog = () => readFileSync(`${path}-shm`).readUInt32LE(16);

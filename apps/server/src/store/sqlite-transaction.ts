@@ -1,4 +1,11 @@
-import { DuplicateRow, type TableName, type Tables, type Unit } from '@countersign/engine';
+import {
+  DuplicateRow,
+  type JsonObject,
+  type ShownPayload,
+  type TableName,
+  type Tables,
+  type Unit,
+} from '@countersign/engine';
 import { DatabaseTransaction } from './database-transaction.ts';
 import type { RowCache } from './row-cache.ts';
 import type { Statements, StepResult } from './statements.ts';
@@ -14,6 +21,17 @@ export class SqliteTransaction extends DatabaseTransaction {
 
   override *get<K extends TableName>(table: K, id: string): Unit<Tables[K] | undefined> {
     return this.#cache.get(table, id) ?? (yield* super.get(table, id));
+  }
+
+  override *shownPayload(toolId: string): Unit<ShownPayload> {
+    // A row that is remembered is small.
+    return this.#cache.get('payloads', toolId) ?? (yield* super.shownPayload(toolId));
+  }
+
+  override *editedParams(toolId: string): Unit<JsonObject | null> {
+    const known = this.#cache.get('payloads', toolId);
+    if (!known) return yield* super.editedParams(toolId);
+    return known.requested_params === null ? null : known.params;
   }
 
   override *insert<K extends TableName>(table: K, row: Tables[K]): Unit<void> {

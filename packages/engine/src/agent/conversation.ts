@@ -1,5 +1,5 @@
 import { describeError, type ModelResult, toModelResult } from '@countersign/protocol';
-import { outcomeOf } from '../outcomes.ts';
+import { storedOutcome } from '../outcomes.ts';
 import type { MessageRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
 import { fitContext } from './context-window.ts';
@@ -57,10 +57,7 @@ function* addAnswer(
 function* recordedResult(tx: Reading, runId: string | null, call: StoredToolCall): Unit<ModelResult> {
   const execution = runId === null ? undefined : yield* tx.executionOfCall(runId, call.step, call.index);
   if (execution) {
-    const payload = yield* tx.get('payloads', execution.id);
-    const approval =
-      execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
-    const outcome = outcomeOf(execution, payload?.result ?? null, approval, payload);
+    const outcome = yield* storedOutcome(tx, execution);
     if (outcome) return toModelResult(outcome);
   }
   return {

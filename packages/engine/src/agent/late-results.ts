@@ -23,10 +23,10 @@ export function* findLateResults(
   for (const execution of calls) {
     // A report was accepted, and yet the call did not complete: it failed by itself, or the report came late.
     if (execution.status === 'completed' || execution.result_digest === null) continue;
-    const payload = yield* tx.get('payloads', execution.id);
-    if (!payload || payload.late_result === null) continue;
+    const late_result = (yield* tx.get('results', execution.id))?.late_result ?? null;
+    if (late_result === null) continue;
     if (yield* tx.get('messages', lateNoteId(execution.id))) continue;
-    late.push({ execution, reported: payload.late_result as Reported });
+    late.push({ execution, reported: late_result as Reported });
   }
   return late.reverse();
 }

@@ -7,6 +7,8 @@ const LEASE_MS = 5_000;
 export const RENEW_MS = 1_500;
 /** A run that failed behind nobody's request is taken up again after this long. */
 const PARKED_MS = 30_000;
+/** Whoever finds a lease that lasts longer looks at a clock that was set back. */
+export const LONGEST_LEASE_MS = PARKED_MS;
 
 /** A run as it is held: by whom is known. */
 export interface Held {

@@ -86,7 +86,9 @@ export const executionDetailResponseSchema = z.object({
   execution: executionSchema,
   result: jsonValueSchema.nullable(),
   late_result: lateResultSchema.optional().describe('What came after the call had ended (EX-7).'),
-  requested_params: toolParamsSchema.describe('What the agent asked, before the person edited it.'),
+  requested_params: toolParamsSchema
+    .optional()
+    .describe('What the agent asked, where the person edited it; otherwise it is what the call has.'),
   preview: previewSchema.nullable(),
   decision: decisionSchema.nullable(),
   omitted: omittedSchema.optional().describe('What is no longer kept (DA-3).'),

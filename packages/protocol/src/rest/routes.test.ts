@@ -72,7 +72,8 @@ const pinnedBodies = {
   'heartbeat response': 'success calls audit_head?',
   'executeTool request': 'tool_name tool_params? session_id?',
   'executeTool response': 'success tool_id session_id approval_id status result error',
-  'getExecution response': 'success execution result late_result? requested_params preview decision omitted?',
+  'getExecution response':
+    'success execution result late_result? requested_params? preview decision omitted?',
   'cancelExecution request': 'reason?',
   'cancelExecution response': 'success tool_id status',
   'undoExecution request': 'force?',

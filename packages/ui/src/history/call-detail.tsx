@@ -39,7 +39,8 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
   const { history, call, approval, risk } = words;
   const { execution, result, late_result, requested_params, preview, omitted } = detail;
   const { status, error, reasons, tool_params } = execution;
-  const isEdited = JSON.stringify(requested_params) !== JSON.stringify(tool_params);
+  const isEdited =
+    requested_params !== undefined && JSON.stringify(requested_params) !== JSON.stringify(tool_params);
   return (
     <>
       <header className="detail-head">

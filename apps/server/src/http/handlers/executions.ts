@@ -87,20 +87,21 @@ export function executionHandlers(
         (caller.scope === 'agent' && call.requested_by !== caller.tokenId) ||
         (caller.scope === 'runner' && call.runner_id === null && call.status !== 'awaiting_approval');
       if (isOthers) throw notFound('tool call');
-      const { payload, approval } = await store.read(function* (tx) {
+      const { payload, given, approval } = await store.read(function* (tx) {
         const payload = yield* tx.get('payloads', call.id);
+        const given = yield* tx.get('results', call.id);
         const approval = call.approval_id === null ? undefined : yield* tx.get('approvals', call.approval_id);
-        return { payload, approval };
+        return { payload, given, approval };
       });
       const execution = executionView(call, payload?.params);
-      const late = (payload?.late_result ?? null) as LateResult | null;
+      const requested = payload?.requested_params ?? null;
+      const late = (given?.late_result ?? null) as LateResult | null;
       return {
         success: true,
         execution,
-        result: (payload?.result ?? null) as JsonValue | null,
+        result: (given?.result ?? null) as JsonValue | null,
         ...(late !== null && { late_result: late }),
-        requested_params: (payload?.requested_params ??
-          execution.tool_params) as typeof execution.tool_params,
+        ...(requested !== null && { requested_params: requested as typeof execution.tool_params }),
         preview: approval?.preview ?? null,
         decision:
           !approval || approval.status === 'pending'
