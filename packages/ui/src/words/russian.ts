@@ -1,5 +1,6 @@
 import { russianCount as count } from './plural.ts';
 import { russianErrors } from './russian-errors.ts';
+import { russianMachine } from './russian-machine.ts';
 import { russianReasons } from './russian-reasons.ts';
 import { errorPhrases, translator } from './said.ts';
 import type { Words } from './words.ts';
@@ -15,7 +16,11 @@ const callers = new Map([
 
 export const russian: Words = {
   language: 'Русский',
-  said: translator([...errorPhrases(russianErrors), ...Object.entries(russianReasons)]),
+  said: translator([
+    ...Object.entries(russianMachine),
+    ...errorPhrases(russianErrors),
+    ...Object.entries(russianReasons),
+  ]),
   nav: {
     label: 'Главное меню',
     skip: 'К содержимому',

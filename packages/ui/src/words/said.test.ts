@@ -1,6 +1,7 @@
 import { describeError, errorCodes } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { russianErrors } from './russian-errors.ts';
+import { russianMachine } from './russian-machine.ts';
 import { russianReasons } from './russian-reasons.ts';
 import { translator } from './said.ts';
 import { languages } from './words.ts';
@@ -63,7 +64,8 @@ describe('translations', () => {
   const errors = Object.entries(russianErrors).map(
     ([code, russian]) => [errorCodes[code as keyof typeof errorCodes].message, russian] as const,
   );
-  it.each([...errors, ...Object.entries(russianReasons)])('leaves nothing out: %s', (english, russian) => {
+  const phrases = [...Object.entries(russianMachine), ...Object.entries(russianReasons)];
+  it.each([...errors, ...phrases])('leaves nothing out: %s', (english, russian) => {
     expect(namesIn(russian)).toEqual(namesIn(english));
   });
 });
