@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Client, type Decision, decide } from '@countersign/client';
 import { type Approval, CountersignError, toolParamsSchema } from '@countersign/protocol';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { layOut } from '../screen/paragraph.ts';
 import { type ServerAccess, serverAccess } from '../server/server-access.ts';
 import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
@@ -68,9 +69,9 @@ async function list(
     const id = approval.approval_id.slice(0, idLetters(approvals));
     return `${paint.cyan(id)}${listLine(approval, approval.remaining_ms, false, columns - id.length - 2, frame)}`;
   });
-  await terminal.write(
-    `${[paint.bold(words.approvals.waiting(approvals.length)), ...lines, paint.dim(words.approvals.hint)].join('\n')}\n`,
-  );
+  const title = paint.bold(words.approvals.waiting(approvals.length));
+  const hint = layOut([{ text: words.approvals.hint, style: 'dim' }], columns, color);
+  await terminal.write(`${[title, ...lines, ...hint].join('\n')}\n`);
   return 0;
 }
 

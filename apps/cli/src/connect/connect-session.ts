@@ -180,7 +180,7 @@ export class ConnectSession {
       toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
       return undefined;
     } catch (error) {
-      if (error instanceof JournalHeld) return visible(error.holder);
+      if (error instanceof JournalHeld) return visible(words.said(error.holder));
       throw error;
     }
   }

@@ -40,6 +40,8 @@ export const russianMachine: Readonly<Record<string, string>> = {
     'вам нельзя её читать. Откройте свою папку или попросите изменить права',
   'this workspace has a runner already: {holder}. Use that one, or stop it first':
     'у этой папки уже есть исполнитель: {holder}. Пользуйтесь им или сначала остановите его',
+  '{program}, process {pid}, since {time}': '{program}, процесс {pid}, с {time}',
+  'terminal on {machine}': 'терминал на {machine}',
   '{path} is not valid; it looks like {"version": 1, "decide_here": ["HIGH"]}':
     '{path} — не то, что нужно; образец: {"version": 1, "decide_here": ["HIGH"]}',
   'it is not a regular file': 'это не обычный файл',
