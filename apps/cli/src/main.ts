@@ -45,7 +45,7 @@ export async function main(
       case 'policy':
         return await (await import('./policy-command.ts')).policyCommand(rest, context);
       case 'serve':
-        return await (await import('./serve-command.ts')).serveCommand(rest);
+        return await (await import('./serve-command.ts')).serveCommand(rest, context);
       case 'sign-in':
         return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':

@@ -4,7 +4,7 @@
  * the web page where it has some, and shown as it came otherwise.
  */
 import type { Approval } from '@countersign/protocol';
-import { requestWords, scopeLabel, titleOf } from '@countersign/ui/request-words';
+import { languageOf, requestWords, scopeLabel, titleOf } from '@countersign/ui/request-words';
 import { englishHelp } from './help/english-help.ts';
 import { russianHelp } from './help/russian-help.ts';
 import { englishPolicy, russianPolicy } from './policy-words.ts';
@@ -158,7 +158,8 @@ const english = {
     pasteLink: 'Paste the sign-in link that "countersign serve" printed, or your token: ',
     tokenAsWord:
       'A token does not belong on a command line, where others can read it. Paste it when you are asked, or: countersign sign-in < FILE',
-    noLink: 'There is no sign-in link. Start "countersign serve"; it prints one that is good once, for 60 s',
+    noLink:
+      'There is no sign-in link. "countersign serve" prints one that is good once, for 60 s; while it runs, "countersign serve --link" makes another',
     badLink: 'That is not a sign-in link. It looks like http://127.0.0.1:4180/#sign-in=…',
     signedIn: (server: string, until: string | undefined) =>
       until === undefined ? `Signed in to ${server}.` : `Signed in to ${server} until ${until}.`,
@@ -434,7 +435,8 @@ const russian: Words = {
     pasteLink: 'Вставьте ссылку для входа, которую напечатал «countersign serve», или свой токен: ',
     tokenAsWord:
       'Токену не место в командной строке, где его могут прочесть другие. Вставьте его по запросу или: countersign sign-in < ФАЙЛ',
-    noLink: 'Нет ссылки для входа. Запустите «countersign serve»; он печатает ссылку на один раз, на 60 с',
+    noLink:
+      'Нет ссылки для входа. Её печатает «countersign serve», на один раз и на 60 с; пока он работает, ещё одну даст «countersign serve --link»',
     badLink: 'Это не ссылка для входа. Пример: http://127.0.0.1:4180/#sign-in=…',
     signedIn: (server, until) =>
       until === undefined
@@ -583,9 +585,3 @@ export function wordsFor(env: Readonly<Record<string, string | undefined>>, aske
 
 /** Whether somebody who asks for it by name gets it. */
 export const isSpoken = (asked: string): boolean => languageOf({}, asked) in languages;
-
-/** Two letters, such as `en`; also of a language that we do not speak. */
-export function languageOf(env: Readonly<Record<string, string | undefined>>, asked?: string): string {
-  const locale = asked ?? (env.LC_ALL || env.LC_MESSAGES || env.LANG || '');
-  return locale.slice(0, 2).toLowerCase();
-}

@@ -268,6 +268,8 @@ function problemsTogether(config: Partial<ServerConfig>): string[] {
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
+export const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
+
 const ownWebFolder = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 export const dataFolder = (env: ConfigSources['env']): string =>

@@ -28,6 +28,7 @@ export const englishHelp = {
   countersign audit export            the log, as JSON Lines or CSV
 
   countersign serve                   the server alone; runners and front ends connect to it
+  countersign serve --link            another sign-in link of it, for a second browser or editor
 
   countersign COMMAND --help          more about one of them
 `,
@@ -198,7 +199,7 @@ Options
 `,
   signIn: `countersign sign-in: lets this machine's terminal speak for you
 
-  countersign sign-in              asks for the sign-in link that "countersign serve" printed
+  countersign sign-in              asks for the sign-in link that "countersign serve" printed, or "countersign serve --link"
   countersign sign-in LINK         the same with the link as a word; it is good once, for 60 s
   countersign sign-in < FILE       with a token of your issuer, where the server prints no link; with --server
   countersign sign-out             forgets the token and revokes it on the server

@@ -31,6 +31,7 @@ export const russianHelp: Help = {
   countersign audit export            сам журнал, в JSON Lines или CSV
 
   countersign serve                   один сервер; исполнители и интерфейсы подключаются к нему
+  countersign serve --link            ещё одна ссылка для входа на него: для второго браузера или редактора
 
   countersign КОМАНДА --help          подробнее об одной из них
 `,
@@ -201,7 +202,7 @@ export const russianHelp: Help = {
 `,
   signIn: `countersign sign-in: даёт терминалу этой машины говорить от вашего имени
 
-  countersign sign-in              спросит ссылку для входа, которую напечатал «countersign serve»
+  countersign sign-in              спросит ссылку для входа, которую напечатал «countersign serve» или «countersign serve --link»
   countersign sign-in ССЫЛКА       то же, со ссылкой в команде; она годится один раз, в течение 60 с
   countersign sign-in < ФАЙЛ       с токеном, если сервер не печатает ссылок; вместе с --server
   countersign sign-out             забывает токен и отзывает его на сервере

@@ -39,7 +39,9 @@ Options
   });
 
   const commands =
-    'acp approvals audit chat connect doctor history mcp policy sign-in tokens tools undo up'.split(' ');
+    'acp approvals audit chat connect doctor history mcp policy serve sign-in tokens tools undo up'.split(
+      ' ',
+    );
   const lines = [[], ...commands.map((command) => [command, '--help'])];
   it.each(lines.flatMap((argv) => ['en_US.UTF-8', 'ru_RU.UTF-8'].map((LANG) => ({ argv, LANG }))))(
     '[UI-4] countersign $argv breaks no word at 80 and at 40 columns: $LANG',
