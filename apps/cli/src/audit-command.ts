@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { languageOf } from '@countersign/ui/request-words';
 import { askedLanguage, type CommandContext, usageOf } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';
@@ -45,7 +46,8 @@ export async function auditCommand(
   if (!/^postgres(ql)?:\/\//.test(database) && !existsSync(database)) {
     throw usage(words.audit.noDatabase(database));
   }
-  return runAudit({ ...values, action, database }, terminal, words);
+  const lang = languageOf(env, values.lang);
+  return runAudit({ ...values, lang, action, database }, terminal, words);
 }
 
 /** A person does not know where it is; which one is meant is still theirs to say. */

@@ -461,7 +461,7 @@ const russian: Words = {
     needsHigh: 'Это вызов высокого риска: подтвердите это ключом --high',
     recorded: { approved: 'Одобрено.', rejected: 'Отклонено.' },
     already: 'Такое решение уже принято.',
-    overruled: (status) => `Поздно: решение уже есть (${status}).`,
+    overruled: (status) => `Поздно: решение уже есть (${decided[status] ?? status}).`,
     watching: 'Жду запросов · Ctrl-C выйти',
     noTerminal: 'Карточкам нужен терминал. Для программ: countersign approvals list --json',
     hint: 'countersign approvals show ID · approve ID · reject ID · watch',
@@ -568,6 +568,14 @@ const russian: Words = {
     noDatabase: (path) => `Базы «${path}» нет`,
     unreadable: 'Журнал решений не удалось прочитать.',
   },
+};
+
+/** How an approval ended. */
+const decided: Readonly<Record<string, string>> = {
+  approved: 'одобрено',
+  rejected: 'отклонено',
+  timeout: 'истекло',
+  cancelled: 'снято',
 };
 
 /** 1 коммит, 2 коммита, 5 коммитов. */

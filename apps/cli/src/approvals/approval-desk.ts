@@ -342,10 +342,10 @@ export class ApprovalDesk {
   }
 
   #takeEdit({ approval }: Pending, text: string): DeskMode {
-    const { keys } = this.#deps.words;
+    const { keys, said } = this.#deps.words;
     const read = readParams(text);
     this.#draft = read.ok ? undefined : text;
-    if (!read.ok) this.#note = keys.editBroken(read.problem);
+    if (!read.ok) this.#note = keys.editBroken(said(read.problem));
     else if (changeParagraphs(approval.tool_params, read.params).length === 0)
       this.#note = keys.editUnchanged;
     else return { name: 'edited', params: read.params, text };

@@ -20,6 +20,11 @@ export const english = {
   badDays: (text: string) => `--days ${text} is no number of days from 1 to 366`,
   tokenMade: (person: string, until: string) =>
     `A token for ${person}, until ${until}. It is shown this once. They paste it on the page, in their editor, or at: countersign sign-in --server URL`,
+  audit: {
+    whole: (user: string, rows: number, head: string) => `ok      ${user}: ${rows} rows, head ${head}`,
+    broken: (user: string, row: number, problem: string) => `BROKEN  ${user}: row ${row}. ${problem}`,
+    empty: 'The audit log is empty.',
+  },
   default: (value: string) => `default: ${value}`,
   secret: 'secret',
   settings: Object.fromEntries(

@@ -20,6 +20,11 @@ export const russian: ServeWords = {
   badDays: (text) => `--days ${text}: нужно число дней от 1 до 366`,
   tokenMade: (person, until) =>
     `Токен для ${person}, до ${until}. Он показан один раз. Его вставляют на странице, в редакторе или в ответ на: countersign sign-in --server URL`,
+  audit: {
+    whole: (user, rows, head) => `цел        ${user}: строк ${rows}, конец ${head}`,
+    broken: (user, row, problem) => `НАРУШЕН    ${user}: строка ${row}. ${problem}`,
+    empty: 'Журнал решений пуст.',
+  },
   default: (value) => `без указания: ${value}`,
   secret: 'секрет',
   settings: {

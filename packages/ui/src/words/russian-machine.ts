@@ -107,6 +107,15 @@ export const russianMachine: Readonly<Record<string, string>> = {
   'There is no tool call here with that id.': 'Вызова с таким идентификатором здесь нет.',
   'There is no tool server here with that id.': 'Сервера инструментов с таким именем здесь нет.',
 
+  // The log of decisions
+  'The row is missing.': 'Этой строки нет.',
+  'The row does not follow the one before it.': 'Строка не продолжает предыдущую.',
+  'The row was changed.': 'Строка изменена.',
+  'The end was cut off: there were {rows} rows.': 'Конец отрезан: строк было {rows}.',
+  'The end is not the one that the store wrote.': 'Конец не тот, что записало хранилище.',
+  'The chain does not contain the head that the witness kept.':
+    'В цепочке нет того конца, который сохранил свидетель.',
+
   // The connection
   'the sign-in code is unknown, used or older than 60 s':
     'код входа неизвестен, уже использован или старше 60 с',
@@ -118,6 +127,8 @@ export const russianMachine: Readonly<Record<string, string>> = {
   'The server did not answer: {problem}. Try again in a moment.':
     'Сервер не ответил: {problem}. Попробуйте чуть позже.',
   'The server answered with status {status}.': 'Сервер ответил кодом {status}.',
+  'The server ended ({how}).': 'Сервер завершился ({how}).',
+  'The server makes no sign-in links.': 'Этот сервер не делает ссылок для входа.',
   'The server closed the stream. It is opened again.': 'Сервер закрыл поток. Он открывается снова.',
   'The decision was not sent: the card was withdrawn.': 'Решение не отправлено: карточка снята.',
   'this undo is made without a server': 'эта отмена делается без сервера',
