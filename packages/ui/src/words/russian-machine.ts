@@ -116,6 +116,16 @@ export const russianMachine: Readonly<Record<string, string>> = {
   'The chain does not contain the head that the witness kept.':
     'В цепочке нет того конца, который сохранил свидетель.',
 
+  // Starting a server
+  "Unknown option '{option}'": 'Ключа {option} нет',
+  "Option '{option} <value>' argument missing": 'Ключу {option} нужно значение',
+  "Option '{option}' does not take an argument": 'Ключ {option} не принимает значения',
+  'The configuration is not valid: {problems}': 'Настройки не годятся: {problems}',
+  'The database "{path}" is in use by another Countersign server. Stop that one first, or give this one a file of its own. To sign in to that one: countersign serve --link':
+    'База «{path}» занята другим сервером Countersign. Сначала остановите его или дайте этому свой файл. Войти на тот: countersign serve --link',
+  'listen EADDRINUSE: address already in use {address}':
+    'Адрес {address} уже занят другой программой. Остановите её или назовите другой порт: --port ПОРТ',
+
   // The connection
   'the sign-in code is unknown, used or older than 60 s':
     'код входа неизвестен, уже использован или старше 60 с',

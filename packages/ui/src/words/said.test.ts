@@ -32,6 +32,16 @@ describe('what the server says', () => {
       'Отклонено без вопросов: форматирует диск или меняет его разделы (mkfs). Никакое одобрение этого не разрешит.',
     ],
     [
+      describeError('USAGE', { problem: "Unknown option '--prot'", help: 'countersign serve --help' })
+        .message,
+      'Ключа --prot нет. Как это используется, покажет countersign serve --help.',
+    ],
+    ['There is no run here with that id.', 'Запуска с таким идентификатором здесь нет.'],
+    [
+      'The server did not answer: fetch failed (ECONNREFUSED). Try again in a moment.',
+      'Сервер не ответил: fetch failed (ECONNREFUSED). Попробуйте чуть позже.',
+    ],
+    [
       describeError('NO_RUNNER', { workspace: '/home/я/мой проект' }).message,
       'Для /home/я/мой проект не подключён исполнитель. Откройте эту папку в редакторе или выполните: countersign connect /home/я/мой проект',
     ],
