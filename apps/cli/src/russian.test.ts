@@ -1,11 +1,13 @@
 /** The terminal of a person who reads Russian, against the real server: nothing they meet is left in English. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inspectIsolation } from '@countersign/tool-runner';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
 import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
 import { widthOf } from './screen/text-width.ts';
 import { ServerFixture } from './server-fixture.test-data.ts';
+import { wordsFor } from './words.ts';
 
 const ru = { LC_ALL: 'ru_RU.UTF-8' };
 let server: ServerFixture;
@@ -208,6 +210,20 @@ describe.each([80, 40])('at %i columns', (columns) => {
     expect(await ended).toBe(0);
     expect((await shown(['history'])).text).toContain('СРЕДНИЙ');
   });
+});
+
+it.each([
+  ['another system', { platform: 'darwin' }],
+  ['nothing installed', { find: () => undefined, system: '' }],
+  ['a machine without a table', { arch: 'riscv64' }],
+  ['namespaces that are refused', { find: () => '/bin/false', system: 'ID=debian' }],
+  ['the same on Ubuntu', { find: () => '/bin/false', system: 'ID=ubuntu' }],
+])('[RN-5] what isolation lacks is said in Russian: %s', async (_, options) => {
+  const { checks, notes } = await inspectIsolation(options);
+  const said = checks.flatMap(({ says, remedy = '' }) => [says, remedy]);
+  const { said: inRussian } = wordsFor(ru);
+  const left = [...said, ...notes].map(inRussian).filter((text) => !/[а-яё]{3}|^\/|^sudo |^$/i.test(text));
+  expect(left).toEqual([]);
 });
 
 it('[UI-4] doctor --json is for programs: in English, whatever the person reads', async () => {
