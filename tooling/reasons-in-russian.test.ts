@@ -1,7 +1,8 @@
 /** Every sentence that a rule of ours gives as a reason has its Russian one: the page is whole in both languages. */
 import { expect, it } from 'vitest';
 import { commandRules } from '../packages/policy/src/command/command-rules.ts';
-import { executingPlaces, sensitivePlaces, ToolCallPolicy } from '../packages/policy/src/index.ts';
+import { assessCustomCall } from '../packages/policy/src/custom/assess-custom-call.ts';
+import { executingPlaces, isRefused, sensitivePlaces, ToolCallPolicy } from '../packages/policy/src/index.ts';
 import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';
 import { programWarnings, warnings } from '../packages/policy/src/shell/warnings.ts';
 import { writeRules } from '../packages/policy/src/write-rules.ts';
@@ -20,6 +21,8 @@ const places = [...executingPlaces.places, ...sensitivePlaces.places];
 const calls: readonly (readonly [tool: string, params: object])[] = [
   ['read_file', { path: 'a.md' }],
   ['read_file', { path: '.env' }],
+  ['read_file', { path: '../a' }],
+  ['read_file', { path: 'a\\b' }],
   ['list_directory', { path: '.' }],
   ['search_files', { content: 'x' }],
   ['search_files', { pattern: '.env*' }],
@@ -31,6 +34,8 @@ const calls: readonly (readonly [tool: string, params: object])[] = [
   ['execute_command', { command: 'rm', args: ['a'] }],
   ['shell_exec', { command: 'ls' }],
   ['shell_exec', { command: 'ls; ((' }],
+  ['shell_exec', { command: 'echo x > .git/config' }],
+  ['shell_exec', { command: 'b() { b | b & }; b' }],
   ['shell_output', { job_id: 'a' }],
   ['git_status', {}],
   ['git_commit', { message: 'm', files: ['a'] }],
@@ -39,11 +44,23 @@ const calls: readonly (readonly [tool: string, params: object])[] = [
   ['git_push', {}],
 ];
 const policy = new ToolCallPolicy({ root: '/workspace' });
-const given = calls.flatMap(([tool, params]) =>
-  policy.decide(tool, params).verdict.reasons.map(({ why }) => why),
+const given = calls.flatMap(([tool, params]) => {
+  const { verdict } = policy.decide(tool, params);
+  return [...verdict.reasons.map(({ why }) => why), ...(isRefused(verdict) ? [verdict.message] : [])];
+});
+const own = { description: '', network: false, input_schema: {} };
+const hints = { read_only: true, destructive: true };
+const custom = assessCustomCall({ name: 'a__b', risk_level: 'MEDIUM', ...own, ...hints }).verdict.reasons.map(
+  ({ why }) => why,
 );
 
-it.each([...new Set([...rules.map(({ why }) => why), ...places.map(({ kind }) => kind), ...given])])(
-  '[UI-1] %s',
-  (english) => expect(languages.ru.said(english)).toMatch(/[а-яё]{3}/i),
-);
+it.each([
+  ...new Set([...rules.map(({ why }) => why), ...places.map(({ kind }) => kind), ...given, ...custom]),
+])('[UI-1] %s', (english) => {
+  const russian = languages.ru.said(english);
+  expect(russian).toMatch(/[а-яё]{3}/i);
+  // Three English words in a row would be a part that was not understood; those of the shell's parser are not ours.
+  expect(russian.replace('unterminated arithmetic command', '')).not.toMatch(
+    /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/,
+  );
+});

@@ -52,6 +52,7 @@
 (defvar-local countersign-chat--loading nil
   "Events that came while the session is being read, latest first, or nil.
 The last element is the symbol `loading'.")
+(defvar-local countersign-chat--hint nil "Overlay: what to type, while nothing was said.")
 (defvar-local countersign-chat--ring nil "What was sent from here.")
 (defvar-local countersign-chat--ring-index nil)
 
@@ -102,8 +103,23 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
     (insert (propertize "> " 'face 'minibuffer-prompt 'read-only t 'field 'countersign-prompt
                         'front-sticky '(read-only field) 'rear-nonsticky t))
     (set-marker countersign-chat--end (point-min))
-    (setq countersign-chat--input (copy-marker (point-max))))
+    (setq countersign-chat--input (copy-marker (point-max)))
+    (setq countersign-chat--hint (make-overlay (point-min) (point-min)))
+    (countersign-chat--update-hint))
   (setq buffer-undo-list nil))
+
+(defun countersign-chat--update-hint ()
+  "Say what to type where nothing was said yet; it is no text of the buffer."
+  (overlay-put
+   countersign-chat--hint 'before-string
+   (unless countersign-chat--last
+     (propertize
+      (concat (countersign-words "What should be done?  Describe a task below; RET sends it, C-j begins a new line.") "\n"
+              (countersign-words "Without a model's key you type the tool calls: /read_file path=README.md or /run npm test") "\n"
+              (substitute-command-keys
+               (countersign-words "\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] goes on in an earlier conversation, \\[describe-mode] shows the keys."))
+              "\n\n")
+      'face 'countersign-label))))
 
 (defun countersign-chat-buffer (project)
   "Answer the chat buffer of PROJECT; it is made when there is none."
@@ -196,6 +212,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   (puthash (countersign-item-id item) item countersign-chat--items)
   (when countersign-chat--last (setf (countersign-item-next countersign-chat--last) item))
   (setq countersign-chat--last item)
+  (countersign-chat--update-hint)
   (setf (countersign-item-start item) (copy-marker countersign-chat--end t))
   (countersign-chat--redraw item))
 
@@ -362,15 +379,18 @@ Where that is the buffer's own point, WINDOW is nil."
     ("approval.resolved"
      (let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
        (when item
-         (setf (countersign-item-note item)
-               (concat (countersign-resolution-words
-                        payload (gethash (countersign-get payload 'approval_id)
-                                         (countersign-project-decided-here countersign-chat--project)))
-                       (and (countersign-get payload 'message)
-                            (format ": %s" (countersign-get payload 'message)))))
+         (setf (countersign-item-note item) (countersign-chat--decision-words payload))
          (when (equal (countersign-item-status item) "awaiting_approval")
            (setf (countersign-item-status item) (countersign-get payload 'status)))
          (countersign-chat--redraw item))))))
+
+(defun countersign-chat--decision-words (resolution)
+  "Say who decided and what they told the agent, of RESOLUTION."
+  (concat (countersign-resolution-words
+           resolution (gethash (countersign-get resolution 'approval_id)
+                               (countersign-project-decided-here countersign-chat--project)))
+          (and (countersign-get resolution 'message)
+               (format ": %s" (countersign-get resolution 'message)))))
 
 (defun countersign-chat--take-message (payload)
   "Show the message PAYLOAD, or note that it is being written."
@@ -575,12 +595,22 @@ CURSOR and SO-FAR are for the pages after the first."
     (delete-region (point-min) countersign-chat--end))
   (clrhash countersign-chat--items)
   (clrhash countersign-chat--texts)
-  (setq countersign-chat--last nil))
+  (setq countersign-chat--last nil)
+  (countersign-chat--update-hint))
+
+(defconst countersign-chat--decisions-max 30
+  "Why so many calls were rejected is fetched with the session; newest first.")
 
 (defun countersign-chat--show (messages executions)
   "Show MESSAGES and EXECUTIONS, in the order in which they happened."
   (let ((open (cl-loop for item being the hash-values of countersign-chat--items
                        when (countersign-item-open item) collect (countersign-item-id item)))
+        ;; The history does not have them.
+        (notes (cl-loop for item being the hash-values of countersign-chat--items
+                        when (countersign-item-note item)
+                        collect (list (countersign-item-id item) (countersign-item-status item)
+                                      (countersign-item-note item))))
+        (fetches countersign-chat--decisions-max)
         (entries (append
                   (mapcar (lambda (message)
                             (list (countersign-text-of message 'created_at) 'message message))
@@ -597,6 +627,14 @@ CURSOR and SO-FAR are for the pages after the first."
     (dolist (execution executions)
       ;; What the history has of a result is masked; the whole is fetched.
       (when-let ((item (gethash (countersign-get execution 'tool_id) countersign-chat--items)))
+        (pcase-let ((`(,status ,note) (cdr (assoc (countersign-item-id item) notes))))
+          (when (and note (equal status (countersign-item-status item)))
+            (setf (countersign-item-note item) note)
+            (countersign-chat--redraw item)))
+        (when (and (equal (countersign-item-status item) "rejected")
+                   (null (countersign-item-note item))
+                   (>= (cl-decf fetches) 0))
+          (countersign-chat--fetch-result item))
         (when (and (null (countersign-item-result item))
                    (equal (countersign-item-status item) "completed"))
           (setf (countersign-item-result item) 'omitted))
@@ -663,7 +701,16 @@ Nil where that is no item: who types stays where they type."
                      (cond ((consp result) result)
                            (result `((content . ,(format "%s" result))))))
                (when-let ((params (countersign-get answer 'execution 'tool_params)))
-                 (setf (countersign-item-params item) params))))
+                 (setf (countersign-item-params item) params))
+               (when-let ((decision (countersign-get answer 'decision)))
+                 (unless (countersign-item-note item)
+                   (setf (countersign-item-note item)
+                         (countersign-chat--decision-words
+                          `((status . ,(countersign-get decision 'status))
+                            (device . ,(countersign-get decision 'by 'device))
+                            (grant_id . ,(countersign-get answer 'execution 'grant_id))
+                            (approval_id . ,(countersign-get answer 'execution 'approval_id))
+                            (message . ,(countersign-get decision 'message)))))))))
            ;; It may have been taken away by a reload.
            (when (eq item (gethash (countersign-item-id item) countersign-chat--items))
              (countersign-chat--redraw item))))))))

@@ -325,6 +325,12 @@
                       . "результат пришёл поздно")
                      ("not undone: %s"
                       . "не отменено: %s")
+                     ("What should be done?  Describe a task below; RET sends it, C-j begins a new line."
+                      . "Что сделать?  Опишите задачу ниже; RET отправит, C-j начнёт новую строку.")
+                     ("Without a model's key you type the tool calls: /read_file path=README.md or /run npm test"
+                      . "Без ключа модели вызовы набираете вы сами: /read_file path=README.md или /run npm test")
+                     ("\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] goes on in an earlier conversation, \\[describe-mode] shows the keys."
+                      . "\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] продолжит прежнюю беседу, \\[describe-mode] покажет клавиши.")
                      ("The session could not be read: %s"
                       . "Беседу не удалось прочитать: %s")
                      ("There is no tool call here"

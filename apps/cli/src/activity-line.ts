@@ -23,7 +23,7 @@ export class ActivityLines {
   }
 
   receive({ event, data }: CountersignEvent, columns: number): string[] {
-    const { activity } = this.#words;
+    const { activity, said } = this.#words;
     const paint = paints(this.#color);
     switch (event) {
       case 'tool.call':
@@ -36,7 +36,7 @@ export class ActivityLines {
           const isDone = data.status === 'completed';
           const why = isDone
             ? activity.undone
-            : `${activity.undoFailed}: ${visible(data.error?.message ?? '')}`;
+            : `${activity.undoFailed}: ${visible(said(data.error?.message ?? ''))}`;
           return [`${statusMark(data.status, this.#color)} ${call} ${paint.dim(`· ${why}`)}`];
         }
         this.#calls.delete(data.tool_id);
@@ -44,13 +44,13 @@ export class ActivityLines {
         const facts = [
           activity[data.status],
           ...(data.late ? [activity.late] : []),
-          ...(data.execution_time_ms === null ? [] : [duration(data.execution_time_ms)]),
+          ...(data.execution_time_ms === null ? [] : [activity.took(data.execution_time_ms)]),
         ].join(' · ');
         const line = `${statusMark(data.status, this.#color)} ${fit(call, Math.max(columns - facts.length - 6, 20))} ${paint.dim(`· ${facts}`)}`;
         const isPersons = data.status === 'rejected' || data.status === 'timeout';
         return data.error === null || isPersons
           ? [line]
-          : [line, `  ${paint.dim(visible(data.error.message))}`];
+          : [line, `  ${paint.dim(visible(said(data.error.message)))}`];
       }
       case 'runner.changed':
         return [paint.dim(activity.runner(data.state, visible(data.workspace)))];
@@ -59,5 +59,3 @@ export class ActivityLines {
     }
   }
 }
-
-const duration = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);

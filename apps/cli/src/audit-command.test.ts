@@ -89,6 +89,13 @@ it('[DA-4] names the first row that is not as it was written', async () => {
   });
   const { out } = await run('verify', '--database', database, '--json');
   expect(JSON.parse(out)).toEqual({ user_id: 'ada', ok: false, seq: 2, problem: 'The row was changed.' });
+  // To a person in their language, to programs always the same.
+  const russian = { ...process.env, LC_ALL: 'ru_RU.UTF-8' };
+  expect((await runIn(russian, 'verify', '--database', database)).out).toBe(
+    'НАРУШЕН    ada: строка 2. Строка изменена.\n',
+  );
+  expect((await run('verify', '--database', database, '--lang', 'ru')).out).toMatch(/^НАРУШЕН/);
+  expect((await runIn(russian, 'verify', '--database', database, '--json')).out).toBe(out);
 });
 
 it('[DA-4] exports NDJSON and CSV', async () => {

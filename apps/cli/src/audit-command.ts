@@ -4,40 +4,23 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { CountersignError } from '@countersign/protocol';
-import type { CommandContext } from './command-context.ts';
+import { languageOf } from '@countersign/ui/request-words';
+import { askedLanguage, type CommandContext, usageOf } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
+import type { Words } from './words.ts';
 
-const help = `countersign audit: the log of what was decided and done, and whether anybody changed it
-
-  countersign audit verify --database FILE|URL [--user ID] [--witness HASH] [--json]
-      computes the chain of hashes again; ends with 1 when a row was changed, taken out or cut off
-
-  countersign audit export --database FILE|URL [--user ID] [--format ndjson|csv]
-      prints every row
-
-Options
-  --database FILE|URL   a SQLite file, or postgres://… (default: COUNTERSIGN_DATABASE in the environment,
-                        which is the place for a URL with a password)
-  --user ID             one person (default: everybody)
-  --witness HASH        a head that one of the person's runners kept; it must be in the chain
-  --format FORMAT       ndjson (default) or csv
-  --json                verify: one JSON line for each person
-
-It reads beside a server that is running, and writes nothing.
-`;
+const usage = usageOf('audit');
 
 /** `countersign audit …` (DA-4). */
 export async function auditCommand(
   argv: readonly string[],
-  { terminal, env }: CommandContext,
+  { terminal, env, words: language }: CommandContext,
 ): Promise<number> {
   const [action, ...rest] = argv;
   if (action === undefined || action === '--help' || action === '-h' || rest.includes('--help')) {
-    await terminal.write(help);
+    await terminal.write(language(askedLanguage(argv)).help.audit);
     return 0;
   }
-  if (action !== 'verify' && action !== 'export') throw usage(`There is no "audit ${action}"`);
   const { values } = parseArgs({
     args: rest,
     options: {
@@ -46,23 +29,25 @@ export async function auditCommand(
       witness: { type: 'string' },
       format: { type: 'string', default: 'ndjson' },
       json: { type: 'boolean', default: false },
+      lang: { type: 'string' },
     },
   });
+  const words = language(values.lang);
+  if (action !== 'verify' && action !== 'export') throw usage(words.noCommand(`audit ${action}`));
   const database = values.database ?? env.COUNTERSIGN_DATABASE;
   if (database === undefined || database === '') {
     const here = await databaseHere(env);
-    throw usage(
-      `Which database? Name it with --database${here ? `. What "countersign up" keeps for this directory is ${here}` : ''}`,
-    );
+    throw usage(words.audit.whichDatabase(here));
   }
-  if (!['ndjson', 'csv'].includes(values.format)) throw usage(`There is no format "${values.format}"`);
+  if (!['ndjson', 'csv'].includes(values.format)) throw usage(words.audit.noFormat(values.format));
   if (values.witness !== undefined && values.user === undefined) {
-    throw usage('A witness speaks for one person: name them with --user');
+    throw usage(words.audit.witnessNeedsUser);
   }
   if (!/^postgres(ql)?:\/\//.test(database) && !existsSync(database)) {
-    throw usage(`There is no database "${database}"`);
+    throw usage(words.audit.noDatabase(database));
   }
-  return runAudit({ ...values, action, database }, terminal);
+  const lang = languageOf(env, values.lang);
+  return runAudit({ ...values, lang, action, database }, terminal, words);
 }
 
 /** A person does not know where it is; which one is meant is still theirs to say. */
@@ -78,7 +63,7 @@ async function databaseHere(env: CommandContext['env']): Promise<string | undefi
 }
 
 /** The server's own program reads its database: how it is kept is not for this package to know. */
-async function runAudit(request: object, terminal: Terminal): Promise<number> {
+async function runAudit(request: object, terminal: Terminal, words: Words): Promise<number> {
   const program = fileURLToPath(new URL('../../server/src/audit-main.ts', import.meta.url));
   const child = spawn(execPath, ['--disable-warning=ExperimentalWarning', program], {
     env: { ...process.env, COUNTERSIGN_AUDIT_REQUEST: JSON.stringify(request) },
@@ -98,9 +83,6 @@ async function runAudit(request: object, terminal: Terminal): Promise<number> {
     child.stdout.destroy(); // nobody reads on: the program ends by itself
   }
   const code = await ended;
-  if (code > 1) throw new Error(problem.trim() || 'The audit log could not be read.');
+  if (code > 1) throw new Error(problem.trim() || words.audit.unreadable);
   return code;
 }
-
-const usage = (problem: string): CountersignError =>
-  new CountersignError('USAGE', { problem, help: 'countersign audit --help' });

@@ -17,6 +17,14 @@ export const commandOptions = {
   lang: { type: 'string' },
 } as const;
 
+/** The language that a command line asks for, for what is said before its options are read or because they cannot be. */
+export function askedLanguage(argv: readonly string[]): string | undefined {
+  const at = argv.findIndex((word) => word === '--lang' || word.startsWith('--lang='));
+  if (at < 0) return undefined;
+  const [, value = argv[at + 1]] = (argv[at] ?? '').split('=');
+  return value;
+}
+
 export const usageOf =
   (command: string) =>
   (problem: string): CountersignError =>

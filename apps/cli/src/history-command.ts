@@ -15,26 +15,6 @@ import { serverAccess } from './server/server-access.ts';
 import { paints } from './terminal.ts';
 import type { Words } from './words.ts';
 
-const help = `countersign history: what was called, decided and done, newest first
-
-  countersign history [OPTIONS]
-
-Options
-  --tool NAME       one tool
-  --status STATUS   ${executionStatuses.join(', ')}
-  --risk LEVEL      LOW, MEDIUM or HIGH
-  --project ID      one project
-  --session ID      one conversation
-  --run ID          one run of the agent
-  --since TIME      2026-11-15, 2026-11-15T08:00:00Z, or ago: 30m, 12h, 7d
-  --until TIME      the same
-  --limit N         how many (default 50, at most 200)
-  --cursor CURSOR   go on where the last page ended
-  --json            one JSON line for each call; with more to come, a last line {"next_cursor"}
-  --server URL      which server (default: the last one you signed in to)
-  --lang LANG       en or ru
-`;
-
 const usage = usageOf('history');
 
 /** `countersign history` (RE-2). */
@@ -57,8 +37,8 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.history).then(() => 0);
   const { status, risk } = values;
   if (status !== undefined && !executionStatuses.includes(status as ExecutionStatus)) {
     throw usage(words.notOneOf(status, executionStatuses.join(', ')));

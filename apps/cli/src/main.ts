@@ -1,40 +1,11 @@
 import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
-import type { CommandContext } from './command-context.ts';
+import { askedLanguage, type CommandContext } from './command-context.ts';
 import { fitHelp } from './screen/help-text.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
-import { isSpoken, wordsFor } from './words.ts';
-
-const help = `countersign: an AI agent uses tools on your machine, and you countersign what it does
-
-  countersign up [DIR]                everything at once: server, runner and web page; a sample without DIR
-
-  countersign sign-in                 lets this terminal speak for you, with the link the server prints
-  countersign connect [DIR]           the runner of a workspace; approvals are asked in this terminal
-  countersign chat [MESSAGE]          talk to the agent and see what it does
-  countersign approvals               what waits for your decision
-  countersign history                 what was called, decided and done
-  countersign undo TOOL_ID            restores what a call changed
-  countersign tools                   your own tools: what there is, allow, make one
-  countersign doctor                  what this machine has, what is missing, and how to get it
-
-  countersign mcp [DIR]               your tools for an MCP agent, over standard input and output
-  countersign acp                     this agent for an ACP editor, over standard input and output
-  countersign tokens                  what other programs use to reach your tools
-
-  countersign policy explain TOOL …   what would be decided about one call, and why
-  countersign policy check            the same for many calls, as JSON Lines
-  countersign policy try              type calls and see the decisions; nothing is executed
-  countersign policy backtest FILE    what a new rule would have decided on your recorded calls
-
-  countersign audit verify            whether the log of decisions is whole
-  countersign audit export            the log, as JSON Lines or CSV
-
-  countersign serve                   the server alone; runners and front ends connect to it
-
-  countersign COMMAND --help          more about one of them
-`;
+import { usageProblem } from './usage-problem.ts';
+import { isSpoken, type Words, wordsFor } from './words.ts';
 
 /** Runs one command line and answers with its exit status: 0 done, 2 the input was wrong, 1 we failed. */
 export async function main(
@@ -46,7 +17,7 @@ export async function main(
   const terminal = isAboutHelp(argv) ? withFittingHelp(given) : given;
   const words: CommandContext['words'] = (asked) => {
     if (asked !== undefined && !isSpoken(asked)) {
-      const problem = `"${asked}" is not a language of ours: there are en and ru`;
+      const problem = wordsFor(env).noLanguage(asked);
       throw new CountersignError('USAGE', { problem, help: `countersign ${command} --help` });
     }
     return wordsFor(env, asked);
@@ -74,7 +45,7 @@ export async function main(
       case 'policy':
         return await (await import('./policy-command.ts')).policyCommand(rest, context);
       case 'serve':
-        return await (await import('./serve-command.ts')).serveCommand(rest);
+        return await (await import('./serve-command.ts')).serveCommand(rest, context);
       case 'sign-in':
         return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':
@@ -91,19 +62,19 @@ export async function main(
       case 'help':
       case '--help':
       case '-h':
-        await terminal.write(help);
+        await terminal.write(words(askedLanguage(rest)).help.main);
         return 0;
       case '--version':
         await terminal.write(`${manifest.version}\n`);
         return 0;
       default:
         throw new CountersignError('USAGE', {
-          problem: `There is no command "${command}"`,
+          problem: wordsFor(env).noCommand(`countersign ${command}`),
           help: 'countersign --help',
         });
     }
   } catch (error) {
-    return reportFailure(error, terminal, command);
+    return reportFailure(error, terminal, command, wordsToFailWith(rest, env));
   }
 }
 
@@ -115,25 +86,37 @@ function withFittingHelp(terminal: Terminal): Terminal {
   return screen ? { ...terminal, write: (text) => terminal.write(fitHelp(text, screen.columns)) } : terminal;
 }
 
+/** In the language that was asked for; a language that we do not speak is one way to fail. */
+function wordsToFailWith(argv: readonly string[], env: CommandContext['env']): Words {
+  const asked = askedLanguage(argv);
+  return wordsFor(env, asked !== undefined && isSpoken(asked) ? asked : undefined);
+}
+
 /** One line that says what happened and what to do next; a stack trace only when DEBUG asks for it. */
-function reportFailure(error: unknown, terminal: Terminal, command: string | undefined): number {
+function reportFailure(
+  error: unknown,
+  terminal: Terminal,
+  command: string | undefined,
+  words: Words,
+): number {
   if (isClosedPipe(error)) return 0;
+  const say = (message: string, code: string) =>
+    terminal.writeError(`${words.error}: ${makeVisible(words.said(message))} [${code}]\n`);
   if (error instanceof CountersignError) {
-    terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
+    say(error.message, error.code);
     return 2;
   }
   if (error instanceof ApiError) {
-    terminal.writeError(`error: ${makeVisible(error.message)} [${error.code}]\n`);
+    say(error.message, error.code);
     return 1;
   }
-  if (isArgumentError(error)) {
-    const help = `countersign ${command} --help`;
-    const { message } = describeError('USAGE', { problem: usageProblem(error), help });
-    terminal.writeError(`error: ${makeVisible(message)} [USAGE]\n`);
+  const problem = usageProblem(error, words);
+  if (problem !== undefined) {
+    const { message, code } = describeError('USAGE', { problem, help: `countersign ${command} --help` });
+    say(message, code);
     return 2;
   }
-  const text = error instanceof Error ? error.message : String(error);
-  terminal.writeError(`error: ${makeVisible(text)} [INTERNAL]\n`);
+  say(error instanceof Error ? error.message : String(error), 'INTERNAL');
   if (process.env.DEBUG && error instanceof Error) terminal.writeError(`${error.stack}\n`);
   return 1;
 }
@@ -141,12 +124,3 @@ function reportFailure(error: unknown, terminal: Terminal, command: string | und
 /** The reader of our output went away (`| head`): nothing is wrong. */
 const isClosedPipe = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE';
-
-/** What `parseArgs` throws for an unknown or incomplete option. */
-const isArgumentError = (error: unknown): boolean =>
-  String((error as NodeJS.ErrnoException | undefined)?.code).startsWith('ERR_PARSE_ARGS');
-
-const usageProblem = (error: unknown): string => {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.split('. ')[0] ?? message;
-};

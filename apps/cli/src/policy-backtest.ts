@@ -6,6 +6,7 @@ import { type CommandContext, commandOptions, usageOf } from './command-context.
 import { readTime } from './history-command.ts';
 import { visible } from './screen/paragraph.ts';
 import { serverAccess } from './server/server-access.ts';
+import type { Words } from './words.ts';
 
 const usage = usageOf('policy');
 
@@ -19,34 +20,34 @@ export async function backtestRules(argv: readonly string[], context: CommandCon
   const { terminal, env } = context;
   const words = context.words(values.lang);
   const [path, unexpected] = positionals;
-  if (path === undefined) throw usage('Which file has the rule? Name it');
+  if (path === undefined) throw usage(words.policy.whichFile);
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
-  const rules = readRules(path);
+  const rules = readRules(path, words);
   const since = values.since === undefined ? undefined : readTime(values.since, words);
   const { client } = serverAccess(values.server, words, env);
   for (const rule of rules) {
     const body = { rule, ...(since !== undefined && { since }) };
     const { success, ...found } = await client.backtestPolicy({ body });
     await terminal.write(
-      values.json ? `${JSON.stringify({ rule: rule.id, ...found })}\n` : told(rule, found),
+      values.json ? `${JSON.stringify({ rule: rule.id, ...found })}\n` : told(rule, found, words),
     );
   }
   return 0;
 }
 
 /** One rule, or a policy file's. */
-function readRules(path: string): PolicyRule[] {
+function readRules(path: string, { policy }: Words): PolicyRule[] {
   let text: string;
   let content: unknown;
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new CountersignError('POLICY_INVALID', { problem: `"${path}" cannot be read` }, { cause });
+    throw new CountersignError('POLICY_INVALID', { problem: policy.unreadable(path) }, { cause });
   }
   try {
     content = JSON.parse(text);
   } catch (cause) {
-    const problem = `"${path}" is not JSON: ${(cause as Error).message}`;
+    const problem = policy.notJson(path, (cause as Error).message);
     throw new CountersignError('POLICY_INVALID', { problem }, { cause });
   }
   const rulesOf = (content as { rules?: unknown } | null)?.rules;
@@ -54,19 +55,19 @@ function readRules(path: string): PolicyRule[] {
     const rule = policyRuleSchema.safeParse(one);
     if (rule.success) return rule.data;
     const [issue] = rule.error.issues;
-    const problem = `"${path}": ${issue?.path.join('.') || 'a rule'}: ${issue?.message}`;
+    const problem = `"${path}": ${issue?.path.join('.') || policy.aRule}: ${issue?.message}`;
     throw new CountersignError('POLICY_INVALID', { problem });
   });
 }
 
 type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
 
-function told({ id, effect }: PolicyRule, found: Found): string {
+function told({ id, effect }: PolicyRule, found: Found, { policy }: Words): string {
   const { considered, matched, would_change, approved_before, rejected_before, examples } = found;
   const lines = [
     `${visible(id)} (${effect})`,
-    `  of ${considered} recorded calls, ${matched} match; ${would_change} would have been decided otherwise`,
-    `  of those that match you approved ${approved_before} and rejected ${rejected_before}`,
+    `  ${policy.matched({ considered, matched, wouldChange: would_change })}`,
+    `  ${policy.decided(approved_before, rejected_before)}`,
     ...examples.map(
       ({ tool_id, description, before, after }) =>
         `    ${visible(before)} → ${visible(after)}  ${visible(description)}  (${visible(tool_id)})`,

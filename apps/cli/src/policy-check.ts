@@ -1,6 +1,7 @@
 import { type Decision, isRefused, type ToolCallPolicy } from '@countersign/policy';
 import { describeError, makeVisible } from '@countersign/protocol';
 import type { Terminal } from './terminal.ts';
+import type { Words } from './words.ts';
 
 /** One line of the answer (RK-4). */
 export interface CheckLine {
@@ -17,7 +18,7 @@ const OUTPUT_CHUNK_CHARACTERS = 64 * 1024;
  * Reads calls as JSON Lines and prints a decision for each, in order. A line that is no call is answered with
  * REJECT like any other, named on standard error, and makes the exit status 2; the rest is still decided.
  */
-export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal): Promise<number> {
+export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal, words: Words): Promise<number> {
   let number = 0;
   let wrong = 0;
   let output = '';
@@ -28,7 +29,7 @@ export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal): Pr
     if ('problem' in call) {
       wrong++;
       const { code, message } = describeError('INVALID_JSON', { problem: call.problem });
-      terminal.writeError(`line ${number}: ${makeVisible(message)} [${code}]\n`);
+      terminal.writeError(`${words.policy.line(number)}: ${makeVisible(words.said(message))} [${code}]\n`);
       output += `${JSON.stringify({ id: null, decision: 'REJECT', code, reasons: [{ rule: 'PARAM-1', why: message }] })}\n`;
     } else {
       output += `${JSON.stringify(toCheckLine(call.id, policy.decide(call.tool, call.args)))}\n`;

@@ -4,6 +4,7 @@ import { callFromLine } from './call-words.ts';
 import { linesOf } from './policy-check.ts';
 import { explanation } from './policy-explain.ts';
 import { styles, type Terminal } from './terminal.ts';
+import type { Words } from './words.ts';
 
 const examples = [
   'read_file path=README.md',
@@ -20,9 +21,10 @@ const examples = [
 export async function tryCalls(
   policy: ToolCallPolicy,
   terminal: Terminal,
-  workspace: string,
+  { workspace, words }: { readonly workspace: string; readonly words: Words },
 ): Promise<number> {
   const style = styles(terminal.color);
+  const { policy: said } = words;
   if (!terminal.interactive) {
     let shown = 0;
     // A person at the keyboard whose output goes elsewhere would not know that we wait for them.
@@ -36,10 +38,10 @@ export async function tryCalls(
     return 0;
   }
   await terminal.write(
-    `\n  ${style.bold('What would Countersign decide?')} Type a tool call; nothing is executed. Ctrl-D ends.\n` +
-      `  Workspace ${makeVisible(workspace)}\n\n  For example\n${examples.map((line) => `    ${style.cyan(line)}\n`).join('')}\n`,
+    `\n  ${style.bold(said.tryTitle)} ${said.tryHow}\n` +
+      `  ${said.tryWorkspace(makeVisible(workspace))}\n\n  ${said.tryExamples}\n${examples.map((line) => `    ${style.cyan(line)}\n`).join('')}\n`,
   );
-  for await (const line of terminal.typed('  call> ')) if (line.trim() !== '') await show(line);
+  for await (const line of terminal.typed(`  ${said.tryPrompt}`)) if (line.trim() !== '') await show(line);
   await terminal.write('\n');
   return 0;
 
@@ -48,11 +50,11 @@ export async function tryCalls(
     try {
       const call = callFromLine(line);
       await terminal.write(
-        `${explanation(call, policy.decide(call.tool, call.args), workspace, terminal)}\n\n`,
+        `${explanation(call, policy.decide(call.tool, call.args), { workspace, words }, terminal)}\n\n`,
       );
     } catch (error) {
       if (!(error instanceof CountersignError)) throw error;
-      await terminal.write(`  ${style.red(error.message)}\n\n`);
+      await terminal.write(`  ${style.red(words.said(error.message))}\n\n`);
     }
   }
 }

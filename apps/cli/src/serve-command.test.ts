@@ -9,7 +9,7 @@ const program = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url)
 
 it('countersign serve: listens, and ends well when it is asked to', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-serve-'));
-  const env = { ...process.env, XDG_DATA_HOME: folder };
+  const env = { ...process.env, XDG_DATA_HOME: folder, LC_ALL: 'C' };
   const server = spawn(process.execPath, [program, 'serve', '--port', '0'], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],

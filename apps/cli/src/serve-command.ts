@@ -1,23 +1,32 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { CommandContext } from './command-context.ts';
 
 /** The server is a program of its own: nothing imports an app (STYLE.md). */
 const serverProgram = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 
 /** `countersign serve …`: the server's program takes the terminal, the options and the signals. */
-export function serveCommand(argv: readonly string[]): Promise<number> {
+export function serveCommand(argv: readonly string[], { terminal, env }: CommandContext): Promise<number> {
+  const isHelp = argv.includes('--help') || argv.includes('-h');
+  const columns = terminal.screen?.columns;
   return new Promise((resolve, reject) => {
     const server = spawn(process.execPath, [...process.execArgv, serverProgram, ...argv], {
-      stdio: 'inherit',
+      // Its help goes through ours, which fits the screen.
+      stdio: ['inherit', isHelp ? 'pipe' : 'inherit', 'inherit'],
+      env: { ...process.env, ...env, ...(columns !== undefined && { COLUMNS: String(columns) }) },
+    });
+    let help = '';
+    server.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      help += text;
     });
     // The terminal sends its signals to both; others reach us alone.
     const pass = (signal: NodeJS.Signals) => server.kill(signal);
     const ignore = () => {};
     process.on('SIGTERM', pass).on('SIGINT', ignore);
     server.once('error', reject);
-    server.once('exit', (code, signal) => {
+    server.once('close', (code, signal) => {
       process.off('SIGTERM', pass).off('SIGINT', ignore);
-      resolve(code ?? (signal === null ? 1 : 130));
+      terminal.write(help).then(() => resolve(code ?? (signal === null ? 1 : 130)), reject);
     });
   });
 }

@@ -9,26 +9,6 @@ import { serverAccess } from './server/server-access.ts';
 import { workspaceRoot } from './server/workspace-project.ts';
 import type { Words } from './words.ts';
 
-const help = `countersign undo: restores what file tools changed
-
-  countersign undo TOOL_ID         one call; "countersign history" shows the ids
-  countersign undo --run RUN_ID    every call of a run, the newest first
-
-A file that was changed since is left alone, unless --force says otherwise. What an undo replaces is kept for 30
-days: "countersign undo --offline UNDO_ID" takes the undo back.
-
-Options
-  --force          restore also where the file was changed after the call
-  --timeout SEC    how long to wait for the runner (default 30)
-  --offline        without a server, from this machine's journal; no runner may hold the workspace
-  --workspace DIR  offline: which workspace (default: this directory)
-  --json           one JSON line for each call: {"tool_id", "undo_id", "status", "error"}
-  --server URL     which server (default: the last one you signed in to)
-  --lang LANG      en or ru
-
-Ends with 1 when something could not be undone.
-`;
-
 const usage = usageOf('undo');
 
 interface Outcome {
@@ -54,8 +34,8 @@ export async function undoCommand(argv: readonly string[], context: CommandConte
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.undo).then(() => 0);
   const { run, force } = values;
   const [toolId, unexpected] = positionals;
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
@@ -82,11 +62,13 @@ export async function undoCommand(argv: readonly string[], context: CommandConte
     return offline();
   }
   if (calls.length === 0) throw usage(words.undo.nothing);
+  // Programs read the message, so it is in one language.
+  const { noAnswer } = (values.json ? context.words('en') : words).undo;
   let isAllDone = true;
   for (const call of calls) {
     const what = callWords(call.tool_name, call.tool_params);
     if (!values.json && terminal.interactive) terminal.writeError(`${words.undo.asked(what)}\n`);
-    const outcome = await undoThroughServer(client, call, force, seconds, words);
+    const outcome = await undoThroughServer(client, call, force, seconds, noAnswer);
     if (!(await tell(outcome, what))) isAllDone = false;
   }
   return isAllDone ? 0 : 1;
@@ -114,7 +96,7 @@ async function undoThroughServer(
   { tool_id, project_id }: Execution,
   force: boolean,
   seconds: number,
-  words: Words,
+  noAnswer: Words['undo']['noAnswer'],
 ): Promise<Outcome> {
   const results: EventPayload<'tool.result'>[] = [];
   let wake = () => {};
@@ -158,7 +140,7 @@ async function undoThroughServer(
           tool_id,
           undo_id,
           status: 'no_answer',
-          error: { code: 'UNAVAILABLE', message: words.undo.noAnswer(seconds) },
+          error: { code: 'UNAVAILABLE', message: noAnswer(seconds) },
         };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 0) throw error;
@@ -217,7 +199,9 @@ async function report(
     if (force && outcome.undo_id !== null)
       terminal.writeError(`${words.undo.takeBack(visible(outcome.undo_id))}\n`);
   } else {
-    terminal.writeError(`${words.undo.failed(what, visible(outcome.error?.message ?? outcome.status))}\n`);
+    terminal.writeError(
+      `${words.undo.failed(what, visible(words.said(outcome.error?.message ?? outcome.status)))}\n`,
+    );
     if (outcome.error?.code === 'UNDO_CONFLICT') terminal.writeError(`${words.undo.forceHint}\n`);
   }
   return isDone;

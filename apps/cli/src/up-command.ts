@@ -5,27 +5,6 @@ import { sampleFirstMessage } from './up/sample-message.ts';
 import { ServerProcess } from './up/server-process.ts';
 import { upWordsFor } from './up/up-words.ts';
 
-const help = `countersign up: server, runner and web page in one command
-
-  countersign up           in a sample workspace, to try it
-  countersign up DIR       in your own
-
-It listens on this machine only, prints a sign-in link and opens it in your browser. What you approve there is executed
-here, in DIR. Everything is kept in your state folder, apart for each workspace. Without a model's key you type the tool
-calls yourself; COUNTERSIGN_MODEL=anthropic:… or openai:… with a key gives you an agent (countersign serve --help has
-every setting). Ctrl-C ends everything, a second Ctrl-C at once.
-
-Options
-  --no-open         do not open a browser
-  --port PORT       this port (default: the one of last time, or a free one)
-  --prompt          ask for approvals in this terminal too
-  --run-unisolated  where commands cannot be isolated, harmless ones run all the same instead of asking
-  --end-with-input  end when the standard input ends: for a program that starts it
-  --verbose         show what the runner logs
-  --json            print one line with the address when it is ready, and nothing else
-  --lang LANG       en or ru
-`;
-
 const usage = usageOf('up');
 
 /** `countersign up [DIR]` (UI-4). */
@@ -44,9 +23,9 @@ export async function upCommand(argv: readonly string[], context: CommandContext
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
-  if (values['end-with-input']) endWithInput();
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.up).then(() => 0);
+  if (values['end-with-input']) endWithInput();
   const upWords = upWordsFor(env, values.lang);
   const [named, unexpected] = positionals;
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));

@@ -1,12 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { wordsFor } from './words.ts';
 
+/** What a sentence is made of, where that is no number or text. */
+const examples: Readonly<Record<string, readonly unknown[]>> = {
+  '.said': ['only lists branches'],
+  '.title': [{ agent: 'Agent', tool_name: 'delete_file', tool_params: { path: 'a' }, description: 'x' }],
+  '.scope': [{ scope: 'session', pattern: null, label: 'all of this session' }, 'write_file'],
+  '.keys.backtest': [{ considered: 3, matched: 2, approved: 1, rejected: 1 }],
+  '.policy.matched': [{ considered: 3, matched: 2, wouldChange: 1 }],
+};
+
 /** Every sentence of a language, with each function filled in. */
 function sentences(value: unknown, path = ''): [string, string][] {
   if (typeof value === 'string') return [[path, value]];
   if (typeof value === 'function') {
-    const backtest = { considered: 3, matched: 2, approved: 1, rejected: 1 };
-    const given = path.endsWith('.backtest') ? [backtest] : [2, 5, 7].slice(0, Math.max(value.length, 1));
+    const given = examples[path] ?? [2, 5, 7].slice(0, Math.max(value.length, 1));
     return [[path, String((value as (...values: unknown[]) => unknown)(...given))]];
   }
   return Object.entries(value as object).flatMap(([name, inner]) => sentences(inner, `${path}.${name}`));
@@ -23,7 +31,26 @@ describe('words', () => {
 
   it('is Russian where it says Russian', () => {
     const same = russian.filter(([path, text]) => !/[а-яё]/i.test(text) && !path.startsWith('.keys.look'));
-    expect(same.map(([path]) => path)).toEqual(['.approvals.hint', '.doctor.node', '.doctor.git']);
+    expect(same.map(([path]) => path)).toEqual([
+      '.approvals.hint',
+      '.doctor.node',
+      '.doctor.parts.bubblewrap',
+      '.doctor.git',
+    ]);
+  });
+
+  it.each(Object.entries(wordsFor({}, 'ru').help))('help of %s names the same in Russian', (name, help) => {
+    // What is typed as it stands: the command itself, its options, the settings it names.
+    const typed = (text: string) =>
+      text.match(/(?<=\n {2})countersign [a-z-]+|--[a-z-]+|COUNTERSIGN_[A-Z]+|\{".*\}/g)?.toSorted();
+    expect(typed(help)).toEqual(typed(wordsFor({}, 'en').help[name as 'main']));
+  });
+
+  it('help has a line for each option in both languages', () => {
+    const lines = (text: string) => text.split('\n').filter((line) => line.startsWith('  ')).length;
+    const { help } = wordsFor({}, 'ru');
+    const counted = (all: typeof help) => Object.entries(all).map(([name, text]) => [name, lines(text)]);
+    expect(counted(help)).toEqual(counted(wordsFor({}, 'en').help));
   });
 
   it('follows what was asked for, then the environment, then English', () => {

@@ -1,9 +1,27 @@
 /**
  * What the terminal says, in English and Russian. Both languages have the same shape, so a sentence that is missing in
- * one of them does not compile. What comes from the server (reasons, descriptions, errors) is shown as it came.
+ * one of them does not compile. What comes from server and runner (reasons, titles, errors) is said with the words of
+ * the web page where it has some, and shown as it came otherwise.
  */
+import type { Approval } from '@countersign/protocol';
+import { languageOf, requestWords, scopeLabel, titleOf } from '@countersign/ui/request-words';
+import { englishHelp } from './help/english-help.ts';
+import { russianHelp } from './help/russian-help.ts';
+import { englishPolicy, russianPolicy } from './policy-words.ts';
+
+type Titled = Parameters<typeof titleOf>[0];
+type OfferedScope = Approval['offered_scopes'][number];
 
 const english = {
+  help: englishHelp,
+  policy: englishPolicy,
+  /** What server and runner say. */
+  said: (text: string): string => text,
+  /** One sentence about a request. */
+  title: ({ description }: Titled): string => description,
+  /** What a wider approval covers. */
+  scope: ({ label }: OfferedScope, _tool: string): string => label,
+  error: 'error',
   risk: { LOW: 'LOW', MEDIUM: 'MEDIUM', HIGH: 'HIGH' },
   card: {
     left: (time: string) => `${time} left`,
@@ -113,6 +131,7 @@ const english = {
     late: 'came late',
     undone: 'undone',
     undoFailed: 'could not be undone',
+    took: (ms: number) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
     runner: (state: string, workspace: string) =>
       state === 'connected' ? `A runner is connected for ${workspace}` : `The runner of ${workspace} is gone`,
   },
@@ -139,7 +158,8 @@ const english = {
     pasteLink: 'Paste the sign-in link that "countersign serve" printed, or your token: ',
     tokenAsWord:
       'A token does not belong on a command line, where others can read it. Paste it when you are asked, or: countersign sign-in < FILE',
-    noLink: 'There is no sign-in link. Start "countersign serve"; it prints one that is good once, for 60 s',
+    noLink:
+      'There is no sign-in link. "countersign serve" prints one that is good once, for 60 s; while it runs, "countersign serve --link" makes another',
     badLink: 'That is not a sign-in link. It looks like http://127.0.0.1:4180/#sign-in=…',
     signedIn: (server: string, until: string | undefined) =>
       until === undefined ? `Signed in to ${server}.` : `Signed in to ${server} until ${until}.`,
@@ -232,6 +252,16 @@ const english = {
     runnerHere: (workspace: string) => `connected for ${workspace}`,
     runnerNone: (workspace: string) => `none for ${workspace}. Run: countersign connect ${workspace}`,
     isolation: 'Isolation',
+    level: { full: 'full', partial: 'partial', none: 'none' },
+    parts: {
+      bubblewrap: 'bubblewrap',
+      'user namespace': 'user namespace',
+      processes: 'processes',
+      network: 'network',
+      masks: 'masks',
+      limits: 'limits',
+      'system calls': 'system calls',
+    },
     ceiling: 'Ceiling',
     ceilingNone: (path: string) =>
       `none: the server's decisions count. To decide some calls on this machine only, write ${path}`,
@@ -252,11 +282,29 @@ const english = {
   notOneOf: (word: string, allowed: string) => `"${word}" is not one of ${allowed}`,
   badNumber: (name: string, text: string) => `--${name} ${text} is not a number that fits`,
   noCommand: (what: string) => `There is no "${what}"`,
+  noLanguage: (what: string) => `"${what}" is not a language of ours: there are en and ru`,
+  unknownOption: (option: string) => `There is no option ${option}`,
+  optionNeedsValue: (option: string) => `The option ${option} needs a value`,
+  optionWithoutValue: (option: string) => `The option ${option} takes no value`,
+  audit: {
+    whichDatabase: (here: string | undefined) =>
+      `Which database? Name it with --database${here ? `. What "countersign up" keeps for this directory is ${here}` : ''}`,
+    noFormat: (format: string) => `There is no format "${format}"`,
+    witnessNeedsUser: 'A witness speaks for one person: name them with --user',
+    noDatabase: (path: string) => `There is no database "${path}"`,
+    unreadable: 'The audit log could not be read.',
+  },
 };
 
 export type Words = typeof english;
 
 const russian: Words = {
+  help: russianHelp,
+  policy: russianPolicy,
+  said: requestWords.ru.said,
+  title: (request) => titleOf(request, requestWords.ru),
+  scope: (offer, tool) => scopeLabel(offer, tool, requestWords.ru),
+  error: 'ошибка',
   risk: { LOW: 'НИЗКИЙ', MEDIUM: 'СРЕДНИЙ', HIGH: 'ВЫСОКИЙ' },
   card: {
     left: (time) => `осталось ${time}`,
@@ -362,6 +410,7 @@ const russian: Words = {
     late: 'пришло поздно',
     undone: 'возвращено как было',
     undoFailed: 'вернуть не удалось',
+    took: (ms) => (ms < 1000 ? `${ms} мс` : `${(ms / 1000).toFixed(1).replace('.', ',')} с`),
     runner: (state, workspace) =>
       state === 'connected' ? `Исполнитель подключён: ${workspace}` : `Исполнитель отключился: ${workspace}`,
   },
@@ -386,7 +435,8 @@ const russian: Words = {
     pasteLink: 'Вставьте ссылку для входа, которую напечатал «countersign serve», или свой токен: ',
     tokenAsWord:
       'Токену не место в командной строке, где его могут прочесть другие. Вставьте его по запросу или: countersign sign-in < ФАЙЛ',
-    noLink: 'Нет ссылки для входа. Запустите «countersign serve»; он печатает ссылку на один раз, на 60 с',
+    noLink:
+      'Нет ссылки для входа. Её печатает «countersign serve», на один раз и на 60 с; пока он работает, ещё одну даст «countersign serve --link»',
     badLink: 'Это не ссылка для входа. Пример: http://127.0.0.1:4180/#sign-in=…',
     signedIn: (server, until) =>
       until === undefined
@@ -411,7 +461,7 @@ const russian: Words = {
     needsHigh: 'Это вызов высокого риска: подтвердите это ключом --high',
     recorded: { approved: 'Одобрено.', rejected: 'Отклонено.' },
     already: 'Такое решение уже принято.',
-    overruled: (status) => `Поздно: решение уже есть (${status}).`,
+    overruled: (status) => `Поздно: решение уже есть (${decided[status] ?? status}).`,
     watching: 'Жду запросов · Ctrl-C выйти',
     noTerminal: 'Карточкам нужен терминал. Для программ: countersign approvals list --json',
     hint: 'countersign approvals show ID · approve ID · reject ID · watch',
@@ -476,6 +526,16 @@ const russian: Words = {
     runnerHere: (workspace) => `подключён: ${workspace}`,
     runnerNone: (workspace) => `для ${workspace} нет. Запустите: countersign connect ${workspace}`,
     isolation: 'Изоляция',
+    level: { full: 'полная', partial: 'частичная', none: 'нет' },
+    parts: {
+      bubblewrap: 'bubblewrap',
+      'user namespace': 'права',
+      processes: 'процессы',
+      network: 'сеть',
+      masks: 'секреты',
+      limits: 'ограничения',
+      'system calls': 'системные вызовы',
+    },
     ceiling: 'Потолок',
     ceilingNone: (path) =>
       `нет: решения сервера действуют. Чтобы часть вызовов решалась только на этой машине, создайте ${path}`,
@@ -496,6 +556,26 @@ const russian: Words = {
   notOneOf: (word, allowed) => `«${word}» нет среди допустимого: ${allowed}`,
   badNumber: (name, text) => `--${name} ${text}: такое число не подходит`,
   noCommand: (what) => `Нет команды «${what}»`,
+  noLanguage: (what) => `Языка «${what}» у нас нет: есть en и ru`,
+  unknownOption: (option) => `Ключа ${option} нет`,
+  optionNeedsValue: (option) => `Ключу ${option} нужно значение`,
+  optionWithoutValue: (option) => `Ключ ${option} не принимает значения`,
+  audit: {
+    whichDatabase: (here) =>
+      `Какая база? Назовите её: --database${here ? `. Та, что «countersign up» ведёт для этой папки: ${here}` : ''}`,
+    noFormat: (format) => `Формата «${format}» нет`,
+    witnessNeedsUser: 'Свидетельство касается одного человека: назовите его через --user',
+    noDatabase: (path) => `Базы «${path}» нет`,
+    unreadable: 'Журнал решений не удалось прочитать.',
+  },
+};
+
+/** How an approval ended. */
+const decided: Readonly<Record<string, string>> = {
+  approved: 'одобрено',
+  rejected: 'отклонено',
+  timeout: 'истекло',
+  cancelled: 'снято',
 };
 
 /** 1 коммит, 2 коммита, 5 коммитов. */
@@ -513,9 +593,3 @@ export function wordsFor(env: Readonly<Record<string, string | undefined>>, aske
 
 /** Whether somebody who asks for it by name gets it. */
 export const isSpoken = (asked: string): boolean => languageOf({}, asked) in languages;
-
-/** Two letters, such as `en`; also of a language that we do not speak. */
-export function languageOf(env: Readonly<Record<string, string | undefined>>, asked?: string): string {
-  const locale = asked ?? (env.LC_ALL || env.LC_MESSAGES || env.LANG || '');
-  return locale.slice(0, 2).toLowerCase();
-}

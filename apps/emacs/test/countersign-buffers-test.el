@@ -759,6 +759,22 @@
     (countersign-test-wait (string-search "the whole text" (buffer-string)))
     (should (looking-at-p "ile a "))))
 
+(ert-deftest countersign-chat-says-what-to-type-while-it-is-empty ()
+  "Above the prompt, until something was said; it is no text that could be copied or sent."
+  (cl-flet ((hint () (overlay-get countersign-chat--hint 'before-string)))
+    (dolist (language '(en ru))
+      (let ((countersign-language language))
+        (countersign-test-with-chat project
+          (should (string-search "/read_file path=README.md" (hint)))
+          (should (string-search "C-c C-s" (hint)))
+          (should (string-search (if (eq language 'ru) "RET отправит" "RET sends it") (hint)))
+          (should-not (string-search "README" (buffer-string)))
+          (countersign-test-say project "message.created" '(message_id . "m1") '(role . "user")
+                                '(content . "hello") '(complete . t))
+          (should-not (hint))
+          (countersign-chat--clear)
+          (should (hint)))))))
+
 (ert-deftest countersign-chat-gives-back-what-could-not-be-sent ()
   (countersign-test-with-chat project
     (setf (countersign-fake-handler fake)

@@ -39,6 +39,17 @@
     (countersign-live-shows project "▸ write_file notes.md  rejected")
     (countersign-live-shows project "rejected here: Put it into README.md")
     (countersign-live-idle project)
+    ;; Why is there also when the session is read again, and when it was never seen.
+    (with-current-buffer (countersign-project-chat project)
+      (countersign-chat-reload)
+      (countersign-test-wait (null countersign-chat--loading)))
+    (countersign-live-shows project "▸ write_file notes.md  rejected  rejected here: Put it into README.md")
+    (with-current-buffer (countersign-project-chat project)
+      (countersign-chat--clear)
+      (clrhash (countersign-project-decided-here project))
+      (countersign-chat-reload))
+    (countersign-live-shows project "▸ write_file notes.md  rejected  rejected on ")
+    (countersign-live-shows project ": Put it into README.md")
     (should-not (file-exists-p (expand-file-name "notes.md" root)))
     (let* ((session (buffer-local-value 'countersign-chat--session (countersign-project-chat project)))
            (messages (countersign-live-request

@@ -4,8 +4,12 @@
  */
 import { makeVisible } from '@countersign/protocol';
 import { type AuditRequest, reportAudit } from './store/audit-report.ts';
+import { askedWords, wordsFor } from './words/words.ts';
 
-const request = JSON.parse(process.env.COUNTERSIGN_AUDIT_REQUEST ?? '{}') as AuditRequest;
+const request = JSON.parse(process.env.COUNTERSIGN_AUDIT_REQUEST ?? '{}') as AuditRequest & {
+  readonly lang?: string;
+};
+const words = (request.lang && askedWords(request.lang)) || wordsFor(process.env);
 const write = (text: string) =>
   new Promise<void>((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
@@ -14,7 +18,7 @@ const write = (text: string) =>
 process.stdout.on('error', () => process.exit(0));
 
 try {
-  process.exitCode = await reportAudit(request, write);
+  process.exitCode = await reportAudit(request, write, words);
 } catch (error) {
   process.stderr.write(`${makeVisible(error instanceof Error ? error.message : String(error))}\n`);
   process.exitCode = 3;

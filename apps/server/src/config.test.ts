@@ -5,6 +5,7 @@ import { CountersignError } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentName, loadConfig, maskedConfig, settingNames, settings } from './config.ts';
 import { serveHelp, settingsTable } from './serve-help.ts';
+import { wordsFor } from './words/words.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -158,7 +159,16 @@ describe('what is said about the settings', () => {
   });
 
   it('stands in countersign serve --help', () => {
-    for (const name of settingNames) expect(serveHelp()).toContain(environmentName(name));
+    for (const name of settingNames) expect(serveHelp(wordsFor({}))).toContain(environmentName(name));
+  });
+
+  it('[UI-4] stands there in Russian too, each option and each setting', () => {
+    const russian = wordsFor({ LANG: 'ru_RU.UTF-8' });
+    const untranslated = settingNames.filter((name) => !/[а-яё]{3}/i.test(russian.settings[name]));
+    expect(untranslated).toEqual([]);
+    const typed = (text: string) => text.match(/--[a-z-]+|[A-Z]+_[A-Z_]+/g)?.toSorted();
+    expect(typed(serveHelp(russian))).toEqual(typed(serveHelp(wordsFor({}))));
+    expect(serveHelp(russian)).toContain('COUNTERSIGN_PORT  (без указания: 4180)');
   });
 
   it('stands in docs/configuration.md as it is here', async () => {

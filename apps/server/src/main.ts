@@ -1,5 +1,6 @@
 import { ParentProcess } from './parent-process.ts';
 import { serveProgram } from './serve-program.ts';
+import { wordsFor } from './words/words.ts';
 
 /** The process behind `countersign serve`. SIGINT and SIGTERM stop it gracefully; a second one stops it now. */
 const stopped = (): Promise<void> =>
@@ -22,12 +23,14 @@ try {
     await serveProgram(options, {
       env: process.env,
       write: (text) => void process.stdout.write(text),
+      writeError: (text) => void process.stderr.write(text),
       stopped: () => (parent ? Promise.race([parent.stopped, stopped()]) : stopped()),
       ...(parent && { started: (server) => parent.started(server) }),
     });
 } catch (error) {
   const { message, code } = error as NodeJS.ErrnoException;
-  process.stderr.write(`error: ${message}${code === undefined ? '' : ` [${code}]`}\n`);
+  const words = wordsFor(process.env);
+  process.stderr.write(`${words.error}: ${words.said(message)}${code === undefined ? '' : ` [${code}]`}\n`);
   parent?.failed(error as NodeJS.ErrnoException);
   process.exitCode = 2;
 }

@@ -1,26 +1,13 @@
 import { environmentName, type SettingName, secretSettings, settingNames, settings } from './config.ts';
+import type { ServeWords } from './words/words.ts';
 
-/** `countersign serve --help`, made from the settings themselves. */
-export function serveHelp(): string {
+/** `countersign serve --help`, made from the settings themselves, for a screen of this width. */
+export function serveHelp(words: ServeWords, columns = 80): string {
   const rows = settingNames.map((name) => {
-    const about = wrap(settings[name].description ?? '', 72).join('\n      ');
-    return `  ${environmentName(name)}${defaultWords(name)}\n      ${about}`;
+    const about = wrap(words.settings[name], Math.min(columns - 8, 72)).join('\n      ');
+    return `  ${environmentName(name)}${defaultWords(name, words)}\n      ${about}`;
   });
-  return `countersign serve: the server alone; agents, people and runners connect to it
-
-  countersign serve [--host HOST] [--port PORT] [--database FILE|URL] [--config FILE.json]
-
-Options
-  --host HOST         the same as COUNTERSIGN_HOST, and so on for the next two
-  --port PORT
-  --database WHERE
-  --config FILE       settings by name in a JSON file, such as {"port": 4180}
-  --print-config      print the configuration, secrets masked, and end
-  --help
-
-Settings, from the environment (or by name in the file; options win over the environment, and that over the file)
-${rows.join('\n')}
-`;
+  return words.help(rows.join('\n'));
 }
 
 /** The table of docs/configuration.md; a test keeps it in step. */
@@ -53,10 +40,10 @@ const defaultCell = (name: SettingName): string => {
   return value === undefined ? 'none' : `\`${value}\``;
 };
 
-const defaultWords = (name: SettingName): string => {
-  if (secretSettings.has(name)) return '  (secret)';
+const defaultWords = (name: SettingName, words: ServeWords): string => {
+  if (secretSettings.has(name)) return `  (${words.secret})`;
   const value = defaultOf(name);
-  return value === undefined ? '' : `  (default: ${value})`;
+  return value === undefined ? '' : `  (${words.default(value)})`;
 };
 
 function wrap(text: string, width: number): string[] {

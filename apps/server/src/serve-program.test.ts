@@ -15,36 +15,104 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 async function run(
   argv: string[],
   meanwhile: (text: string) => Promise<void> = async () => {},
+  { env = {}, said = [] }: { env?: Record<string, string>; said?: string[] } = {},
 ): Promise<string> {
   let text = '';
   const io: ProgramIo = {
-    env: { XDG_DATA_HOME: folder, COUNTERSIGN_LOG_LEVEL: 'silent' },
+    env: { XDG_DATA_HOME: folder, COUNTERSIGN_LOG_LEVEL: 'silent', ...env },
     write: (part) => {
       text += part;
     },
+    writeError: (part) => void said.push(part),
     stopped: () => meanwhile(text),
   };
   await serveProgram(argv, io, { logger: pino({ level: 'silent' }) });
   return text;
 }
 
+const signIn = (link: string): Promise<Response> => {
+  const { origin, hash } = new URL(link);
+  return fetch(`${origin}/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: hash.slice('#sign-in='.length) }),
+  });
+};
+const whoIs = async (origin: string, token: string): Promise<number> =>
+  (await fetch(`${origin}/my/projects`, { headers: { authorization: `Bearer ${token}` } })).status;
+
 describe('countersign serve', () => {
   it('prints where it listens and a link that signs in once', async () => {
     await run(['--port', '0'], async (text) => {
       const link = new URL(/(http:\S+#sign-in=\S+)/.exec(text)?.[1] as string);
       expect(text).toContain(`Countersign listens on ${link.origin}\n`);
-      const signIn = () =>
-        fetch(`${link.origin}/sign-in`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ code: link.hash.slice('#sign-in='.length) }),
-        });
-      const { token } = (await (await signIn()).json()) as { token: string };
-      const projects = await fetch(`${link.origin}/my/projects`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
-      expect([projects.status, (await signIn()).status]).toEqual([200, 401]);
+      const { token } = (await (await signIn(link.href)).json()) as { token: string };
+      expect([await whoIs(link.origin, token), (await signIn(link.href)).status]).toEqual([200, 401]);
     });
+  });
+
+  it('[RE-5] --link makes another link of the server that runs, good once', async () => {
+    await run(['--port', '0'], async (text) => {
+      const { origin, port } = new URL(/(http:\S+#sign-in=\S+)/.exec(text)?.[1] as string);
+      const said: string[] = [];
+      const link = (await run(['--link', '--port', port], undefined, { said })).trimEnd();
+      expect(said).toEqual(['Open this to sign in (once, within 60 s):\n']);
+      expect(link).toMatch(new RegExp(`^${origin}/#sign-in=[A-Za-z0-9_-]{16,200}$`));
+      expect([(await signIn(link)).status, (await signIn(link)).status]).toEqual([200, 401]);
+      // Of another database, so with another secret: nobody is let in.
+      const database = join(folder, 'other', 'x.db');
+      await expect(run(['--link', '--port', port, '--database', database])).rejects.toThrow(
+        'keeps no secret',
+      );
+      await run(['--port', '0', '--database', database]);
+      const foreign = (await run(['--link', '--port', port, '--database', database])).trimEnd();
+      expect((await signIn(foreign)).status).toBe(401);
+    });
+  });
+
+  it('--link says why there is none', async () => {
+    await expect(run(['--link', '--port', '1'])).rejects.toThrow('No server answers at http://127.0.0.1:1 (');
+    await expect(run(['--link', '--port', '0'])).rejects.toThrow('Name the port');
+    const env = {
+      COUNTERSIGN_HOST: '0.0.0.0',
+      COUNTERSIGN_AUTH_SECRET: 'x'.repeat(32),
+      COUNTERSIGN_PUBLIC_ORIGINS: 'https://example.org',
+    };
+    await expect(run(['--link'], undefined, { env })).rejects.toThrow('--token-for PERSON');
+  });
+
+  it('[RE-5] --token-for makes a token that the server takes for that person', async () => {
+    await run(['--port', '0'], async (text) => {
+      const { origin } = new URL(/(http:\S+#sign-in=\S+)/.exec(text)?.[1] as string);
+      const said: string[] = [];
+      const token = (await run(['--token-for', 'ada', '--days', '2'], undefined, { said })).trimEnd();
+      expect(said.join('')).toMatch(/^A token for ada, until 20\d\d-\d\d-\d\d\./);
+      expect([await whoIs(origin, token), await whoIs(origin, `${token.slice(0, -4)}AAAA`)]).toEqual([
+        200, 401,
+      ]);
+      const { sub, iat, exp, scope } = JSON.parse(atob(token.split('.')[1] ?? '')) as Record<string, number>;
+      expect({ sub, scope, seconds: (exp ?? 0) - (iat ?? 0) }).toEqual({
+        sub: 'ada',
+        scope: undefined,
+        seconds: 2 * 86_400,
+      });
+    });
+    await expect(run(['--token-for', 'a b'])).rejects.toThrow('Who is the token for?');
+    await expect(run(['--token-for', 'ada', '--days', '0'])).rejects.toThrow('--days 0');
+    await expect(run(['--token-for', 'ada', '--database', ':memory:'])).rejects.toThrow('keeps no secret');
+  });
+
+  it('[UI-4] speaks Russian to who reads that', async () => {
+    const env = { LANG: 'ru_RU.UTF-8' };
+    await run(
+      ['--port', '0'],
+      async (text) =>
+        expect(text).toMatch(/^Countersign слушает на http.*\nОткройте, чтобы войти .*\nЕщё одна ссылка/),
+      { env },
+    );
+    expect(await run(['--help'], undefined, { env })).toContain('Порт, на котором слушать');
+    expect(await run(['--help', '--lang', 'en'], undefined, { env })).toContain('Port to listen on');
+    await expect(run(['--lang', 'fr'], undefined, { env })).rejects.toThrow('Языка «fr» у нас нет');
   });
 
   it('keeps its secret for its owner only, and keeps it', async () => {

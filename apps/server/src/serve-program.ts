@@ -1,13 +1,17 @@
 import { parseArgs } from 'node:util';
 import { CountersignError } from '@countersign/protocol';
+import { printLink, printToken } from './auth/operator-access.ts';
 import { loadConfig, maskedConfig } from './config.ts';
 import { type RunningServer, type ServeOptions, serve } from './serve.ts';
 import { serveHelp } from './serve-help.ts';
 import { readKillPoint } from './test-kill.ts';
+import { askedWords, type ServeWords, wordsFor } from './words/words.ts';
 
 export interface ProgramIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   write(text: string): void;
+  /** Beside what is written: for the person, where a program reads that. */
+  writeError(text: string): void;
   /** Resolves when the program is asked to stop. */
   stopped(): Promise<void>;
   /** Told instead of printing where it listens: another program started it. */
@@ -21,13 +25,13 @@ export async function serveProgram(
   options: ServeOptions = {},
 ): Promise<void> {
   const { values, positionals } = readArguments(argv);
+  const words = values.lang === undefined ? wordsFor(io.env) : askedWords(values.lang);
+  if (!words) throw usage(wordsFor(io.env).noLanguage(values.lang ?? ''));
   if (values.help) {
-    io.write(serveHelp());
+    io.write(serveHelp(words, Number(io.env.COLUMNS) || undefined));
     return;
   }
-  if (positionals.length > 0) {
-    throw usage(`"${positionals[0]}" is not expected here`);
-  }
+  if (positionals[0] !== undefined) throw usage(words.unexpected(positionals[0]));
   const { host, port, database } = values;
   const given = Object.entries({ host, port, database }).filter(([, value]) => value !== undefined);
   const flags = Object.fromEntries(given);
@@ -36,9 +40,12 @@ export async function serveProgram(
     io.write(`${JSON.stringify(maskedConfig(config), null, 2)}\n`);
     return;
   }
+  if (values.link) return printLink(config, io, words, usage);
+  const person = values['token-for'];
+  if (person !== undefined) return printToken(config, { person, days: values.days }, io, words, usage);
   const server = await serve(config, { reached: readKillPoint(io.env), ...options });
   if (io.started) io.started(server);
-  else printAddress(server, io);
+  else printAddress(server, io, words);
   await io.stopped();
   await server.close();
 }
@@ -54,6 +61,10 @@ function readArguments(argv: readonly string[]) {
         database: { type: 'string' },
         config: { type: 'string' },
         'print-config': { type: 'boolean' },
+        link: { type: 'boolean' },
+        'token-for': { type: 'string' },
+        days: { type: 'string', default: '30' },
+        lang: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -66,8 +77,8 @@ function readArguments(argv: readonly string[]) {
 const usage = (problem: string, options?: ErrorOptions): CountersignError =>
   new CountersignError('USAGE', { problem, help: 'countersign serve --help' }, options);
 
-function printAddress(server: RunningServer, io: ProgramIo): void {
+function printAddress(server: RunningServer, io: ProgramIo, words: ServeWords): void {
   const link = server.signInLink();
-  io.write(`Countersign listens on ${server.address}\n`);
-  if (link !== undefined) io.write(`Open this to sign in (once, within 60 s): ${link}\n`);
+  io.write(`${words.listens(server.address)}\n`);
+  if (link !== undefined) io.write(`${words.openThis} ${link}\n${words.another}\n`);
 }

@@ -1,7 +1,7 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import {
   type Bus,
   Engine,
@@ -14,8 +14,9 @@ import { SecretMasker } from '@countersign/policy';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { startAgent } from './agent/start-agent.ts';
+import { serverSecret } from './auth/server-secret.ts';
 import { SignInCodes } from './auth/sign-in-codes.ts';
-import { dataFolder, isLoopback, isPostgres, type ServerConfig, secretSettings } from './config.ts';
+import { isLoopback, isPostgres, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
 import type { Runs } from './http/runs.ts';
 import { trackUnusedConnections } from './http/unused-connections.ts';
@@ -69,7 +70,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   const { logger = createLogger(config.logLevel), reached } = options;
   const onError = (error: unknown) =>
     logger.error({ err: error }, 'something failed behind nobody’s request');
-  const secret = secretOf(config);
+  const secret = serverSecret(config);
   const masker = new SecretMasker({
     known: [...secretSettings]
       .map((name) => config[name] as string | undefined)
@@ -115,7 +116,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     await engine.start();
     stopSweeping = sweepRegularly(store, config, onError);
     agent = await (options.agent ?? configuredAgent)(parts);
-    const signInCodes = new SignInCodes();
+    const signInCodes = new SignInCodes(secret, config.user);
     app = await createServer({
       engine,
       store,
@@ -137,8 +138,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       engine,
       store,
       bus,
-      signInLink: () =>
-        isLoopback(config.host) ? `${address}/#sign-in=${signInCodes.create(config.user)}` : undefined,
+      signInLink: () => (isLoopback(config.host) ? `${address}/#sign-in=${signInCodes.create()}` : undefined),
       close: () => (closing ??= close()),
     };
   } catch (error) {
@@ -222,31 +222,6 @@ function sweepRegularly(
   const timer = setInterval(sweep, 3600 * 1000);
   timer.unref();
   return () => clearInterval(timer);
-}
-
-/** The configured secret; else one of our own, kept beside the database for its owner only. */
-function secretOf({ authSecret, database }: ServerConfig): Uint8Array {
-  if (authSecret !== undefined) return new TextEncoder().encode(authSecret);
-  if (database === ':memory:') return randomBytes(32);
-  const path = join(isPostgres(database) ? dataFolder(process.env) : dirname(database), 'auth-secret');
-  const read = () => Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url');
-  try {
-    return read();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const made = `${path}.${randomBytes(8).toString('hex')}`;
-  writeFileSync(made, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
-  try {
-    // Whole or not at all, and the first one stays: should another server have made one meanwhile, that is ours too.
-    linkSync(made, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(made);
-  }
-  return read();
 }
 
 function keyedDigest(secret: Uint8Array): (text: string) => string {

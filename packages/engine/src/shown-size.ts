@@ -19,8 +19,8 @@ function charactersLeft(value: unknown, from: number): number {
   if (typeof value === 'string') return from - value.length;
   let left = from;
   if (typeof value === 'object' && value !== null)
-    for (const name in value) {
-      left = charactersLeft((value as Record<string, unknown>)[name], left - 1);
+    for (const item of Object.values(value)) {
+      left = charactersLeft(item, left - 1);
       if (left < 0) break;
     }
   return left;

@@ -5,7 +5,7 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, matchesGlob } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -145,11 +145,13 @@ describe('the image', () => {
     expect(page.toString()).toMatch(/<script[^>]+src=/);
     // Nobody gets a link here: a person comes with a token, made as docs/configuration.md says.
     expect(said.text).not.toContain('sign-in');
-    const [, recipe = ''] = /```sh\n(node -e '.*?'\n)```/s.exec(read('docs/configuration.md')) ?? [];
-    const path = `${dirname(process.execPath)}:/usr/bin:/bin`;
-    const token = execFileSync('sh', ['-c', recipe], {
-      env: { ...env, PATH: path },
+    const [, recipe = ''] = /^countersign serve (--token-for \w+)/m.exec(read('docs/configuration.md')) ?? [];
+    const server = program(exec(one('CMD')));
+    const token = execFileSync(server.command, [...server.args, ...recipe.split(' ')], {
+      env: { ...imageEnv(), ...env },
+      ...user,
       encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
     const projects = execFileSync('curl', [
       '-s',

@@ -20,7 +20,12 @@ const tell = (news: ServeNews) => process.send?.(news);
 process.once('disconnect', () => process.exit());
 process.once('message', (order: ServeOrder) => {
   const stopped = () => new Promise<void>((resolve) => process.once('SIGTERM', () => resolve()));
-  serveProgram(order.argv, { env: order.env, write: (said) => tell({ said }), stopped }).then(
+  serveProgram(order.argv, {
+    env: order.env,
+    write: (said) => tell({ said }),
+    writeError: () => {},
+    stopped,
+  }).then(
     () => process.disconnect(),
     (error: Error) => {
       tell({ failed: error.message });

@@ -127,7 +127,9 @@ export class AcpAgent {
         await this.#sessions
           .get(params.sessionId)
           ?.cancel()
-          .catch((error: Error) => this.#options.terminal.writeError(`${error.message}\n`));
+          .catch((error: Error) =>
+            this.#options.terminal.writeError(`${this.#options.words.said(error.message)}\n`),
+          );
       });
   }
 
@@ -248,11 +250,11 @@ export class AcpAgent {
     try {
       return await work();
     } catch (error) {
-      const { acpWords } = this.#options;
+      const { acpWords, words } = this.#options;
       if (isUnpaired(error))
         throw RequestError.authRequired({ how: 'countersign acp --pair' }, acpWords.pairingEnded);
       if (error instanceof ApiError || error instanceof CountersignError)
-        throw RequestError.internalError({ code: error.code }, error.message);
+        throw RequestError.internalError({ code: error.code }, words.said(error.message));
       throw error;
     }
   }

@@ -6,21 +6,6 @@ import { AcpAgent } from './acp-agent.ts';
 import { acpWordsFor } from './acp-words.ts';
 import { pair, unpair } from './pairing.ts';
 
-const help = `countersign acp: Countersign's agent in an editor that speaks the Agent Client Protocol
-
-  countersign acp                  an editor starts this (Zed, Emacs agent-shell, …); see docs/acp.md
-  countersign acp --pair           lets editors on this machine show approvals and send your decisions; once
-  countersign acp --unpair         ends that
-
-Conversations, tool calls with their diffs and approvals appear in the editor. Whoever decides first, there or in
-another place, has decided. Where no runner is connected for the folder, this program is the runner.
-
-Options
-  --name NAME      how the editor is called where decisions are listed (default: editor); with --pair
-  --server URL     which server (default: that of "countersign up" for the folder, or the last one you signed in to)
-  --lang LANG      en or ru
-`;
-
 const usage = usageOf('acp');
 
 /** `countersign acp` (UI-5). Standard output is the protocol's. */
@@ -41,8 +26,8 @@ export async function acpCommand(
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.acp).then(() => 0);
   const acpWords = acpWordsFor(env, values.lang);
   if (positionals[0] !== undefined) throw usage(words.unexpected(positionals[0]));
   const { server, name } = values;

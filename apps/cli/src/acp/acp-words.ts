@@ -1,4 +1,4 @@
-import { languageOf } from '../words.ts';
+import { languageOf } from '@countersign/ui/request-words';
 
 const english = {
   pairName: 'Pair this editor in a terminal',

@@ -15,6 +15,7 @@ const request = {
     session_id: 's1',
     tool_name: 'write_file',
     tool_params: { path: 'a.ts', content: 'x' },
+    agent: 'Agent',
     description: 'Agent wants to write a.ts',
     risk_level: 'MEDIUM',
     reasons: [],

@@ -14,6 +14,7 @@ type Card = Pick<
   | 'tool_id'
   | 'project_id'
   | 'session_id'
+  | 'agent'
   | 'tool_name'
   | 'tool_params'
   | 'description'
@@ -120,7 +121,7 @@ export class EditorApprovals {
   #take(open: Open): void {
     this.#open.set(open.card.approval_id, open);
     this.#settle(open).catch((error: Error) =>
-      this.#deps.say(this.#deps.acpWords.notSent(visible(error.message))),
+      this.#deps.say(this.#deps.acpWords.notSent(visible(this.#deps.words.said(error.message)))),
     );
   }
 
@@ -157,9 +158,9 @@ export class EditorApprovals {
 
   /** The deliberate second step (RK-1): another question, which says so. */
   async #isMeant(open: Open): Promise<boolean> {
-    const { acpWords } = this.#deps;
+    const { acpWords, words } = this.#deps;
     const { card } = open;
-    const view = { ...this.#view(card), title: acpWords.highTitle(visible(card.description)) };
+    const view = { ...this.#view(card), title: acpWords.highTitle(visible(words.title(card))) };
     const chosen = await this.#answerOf(open, view, [
       { optionId: 'reject', name: acpWords.reject, kind: 'reject_once' },
       { optionId: 'once', name: acpWords.confirm, kind: 'allow_once' },
@@ -228,10 +229,10 @@ export class EditorApprovals {
 
   #view(card: Card): ToolCallUpdate {
     const { root, words } = this.#deps;
-    const reasons = card.reasons.map(reasonLine).join('\n');
+    const reasons = card.reasons.map((reason) => reasonLine(reason, words)).join('\n');
     return {
       toolCallId: card.tool_id,
-      title: `${words.risk[card.risk_level]}: ${visible(card.description)}`,
+      title: `${words.risk[card.risk_level]}: ${visible(words.title(card))}`,
       name: card.tool_name,
       kind: kindOf(card.tool_name),
       status: 'pending',
@@ -266,9 +267,9 @@ function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
 }
 
 /** With what triggered it, on one line (RK-3). */
-function reasonLine({ why, operand }: Card['reasons'][number]): string {
+function reasonLine({ why, operand }: Card['reasons'][number], { said }: Words): string {
   const isNamed = operand === undefined || why.includes(operand);
-  return isNamed ? why : `${why}: ${operand.replace(/\s+/g, ' ')}`;
+  return isNamed ? said(why) : `${said(why)}: ${operand.replace(/\s+/g, ' ')}`;
 }
 
 /** The server offers them narrow before wide. */

@@ -230,7 +230,7 @@ export class EditorSession {
 
   #tellResult({ tool_id, status, result, error }: EventPayload<'tool.result'>): void {
     this.#output.delete(tool_id);
-    const content = resultContent(result, error);
+    const content = resultContent(result, error, this.#deps.words.said);
     this.#update({
       sessionUpdate: 'tool_call_update',
       toolCallId: tool_id,

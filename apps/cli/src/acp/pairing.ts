@@ -73,7 +73,7 @@ export async function unpair({ terminal, env, server, words, acpWords }: PairOpt
     await endToken(serverAccess(server, words, env).client, forgotten.token);
   } catch (error) {
     const id = claimsOf(forgotten.token).jti;
-    terminal.writeError(`${acpWords.onlyForgotten(address, id)} (${(error as Error).message})\n`);
+    terminal.writeError(`${acpWords.onlyForgotten(address, id)} (${words.said((error as Error).message)})\n`);
     return 1;
   }
   await terminal.write(`${acpWords.unpaired(address)}\n`);

@@ -18,6 +18,8 @@ const file = {
 
 const call = { tool_name: 'edit_file', tool_params: {} };
 
+const said = (text: string): string => text;
+
 describe('a call as an editor draws it', () => {
   it('has a kind, places and a status', () => {
     expect(['read_file', 'edit_file', 'shell_exec', 'git_log', 'hover', 'deploy__now'].map(kindOf)).toEqual([
@@ -143,18 +145,20 @@ describe('a call as an editor draws it', () => {
   });
 
   it('shows what came of it, and a change only once', () => {
-    expect(texts(resultContent({ success: true, content: 'hello' }, null))).toEqual(['```\nhello\n```']);
-    expect(texts(resultContent({ success: true, stdout: 'out\n', stderr: 'err' }, null))).toEqual([
+    expect(texts(resultContent({ success: true, content: 'hello' }, null, said))).toEqual([
+      '```\nhello\n```',
+    ]);
+    expect(texts(resultContent({ success: true, stdout: 'out\n', stderr: 'err' }, null, said))).toEqual([
       '```\nout\nerr\n```',
     ]);
-    expect(texts(resultContent(null, { message: 'It is gone.' }))).toEqual(['```\nIt is gone.\n```']);
-    expect(resultContent({ success: true, changed_files: [] }, null)).toBe(undefined);
-    expect(resultContent({ success: true, content: 'AAAA', encoding: 'base64', size: 3 }, null)).not.toBe(
-      undefined,
-    );
-    expect(resultContent(null, null)).toBe(undefined);
+    expect(texts(resultContent(null, { message: 'It is gone.' }, said))).toEqual(['```\nIt is gone.\n```']);
+    expect(resultContent({ success: true, changed_files: [] }, null, said)).toBe(undefined);
     expect(
-      String(texts(resultContent({ success: true, content: 'x'.repeat(30_000) }, null))).length,
+      resultContent({ success: true, content: 'AAAA', encoding: 'base64', size: 3 }, null, said),
+    ).not.toBe(undefined);
+    expect(resultContent(null, null, said)).toBe(undefined);
+    expect(
+      String(texts(resultContent({ success: true, content: 'x'.repeat(30_000) }, null, said))).length,
     ).toBeLessThan(21_000);
   });
 });

@@ -88,8 +88,9 @@ export function previewContent(
 export function resultContent(
   result: JsonValue,
   error: { readonly message: string } | null,
+  said: Words['said'],
 ): ToolCallContent[] | undefined {
-  if (error) return [textContent(error.message)];
+  if (error) return [textContent(said(error.message))];
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
   const { content, stdout, stderr, encoding } = result;
   if (typeof content === 'string' && encoding !== 'base64') return [textContent(content)];

@@ -78,14 +78,14 @@ export class WorkspaceLink {
    * runner, the journal's lock says so: the server would go on listing one that has just ended.
    */
   async #requireRunner(): Promise<void> {
-    const { client, terminal, acpWords } = this.#options;
+    const { client, terminal, words, acpWords } = this.#options;
     try {
       await this.#startRunner();
       terminal.writeError(`${acpWords.startedRunner(this.root)}\n`);
     } catch (error) {
       const { runners } = await client.listRunners();
       if (runners.some(({ connected, workspace }) => connected && workspace === this.root)) return;
-      terminal.writeError(`${acpWords.noRunner(this.root)} (${(error as Error).message})\n`);
+      terminal.writeError(`${acpWords.noRunner(this.root)} (${words.said((error as Error).message)})\n`);
     }
   }
 

@@ -41,7 +41,7 @@ const leastRoom = 3;
 export function drawCard(approval: CardApproval, state: CardState, frame: CardFrame): DrawnCard {
   const { columns, color } = frame;
   const width = Math.max(columns - margin.length - 1, 20);
-  const title = layOut([{ text: approval.description, style: 'bold' }], width, color);
+  const title = layOut([{ text: frame.words.title(approval), style: 'bold' }], width, color);
   const story = storyLines(approval, width, frame);
   const preview = layOut(whatHappens(approval, frame.words), width, color);
 
@@ -105,7 +105,7 @@ function storyLines(approval: CardApproval, width: number, { color, words }: Car
   const place = step === null ? '' : `  (${card.step(step + 1)})`;
   return layOut(
     [
-      ...reasonParagraphs(approval, card),
+      ...reasonParagraphs(approval, words),
       ...(approval.network ? [{ ...labelled('', card.network), style: 'yellow' as const }] : []),
       ...(excerpt === '' ? [] : [labelled(card.said, `“${oneLine(excerpt)}”${place}`)]),
     ],
@@ -114,9 +114,10 @@ function storyLines(approval: CardApproval, width: number, { color, words }: Car
   );
 }
 
-function reasonParagraphs({ reasons }: CardApproval, card: Words['card']): Paragraph[] {
+function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Paragraph[] {
   return reasons.map(({ why, operand, rule }, i) => {
-    const sentence = `${why.charAt(0).toUpperCase()}${why.slice(1)}`;
+    const known = said(why);
+    const sentence = `${known.charAt(0).toUpperCase()}${known.slice(1)}`;
     const named =
       operand === undefined || why.includes(operand) ? sentence : `${sentence}: ${oneLine(operand)}`;
     return labelled(i === 0 ? card.why : '', `${named}  (${rule})`);
@@ -204,7 +205,7 @@ export function listLine(
   const risk = words.risk[approval.risk_level];
   const time = timeWords(remainingMs, words);
   const room = width - widthOf(risk) - widthOf(time) - 6;
-  const description = fit(oneLine(visible(approval.description)), room);
+  const description = fit(oneLine(visible(words.title(approval))), room);
   const text = `${description}${' '.repeat(Math.max(room - widthOf(description), 0))}`;
   const mark = isChosen ? paint.bold('› ') : '  ';
   return `${mark}${paint[riskStyle[approval.risk_level]](risk)}  ${isChosen ? paint.bold(text) : text}  ${paint.dim(time)}`;

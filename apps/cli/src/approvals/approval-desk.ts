@@ -67,7 +67,7 @@ export class ApprovalDesk {
       fetch: deps.fetch,
       onChange: () => this.#changed(),
       onProblem: (error) => {
-        this.#note = messageOf(error);
+        this.#note = deps.words.said(messageOf(error));
         deps.onChange();
       },
     });
@@ -88,7 +88,7 @@ export class ApprovalDesk {
         ...this.#deps,
         device: this.#sentHere.has(resolved.approval_id) ? this.#deps.device : '',
       };
-      this.#deps.say([resolutionLine(before.approval.description, resolved, here)]);
+      this.#deps.say([resolutionLine(here.words.title(before.approval), resolved, here)]);
     }
   }
 
@@ -308,7 +308,7 @@ export class ApprovalDesk {
       .then(
         ({ considered, matched, approved_before: approved, rejected_before: rejected }) =>
           words.keys.backtest({ considered, matched, approved, rejected }),
-        (error: unknown) => words.keys.backtestFailed(messageOf(error)),
+        (error: unknown) => words.keys.backtestFailed(words.said(messageOf(error))),
       )
       .then((tried) => {
         if (this.#mode !== mode) return;
@@ -342,10 +342,10 @@ export class ApprovalDesk {
   }
 
   #takeEdit({ approval }: Pending, text: string): DeskMode {
-    const { keys } = this.#deps.words;
+    const { keys, said } = this.#deps.words;
     const read = readParams(text);
     this.#draft = read.ok ? undefined : text;
-    if (!read.ok) this.#note = keys.editBroken(read.problem);
+    if (!read.ok) this.#note = keys.editBroken(said(read.problem));
     else if (changeParagraphs(approval.tool_params, read.params).length === 0)
       this.#note = keys.editUnchanged;
     else return { name: 'edited', params: read.params, text };
@@ -357,7 +357,7 @@ export class ApprovalDesk {
     const body = { ...(digest !== null && { digest }), ...more, device: this.#deps.device };
     return this.#send(
       { decision: 'approved', params: { approval_id, project_id }, body },
-      approval.description,
+      this.#deps.words.title(approval),
     );
   }
 
@@ -366,7 +366,7 @@ export class ApprovalDesk {
     const body = { ...(message !== '' && { message }), device: this.#deps.device };
     return this.#send(
       { decision: 'rejected', params: { approval_id, project_id }, body },
-      approval.description,
+      this.#deps.words.title(approval),
     );
   }
 
@@ -380,7 +380,7 @@ export class ApprovalDesk {
         (sent) => this.#sent(decision, sent, description),
         (error: unknown) => {
           if (this.#mode !== busy) return;
-          this.#note = messageOf(error);
+          this.#note = this.#deps.words.said(messageOf(error));
           // The server has something newer: a revision, or a preview that this card has not shown.
           if (error instanceof ApiError && error.status === 409) void this.#pending.refresh(approval_id);
         },

@@ -2,37 +2,12 @@ import { parseArgs } from 'node:util';
 import { type Client, type Decision, decide } from '@countersign/client';
 import { type Approval, CountersignError, toolParamsSchema } from '@countersign/protocol';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { layOut } from '../screen/paragraph.ts';
 import { type ServerAccess, serverAccess } from '../server/server-access.ts';
 import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { listLine, printedCard } from './approval-card.ts';
 import { runDeskSession } from './desk-session.ts';
-
-const help = `countersign approvals: what waits for your decision
-
-  countersign approvals [list]            everything that waits
-  countersign approvals show ID           one of them in full, with its preview
-  countersign approvals approve ID        shows the card and asks; for programs with --digest
-  countersign approvals reject ID         with --message, what the agent should do instead
-  countersign approvals watch             cards as they come, decided with y n a e ?
-
-An ID may be shortened to its first letters.
-
-Options
-  --json             JSON: one line for each approval, or one for the decision
-  --digest DIGEST    approve: what you looked at, from show --json; then nothing is asked
-  --high             approve: the deliberate second step for a HIGH call, with --digest
-  --include-high     approve: the wider scope covers HIGH calls too
-  --scope SCOPE      approve: once (default), class, session or always, as the card offers it
-  --pattern PATTERN  approve: of the offered scope
-  --params JSON      approve: other parameters than the agent's
-  --reason TEXT      reject: why
-  --message TEXT     reject: for the agent
-  --server URL       which server (default: the last one you signed in to)
-  --lang LANG        en or ru
-
-Ends with 1 when another decision stands already.
-`;
 
 const usage = usageOf('approvals');
 
@@ -56,8 +31,8 @@ const parse = (argv: readonly string[]) => parseArgs({ args: [...argv], allowPos
 export async function approvalsCommand(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = parse(argv);
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.approvals).then(() => 0);
   const [action = 'list', id, ...others] = positionals;
   if (others[0] !== undefined) throw usage(words.unexpected(others[0]));
   if (!['list', 'show', 'approve', 'reject', 'watch'].includes(action)) {
@@ -94,9 +69,9 @@ async function list(
     const id = approval.approval_id.slice(0, idLetters(approvals));
     return `${paint.cyan(id)}${listLine(approval, approval.remaining_ms, false, columns - id.length - 2, frame)}`;
   });
-  await terminal.write(
-    `${[paint.bold(words.approvals.waiting(approvals.length)), ...lines, paint.dim(words.approvals.hint)].join('\n')}\n`,
-  );
+  const title = paint.bold(words.approvals.waiting(approvals.length));
+  const hint = layOut([{ text: words.approvals.hint, style: 'dim' }], columns, color);
+  await terminal.write(`${[title, ...lines, ...hint].join('\n')}\n`);
   return 0;
 }
 

@@ -57,10 +57,11 @@ export function linesBelow(mode: DeskMode, view: DeskView, frame: CardFrame): st
     case 'reject':
       return [...inputLines(keys.rejectPrompt, mode.editor, width, color), ...text(keys.rejectHint, 'dim')];
     case 'scopes': {
-      const offers = view.current.approval.offered_scopes.map(({ label }, i) => ({
+      const { offered_scopes, tool_name } = view.current.approval;
+      const offers = offered_scopes.map((offer, i) => ({
         lead: `${i + 1}  `,
         leadStyle: 'bold' as const,
-        text: label,
+        text: words.scope(offer, tool_name),
       }));
       return [
         ...text(keys.scopesTitle, 'bold'),
@@ -70,8 +71,8 @@ export function linesBelow(mode: DeskMode, view: DeskView, frame: CardFrame): st
     }
     case 'scope':
       return [
-        ...text(mode.offer.label, 'bold'),
-        ...(mode.offer.warning === null ? [] : text(mode.offer.warning, 'yellow')),
+        ...text(words.scope(mode.offer, view.current.approval.tool_name), 'bold'),
+        ...(mode.offer.warning === null ? [] : text(words.said(mode.offer.warning), 'yellow')),
         ...text(mode.tried ?? keys.backtesting),
         ...text(keys.includeHigh(mode.high)),
         ...(mode.high ? text(keys.highWarning, 'red') : []),

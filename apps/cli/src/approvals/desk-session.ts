@@ -85,7 +85,7 @@ export async function runDeskSession(options: DeskSessionOptions): Promise<strin
       const { approvals } = await client.listApprovals({}, { retry: { times: 3 } });
       desk.replace(approvals.filter(({ approval_id }) => isMeant(approval_id)));
     } catch (error) {
-      stage.print([paint.yellow(visible((error as Error).message))]);
+      stage.print([paint.yellow(visible(words.said((error as Error).message)))]);
     }
   };
   if (only) desk.replace([only]);

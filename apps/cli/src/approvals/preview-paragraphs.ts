@@ -5,7 +5,7 @@ import type { Words } from '../words.ts';
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
 /** What will happen, as a person reads it: a coloured diff, a parsed command, the file that goes, the commits. */
-export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[] {
+export function previewParagraphs(preview: Preview, { card, said }: Words): Paragraph[] {
   switch (preview.kind) {
     case 'diff':
       return preview.files.flatMap((file, i) => [...(i > 0 ? [blank] : []), ...fileParagraphs(file, card)]);
@@ -57,7 +57,7 @@ export function previewParagraphs(preview: Preview, { card }: Words): Paragraph[
     case 'summary':
       return [{ text: preview.summary }];
     case 'unavailable':
-      return [{ text: card.unavailable(preview.reason), style: 'yellow' }];
+      return [{ text: card.unavailable(said(preview.reason)), style: 'yellow' }];
   }
 }
 

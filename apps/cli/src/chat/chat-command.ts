@@ -5,26 +5,6 @@ import { findProject, onlyProject, workspaceRoot } from '../server/workspace-pro
 import { chatInTerminal } from './chat-in-terminal.ts';
 import { type ChatPlace, chatOnce } from './chat-once.ts';
 
-const help = `countersign chat: talk to the agent
-
-  countersign chat                 a conversation in this terminal
-  countersign chat MESSAGE …       one message; the answer goes to standard output
-  countersign chat -               the same with the message from standard input
-
-Options
-  --workspace DIR  whose project it is about (default: this directory, else your only one)
-  --project ID     the project itself
-  --session ID     go on in this conversation (default: the project's latest)
-  --new            begin a new one
-  --model NAME     provider:model (default: the server's)
-  --json           the events of the conversation, one JSON line each, until the run has ended
-  --server URL     which server (default: the last one you signed in to)
-  --lang LANG      en or ru
-
-Approvals that come meanwhile are asked here when this is a terminal. Ctrl-C stops the run, a second one leaves.
-Ends with 0 when the agent has answered, 1 when the run failed, 130 when it was stopped.
-`;
-
 const usage = usageOf('chat');
 
 /** `countersign chat [MESSAGE]`. */
@@ -43,8 +23,8 @@ export async function chatCommand(argv: readonly string[], context: CommandConte
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.chat).then(() => 0);
   const readsInput = positionals[0] === '-' || (positionals.length === 0 && !terminal.screen);
   const message = readsInput ? await readAll(terminal.stdin) : positionals.join(' ');
   if ((readsInput || values.json) && message.trim() === '') throw usage(words.chat.emptyMessage);

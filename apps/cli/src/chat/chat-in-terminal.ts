@@ -113,12 +113,12 @@ class ChatInTerminal {
   }
 
   async #readAnew(): Promise<void> {
-    const { access, project, screen, terminal } = this.#chat;
+    const { access, project, screen, terminal, words } = this.#chat;
     try {
       const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
       this.#desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
     } catch (error) {
-      const text = (error as Error).message;
+      const text = words.said((error as Error).message);
       this.#stage.print(layOut([{ text, style: 'red' }], screen.columns - 1, terminal.color));
     }
   }
@@ -141,7 +141,7 @@ class ChatInTerminal {
         onLines: (lines) => {
           for (const line of lines) print(line);
         },
-        onNotice: (text) => print(text, 'yellow'),
+        onNotice: (text) => print(words.said(text), 'yellow'),
         onState: (state) => {
           this.#state = state;
         },
@@ -153,7 +153,7 @@ class ChatInTerminal {
       if (run.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
     } catch (error) {
       this.#exitCode = 1;
-      print(words.chat.failed((error as Error).message), 'red');
+      print(words.chat.failed(words.said((error as Error).message)), 'red');
     }
     this.#run = undefined;
     if (message.trim() !== '') this.#leave();
@@ -186,7 +186,7 @@ class ChatInTerminal {
       this.#isStopping = false;
       this.#stage.print(
         layOut(
-          [{ text: error.message, style: 'red' }],
+          [{ text: this.#chat.words.said(error.message), style: 'red' }],
           this.#chat.screen.columns - 1,
           this.#chat.terminal.color,
         ),

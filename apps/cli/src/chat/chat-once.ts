@@ -40,8 +40,7 @@ export async function chatOnce(
   const tell = (event: CountersignEvent) => {
     if (json) return write(`${JSON.stringify(event)}\n`);
     if (event.event === 'tool.approval_request') {
-      const { approval_id, description } = event.data;
-      note(words.chat.decideElsewhere(visible(description), approval_id));
+      note(words.chat.decideElsewhere(visible(words.title(event.data)), event.data.approval_id));
     }
     for (const line of activity.receive(event, 100)) terminal.writeError(`${line}\n`);
   };
@@ -62,7 +61,7 @@ export async function chatOnce(
     onLines: (lines) => {
       if (!json) for (const line of lines) write(`${visible(line)}\n`);
     },
-    onNotice: (text) => note(visible(text)),
+    onNotice: (text) => note(visible(words.said(text))),
     onState: () => {},
   });
   // Where the server refuses the message, an open stream would keep this process waiting for nothing.
@@ -71,7 +70,7 @@ export async function chatOnce(
   const onSignal = () => {
     process.once('SIGINT', () => process.exit(130));
     note(words.chat.stopping);
-    conversation.stop(runId).catch((error: Error) => note(visible(error.message)));
+    conversation.stop(runId).catch((error: Error) => note(visible(words.said(error.message))));
   };
   process.once('SIGINT', onSignal);
   try {

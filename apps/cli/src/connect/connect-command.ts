@@ -7,25 +7,6 @@ import { serverAccess } from '../server/server-access.ts';
 import { findOrMakeProject, workspaceRoot } from '../server/workspace-project.ts';
 import { ConnectSession } from './connect-session.ts';
 
-const help = `countersign connect: the runner of a workspace, in this terminal
-
-  countersign connect [DIR]        (default: this directory)
-
-It executes on this machine what you approve, and shows what happens. Approvals are asked here, each with a preview
-of what would happen: y approve, n reject, a approve more than this one, e edit, ? help. It reconnects by itself;
-Ctrl-C ends it, a second Ctrl-C at once.
-
-Options
-  --no-prompt      ask nothing here: another place decides
-  --project ID     connect to this project (default: the one of DIR; it is made when there is none)
-  --run-unisolated where commands cannot be isolated, harmless ones run all the same instead of asking
-  --end-with-input end when the standard input ends: for a program that starts it
-  --verbose        show what the runner logs
-  --json           print what happens as JSON Lines, and ask nothing
-  --server URL     which server (default: the last one you signed in to)
-  --lang LANG      en or ru
-`;
-
 const usage = usageOf('connect');
 
 /** `countersign connect [DIR]` (RN-1, RN-10). */
@@ -44,9 +25,9 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
-  if (values['end-with-input']) endWithInput();
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.connect).then(() => 0);
+  if (values['end-with-input']) endWithInput();
   if (positionals[1] !== undefined) throw usage(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
   const folders = personsFolders(env);
@@ -73,7 +54,7 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     return await session.run();
   } catch (error) {
     if (error instanceof CountersignError && error.code === 'JOURNAL_UNAVAILABLE') {
-      terminal.writeError(`${error.message}\n`);
+      terminal.writeError(`${words.said(error.message)}\n`);
       return 1;
     }
     throw error;

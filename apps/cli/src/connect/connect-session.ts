@@ -150,7 +150,7 @@ export class ConnectSession {
 
   /** Answers who has the workspace already, in words, if somebody has (RN-10). */
   #startRunner(): string | undefined {
-    const { workspace, access, project, prompt, terminal, configFolder, runUnisolated, env, lang } =
+    const { workspace, access, project, prompt, terminal, configFolder, runUnisolated, env, words, lang } =
       this.#options;
     const api = runnerApiOverClient({
       runner: this.#token.client,
@@ -176,11 +176,11 @@ export class ConnectSession {
         onWanted: (editor) => this.#handOver(editor),
       });
       const { toolServers } = this.#runner.handler;
-      const notices = new ToolNotices(toolsWordsFor(env, lang));
+      const notices = new ToolNotices(toolsWordsFor(env, lang), words.said);
       toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
       return undefined;
     } catch (error) {
-      if (error instanceof JournalHeld) return visible(error.holder);
+      if (error instanceof JournalHeld) return visible(words.said(error.holder));
       throw error;
     }
   }
@@ -231,7 +231,7 @@ export class ConnectSession {
   /** Once, not at each try. */
   #sayTrouble(error: unknown): void {
     const { message } = error as Error;
-    if (message !== this.#saidTrouble) this.say(visible(message), 'yellow');
+    if (message !== this.#saidTrouble) this.say(visible(this.#options.words.said(message)), 'yellow');
     this.#saidTrouble = message;
   }
 
@@ -341,12 +341,12 @@ export class ConnectSession {
   }
 
   async #readAnew(desk: ApprovalDesk): Promise<void> {
-    const { access, project } = this.#options;
+    const { access, project, words } = this.#options;
     try {
       const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
       desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
     } catch (error) {
-      this.say(visible((error as Error).message), 'yellow');
+      this.say(visible(words.said((error as Error).message)), 'yellow');
     }
   }
 

@@ -51,12 +51,12 @@ const nodeCheck = ({ words: { doctor } }: Examination): Check => ({
 });
 
 /** Some folders cannot be a workspace: one that holds what the runner itself keeps. */
-function workspaceCheck({ root, env, words: { doctor } }: Examination): Check {
+function workspaceCheck({ root, env, words: { doctor, said } }: Examination): Check {
   try {
     const { stateFolder } = workspaceAt(root, { folders: personsFolders(env) });
     return { name: doctor.workspace, state: 'ok', says: `${root} (${stateFolder})` };
   } catch (error) {
-    return { name: doctor.workspace, state: 'missing', says: (error as Error).message };
+    return { name: doctor.workspace, state: 'missing', says: said((error as Error).message) };
   }
 }
 
@@ -73,7 +73,7 @@ async function serverChecks({ root, server, words, env }: Examination): Promise<
         return undefined;
       }
     })();
-    const says = (error as Error).message;
+    const says = words.said((error as Error).message);
     if (address === undefined) return [{ name: doctor.server, state: 'missing', says }];
     return [await reachCheck(address, words), { name: doctor.token, state: 'missing', says }];
   }
@@ -113,7 +113,9 @@ async function tokenCheck(
     // A runner's token may not list approvals, and is a good token all the same.
     if (!(error instanceof ApiError && error.status === 403)) {
       const says =
-        error instanceof ApiError && error.status === 401 ? doctor.tokenRefused : (error as Error).message;
+        error instanceof ApiError && error.status === 401
+          ? doctor.tokenRefused
+          : words.said((error as Error).message);
       return { name: doctor.token, state: 'missing', says };
     }
   }
@@ -140,30 +142,30 @@ async function personPolicyCheck(client: Client, { doctor }: Words): Promise<Che
 }
 
 /** Each part of isolation for itself; without it everything works, and harmless commands ask (RN-5). */
-async function isolationChecks({ words: { doctor } }: Examination): Promise<Check[]> {
+async function isolationChecks({ words: { doctor, said } }: Examination): Promise<Check[]> {
   const { level, checks, notes } = await inspectIsolation();
   const parts = checks.map(
     ({ name, works, says, remedy }): Check => ({
-      name: `  ${name}`,
+      name: `  ${doctor.parts[name]}`,
       state: works ? 'ok' : 'warning',
-      says,
-      ...(remedy !== undefined && { remedy }),
+      says: said(says),
+      ...(remedy !== undefined && { remedy: said(remedy) }),
     }),
   );
-  const says = [`${level}.`, ...notes].join(' ');
+  const says = [`${doctor.level[level]}.`, ...notes.map(said)].join(' ');
   return [{ name: doctor.isolation, state: level === 'full' ? 'ok' : 'warning', says }, ...parts];
 }
 
-function ceilingCheck({ root, env, words: { doctor } }: Examination): Check {
+function ceilingCheck({ root, env, words: { doctor, said } }: Examination): Check {
   const ceiling = readCeiling(personsFolders(env).config, root);
-  if (!ceiling.ok) return { name: doctor.ceiling, state: 'missing', says: ceiling.problem };
+  if (!ceiling.ok) return { name: doctor.ceiling, state: 'missing', says: said(ceiling.problem) };
   return ceiling.decideHere.length === 0
     ? { name: doctor.ceiling, state: 'ok', says: doctor.ceilingNone(ceiling.path) }
     : { name: doctor.ceiling, state: 'ok', says: `${ceiling.decideHere.join(', ')} (${ceiling.path})` };
 }
 
 /** The files of rules on this machine: one that cannot be read stops everything, so it is named here. */
-function policyChecks({ root, env, words: { doctor } }: Examination): Check[] {
+function policyChecks({ root, env, words: { doctor, said } }: Examination): Check[] {
   const files: [PolicyOwner, string][] = [
     ['person', join(personsFolders(env).config, 'policy.json')],
     ['workspace', join(root, '.countersign', 'policy.json')],
@@ -175,7 +177,7 @@ function policyChecks({ root, env, words: { doctor } }: Examination): Check[] {
     return [
       reading.ok
         ? { name, state: 'ok', says: doctor.policyFile(path, reading.policy.file.rules.length) }
-        : { name, state: 'missing', says: `${path}: ${reading.problem}` },
+        : { name, state: 'missing', says: `${path}: ${said(reading.problem)}` },
     ];
   });
   return found.length > 0 ? found : [{ name: doctor.policy, state: 'ok', says: doctor.policyNone }];

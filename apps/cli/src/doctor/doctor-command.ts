@@ -6,18 +6,6 @@ import { workspaceRoot } from '../server/workspace-project.ts';
 import { paints } from '../terminal.ts';
 import { type Check, examine } from './checks.ts';
 
-const help = `countersign doctor: what this machine has, what is missing, and how to get it
-
-  countersign doctor [DIR]         (default: this directory)
-
-Options
-  --json           {"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}]}
-  --server URL     which server (default: the last one you signed in to)
-  --lang LANG      en or ru
-
-Ends with 1 when something that is needed is missing.
-`;
-
 /** `countersign doctor` (RN-2, RN-5). */
 export async function doctorCommand(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -26,11 +14,13 @@ export async function doctorCommand(argv: readonly string[], context: CommandCon
     options: { ...commandOptions, server: { type: 'string' } },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.doctor).then(() => 0);
   if (positionals[1] !== undefined) throw usageOf('doctor')(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
-  const checks = await examine({ root, server: values.server, words, env });
+  // Programs read the names, so they are in one language.
+  const told = values.json ? context.words('en') : words;
+  const checks = await examine({ root, server: values.server, words: told, env });
   const ok = checks.every(({ state }) => state !== 'missing');
   if (values.json) await terminal.write(`${JSON.stringify({ ok, workspace: root, checks })}\n`);
   else {

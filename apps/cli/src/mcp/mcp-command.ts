@@ -7,23 +7,6 @@ import { findProject, workspaceRoot } from '../server/workspace-project.ts';
 import { accessForWorkspace } from '../server/workspace-server.ts';
 import { McpBridge } from './mcp-bridge.ts';
 
-const help = `countersign mcp: your tools for an MCP agent, over standard input and output
-
-  countersign mcp [DIR]            the tools of DIR's project, or of the folder around it that is one (default: here)
-
-A program that speaks MCP (Claude Code, VS Code, …) starts it. The agent gets a token that can call tools and never
-approve; it ends with this program. You approve in the web page, in "countersign up", in your editor or in Emacs.
-A server must be running: countersign up DIR
-
-Options
-  --name NAME      how the agent is called on the approvals you get (default: MCP agent)
-  --project ID     the tools of this project instead, wherever its workspace is
-  --server URL     which server (default: that of "countersign up DIR", or the last one you signed in to)
-  --lang LANG      en or ru
-
-Programs may set COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead, with a token of "countersign tokens new".
-`;
-
 const usage = usageOf('mcp');
 
 /** Where the program on the other side is. */
@@ -50,8 +33,8 @@ export async function mcpCommand(
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.mcp).then(() => 0);
   if (positionals[1] !== undefined) throw usage(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
   const access = await accessForWorkspace(values.server, root, words, env);

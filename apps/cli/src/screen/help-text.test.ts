@@ -38,22 +38,27 @@ Options
     );
   });
 
-  const commands = [
-    'acp approvals audit chat connect doctor history mcp policy sign-in tokens tools undo up'.split(' '),
-  ].flat();
-  it.each([[[]], ...commands.map((command) => [[command, '--help']])])(
-    '[UI-4] countersign %j breaks no word at 80 and at 40 columns',
-    async (argv) => {
+  const commands =
+    'acp approvals audit chat connect doctor history mcp policy serve sign-in tokens tools undo up'.split(
+      ' ',
+    );
+  const lines = [[], ...commands.map((command) => [command, '--help'])];
+  it.each(lines.flatMap((argv) => ['en_US.UTF-8', 'ru_RU.UTF-8'].map((LANG) => ({ argv, LANG }))))(
+    '[UI-4] countersign $argv breaks no word at 80 and at 40 columns: $LANG',
+    async ({ argv, LANG }) => {
       const shown = async (columns: number) => {
         const screen = new FakeScreen(columns, 40);
-        expect(await main(argv, { ...fakeTerminal({ screen }), screen }, {})).toBe(0);
-        expect(screen.text.split('\n').filter((line) => widthOf(line) > columns)).toEqual([]);
+        expect(await main(argv, { ...fakeTerminal({ screen }), screen }, { LANG })).toBe(0);
+        // The name of a setting stays whole.
+        const tooLong = (line: string) => widthOf(line) > columns && !/^ +[A-Z_]+$/.test(line);
+        expect(screen.text.split('\n').filter(tooLong)).toEqual([]);
         return screen.text.replace(/\s+/g, ' ');
       };
       const whole = await shown(200);
       expect(whole).toContain('countersign');
       expect(await shown(80)).toBe(whole);
       await shown(40);
+      expect(/[а-яё]/i.test(whole)).toBe(LANG.startsWith('ru'));
     },
   );
 });

@@ -8,22 +8,6 @@ import type { Credential } from './credentials.ts';
 import { chosenAddress, credentialsOf } from './server-access.ts';
 import { serverAddress } from './server-address.ts';
 
-export const signInHelp = `countersign sign-in: lets this machine's terminal speak for you
-
-  countersign sign-in              asks for the sign-in link that "countersign serve" printed
-  countersign sign-in LINK         the same with the link as a word; it is good once, for 60 s
-  countersign sign-in < FILE       with a token of your issuer, where the server prints no link; with --server
-  countersign sign-out             forgets the token and revokes it on the server
-
-Options
-  --server URL   the server, when what you paste is a bare code or a token
-  --json         print the result as JSON
-  --lang LANG    en or ru (default: LANG of the environment)
-
-The token is kept in countersign/credentials.json of your configuration folder, for you alone (0600). Programs set
-COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead. A token never stands on a command line or in an address.
-`;
-
 /** `countersign sign-in [LINK]` (RE-5). */
 export async function signInCommand(
   argv: readonly string[],
@@ -34,8 +18,8 @@ export async function signInCommand(
     allowPositionals: true,
     options: { ...commandOptions, server: { type: 'string' } },
   });
-  if (values.help) return terminal.write(signInHelp).then(() => 0);
   const words = language(values.lang);
+  if (values.help) return terminal.write(words.help.signIn).then(() => 0);
   const pasted = (positionals[0] ?? (await firstTypedLine(terminal, words.server.pasteLink))).trim();
   if (pasted === '') throw usage(words.server.noLink);
   const link = readSignInLink(pasted);
@@ -63,8 +47,8 @@ export async function signOutCommand(
     args: [...argv],
     options: { ...commandOptions, server: { type: 'string' } },
   });
-  if (values.help) return terminal.write(signInHelp).then(() => 0);
   const words = language(values.lang);
+  if (values.help) return terminal.write(words.help.signIn).then(() => 0);
   const address = chosenAddress(values.server, words, env);
   const wasSignedIn = await signOut(address, words, env);
   const said = wasSignedIn ? words.server.signedOut(address) : words.server.wasNotSignedIn(address);

@@ -3,7 +3,11 @@ import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 
 /** What a person is told about the connection; nothing while it is as it should be. */
-export function streamWords(state: StreamState, address: string, { stream }: Words): string | undefined {
+export function streamWords(
+  state: StreamState,
+  address: string,
+  { stream, said }: Words,
+): string | undefined {
   switch (state.status) {
     case 'connecting':
     case 'open':
@@ -14,6 +18,6 @@ export function streamWords(state: StreamState, address: string, { stream }: Wor
       if (state.why === 'stopped') return undefined;
       return state.why === 'unauthenticated'
         ? stream.unauthenticated(address)
-        : stream.refused(visible(state.error.message));
+        : stream.refused(visible(said(state.error.message)));
   }
 }

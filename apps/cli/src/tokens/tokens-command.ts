@@ -8,25 +8,6 @@ import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { type TokensWords, tokensWordsFor } from './tokens-words.ts';
 
-const help = `countersign tokens: what other programs use to reach your tools
-
-  countersign tokens new NAME      makes a token for an agent, such as "Claude Code"; it is printed once
-  countersign tokens list          all tokens that work: who has them, for what, when they were used
-  countersign tokens revoke ID     ends one at once; the first letters of its id will do
-
-An agent's token can call tools, read and cancel its own calls. It can never approve anything.
-
-Options of new
-  --workspace DIR  only for the project of this folder (default: all your projects; with several, an agent needs it)
-  --project ID     the same, by the project's id
-  --days N         how long it works (default 90, at most 366)
-
-  --all            list: also those that have ended
-  --json           print JSON
-  --server URL     which server (default: the last one you signed in to)
-  --lang LANG      en or ru
-`;
-
 const usage = usageOf('tokens');
 type Token = CallResponse<'listTokens'>['tokens'][number];
 
@@ -45,8 +26,8 @@ export async function tokensCommand(argv: readonly string[], context: CommandCon
     },
   });
   const { terminal, env } = context;
-  if (values.help) return terminal.write(help).then(() => 0);
   const words = context.words(values.lang);
+  if (values.help) return terminal.write(words.help.tokens).then(() => 0);
   const own = tokensWordsFor(env, values.lang);
   const [command = 'list', named, ...more] = positionals;
   if (more[0] !== undefined) throw usage(words.unexpected(more[0]));

@@ -2,11 +2,14 @@ import { join } from 'node:path';
 import type { ServerStatus } from '@countersign/tool-runner';
 import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import type { Terminal } from '../terminal.ts';
+import type { Words } from '../words.ts';
 import type { ToolsWords } from './tools-words.ts';
 
 export interface About {
   readonly terminal: Terminal;
   readonly words: ToolsWords;
+  /** What all commands say. */
+  readonly own: Words;
   readonly json: boolean;
 }
 
@@ -14,7 +17,7 @@ export interface About {
 export async function listServers(
   servers: readonly ServerStatus[],
   config: string,
-  { terminal, words, json }: About,
+  { terminal, words, own, json }: About,
 ): Promise<number> {
   const isWell = servers.every(({ state }) => state === 'ready' || state === 'disabled');
   if (json) {
@@ -24,7 +27,7 @@ export async function listServers(
   const paragraphs: Paragraph[] =
     servers.length === 0
       ? [{ text: words.none(join(config, 'mcp.json')) }]
-      : servers.flatMap((server) => serverParagraphs(server, words));
+      : servers.flatMap((server) => serverParagraphs(server, words, own));
   const columns = terminal.screen?.columns ?? 110;
   await terminal.write(`${layOut(paragraphs, columns, terminal.color).join('\n')}\n`);
   return isWell ? 0 : 1;
@@ -46,21 +49,21 @@ const styles = {
   unusable: 'red',
 } as const;
 
-function serverParagraphs(server: ServerStatus, words: ToolsWords): Paragraph[] {
+function serverParagraphs(server: ServerStatus, words: ToolsWords, { said, risk }: Words): Paragraph[] {
   const { name, owner, state, runs, network, problem, lastWords, tools, leftOut } = server;
   const facts = [words.owners[owner], ...(network ? [words.network] : [])].join(', ');
-  const said =
-    problem === undefined ? undefined : state === 'not_allowed' ? words.notAllowed(name, problem) : problem;
+  const why = problem === undefined ? undefined : said(problem);
+  const told = why !== undefined && state === 'not_allowed' ? words.notAllowed(name, why) : why;
   return [
     { lead: `${name}  `, leadStyle: 'bold', text: words.states[state], style: styles[state] },
     ...(runs === '' ? [] : [indented(`${runs}  (${facts})`, 'dim')]),
-    ...(said === undefined ? [] : [indented(said, 'yellow')]),
+    ...(told === undefined ? [] : [indented(told, 'yellow')]),
     ...(state === 'ready' || lastWords === undefined
       ? []
       : [indented(words.lastWords, 'dim'), indented(lastWords.trimEnd(), 'dim')]),
     ...tools.map(({ tool }) => {
       const about = [
-        tool.risk_level === 'LOW' ? words.asksNobody : tool.risk_level,
+        tool.risk_level === 'LOW' ? words.asksNobody : risk[tool.risk_level],
         ...(tool.read_only ? [words.readOnly] : []),
         ...(tool.destructive ? [words.destructive] : []),
       ];
@@ -71,7 +74,7 @@ function serverParagraphs(server: ServerStatus, words: ToolsWords): Paragraph[] 
         text: `${about.join(', ')}  ${first.slice(0, 200)}`,
       };
     }),
-    ...leftOut.map((why) => indented(`${words.leftOut}: ${why}`, 'yellow')),
+    ...leftOut.map((what) => indented(`${words.leftOut}: ${said(what)}`, 'yellow')),
     { text: '' },
   ];
 }

@@ -15,7 +15,7 @@ const server = (state: ServerStatus['state'], problem?: string): ServerStatus =>
 });
 
 it('says once what keeps a tool server from working, and again when it has worked meanwhile', () => {
-  const notices = new ToolNotices(toolsWordsFor({}, 'en'));
+  const notices = new ToolNotices(toolsWordsFor({}, 'en'), (text) => text);
   const says = (...servers: ServerStatus[]) => notices.news(servers).map((notice) => notice.says);
   const waits = server('not_allowed', 'you have not allowed it yet');
   expect(says(waits)).toEqual([expect.stringContaining('countersign tools allow db')]);

@@ -1,4 +1,5 @@
 import type { ServerStatus } from '@countersign/tool-runner';
+import type { Words } from '../words.ts';
 import type { ToolsWords } from './tools-words.ts';
 
 /** Something about a tool server that the person should hear of. */
@@ -10,10 +11,12 @@ export interface ToolNotice {
 /** Says once what keeps a tool server from working, and what to do; again only when it has worked meanwhile. */
 export class ToolNotices {
   readonly #words: ToolsWords;
+  readonly #said: Words['said'];
   #told = new Set<string>();
 
-  constructor(words: ToolsWords) {
+  constructor(words: ToolsWords, said: Words['said']) {
     this.#words = words;
+    this.#said = said;
   }
 
   news(servers: readonly ServerStatus[]): readonly ToolNotice[] {
@@ -26,7 +29,7 @@ export class ToolNotices {
           : state === 'unusable'
             ? this.#words.unusable
             : this.#words.failed;
-      return [{ server: { name, state, problem }, says: words(name, problem) }];
+      return [{ server: { name, state, problem }, says: words(name, this.#said(problem)) }];
     });
     const keyOf = ({ server }: ToolNotice): string => JSON.stringify(server);
     const fresh = notices.filter((notice) => !this.#told.has(keyOf(notice)));

@@ -36,7 +36,8 @@ export async function bringUp({ folder, ...options }: BringUpOptions): Promise<n
     if (!(error instanceof ServerNotStarted && error.code === 'DATABASE_IN_USE')) throw error;
     // Another one was quicker by a moment, and can be asked as soon as it is ready.
     const quicker = await findRunningUp(workspace.stateFolder, { withinMs: startMs });
-    if (!quicker) throw new Error(options.upWords.notStarted(error.message), { cause: error });
+    if (!quicker)
+      throw new Error(options.upWords.notStarted(options.words.said(error.message)), { cause: error });
     return showRunning(quicker, root, options);
   }
 }

@@ -118,12 +118,12 @@ export class UpSession implements SessionHost {
 
   onKey({ name, together }: Key): void {
     if (name === 'o' && !together)
-      this.#openAgain().catch((error: Error) => this.#say(error.message, 'yellow'));
+      this.#openAgain().catch((error: Error) => this.#say(this.#options.words.said(error.message), 'yellow'));
   }
 
   /** The first of the preferred ports that can be had. */
   async #startServer(): Promise<ServerProcess> {
-    const { workspace, port, upWords } = this.#options;
+    const { workspace, port, words, upWords } = this.#options;
     const lastTime = readUpRecord(workspace.stateFolder).port;
     const candidates = port === undefined ? preferredPorts(workspace.root, lastTime) : [port];
     let unused: ServerProcess | undefined = this.#options.server;
@@ -141,7 +141,8 @@ export class UpSession implements SessionHost {
         unused = undefined;
         if (error.code === 'DATABASE_IN_USE') throw error;
         // Somebody was quicker: then the next one.
-        if (error.code !== 'EADDRINUSE') throw new Error(upWords.notStarted(error.message), { cause: error });
+        if (error.code !== 'EADDRINUSE')
+          throw new Error(upWords.notStarted(words.said(error.message)), { cause: error });
       }
     }
     throw usage(upWords.noSuchPort(port ?? 0));

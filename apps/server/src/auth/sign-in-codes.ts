@@ -1,37 +1,54 @@
-import { hash, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** A code is good for this long, once. */
 const GOOD_FOR_MS = 60_000;
-const MAX_CODES = 100;
+const HEAD_BYTES = 24;
 
 /**
- * Single-use codes for the sign-in link, the only secret that ever stands in a URL (RE-5). Kept as hashes, in
- * memory: a code does not outlive the process that printed it.
+ * Single-use codes for the sign-in link, the only secret that ever stands in a URL (RE-5). A code says when it was made
+ * and is signed with the server's secret, so that `countersign serve --link`, a process beside the server, can make one
+ * too. It is redeemed once, and only by a server that was there when it was made: none outlives the process.
  */
 export class SignInCodes {
-  readonly #byHash = new Map<string, { userId: string; until: number }>();
+  readonly #key: Buffer;
+  readonly #userId: string;
   readonly #now: () => number;
+  readonly #begunAt: number;
+  /** By their signature, with when they were made. */
+  readonly #used = new Map<string, number>();
 
-  /** `now` is monotonic milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
+  /** Codes that sign this person in. `now` is the time of day in milliseconds, which both processes share. */
+  constructor(secret: Uint8Array, userId: string, now: () => number = Date.now) {
+    this.#key = createHmac('sha256', secret).update('sign-in link').digest();
+    this.#userId = userId;
     this.#now = now;
+    this.#begunAt = now();
   }
 
-  create(userId: string): string {
-    const now = this.#now();
-    for (const [key, { until }] of this.#byHash) {
-      if (until <= now || this.#byHash.size >= MAX_CODES) this.#byHash.delete(key);
-    }
-    const code = randomBytes(32).toString('base64url');
-    this.#byHash.set(hash('sha256', code), { userId, until: now + GOOD_FOR_MS });
-    return code;
+  create(): string {
+    const head = randomBytes(HEAD_BYTES);
+    head.writeBigUInt64BE(BigInt(this.#now()));
+    return Buffer.concat([head, this.#sign(head)]).toString('base64url');
   }
 
   /** Whose code it is, if it is one; it is used up. */
   redeem(code: string): string | undefined {
-    const key = hash('sha256', code);
-    const found = this.#byHash.get(key);
-    this.#byHash.delete(key);
-    return found && found.until > this.#now() ? found.userId : undefined;
+    const bytes = Buffer.from(code, 'base64url');
+    const head = bytes.subarray(0, HEAD_BYTES);
+    const signature = bytes.subarray(HEAD_BYTES);
+    const expected = this.#sign(head);
+    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
+    const now = this.#now();
+    const madeAt = Number(head.readBigUInt64BE());
+    for (const [key, at] of this.#used) if (at <= now - GOOD_FOR_MS) this.#used.delete(key);
+    const key = signature.toString('base64url');
+    const isGood = madeAt >= this.#begunAt && madeAt > now - GOOD_FOR_MS && madeAt <= now;
+    if (!isGood || this.#used.has(key)) return undefined;
+    this.#used.set(key, madeAt);
+    return this.#userId;
+  }
+
+  #sign(head: Buffer): Buffer {
+    return createHmac('sha256', this.#key).update(head).update(this.#userId).digest();
   }
 }

@@ -65,7 +65,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       onError,
     ),
     tokens: new TokenIssuer(store, options.secret),
-    signInCodes: options.signInCodes ?? new SignInCodes(),
+    signInCodes: options.signInCodes ?? new SignInCodes(options.secret, config.user),
   };
   const anonymous = new RateLimiter({
     perSecond: config.anonymousRequestsPerSecond,

@@ -1,4 +1,5 @@
 import { makeVisible } from '@countersign/protocol';
+import { english, type ServeWords } from '../words/english.ts';
 import { type AuditFormat, type AuditVerdict, auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
 import { openAuditSource } from './audit-source.ts';
 
@@ -18,6 +19,7 @@ export interface AuditRequest {
 export async function reportAudit(
   request: AuditRequest,
   write: (text: string) => Promise<void>,
+  words: ServeWords = english,
 ): Promise<number> {
   const source = openAuditSource(request.database);
   try {
@@ -30,19 +32,20 @@ export async function reportAudit(
     let checked = 0;
     for await (const user of users) {
       const verdict = await verifyAudit(source, user, request.witness);
-      await write(request.json ? `${JSON.stringify(verdict)}\n` : describe(verdict));
+      await write(request.json ? `${JSON.stringify(verdict)}\n` : `${describe(verdict, words)}\n`);
       checked += 1;
       if (!verdict.ok) broken += 1;
     }
-    if (checked === 0 && !request.json) await write('The audit log is empty.\n');
+    if (checked === 0 && !request.json) await write(`${words.audit.empty}\n`);
     return broken === 0 ? 0 : 1;
   } finally {
     await source.close();
   }
 }
 
-function describe(verdict: AuditVerdict): string {
+function describe(verdict: AuditVerdict, { audit, said }: ServeWords): string {
   const user = makeVisible(verdict.user_id);
-  if (!verdict.ok) return `BROKEN  ${user}: row ${verdict.seq}. ${verdict.problem}\n`;
-  return `ok      ${user}: ${verdict.rows} rows, head ${verdict.head}\n`;
+  return verdict.ok
+    ? audit.whole(user, verdict.rows, verdict.head)
+    : audit.broken(user, verdict.seq, said(verdict.problem));
 }

@@ -12,7 +12,9 @@ export function lockDatabase(path: string): () => void {
   } catch (cause) {
     lock.close();
     const problem = `The database "${path}" is in use by another Countersign server.`;
-    const error = new Error(`${problem} Stop that one first, or give this one a file of its own.`, { cause });
+    const remedy =
+      'Stop that one first, or give this one a file of its own. To sign in to that one: countersign serve --link';
+    const error = new Error(`${problem} ${remedy}`, { cause });
     throw Object.assign(error, { code: 'DATABASE_IN_USE' }); // whoever started us may want to know
   }
   return () => {

@@ -13,11 +13,12 @@ import {
 import { said } from '../approvals/request-title.ts';
 import { callLabel, isRunning, isUndoable } from '../history/call-label.ts';
 import type { Words } from '../words/words.ts';
+import { nameAmongFolders } from './folder-name.ts';
 
 export interface HistoryViewOptions {
   readonly client: () => Client | undefined;
-  /** The projects of this window. */
-  readonly projects: () => readonly string[];
+  /** The projects of this window, each with its folder. */
+  readonly projects: () => readonly { readonly project_id: string; readonly workspace: string | null }[];
   readonly words: Words;
 }
 
@@ -176,7 +177,7 @@ export class HistoryView implements Disposable {
     if (rows.length < 2) return rows[0];
     const items = rows.map((row) => ({
       label: labelOf(row),
-      description: words.history.status[row.status],
+      description: [this.#folderOf(row), words.history.status[row.status]].filter(Boolean).join(' · '),
       row,
     }));
     return (await window.showQuickPick(items, { title }))?.row;
@@ -193,7 +194,7 @@ export class HistoryView implements Disposable {
     const { client, projects } = this.#options;
     const limit = Math.min(200, this.#shown + 1);
     const answers = await Promise.all(
-      projects().map((project_id) =>
+      projects().map(({ project_id }) =>
         client()
           ?.history({ query: { project_id, limit } }, { retry: { times: 1 } })
           .catch(() => undefined),
@@ -202,6 +203,12 @@ export class HistoryView implements Disposable {
     if (answers.includes(undefined)) return undefined;
     const rows = answers.flatMap((answer) => answer?.executions ?? []);
     return rows.sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  }
+
+  /** Where it was called, if the window has several folders. */
+  #folderOf({ project_id }: Execution): string | undefined {
+    const project = this.#options.projects().find((one) => one.project_id === project_id);
+    return nameAmongFolders(project?.workspace ?? undefined);
   }
 
   #itemOf(row: Row): TreeItem {
@@ -221,7 +228,7 @@ export class HistoryView implements Disposable {
       minute: '2-digit',
     });
     const state = row.undone_at === null ? history.status[row.status] : history.undone;
-    item.description = `${state} · ${time}`;
+    item.description = [this.#folderOf(row), state, time].filter(Boolean).join(' · ');
     const [icon, colour] = icons[row.status];
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
     const problem = row.error && said(row.error.message, this.#options.words);

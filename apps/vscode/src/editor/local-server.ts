@@ -1,4 +1,3 @@
-import { readSignInLink } from '@countersign/runner-client';
 import {
   commands,
   type Disposable,
@@ -14,6 +13,8 @@ import { deliberateAnswer } from './deliberate-answer.ts';
 export interface LocalServerOptions {
   readonly words: Words;
   readonly signIn: (link: string) => Promise<void>;
+  /** Where the terminal cannot be read, the person pastes it. */
+  readonly askForLink: (prompt: string) => Promise<void>;
 }
 
 const shellIntegrationMs = 4_000;
@@ -67,7 +68,7 @@ export class LocalServer implements Disposable {
   }
 
   async start(): Promise<void> {
-    const { words, signIn } = this.#options;
+    const { words, signIn, askForLink } = this.#options;
     const command = workspace.getConfiguration('countersign').get('localServer.command', 'countersign serve');
     this.#terminal?.dispose();
     const terminal = window.createTerminal({ name: words.localServer.terminal });
@@ -86,12 +87,7 @@ export class LocalServer implements Disposable {
     if (read === 'cancelled') return;
     if (read === 'ended') return this.#tellEnd(command);
     if (read !== undefined) return signIn(read.link);
-    const pasted = await window.showInputBox({
-      prompt: words.localServer.pasteIt,
-      placeHolder: words.signIn.placeholder,
-      ignoreFocusOut: true,
-    });
-    if (pasted !== undefined && readSignInLink(pasted.trim())) await signIn(pasted);
+    await askForLink(words.localServer.pasteIt);
   }
 }
 

@@ -21,6 +21,7 @@ import { channelLogger } from './log.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
 import { notifyOfNew } from './notifications.ts';
 import { openDocuments } from './open-documents.ts';
+import { askForLink } from './sign-in-box.ts';
 import { stateText, statusBar } from './status-bar.ts';
 
 /** Everything of this window: the account, a runner for each folder, and the places where the person decides. */
@@ -59,7 +60,7 @@ export class Workplace {
     this.#history = new HistoryView({
       client,
       words,
-      projects: () => this.#projects().map(({ project_id }) => project_id),
+      projects: () => this.#projects(),
     });
     this.#chat = new ChatView({
       extensionUri: context.extensionUri,
@@ -78,7 +79,11 @@ export class Workplace {
       words,
       version,
     });
-    this.#localServer = new LocalServer({ words, signIn: (link) => this.#signInWith(link) });
+    this.#localServer = new LocalServer({
+      words,
+      signIn: (link) => this.#signIn(link),
+      askForLink: (prompt) => this.#askForLink(prompt),
+    });
   }
 
   static async open(context: ExtensionContext): Promise<Workplace> {
@@ -305,19 +310,17 @@ export class Workplace {
   }
 
   async #signIn(argument: unknown): Promise<void> {
-    const { signIn } = this.#words;
-    const pasted =
-      typeof argument === 'string'
-        ? argument
-        : await window.showInputBox({
-            prompt: signIn.prompt,
-            placeHolder: signIn.placeholder,
-            ignoreFocusOut: true,
-          });
-    if (pasted !== undefined) await this.#signInWith(pasted);
+    if (typeof argument !== 'string') return this.#askForLink(this.#words.signIn.prompt);
+    const problem = await this.#signInWith(argument);
+    if (problem !== undefined) void window.showErrorMessage(problem);
   }
 
-  async #signInWith(pasted: string): Promise<void> {
+  #askForLink(prompt: string): Promise<void> {
+    return askForLink(prompt, this.#words, (pasted) => this.#signInWith(pasted));
+  }
+
+  /** Answers what is wrong, in words. */
+  async #signInWith(pasted: string): Promise<string | undefined> {
     const { signIn } = this.#words;
     const settings = workspace.getConfiguration('countersign');
     const server = settings.get('serverUrl', 'http://127.0.0.1:4180');
@@ -328,22 +331,16 @@ export class Workplace {
       });
       if ('problem' in account) {
         const { problem } = account;
-        const text =
-          problem === 'not a link'
-            ? signIn.badLink
-            : problem === 'malformed'
-              ? signIn.malformed(account.origin)
-              : problem === 'plain'
-                ? signIn.plain(account.origin)
-                : signIn.secret;
-        void window.showErrorMessage(text);
-        return;
+        if (problem === 'not a link') return signIn.badLink;
+        if (problem === 'malformed') return signIn.malformed(account.origin);
+        return problem === 'plain' ? signIn.plain(account.origin) : signIn.secret;
       }
       this.#accountIsAnother();
       window.setStatusBarMessage(signIn.done(account.server), 5_000);
+      return undefined;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      void window.showErrorMessage(signIn.failed(said(error.message, this.#words)));
+      return signIn.failed(said(error.message, this.#words));
     }
   }
 

@@ -5,7 +5,7 @@ export const english = {
     prompt: 'Paste the sign-in link that the server printed, or your token',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
     badLink:
-      'That is no sign-in link. "countersign serve" prints one; it looks like http://127.0.0.1:4180/#sign-in=…',
+      'That is no sign-in link. "countersign serve" prints one, "countersign serve --link" makes another; it looks like http://127.0.0.1:4180/#sign-in=…',
     malformed: (text: string) => `"${text}" is no address of a server.`,
     secret: 'An address with a password or a query in it is not used: others may see it.',
     plain: (origin: string) =>

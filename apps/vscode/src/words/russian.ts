@@ -17,7 +17,7 @@ export const russian: Words = {
     prompt: 'Вставьте ссылку для входа, которую напечатал сервер, или свой токен',
     placeholder: 'http://127.0.0.1:4180/#sign-in=…',
     badLink:
-      'Это не ссылка для входа. Её печатает «countersign serve»; она выглядит как http://127.0.0.1:4180/#sign-in=…',
+      'Это не ссылка для входа. Её печатает «countersign serve», ещё одну даст «countersign serve --link»; она выглядит как http://127.0.0.1:4180/#sign-in=…',
     malformed: (text) => `«${text}» — не адрес сервера.`,
     secret: 'Адрес с паролем или запросом не используется: его могут увидеть другие.',
     plain: (origin) =>

@@ -5,7 +5,11 @@ import { isCommandTool } from './scope-rule.ts';
 type OfferedScope = Pick<Approval['offered_scopes'][number], 'scope' | 'pattern'>;
 
 /** What a wider approval covers and for how long, said once, in the page's own words. */
-export function scopeLabel({ scope, pattern }: OfferedScope, tool: string, { approval }: Words): string {
+export function scopeLabel(
+  { scope, pattern }: OfferedScope,
+  tool: string,
+  { approval }: Pick<Words, 'approval'>,
+): string {
   if (scope === 'session') return approval.scope.session;
   const label = approval.scope[scope](whatOf(pattern, tool, approval));
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;

@@ -58,7 +58,7 @@ export const english = {
   signIn: {
     title: 'Sign in to Countersign',
     what: 'This page is opened by a one-time link that the server prints when it starts. It works once, within 60 seconds.',
-    how: 'For a new link, run in a terminal what started it, with the same folder. A countersign serve is ended first.',
+    how: 'For a new link, run in a terminal what started it, with the same folder; beside a countersign serve: countersign serve --link.',
     elsewhere:
       'A server that runs elsewhere prints no link. Paste the token that its operator or your organisation gave you:',
     token: 'Token',

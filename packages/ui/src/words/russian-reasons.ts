@@ -30,6 +30,8 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'is a sensitive file ({kind}) that your own policy makes available':
     'файл с секретами ({kind}), который открывает ваша собственная политика',
   '"{path}" is a sensitive file: {kind}': '«{path}» — файл с секретами: {kind}',
+  '"{path}": {problem}': '«{path}»: {problem}',
+  'leads outside the workspace': 'ведёт за пределы рабочей папки',
   '"{path}" is a device, pipe or socket': '«{path}» — устройство, канал или сокет',
   '"{path}" is an executable binary by its extension': '«{path}» по расширению — исполняемая программа',
   '"{path}" holds secrets of this machine': 'в «{path}» хранятся секреты этой машины',
@@ -194,10 +196,23 @@ export const russianReasons: Readonly<Record<string, string>> = {
     'читает даты из файла и показывает строки, которые ими не являются',
   '"{program}" is not one of the programs that may run without a shell':
     '«{program}» не входит в число программ, которые можно запускать без оболочки',
+  'has an argument that contains a NUL character: no program can receive it':
+    'есть аргумент с символом NUL: ни одна программа его не примет',
+  'an argument that contains a NUL character': '(с символом NUL)',
+  'no program can receive it': 'ни одна программа его не примет',
   'has {argument}: {problem}': 'есть {argument}: {problem}',
   'is longer than any command needs to be': 'длиннее, чем нужно какой-либо команде',
 
+  // The person's own tools
+  'a tool of your server "{server}": its own program decides what it touches, so neither paths nor commands in the parameters are checked':
+    'инструмент вашего сервера «{server}»: что он затронет, решает его программа, поэтому ни пути, ни команды в параметрах не проверяются',
+  'it says of itself that it may destroy something': 'сам о себе говорит, что может что-то уничтожить',
+  'it says of itself that it only reads; nobody has checked that':
+    'сам о себе говорит, что только читает; этого никто не проверял',
+  'your tool configuration says that it need not ask': 'в ваших настройках сказано о нём не спрашивать',
+
   // Shell lines
+  'writes to a {place}': 'пишет: {place}',
   'runs a shell line, which can do anything your account can do':
     'выполняет строку оболочки, которая может всё, что может ваша учётная запись',
   'the program is only known when it runs': 'какая это программа, известно только при запуске',
@@ -264,6 +279,8 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'it removes the workspace itself or a directory above it': 'удаляет саму рабочую папку или папку над ней',
   'it starts copies of itself without end until the machine stops answering (a fork bomb)':
     'без конца запускает свои копии, пока машина не перестанет отвечать (fork-бомба)',
+  'it starts copies of itself without end until the machine stops answering (a fork bomb) ({operand})':
+    'без конца запускает свои копии, пока машина не перестанет отвечать (fork-бомба) ({operand})',
   'it writes to a disk, raw memory or a kernel switch':
     'пишет прямо на диск, в память или в переключатель ядра',
   'it formats or repartitions a disk': 'форматирует диск или меняет его разделы',

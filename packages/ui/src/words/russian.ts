@@ -1,5 +1,6 @@
 import { russianCount as count } from './plural.ts';
 import { russianErrors } from './russian-errors.ts';
+import { russianMachine } from './russian-machine.ts';
 import { russianReasons } from './russian-reasons.ts';
 import { errorPhrases, translator } from './said.ts';
 import type { Words } from './words.ts';
@@ -15,7 +16,11 @@ const callers = new Map([
 
 export const russian: Words = {
   language: 'Русский',
-  said: translator([...errorPhrases(russianErrors), ...Object.entries(russianReasons)]),
+  said: translator([
+    ...Object.entries(russianMachine),
+    ...errorPhrases(russianErrors),
+    ...Object.entries(russianReasons),
+  ]),
   nav: {
     label: 'Главное меню',
     skip: 'К содержимому',
@@ -68,7 +73,7 @@ export const russian: Words = {
   signIn: {
     title: 'Вход в Countersign',
     what: 'Эта страница открывается одноразовой ссылкой, которую печатает сервер при запуске. Ссылка работает один раз, в течение 60 секунд.',
-    how: 'Новую ссылку даст та же команда, которой он запущен, с той же папкой. Сначала завершите countersign serve, если это он.',
+    how: 'Новую ссылку даст та же команда, которой он запущен, с той же папкой; а если это countersign serve — рядом с ним: countersign serve --link.',
     elsewhere:
       'Сервер на другой машине ссылок не печатает. Вставьте токен, который дали вам его администратор или ваша организация:',
     token: 'Токен',

@@ -1,6 +1,7 @@
 import { describeError, errorCodes } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { russianErrors } from './russian-errors.ts';
+import { russianMachine } from './russian-machine.ts';
 import { russianReasons } from './russian-reasons.ts';
 import { translator } from './said.ts';
 import { languages } from './words.ts';
@@ -29,6 +30,16 @@ describe('what the server says', () => {
     [
       describeError('SHELL_CATASTROPHE', { problem: 'it formats or repartitions a disk (mkfs)' }).message,
       'Отклонено без вопросов: форматирует диск или меняет его разделы (mkfs). Никакое одобрение этого не разрешит.',
+    ],
+    [
+      describeError('USAGE', { problem: "Unknown option '--prot'", help: 'countersign serve --help' })
+        .message,
+      'Ключа --prot нет. Как это используется, покажет countersign serve --help.',
+    ],
+    ['There is no run here with that id.', 'Запуска с таким идентификатором здесь нет.'],
+    [
+      'The server did not answer: fetch failed (ECONNREFUSED). Try again in a moment.',
+      'Сервер не ответил: fetch failed (ECONNREFUSED). Попробуйте чуть позже.',
     ],
     [
       describeError('NO_RUNNER', { workspace: '/home/я/мой проект' }).message,
@@ -63,7 +74,8 @@ describe('translations', () => {
   const errors = Object.entries(russianErrors).map(
     ([code, russian]) => [errorCodes[code as keyof typeof errorCodes].message, russian] as const,
   );
-  it.each([...errors, ...Object.entries(russianReasons)])('leaves nothing out: %s', (english, russian) => {
+  const phrases = [...Object.entries(russianMachine), ...Object.entries(russianReasons)];
+  it.each([...errors, ...phrases])('leaves nothing out: %s', (english, russian) => {
     expect(namesIn(russian)).toEqual(namesIn(english));
   });
 });

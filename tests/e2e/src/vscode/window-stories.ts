@@ -25,6 +25,9 @@ export function windowStories(home: () => EditorHome): void {
       await second.say('/write_file path=same.md content=1');
       await second.row('Pending Approvals', new RegExp(`same\\.md${folder} ·`)).waitFor();
     }
+    await second.command('Countersign: Focus on History View');
+    for (const folder of ['one', 'two'])
+      await second.row('History', new RegExp(`same\\.md${folder} ·`)).waitFor();
     await second.review(/same\.md\s*two ·/);
     await second.tab('two/same.md: proposed change').waitFor();
     await second.page.close();

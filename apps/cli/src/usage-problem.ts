@@ -1,0 +1,19 @@
+import type { Words } from './words.ts';
+
+/** What is wrong with a command line, in the person's language, where `parseArgs` threw this; else nothing. */
+export function usageProblem(error: unknown, words: Words): string | undefined {
+  const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
+  if (typeof code !== 'string' || !code.startsWith('ERR_PARSE_ARGS')) return undefined;
+  const named = /'([^']*)'/.exec(message)?.[1] ?? '';
+  const option = named.replace(/ <value>$/, '');
+  switch (code) {
+    case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
+      return words.unknownOption(named);
+    case 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL':
+      return words.unexpected(named);
+    default:
+      return / does not take /.test(message)
+        ? words.optionWithoutValue(option)
+        : words.optionNeedsValue(option);
+  }
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type { CountersignError } from '@countersign/protocol';
+import { SignJWT } from 'jose';
+import { isLoopback, type ServerConfig } from '../config.ts';
+import type { ServeWords } from '../words/words.ts';
+import { knownSecret, serverSecret } from './server-secret.ts';
+import { SignInCodes } from './sign-in-codes.ts';
+
+/** Where it is printed: what can be piped on, and what is said beside it. */
+interface Io {
+  write(text: string): void;
+  writeError(text: string): void;
+}
+type Usage = (problem: string, options?: ErrorOptions) => CountersignError;
+
+/** `countersign serve --link`: another sign-in link of a server that runs on this machine with these settings. */
+export async function printLink(
+  config: ServerConfig,
+  io: Io,
+  words: ServeWords,
+  usage: Usage,
+): Promise<void> {
+  const { host, port, user } = config;
+  if (!isLoopback(host)) throw usage(words.linkNeedsLoopback(host));
+  if (port === 0) throw usage(words.linkNeedsPort);
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  try {
+    const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(5_000) });
+    await answer.text(); // what is not read keeps the connection, and with it the process
+    if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+  } catch (error) {
+    const { message, cause } = error as Error & { cause?: { code?: string } };
+    throw usage(words.noServer(address, cause?.code ?? message), { cause: error });
+  }
+  const secret = knownSecret(config);
+  if (!secret) throw usage(words.noSecret);
+  io.writeError(`${words.openThis}\n`);
+  io.write(`${address}/#sign-in=${new SignInCodes(secret, user).create()}\n`);
+}
+
+/**
+ * `countersign serve --token-for PERSON`: a token of whoever has the server's secret, as docs/configuration.md describes
+ * it. It is signed here, so the server need not run.
+ */
+export async function printToken(
+  config: ServerConfig,
+  { person, days: text }: { readonly person: string; readonly days: string },
+  io: Io,
+  words: ServeWords,
+  usage: Usage,
+): Promise<void> {
+  if (!/^[\x21-\x7e]{1,200}$/.test(person)) throw usage(words.badPerson);
+  const days = Number(text);
+  if (!Number.isInteger(days) || days < 1 || days > 366) throw usage(words.badDays(text));
+  if (config.database === ':memory:' && config.authSecret === undefined) throw usage(words.noSecret);
+  const until = new Date(Date.now() + days * 24 * 3600 * 1000);
+  const token = await new SignJWT()
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setSubject(person)
+    .setJti(randomUUID())
+    .setIssuedAt()
+    .setExpirationTime(until)
+    .sign(serverSecret(config));
+  io.writeError(`${words.tokenMade(person, until.toISOString().slice(0, 10))}\n`);
+  io.write(`${token}\n`);
+}

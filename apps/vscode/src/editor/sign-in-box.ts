@@ -1,0 +1,43 @@
+import { window } from 'vscode';
+import type { Words } from '../words/words.ts';
+
+/**
+ * Asks for a sign-in link until one is taken, or the person leaves. `signIn` answers what was wrong with it: that stands
+ * below the box, and what was typed stays.
+ */
+export function askForLink(
+  prompt: string,
+  { signIn: words }: Words,
+  signIn: (pasted: string) => Promise<string | undefined>,
+): Promise<void> {
+  const box = window.createInputBox();
+  box.prompt = prompt;
+  box.placeholder = words.placeholder;
+  box.ignoreFocusOut = true;
+  let isTrying = false;
+  const take = async () => {
+    if (isTrying || box.value.trim() === '') return;
+    isTrying = true;
+    box.busy = true;
+    // While it is being tried nothing is typed that would then be lost.
+    box.enabled = false;
+    const problem = await signIn(box.value).catch((error: Error) => error.message);
+    if (problem === undefined) return box.hide();
+    isTrying = false;
+    box.busy = false;
+    box.enabled = true;
+    box.validationMessage = problem;
+    box.show(); // the keys go there again
+  };
+  return new Promise((resolve) => {
+    box.onDidAccept(() => void take());
+    box.onDidChangeValue(() => {
+      box.validationMessage = undefined;
+    });
+    box.onDidHide(() => {
+      box.dispose();
+      resolve();
+    });
+    box.show();
+  });
+}
