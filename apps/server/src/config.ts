@@ -293,8 +293,6 @@ export const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//.t
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
-export const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
-
 const ownWebFolder = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 export const dataFolder = (env: ConfigSources['env']): string =>

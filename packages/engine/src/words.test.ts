@@ -46,6 +46,7 @@ describe('digests', () => {
     expect(new Set(all.map(digestOf)).size).toBe(all.length);
     expect(digestOf({ b, a })).toBe(digestOf({ a, b }));
     expect(digestOf({ a })).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(digestOf(`${a}\ud800`)).not.toBe(digestOf(`${a}\ufffd`));
   });
 });
 
