@@ -1,4 +1,4 @@
-import { LEAVE_RULE } from '@countersign/policy';
+import { LEAVE_RULE, parseGlob } from '@countersign/policy';
 import { type PolicyRule, timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { resultEvent } from './call-events.ts';
@@ -95,6 +95,8 @@ export class Claims {
     const rule = execution.allowed_by;
     if (rule !== null && !(yield* isStillRule(tx, execution, rule)))
       return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
+    if (execution.approved_by === 'config' && (yield* mayBeForbiddenNow(tx, execution, approvedAt)))
+      return { code: 'GRANT_REVOKED', problem: 'your policy has changed since, and has a rule on this tool' };
     if (execution.grant_id === null) return undefined;
     const grant = yield* tx.get('grants', execution.grant_id);
     const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
@@ -111,6 +113,19 @@ function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule
   const project = yield* tx.get('projects', project_id);
   const tools = yield* registeredTools(tx, user_id, project?.workspace ?? '');
   return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
+}
+
+/**
+ * Whether the person has changed their policy since the call was let through without them, and it has a rule that asks or
+ * denies for this tool: deny beats ask beats allow, so they are asked. Whether it covers this call, they see.
+ */
+function* mayBeForbiddenNow(tx: Transaction, execution: ExecutionRow, since: number): Unit<boolean> {
+  const row = yield* tx.get('policies', execution.user_id);
+  if (!row || row.updated_at < since) return false;
+  return row.policy.rules.some(({ effect, tool }) => {
+    const parsed = effect === 'allow' ? undefined : parseGlob(tool);
+    return parsed !== undefined && (!parsed.ok || parsed.glob.matches(execution.tool_name));
+  });
 }
 
 const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>

@@ -474,9 +474,26 @@ describe('[AP-4] wider approvals', () => {
     });
   });
 
+  it('[AP-4] a rule that stands beside new ones for other tools goes on allowing', async () => {
+    const rule: PolicyRule = { id: 'tests', effect: 'allow', tool: 'execute_command', command: 'npm test *' };
+    const other: PolicyRule = { id: 'stop', effect: 'deny', tool: 'shell_*' };
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    void fixture.execute('execute_command', { command: 'npm', args: ['test', 'x'] });
+    const { tool_id } = await runner.last('tool.execution_signal');
+    await fixture.clock.advance(1);
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [{ ...rule, why: 'new' }, other] });
+    const start = { digest: null, runner_id: 'runner-1', attempt: 1 };
+    expect(await codeOf(fixture.engine.dispatcher.claim(fixture.runnerCaller, tool_id, start))).toBe('ok');
+  });
+
   it.each([
     ['taken out', () => []],
     ['made a denial', (rule: PolicyRule): PolicyRule[] => [{ ...rule, effect: 'deny' }]],
+    [
+      'overruled by a denial',
+      (rule: PolicyRule): PolicyRule[] => [rule, { id: 'stop', effect: 'deny', tool: 'execute_*' }],
+    ],
     ['narrowed', (rule: PolicyRule): PolicyRule[] => [{ ...rule, command: 'npm run lint' }]],
   ])(
     '[AP-4] a rule that was %s before the call started allows nothing: the person is asked',
@@ -492,6 +509,7 @@ describe('[AP-4] wider approvals', () => {
       void fixture.execute('execute_command', { command: 'npm', args: ['test', 'x'] });
       const signal = await runner.last('tool.execution_signal');
       expect(signal).toMatchObject({ approved_by: 'config', rule: { id: 'tests' } });
+      await fixture.clock.advance(1);
       await fixture.engine.policies.replace('ada', { version: 1, rules: change(rule) });
       const start = { digest: null, runner_id: 'runner-1', attempt: 1 };
       const runnersOwn = { userId: 'ada', tokenId: 'runner', scope: 'runner' } as const;
