@@ -1,5 +1,5 @@
-import { LEAVE_RULE } from '@countersign/policy';
-import { timing } from '@countersign/protocol';
+import { LEAVE_RULE, parseGlob } from '@countersign/policy';
+import { type PolicyRule, timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
@@ -93,8 +93,10 @@ export class Claims {
       return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
     }
     const rule = execution.allowed_by;
-    if (rule !== null && !(yield* isStillRule(tx, execution, rule.id)))
-      return { code: 'GRANT_REVOKED', problem: 'the rule was taken out of your policy' };
+    if (rule !== null && !(yield* isStillRule(tx, execution, rule)))
+      return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
+    if (execution.approved_by === 'config' && (yield* mayBeForbiddenNow(tx, execution, approvedAt)))
+      return { code: 'GRANT_REVOKED', problem: 'your policy has changed since, and has a rule on this tool' };
     if (execution.grant_id === null) return undefined;
     const grant = yield* tx.get('grants', execution.grant_id);
     const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
@@ -102,15 +104,34 @@ export class Claims {
   }
 }
 
-function* isStillRule(tx: Transaction, execution: ExecutionRow, ruleId: string): Unit<boolean> {
+/** Whether the rule still allows what it allowed. Its name alone says nothing: the person may have made it a denial. */
+function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule): Unit<boolean> {
   const { user_id, project_id, tool_name } = execution;
   const row = yield* tx.get('policies', user_id);
-  if (row?.policy.rules.some(({ id }) => id === ruleId)) return true;
-  if (ruleId !== LEAVE_RULE) return false;
+  if (row?.policy.rules.some((current) => allowsTheSame(current, rule))) return true;
+  if (rule.id !== LEAVE_RULE) return false;
   const project = yield* tx.get('projects', project_id);
   const tools = yield* registeredTools(tx, user_id, project?.workspace ?? '');
   return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
+
+/**
+ * Whether the person has changed their policy since the call was let through without them, and it has a rule that asks or
+ * denies for this tool: deny beats ask beats allow, so they are asked. Whether it covers this call, they see.
+ */
+function* mayBeForbiddenNow(tx: Transaction, execution: ExecutionRow, since: number): Unit<boolean> {
+  const row = yield* tx.get('policies', execution.user_id);
+  if (!row || row.updated_at < since) return false;
+  return row.policy.rules.some(({ effect, tool }) => {
+    const parsed = effect === 'allow' ? undefined : parseGlob(tool);
+    return parsed !== undefined && (!parsed.ok || parsed.glob.matches(execution.tool_name));
+  });
+}
+
+const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>
+  (['id', 'effect', 'tool', 'path', 'command', 'max_risk'] as const).every(
+    (part) => current[part] === before[part],
+  );
 
 /** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */
 const isRepeated = (execution: ExecutionRow, input: ClaimInput, attempt: number): boolean =>

@@ -1,3 +1,4 @@
+import type { PolicyRule } from '@countersign/protocol';
 import { EngineFixture, type Listener, resultRow, settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Refusal } from './refusal.ts';
@@ -492,14 +493,52 @@ describe('[AP-4] wider approvals', () => {
       grant_id: null,
       rule: { id: ruleId, effect: 'allow', tool: 'execute_command', command: 'npm test *' },
     });
-    // Taken out of the policy before it started: nothing runs, and the person is asked.
-    await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
-    const start = { digest: null, runner_id: 'runner-1', attempt: 1 };
-    const runnersOwn = { userId: 'ada', tokenId: 'runner', scope: 'runner' } as const;
-    expect(await codeOf(fixture.engine.dispatcher.claim(runnersOwn, signal.tool_id, start))).toBe(
-      'GRANT_REVOKED',
-    );
   });
+
+  it('[AP-4] a rule that stands beside new ones for other tools goes on allowing', async () => {
+    const rule: PolicyRule = { id: 'tests', effect: 'allow', tool: 'execute_command', command: 'npm test *' };
+    const other: PolicyRule = { id: 'stop', effect: 'deny', tool: 'shell_*' };
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    void fixture.execute('execute_command', { command: 'npm', args: ['test', 'x'] });
+    const { tool_id } = await runner.last('tool.execution_signal');
+    await fixture.clock.advance(1);
+    await fixture.engine.policies.replace('ada', { version: 1, rules: [{ ...rule, why: 'new' }, other] });
+    const start = { digest: null, runner_id: 'runner-1', attempt: 1 };
+    expect(await codeOf(fixture.engine.dispatcher.claim(fixture.runnerCaller, tool_id, start))).toBe('ok');
+  });
+
+  it.each([
+    ['taken out', () => []],
+    ['made a denial', (rule: PolicyRule): PolicyRule[] => [{ ...rule, effect: 'deny' }]],
+    [
+      'overruled by a denial',
+      (rule: PolicyRule): PolicyRule[] => [rule, { id: 'stop', effect: 'deny', tool: 'execute_*' }],
+    ],
+    ['narrowed', (rule: PolicyRule): PolicyRule[] => [{ ...rule, command: 'npm run lint' }]],
+  ])(
+    '[AP-4] a rule that was %s before the call started allows nothing: the person is asked',
+    async (_what, change) => {
+      const rule: PolicyRule = {
+        id: 'tests',
+        effect: 'allow',
+        tool: 'execute_command',
+        command: 'npm test *',
+      };
+      await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+      const runner = await fixture.listen({ runnerId: 'runner-1' });
+      void fixture.execute('execute_command', { command: 'npm', args: ['test', 'x'] });
+      const signal = await runner.last('tool.execution_signal');
+      expect(signal).toMatchObject({ approved_by: 'config', rule: { id: 'tests' } });
+      await fixture.clock.advance(1);
+      await fixture.engine.policies.replace('ada', { version: 1, rules: change(rule) });
+      const start = { digest: null, runner_id: 'runner-1', attempt: 1 };
+      const runnersOwn = { userId: 'ada', tokenId: 'runner', scope: 'runner' } as const;
+      expect(await codeOf(fixture.engine.dispatcher.claim(runnersOwn, signal.tool_id, start))).toBe(
+        'GRANT_REVOKED',
+      );
+    },
+  );
 });
 
 describe('[EX-8] cancelling', () => {
