@@ -133,6 +133,22 @@ it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes
   await server.close();
 });
 
+it('[OB-1] while the database stands still is not ready, and says so soon', { timeout: 60_000 }, async () => {
+  const server = await TestServer.start({ database: await postgres.createDatabase() });
+  expect((await server.send('GET', '/readyz')).status).toBe(200);
+  const goOn = postgres.pause();
+  try {
+    const asked = performance.now();
+    const answers = await Promise.all(['/readyz', '/metrics'].map((path) => server.send('GET', path)));
+    expect(answers.map(({ status }) => status)).toEqual([503, 200]);
+    expect(performance.now() - asked).toBeLessThan(12_000); // it would be 20 s until the database is given up
+  } finally {
+    goOn();
+  }
+  await expect.poll(async () => (await server.send('GET', '/readyz')).status, { timeout: 20_000 }).toBe(200);
+  await server.close();
+});
+
 it('says so when the database cannot be reached', async () => {
   await expect(TestServer.start({ database: 'postgres://nobody:x@127.0.0.1:1/none' })).rejects.toThrow();
 });

@@ -11,6 +11,10 @@ import { Refusal } from './refusal.ts';
 import type { Json, JsonObject } from './rows.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
+/** More than are in use at once; what is forgotten is read again at the next call. */
+const MOST_WORKSPACES = 100;
+const MOST_PEOPLE = 10_000;
+
 /** A workspace that no runner has named yet is judged by text as this. */
 const UNKNOWN_WORKSPACE = '/workspace';
 
@@ -118,7 +122,9 @@ export class PolicyBook {
     const known = this.#cached.get(userId);
     // Policies of other workspaces that were made from an older version go with it.
     const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();
+    if (byRoot.size >= MOST_WORKSPACES) byRoot.clear();
     byRoot.set(root, policy);
+    if (this.#cached.size >= MOST_PEOPLE) this.#cached.clear();
     this.#cached.set(userId, { version, byRoot });
     return policy;
   }

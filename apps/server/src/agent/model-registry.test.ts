@@ -28,6 +28,14 @@ describe('models by name', () => {
     expect(models.find(models.defaultName).name).toBe('manual');
   });
 
+  it('[AG-1] does not collect them, whatever names people come up with', () => {
+    const models = createModels({ model: 'manual', modelUrl: 'http://localhost:11434/v1' });
+    const first = models.find('openai-compatible:first');
+    for (let i = 0; i < 150; i += 1) models.find(`openai-compatible:${i}`);
+    expect(models.find('openai-compatible:149')).toBe(models.find('openai-compatible:149'));
+    expect(models.find('openai-compatible:first')).not.toBe(first);
+  });
+
   it('[AG-1] makes each provider’s models once', () => {
     const models = createModels({
       model: 'anthropic:claude-sonnet-5',

@@ -18,6 +18,9 @@ export interface ModelSettings {
 /** Given, because the SDK would take another address, and send the key there, if the environment names one. */
 const addresses = { anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.openai.com/v1' };
 
+/** A message may name any model; those that were made are kept so that few are made, not to collect them. */
+const MOST_MADE = 100;
+
 type Provider = 'anthropic' | 'openai' | 'openai-compatible';
 
 /** Finds models by `provider:model` (AG-1): Anthropic, OpenAI, any OpenAI-compatible URL, and `manual`. */
@@ -32,6 +35,7 @@ export function createModels(settings: ModelSettings, edges: { readonly fetch?: 
       const known = made.get(name);
       if (known) return known;
       const model = makeModel(name, settings, edges);
+      if (made.size >= MOST_MADE) made.clear();
       made.set(name, model);
       return model;
     },

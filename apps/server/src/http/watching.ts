@@ -3,8 +3,12 @@ import type { Store } from '@countersign/engine';
 import { Refusal } from '@countersign/engine';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, type ServerConfig } from '../config.ts';
+import { within } from '../within.ts';
 import { openApiDocument } from './open-api.ts';
 import { bearerToken } from './request-guard.ts';
+
+/** Balancers ask every few seconds. */
+const READY_MS = 3_000;
 
 /** Where `/metrics` comes from. */
 export interface Watching {
@@ -23,13 +27,16 @@ export function registerWatching(
   app.get('/healthz', async () => ({ success: true }));
 
   app.get('/readyz', async () => {
-    try {
-      await store.read((tx) => tx.eventBounds('readyz'));
-    } catch (cause) {
-      app.log.error({ err: cause }, 'the store does not answer');
-      throw new Refusal('UNAVAILABLE', { problem: 'the database does not answer' });
-    }
-    return { success: true };
+    // A database that stands still gives no error for a while: who asks whether we are ready wants to know before that.
+    const answer = store.read((tx) => tx.eventBounds('readyz'));
+    const problem = await within(READY_MS, answer).then(
+      (bounds) =>
+        bounds === undefined ? new Error(`The store has not answered for ${READY_MS} ms.`) : undefined,
+      (cause: unknown) => cause,
+    );
+    if (problem === undefined) return { success: true };
+    app.log.error({ err: problem }, 'the store does not answer');
+    throw new Refusal('UNAVAILABLE', { problem: 'the database does not answer' });
   });
 
   app.get('/metrics', async (request, reply) => {

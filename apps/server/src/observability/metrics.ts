@@ -2,6 +2,7 @@ import type { Engine, Store } from '@countersign/engine';
 import { findTool, isCustomToolName } from '@countersign/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Watching } from '../http/watching.ts';
+import { within } from '../within.ts';
 import { type CallObserver, Open } from './call-watcher.ts';
 
 const executionBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300];
@@ -94,13 +95,8 @@ export class Metrics implements Watching, CallObserver {
   /** NaN, which is "not known" to Prometheus, while the database does not answer: the other figures are needed then. */
   async #pendingApprovals(): Promise<number> {
     const counted = this.#store?.read((tx) => tx.soonestDeadlines(100_000)).then(({ length }) => length);
-    const unknown = Promise.withResolvers<number>();
-    const timer = setTimeout(unknown.resolve, PATIENCE_MS, Number.NaN);
-    try {
-      return await Promise.race([(counted ?? Promise.resolve(0)).catch(() => Number.NaN), unknown.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+    if (counted === undefined) return 0;
+    return (await within(PATIENCE_MS, counted).catch(() => undefined)) ?? Number.NaN;
   }
 
   called({ tool_name }: Parameters<NonNullable<CallObserver['called']>>[0]): void {

@@ -8,6 +8,7 @@ import {
 } from '@countersign/engine';
 import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
+import { within } from '../../within.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
 import { onlyProject } from '../only-project.ts';
 import { refuseWhenOverloaded } from '../overload.ts';
@@ -206,19 +207,6 @@ export function executionHandlers(
 
 const resultOf = (outcome: ToolOutcome): JsonValue | null =>
   ('result' in outcome ? outcome.result : null) as JsonValue | null;
-
-/** The outcome, or undefined when it does not come in time. */
-async function within(ms: number, outcome: Promise<ToolOutcome>): Promise<ToolOutcome | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  try {
-    return await Promise.race([outcome, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** Leaves out what was not given: an absent filter and one that is undefined differ to the types. */
 function defined<T extends object>(filter: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
