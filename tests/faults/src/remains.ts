@@ -52,8 +52,8 @@ export async function examine(
 
 async function readCalls(database: RunDatabase): Promise<CallRecord[]> {
   const rows = await database.query(
-    `select e.id, e.tool_name, e.tool_params, e.status, e.error_type, e.run_id, p.late_result, a.status as approval
-       from tool_executions e left join payloads p on p.id = e.id left join approvals a on a.id = e.approval_id`,
+    `select e.id, e.tool_name, e.tool_params, e.status, e.error_type, e.run_id, g.late_result, a.status as approval
+       from tool_executions e left join results g on g.id = e.id left join approvals a on a.id = e.approval_id`,
   );
   const claims = await database.query("select subject from audit where action = 'call.started'");
   const started = new Set(claims.map(({ subject }) => subject));

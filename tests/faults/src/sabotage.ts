@@ -73,7 +73,7 @@ export const sabotages = {
   /** Whoever knows an id may look (RE-3). */
   stranger: [
     {
-      file: 'packages/engine/src/execution-rows.ts',
+      file: 'packages/engine/src/own-execution.ts',
       find: '!execution || !isOf(caller, execution)',
       replace: '!execution',
     },
