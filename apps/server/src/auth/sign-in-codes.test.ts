@@ -40,6 +40,18 @@ it('[RE-5] is good once also to a clock that was set back since', () => {
   expect(codes.redeem(code)).toBeUndefined();
 });
 
+it('[RE-5] is good also where the clock was set back after the server had started', () => {
+  let now = start;
+  const clock = () => now;
+  const server = new SignInCodes(secret, 'ada', clock);
+  now -= 3 * 3600 * 1000;
+  const [own, beside] = [server.create(), new SignInCodes(secret, 'ada', clock).create()];
+  now += 1_000;
+  expect([own, beside, own].map((code) => server.redeem(code))).toEqual(['ada', 'ada', undefined]);
+  now += 60_000;
+  expect(server.redeem(new SignInCodes(secret, 'ada', () => now - 60_000).create())).toBeUndefined();
+});
+
 it('[RE-5] may be made by another process that has the secret, for the same person', () => {
   const server = new SignInCodes(secret, 'ada', () => start);
   const beside = (key: Uint8Array, user: string) => new SignInCodes(key, user, () => start).create();

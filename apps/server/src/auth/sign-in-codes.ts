@@ -15,7 +15,7 @@ export class SignInCodes {
   readonly #key: Buffer;
   readonly #userId: string;
   readonly #now: () => number;
-  readonly #begunAt: number;
+  #begunAt: number;
   /** By their signature, the latest last. Not by their age: to a clock that is set back they would be new again. */
   readonly #used = new Set<string>();
 
@@ -41,6 +41,8 @@ export class SignInCodes {
     const expected = this.#sign(head);
     if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
     const now = this.#now();
+    // The clock was set back since: no link would be good until it has caught up, which may take hours.
+    if (now < this.#begunAt) this.#begunAt = now - GOOD_FOR_MS;
     const madeAt = Number(head.readBigUInt64BE());
     const key = signature.toString('base64url');
     const isGood = madeAt >= this.#begunAt && madeAt > now - GOOD_FOR_MS && madeAt <= now;
