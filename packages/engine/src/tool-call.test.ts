@@ -666,6 +666,25 @@ describe('runners', () => {
     });
   });
 
+  it.each([
+    ['a denial', [{ id: 'mine', effect: 'deny', tool: 'write_file' }] as const],
+    ['nothing', [] as const],
+  ])(
+    '[EV-3] [EX-6] who takes a call without a claim is not given what a rule has let through, and is %s now',
+    async (_, rules) => {
+      const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
+      await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+      const { id, status } = await fixture.submit('write_file', write);
+      expect(status).toBe('approved');
+      await fixture.engine.policies.replace('ada', { version: 1, rules });
+      const plain = await fixture.listen();
+      await fixture.engine.dispatcher.offer(id); // as another node does that has nobody
+      expect(await plain.last('tool.approval_request')).toMatchObject({ tool_id: id, tool_params: write });
+      expect(plain.all('tool.execution_signal')).toEqual([]);
+      expect(await execution(id)).toMatchObject({ status: 'awaiting_approval', allowed_by: null });
+    },
+  );
+
   it('[EX-7] on reconnect a runner gets its unsettled calls from the state, once', async () => {
     const first = await fixture.listen({ runnerId: 'runner-1' });
     void fixture.execute('read_file', { path: 'a.md' });
