@@ -666,9 +666,9 @@ describe('runners', () => {
     });
   });
 
-  it.each([
-    ['a denial', [{ id: 'mine', effect: 'deny', tool: 'write_file' }] as const],
-    ['nothing', [] as const],
+  it.each<[string, PolicyRule[]]>([
+    ['a denial', [{ id: 'mine', effect: 'deny', tool: 'write_file' }]],
+    ['nothing', []],
   ])(
     '[EV-3] [EX-6] who takes a call without a claim is not given what a rule has let through, and is %s now',
     async (_, rules) => {
