@@ -26,6 +26,9 @@ export interface ApprovalManagerDeps extends FaultPoints {
   readonly onError: (error: unknown) => void;
 }
 
+/** What is shown of a request whose parameters are no longer kept (DA-3). */
+const pastItsTime = { description: null, offered_scopes: null, params: {} };
+
 /**
  * Asks the person and keeps their decision: made once, first one wins, by a person or by the server's own timer
  * (AP-1 to AP-10). The row is the truth; what is in memory is only who waits and which deadline is next.
@@ -80,7 +83,7 @@ export class ApprovalManager {
       const row = yield* tx.get('approvals', approvalId);
       if (!row || row.user_id !== caller.userId) throw notFound('approval');
       const whole = yield* tx.get('payloads', row.tool_id);
-      return approvalView(row, whole ?? (yield* tx.shownPayload(row.tool_id)), store.now());
+      return approvalView(row, whole ?? pastItsTime, store.now());
     });
   }
 

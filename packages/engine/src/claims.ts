@@ -51,7 +51,7 @@ export class Claims {
     if (attempt !== execution.attempt) throw refused('this attempt is over');
     if (execution.runner_id !== null && input.runner_id !== execution.runner_id)
       throw refused('it was given to another runner');
-    const stale = yield* this.#findStaleness(tx, execution, input, now);
+    const stale = yield* findStaleness(tx, execution, input.digest, now);
     if (stale) {
       const asked = yield* this.#approvals().askAgain(tx, execution, stale.problem);
       const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
@@ -78,30 +78,31 @@ export class Claims {
     });
     return { refusal: refused('it was cancelled'), asked: undefined, ended };
   }
+}
 
-  *#findStaleness(
-    tx: Transaction,
-    execution: ExecutionRow,
-    input: ClaimInput,
-    now: number,
-  ): Unit<{ code: 'APPROVAL_STALE' | 'GRANT_REVOKED'; problem: string } | undefined> {
-    const approvedAt = execution.approved_at ?? now;
-    if (now - approvedAt > timing.approvalGoodForSeconds * 1000) {
-      return { code: 'APPROVAL_STALE', problem: 'the approval is older than 10 minutes' };
-    }
-    if (execution.digest !== null && input.digest !== execution.digest) {
-      return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
-    }
-    const rule = execution.allowed_by;
-    if (rule !== null && !(yield* isStillRule(tx, execution, rule)))
-      return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
-    if (execution.approved_by === 'config' && (yield* mayBeForbiddenNow(tx, execution, approvedAt)))
-      return { code: 'GRANT_REVOKED', problem: 'your policy has changed since, and has a rule on this tool' };
-    if (execution.grant_id === null) return undefined;
-    const grant = yield* tx.get('grants', execution.grant_id);
-    const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
-    return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+/** What has changed since the call was approved, so that it may not begin: then the person is asked again. */
+export function* findStaleness(
+  tx: Transaction,
+  execution: ExecutionRow,
+  digest: string | null,
+  now: number,
+): Unit<{ code: 'APPROVAL_STALE' | 'GRANT_REVOKED'; problem: string } | undefined> {
+  const approvedAt = execution.approved_at ?? now;
+  if (now - approvedAt > timing.approvalGoodForSeconds * 1000) {
+    return { code: 'APPROVAL_STALE', problem: 'the approval is older than 10 minutes' };
   }
+  if (execution.digest !== null && digest !== execution.digest) {
+    return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
+  }
+  const rule = execution.allowed_by;
+  if (rule !== null && !(yield* isStillRule(tx, execution, rule)))
+    return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
+  if (execution.approved_by === 'config' && (yield* mayBeForbiddenNow(tx, execution, approvedAt)))
+    return { code: 'GRANT_REVOKED', problem: 'your policy has changed since, and has a rule on this tool' };
+  if (execution.grant_id === null) return undefined;
+  const grant = yield* tx.get('grants', execution.grant_id);
+  const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
+  return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
 }
 
 /** Whether the rule still allows what it allowed. Its name alone says nothing: the person may have made it a denial. */

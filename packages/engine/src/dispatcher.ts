@@ -2,7 +2,7 @@ import { isFinal, type PolicyRule } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { cancelEvent, progressEvent, resultEvent, signalEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
-import { type ClaimInput, Claims } from './claims.ts';
+import { type ClaimInput, Claims, findStaleness } from './claims.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 import { failure, transition } from './execution-record.ts';
@@ -264,8 +264,10 @@ export class Dispatcher {
 
   /** A call that nobody has: who listens here and may execute takes it, if it is still nobody's (EV-3). */
   async offer(toolId: string): Promise<void> {
-    const taken = await commit(this.#deps, 'give', (tx) => this.#offer(tx, toolId));
-    if (taken?.status === 'executing') this.signalled(taken);
+    const { execution, asked } = await commit(this.#deps, 'give', (tx) => this.#offer(tx, toolId));
+    if (asked) this.#approvals?.watch(asked);
+    if (execution?.status === 'executing') this.signalled(execution);
+    else if (execution?.status === 'failed') this.#deps.outcomes.settled(execution, null, undefined);
   }
 
   /** The same for every call that waits, in case nobody was told. */
@@ -277,16 +279,27 @@ export class Dispatcher {
         await this.offer(id);
   }
 
-  *#offer(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
+  *#offer(
+    tx: Transaction,
+    toolId: string,
+  ): Unit<{ execution?: ExecutionRow | undefined; asked?: ApprovalRow | undefined }> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (execution?.status !== 'approved' || execution.runner_id !== null || execution.cancel_requested)
-      return undefined;
+      return {};
+    // Such a client makes no claim: what a claim would find is looked for here (EX-6).
+    const isClaimed = execution.approved_by !== 'auto';
+    const stale =
+      isClaimed && (yield* findStaleness(tx, execution, execution.digest, this.#deps.store.now()));
+    if (stale) {
+      const asked = yield* this.#asksAgain().askAgain(tx, execution, stale.problem);
+      return { asked, execution: yield* tx.get('tool_executions', toolId) };
+    }
     const { params } = yield* tx.shownPayload(toolId);
     const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
     const { due_at } = execution;
     const offered = yield* this.signal(tx, execution, params, grant);
     // Nobody took it after all: its time goes on as it did.
-    return offered.status === 'executing' ? offered : yield* due(tx, offered, due_at);
+    return { execution: offered.status === 'executing' ? offered : yield* due(tx, offered, due_at) };
   }
 
   runnerConnected(runner: ConnectedRunner): Promise<void> {

@@ -29,6 +29,7 @@ export class PolicyBook {
     string,
     { readonly version: number; readonly byRoot: Map<string, ToolCallPolicy> }
   >();
+  readonly #versions = new WeakMap<ToolCallPolicy, number>();
 
   constructor(store: Store, masker: SecretMasker) {
     this.#store = store;
@@ -65,6 +66,11 @@ export class PolicyBook {
     return this.#load(userId, workspace ?? UNKNOWN_WORKSPACE);
   }
 
+  /** Which version of the stored policy this one was made from: in a unit, whether that is still the one that counts. */
+  versionOf(policy: ToolCallPolicy): number {
+    return this.#versions.get(policy) ?? 0;
+  }
+
   /** This node changed it: read again at the next call. */
   forget(userId: string): void {
     this.#cached.delete(userId);
@@ -84,9 +90,9 @@ export class PolicyBook {
   /** Replaces the person's own policy. An invalid one changes nothing. */
   async replace(userId: string, file: PolicyFile): Promise<PolicyFile> {
     requireValid(file);
-    const now = this.#store.now();
-    await this.#store.write(function* (tx) {
-      yield* putPolicy(tx, userId, file, now);
+    const store = this.#store;
+    await store.write(function* (tx) {
+      yield* putPolicy(tx, userId, file, store.now());
       tx.announce(userId, {
         audit: [{ action: 'policy.replaced', subject: userId, data: { rules: file.rules.length } }],
       });
@@ -119,6 +125,7 @@ export class PolicyBook {
     // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
     const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
     const policy = new ToolCallPolicy({ root, policies: [own], customTools: customToolsOf(tools) });
+    this.#versions.set(policy, version);
     const known = this.#cached.get(userId);
     // Policies of other workspaces that were made from an older version go with it.
     const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();

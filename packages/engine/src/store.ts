@@ -64,7 +64,10 @@ export interface Reading {
   executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]>;
   /** Oldest first, as a list shows them: a preview that is larger than `largestShown` is not read, and null. */
   pendingApprovals(userId: string): Unit<readonly ApprovalRow[]>;
-  /** A payload as events show it: parameters that are larger than `largestShown` are not read. Empty: past its time. */
+  /**
+   * A payload as events show it: parameters that are larger than `largestShown` are not read. Nor are there any where
+   * there is no payload: nothing may take that for a call without parameters, and run it.
+   */
   shownPayload(toolId: string): Unit<ShownPayload>;
   /** What runs instead of what the agent asked for; null: nobody edited it (AP-6). */
   editedParams(toolId: string): Unit<JsonObject | null>;

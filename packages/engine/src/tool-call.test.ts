@@ -541,6 +541,19 @@ describe('[AP-4] wider approvals', () => {
   );
 });
 
+it('[RK-5] [AP-4] a denial that is saved while a call is being judged counts: the call is judged again', async () => {
+  await fixture.listen({ runnerId: 'runner-1' });
+  const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
+  await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+  expect(await fixture.submit('write_file', write)).toMatchObject({ approved_by: 'config' });
+  const denial = { id: 'no', effect: 'deny', tool: 'write_file', path: 'notes.md' } as const;
+  // Both under way: the call is judged by what was remembered, and recorded after the denial.
+  const saved = fixture.engine.policies.replace('ada', { version: 1, rules: [rule, denial] });
+  const submitted = fixture.submit('write_file', write);
+  await saved;
+  expect(await submitted).toMatchObject({ status: 'failed', error_type: 'DENIED_BY_POLICY' });
+});
+
 describe('[EX-8] cancelling', () => {
   it('works in every state, and a final one is 409', async () => {
     const { dispatcher } = fixture.engine;
@@ -652,6 +665,25 @@ describe('runners', () => {
       error: null,
     });
   });
+
+  it.each<[string, PolicyRule[]]>([
+    ['a denial', [{ id: 'mine', effect: 'deny', tool: 'write_file' }]],
+    ['nothing', []],
+  ])(
+    '[EV-3] [EX-6] who takes a call without a claim is not given what a rule has let through, and is %s now',
+    async (_, rules) => {
+      const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
+      await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
+      const { id, status } = await fixture.submit('write_file', write);
+      expect(status).toBe('approved');
+      await fixture.engine.policies.replace('ada', { version: 1, rules });
+      const plain = await fixture.listen();
+      await fixture.engine.dispatcher.offer(id); // as another node does that has nobody
+      expect(await plain.last('tool.approval_request')).toMatchObject({ tool_id: id, tool_params: write });
+      expect(plain.all('tool.execution_signal')).toEqual([]);
+      expect(await execution(id)).toMatchObject({ status: 'awaiting_approval', allowed_by: null });
+    },
+  );
 
   it('[EX-7] on reconnect a runner gets its unsettled calls from the state, once', async () => {
     const first = await fixture.listen({ runnerId: 'runner-1' });

@@ -71,11 +71,19 @@ export class ToolExecutor {
     // Here and not in the unit, which others wait for: the parameters may be a whole file.
     const judged: Judged = {
       decision,
+      version: policies.versionOf(policy),
       rules: policy.rulesOnPaths(request.toolName),
       paramsDigest: digestOfCall(request, decision),
       maskedParams: policies.mask(request.toolParams),
     };
-    const recorded = await this.#recordOnce(request, judged, id);
+    let recorded: Recorded;
+    try {
+      recorded = await this.#recordOnce(request, judged, id);
+    } catch (error) {
+      if (!(error instanceof PolicyChanged)) throw error;
+      policies.forget(request.userId);
+      return this.submit(request, id);
+    }
     if (recorded.approval) approvals.watch(recorded.approval);
     else dispatcher.signalled(recorded.execution);
     return recorded;
@@ -98,6 +106,13 @@ export class ToolExecutor {
     if (known) return { execution: known, approval: undefined };
     const now = this.#deps.store.now();
     const fate = yield* this.#decideFate(tx, request, judged, now);
+    // Nobody is asked: what lets it run must not have been forbidden since the policy was read. Later the claim looks (EX-6).
+    if (
+      fate.kind === 'run' &&
+      fate.by === 'config' &&
+      (yield* tx.policyVersion(request.userId)) !== judged.version
+    )
+      throw new PolicyChanged();
     const { workspace } = request.project;
     const runnerId =
       fate.kind === 'run' && workspace !== null
@@ -252,9 +267,14 @@ export class ToolExecutor {
   }
 }
 
+/** Between judging a call and recording it: it is judged again. */
+class PolicyChanged extends Error {}
+
 /** What is known of a call before it is recorded. */
 interface Judged {
   readonly decision: Decision;
+  /** Of the policy that it was judged by. */
+  readonly version: number;
   readonly rules: readonly PolicyRule[];
   readonly paramsDigest: string;
   readonly maskedParams: Json;

@@ -116,7 +116,10 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
     },
 
     async fetchToolParams(toolId) {
-      return (await refusing(runner.getExecution({ params: { tool_id: toolId } }))).execution.tool_params;
+      const { execution, omitted } = await refusing(runner.getExecution({ params: { tool_id: toolId } }));
+      // What is left of them is their record, with its secrets and contents masked: that is nothing to run.
+      if (omitted?.includes('tool_params')) throw new CountersignError('NOT_FOUND', { what: 'tool call' });
+      return execution.tool_params;
     },
   };
 }

@@ -297,7 +297,7 @@ class MemoryTransaction implements Transaction {
 
   *shownPayload(toolId: string): Unit<ShownPayload> {
     const row = this.#tables.of('payloads').get(toolId);
-    if (row === undefined) return { description: null, offered_scopes: null, params: {} };
+    if (row === undefined) return { description: null, offered_scopes: null, params: null };
     const { description, offered_scopes, params, params_size } = row;
     return structuredClone({
       description,

@@ -467,7 +467,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.shownPayload('small'))).toEqual({ ...said, params });
         expect(await read((tx) => tx.shownPayload('large'))).toEqual({ ...said, params: null });
         expect(await store.write((tx) => tx.shownPayload('small'))).toMatchObject({ ...said, params });
-        const nothing = { description: null, offered_scopes: null, params: {} };
+        const nothing = { description: null, offered_scopes: null, params: null };
         expect(await read((tx) => tx.shownPayload('nothing'))).toEqual(nothing);
       });
 

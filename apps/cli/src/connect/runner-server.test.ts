@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
@@ -44,6 +45,10 @@ const refusal = (code: string, more = {}) => ({
   ...more,
 });
 const ok = (body: object) => ({ status: 200, body: { success: true, ...body } });
+const fixture = new URL(
+  '../../../../packages/protocol/fixtures/bodies/getExecution.response.json',
+  import.meta.url,
+);
 const decided: unknown[] = [];
 const api = () =>
   runnerApiOverClient({
@@ -135,6 +140,14 @@ describe('the runner speaks to the server', () => {
       { progress: 5, message: null, output: null, runner_id: 'r' },
       { queued: ['q'], executing: [], unacknowledged: [] },
     ]);
+    expect(await codeOf(api().fetchToolParams?.('t'))).toContain('NOT_FOUND');
+  });
+
+  it('[DA-3] [EX-1] takes no masked record for parameters, where those are no longer kept', async () => {
+    const [body] = JSON.parse(readFileSync(fixture, 'utf8'));
+    answers.t = { status: 200, body };
+    expect(await api().fetchToolParams?.('t')).toEqual(body.execution.tool_params);
+    answers.t = { status: 200, body: { ...body, omitted: ['tool_params', 'result'] } };
     expect(await codeOf(api().fetchToolParams?.('t'))).toContain('NOT_FOUND');
   });
 

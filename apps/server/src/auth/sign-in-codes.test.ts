@@ -25,7 +25,31 @@ it('[RE-5] is good for 60 s', () => {
   expect(codes.redeem(early)).toBe('ada');
   now += 1;
   expect(codes.redeem(late)).toBeUndefined();
-  expect(codes.redeem(early)).toBeUndefined(); // also when it is no longer kept as used
+  expect(codes.redeem(early)).toBeUndefined();
+});
+
+it('[RE-5] is good once also to a clock that was set back since', () => {
+  let now = start;
+  const codes = new SignInCodes(secret, 'ada', () => now);
+  const code = codes.create();
+  now += 1_000;
+  expect(codes.redeem(code)).toBe('ada');
+  now += 120_000;
+  expect(codes.redeem(codes.create())).toBe('ada');
+  now -= 110_000;
+  expect(codes.redeem(code)).toBeUndefined();
+});
+
+it('[RE-5] is good also where the clock was set back after the server had started', () => {
+  let now = start;
+  const clock = () => now;
+  const server = new SignInCodes(secret, 'ada', clock);
+  now -= 3 * 3600 * 1000;
+  const [own, beside] = [server.create(), new SignInCodes(secret, 'ada', clock).create()];
+  now += 1_000;
+  expect([own, beside, own].map((code) => server.redeem(code))).toEqual(['ada', 'ada', undefined]);
+  now += 60_000;
+  expect(server.redeem(new SignInCodes(secret, 'ada', () => now - 60_000).create())).toBeUndefined();
 });
 
 it('[RE-5] may be made by another process that has the secret, for the same person', () => {

@@ -3,6 +3,8 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 /** A code is good for this long, once. */
 const GOOD_FOR_MS = 60_000;
 const HEAD_BYTES = 24;
+/** Used ones that are remembered; whoever makes them is the operator. */
+const MOST_USED = 10_000;
 
 /**
  * Single-use codes for the sign-in link, the only secret that ever stands in a URL (RE-5). A code says when it was made
@@ -13,9 +15,9 @@ export class SignInCodes {
   readonly #key: Buffer;
   readonly #userId: string;
   readonly #now: () => number;
-  readonly #begunAt: number;
-  /** By their signature, with when they were made. */
-  readonly #used = new Map<string, number>();
+  #begunAt: number;
+  /** By their signature, the latest last. Not by their age: to a clock that is set back they would be new again. */
+  readonly #used = new Set<string>();
 
   /** Codes that sign this person in. `now` is the time of day in milliseconds, which both processes share. */
   constructor(secret: Uint8Array, userId: string, now: () => number = Date.now) {
@@ -39,12 +41,14 @@ export class SignInCodes {
     const expected = this.#sign(head);
     if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
     const now = this.#now();
+    // The clock was set back since: no link would be good until it has caught up, which may take hours.
+    if (now < this.#begunAt) this.#begunAt = now - GOOD_FOR_MS;
     const madeAt = Number(head.readBigUInt64BE());
-    for (const [key, at] of this.#used) if (at <= now - GOOD_FOR_MS) this.#used.delete(key);
     const key = signature.toString('base64url');
     const isGood = madeAt >= this.#begunAt && madeAt > now - GOOD_FOR_MS && madeAt <= now;
     if (!isGood || this.#used.has(key)) return undefined;
-    this.#used.set(key, madeAt);
+    this.#used.add(key);
+    if (this.#used.size > MOST_USED) this.#used.delete(this.#used.values().next().value as string);
     return this.#userId;
   }
 

@@ -264,7 +264,7 @@ export class DatabaseReading implements Reading {
         .where('id', '=', slot.text('toolId')),
     );
     const [found] = yield* this.rows<ShownPayload>(statement, { toolId });
-    return found ?? { description: null, offered_scopes: null, params: {} };
+    return found ?? { description: null, offered_scopes: null, params: null };
   }
 
   *editedParams(toolId: string): Unit<JsonObject | null> {

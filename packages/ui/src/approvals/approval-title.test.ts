@@ -14,6 +14,7 @@ describe('the title of a card', () => {
       { command: `echo\n${'x'.repeat(300)}` },
       `Агент хочет выполнить в оболочке echo ${'x'.repeat(154)}…`,
     ],
+    ['git_push', { remote: 'theirs', branch: 'main' }, 'Агент хочет отправить изменения: theirs main'],
     ['constructor', { path: 'a.md' }, 'Agent wants something'],
     ['write_file', {}, 'Agent wants something'], // did not fit into the event, and is being fetched
   ])('%s %j', (tool_name, tool_params, title) => {

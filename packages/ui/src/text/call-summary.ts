@@ -7,8 +7,10 @@ export function callSummary(params: Readonly<Record<string, JsonValue>>): string
   if (typeof command === 'string') return [command, ...words(args)].join(' ');
   if (typeof source === 'string' && typeof dest === 'string') return `${source} → ${dest}`;
   if (typeof path === 'string') return path;
-  for (const value of [message, pattern, content, name, branch, remote, job_id])
-    if (typeof value === 'string') return value;
+  // Where it goes says more than what goes there.
+  const pushed = [remote, branch].filter((part) => typeof part === 'string').join(' ');
+  for (const value of [message, pattern, content, name, pushed, job_id])
+    if (typeof value === 'string' && value !== '') return value;
   return '';
 }
 

@@ -108,6 +108,8 @@ export const russianMachine: Readonly<Record<string, string>> = {
   'There is no tool server here with that id.': 'Сервера инструментов с таким именем здесь нет.',
 
   // The log of decisions
+  'The row cannot be read.': 'Строка не читается.',
+  'The row was put in.': 'Строка вставлена.',
   'The row is missing.': 'Этой строки нет.',
   'The row does not follow the one before it.': 'Строка не продолжает предыдущую.',
   'The row was changed.': 'Строка изменена.',

@@ -333,7 +333,9 @@ export const russianReasons: Readonly<Record<string, string>> = {
     'git принял бы это за шаблон или ключ; называйте простые файлы',
   'the approval is older than 10 minutes': 'одобрению больше 10 минут',
   'the files or the command are not those that were shown': 'файлы или команда не те, что были показаны',
-  'the rule was taken out of your policy': 'правило убрано из вашей политики',
+  'the rule was changed or taken out of your policy': 'правило изменено или убрано из вашей политики',
+  'your policy has changed since, and has a rule on this tool':
+    'ваша политика с тех пор изменилась, и в ней есть правило об этом инструменте',
   'the grant was revoked': 'разрешение отозвано',
   'it is not one of the offered scopes': 'этого нет среди предложенного',
   'no copy is kept of what was there before': 'копия прежнего содержимого не сохранена',
