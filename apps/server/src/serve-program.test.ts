@@ -99,7 +99,8 @@ describe('countersign serve', () => {
     });
     await expect(run(['--token-for', 'a b'])).rejects.toThrow('Who is the token for?');
     await expect(run(['--token-for', 'ada', '--days', '0'])).rejects.toThrow('--days 0');
-    await expect(run(['--token-for', 'ada', '--database', ':memory:'])).rejects.toThrow('keeps no secret');
+    for (const database of [':memory:', join(folder, 'mistyped', 'countersign.db')])
+      await expect(run(['--token-for', 'ada', '--database', database])).rejects.toThrow('keeps no secret');
   });
 
   it('[UI-4] speaks Russian to who reads that', async () => {

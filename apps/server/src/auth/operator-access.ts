@@ -3,7 +3,7 @@ import type { CountersignError } from '@countersign/protocol';
 import { SignJWT } from 'jose';
 import { isLoopback, type ServerConfig } from '../config.ts';
 import type { ServeWords } from '../words/words.ts';
-import { knownSecret, serverSecret } from './server-secret.ts';
+import { knownSecret } from './server-secret.ts';
 import { SignInCodes } from './sign-in-codes.ts';
 
 /** Where it is printed: what can be piped on, and what is said beside it. */
@@ -52,7 +52,8 @@ export async function printToken(
   if (!/^[\x21-\x7e]{1,200}$/.test(person)) throw usage(words.badPerson);
   const days = Number(text);
   if (!Number.isInteger(days) || days < 1 || days > 366) throw usage(words.badDays(text));
-  if (config.database === ':memory:' && config.authSecret === undefined) throw usage(words.noSecret);
+  const secret = knownSecret(config);
+  if (!secret) throw usage(words.noSecret); // one made now would be that of no server
   const until = new Date(Date.now() + days * 24 * 3600 * 1000);
   const token = await new SignJWT()
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
@@ -60,7 +61,7 @@ export async function printToken(
     .setJti(randomUUID())
     .setIssuedAt()
     .setExpirationTime(until)
-    .sign(serverSecret(config));
+    .sign(secret);
   io.writeError(`${words.tokenMade(person, until.toISOString().slice(0, 10))}\n`);
   io.write(`${token}\n`);
 }
