@@ -36,7 +36,7 @@ export const sabotages = {
     },
     {
       file: 'packages/engine/src/claims.ts',
-      find: 'execution.digest !== null && input.digest !== execution.digest',
+      find: 'execution.digest !== null && digest !== execution.digest',
       replace: 'false',
     },
   ],
