@@ -62,7 +62,8 @@ function drawn(row: Row, y: number, longest: number): string {
   const { name, median, p10, p90, limit, unit, comparisons = [] } = row;
   const x = (value: number) => (barX + barWidth * clamped(value / longest)).toFixed(1);
   const isBad = isBroken(row) || comparisons.some(isShort);
-  const kind = isBad ? 'bad' : comparisons.length > 0 || limit !== undefined ? 'ours' : 'bar';
+  const isPromised = limit !== undefined || comparisons.some(({ atLeast }) => atLeast !== undefined);
+  const kind = isBad ? 'bad' : isPromised ? 'ours' : 'bar';
   const middle = y - 4.5;
   const length = (barWidth * clamped(median / longest)).toFixed(1);
   return [
