@@ -1,7 +1,7 @@
 /**
  * The floor with records: pushes and waits as the bare one does, and stores each step with its event and its audit row
- * in a flushed commit, which those share that come together. No token, no schema, no policy, no preview: a server that
- * keeps our promises does all of this and more.
+ * in a flushed commit, which those share that come together. No token, no schema, no policy, and nobody looks at what is
+ * in a step: a server that keeps our promises does all of this and more.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';

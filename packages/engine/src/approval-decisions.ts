@@ -1,12 +1,12 @@
 import { isRefused, type ToolCallPolicy } from '@countersign/policy';
 import { describeCall, type ErrorCode, higherRisk, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { ApproveInput, RejectInput } from './approval-input.ts';
-import { type ApprovalRows, alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
+import { type ApprovalRows, alreadyDecided, approvalRows } from './approval-rows.ts';
 import { approvalResolvedEvent, approvalUpdatedEvent, resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { failure, recordedReasons, transition } from './execution-record.ts';
-import { newGrant, ruleToSave } from './grant-book.ts';
+import { newGrant, ruleToSave, scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { PolicyBook } from './policy-book.ts';
 import { notFound, Refusal } from './refusal.ts';
@@ -159,7 +159,7 @@ export class ApprovalDecisions {
     const payload = {
       params,
       description: describeCall(current.approval.agent, execution.tool_name, params),
-      offered_scopes: scopesOffered(policy, execution.tool_name, params),
+      offered_scopes: scopesOffered(decision),
     };
     const approval = { ...current.approval, ...revised };
     yield* tx.update('approvals', approval.id, revised);
@@ -201,7 +201,7 @@ export class ApprovalDecisions {
     const scope = input.scope ?? 'once';
     if (scope === 'once') return { grant: undefined, saved: undefined };
     const { params } = yield* wholePayload(tx, execution.id);
-    const offered = scopesOffered(policy, execution.tool_name, params);
+    const offered = scopesOffered(policy.decide(execution.tool_name, params));
     const wanted = scope === 'session' ? null : (input.pattern ?? null);
     const chosen = offered.find((offer) => offer.scope === scope && offer.pattern === wanted);
     if (!chosen) throw new Refusal('GRANT_NOT_ALLOWED', { problem: 'it is not one of the offered scopes' });

@@ -8,7 +8,7 @@ import {
   type Reason,
 } from '@countersign/protocol';
 import type { PreviewInput } from './approval-input.ts';
-import { alreadyDecided, approvalRows, scopesOffered } from './approval-rows.ts';
+import { alreadyDecided, approvalRows } from './approval-rows.ts';
 import {
   approvalRequestEvent,
   approvalResolvedEvent,
@@ -19,10 +19,11 @@ import {
 import type { CallContext } from './call-request.ts';
 import type { Caller } from './caller.ts';
 import { failure, recordedReasons, transition } from './execution-record.ts';
+import { scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
 import { pathRulesFor } from './path-rules.ts';
 import { notFound, Refusal } from './refusal.ts';
-import type { ApprovalRow, ExecutionRow, Json, ShownPayload } from './rows.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject, ShownPayload } from './rows.ts';
 import { runnerKey } from './runner-key.ts';
 import { sizeOf } from './shown-size.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -202,8 +203,7 @@ export class ApprovalRequests {
   *#withDescription(tx: Transaction, { id, tool_name }: ExecutionRow, agent: string): Unit<ShownPayload> {
     const shown = yield* tx.shownPayload(id);
     if (shown.description !== null) return shown;
-    const params = shown.params ?? (yield* tx.get('payloads', id))?.params ?? {};
-    const description = describeCall(agent, tool_name, params);
+    const description = describeCall(agent, tool_name, yield* paramsOf(tx, id, shown));
     yield* tx.update('payloads', id, { description });
     return { ...shown, description };
   }
@@ -212,8 +212,7 @@ export class ApprovalRequests {
   *#withScopes(tx: Transaction, { id, tool_name }: ExecutionRow, policy: ToolCallPolicy): Unit<ShownPayload> {
     const shown = yield* tx.shownPayload(id);
     if (shown.offered_scopes !== null) return shown;
-    const params = shown.params ?? (yield* tx.get('payloads', id))?.params ?? {};
-    const offered_scopes = scopesOffered(policy, tool_name, params);
+    const offered_scopes = scopesOffered(policy.decide(tool_name, yield* paramsOf(tx, id, shown)));
     yield* tx.update('payloads', id, { offered_scopes });
     return { ...shown, offered_scopes };
   }
@@ -251,6 +250,11 @@ export class ApprovalRequests {
     });
     return { approval: withdrawn, execution: ended };
   }
+}
+
+/** Also those that are too large to be shown. */
+function* paramsOf(tx: Transaction, toolId: string, shown: ShownPayload): Unit<JsonObject> {
+  return shown.params ?? (yield* tx.get('payloads', toolId))?.params ?? {};
 }
 
 const emptyContext = { message_id: null, run_id: null, step: null, excerpt: '' };

@@ -1,8 +1,6 @@
-import type { ToolCallPolicy } from '@countersign/policy';
 import { type Caller, isOf } from './caller.ts';
-import { type OfferedScope, offeredScopes } from './grant-book.ts';
 import { notFound, Refusal } from './refusal.ts';
-import type { ApprovalRow, ExecutionRow, JsonObject } from './rows.ts';
+import type { ApprovalRow, ExecutionRow } from './rows.ts';
 import type { Reading, Unit } from './store.ts';
 
 /** A request with the call it is about. */
@@ -27,13 +25,3 @@ export const alreadyDecided = (approval: ApprovalRow): Refusal =>
     { decision: approval.status },
     { status: approval.status, device: approval.decided_device },
   );
-
-/** Wider approvals that fit a call with these parameters. */
-export function scopesOffered(
-  policy: ToolCallPolicy,
-  tool: string,
-  params: JsonObject,
-): readonly OfferedScope[] {
-  const { call, details } = policy.decide(tool, params);
-  return call && details ? offeredScopes(call, details) : [];
-}

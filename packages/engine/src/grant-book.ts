@@ -1,4 +1,11 @@
-import { type CallAssessment, escapeGlob, globOfPath, parseGlob, ruleOfGrant } from '@countersign/policy';
+import {
+  type CallAssessment,
+  type Decision,
+  escapeGlob,
+  globOfPath,
+  parseGlob,
+  ruleOfGrant,
+} from '@countersign/policy';
 import { makeVisible, type PolicyRule, type RiskLevel, type ToolCall } from '@countersign/protocol';
 import type { ExecutionRow, GrantRow } from './rows.ts';
 
@@ -20,8 +27,12 @@ export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'ma
   };
 }
 
+/** Wider approvals that fit a call; none for one that was not understood. */
+export const scopesOffered = ({ call, details }: Decision): readonly OfferedScope[] =>
+  call && details ? offeredScopes(call, details) : [];
+
 /** The classes that make sense for one call, narrow before wide. Never above the risk of the call itself. */
-export function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly OfferedScope[] {
+function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly OfferedScope[] {
   const { verdict } = assessment;
   if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.needsPerson) return [];
   const risk = verdict.decision;

@@ -14,7 +14,7 @@ import type { CallRequest } from './call-request.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { failure, recordedReasons } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
-import { type OfferedScope, offeredScopes } from './grant-book.ts';
+import { scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
@@ -128,7 +128,7 @@ export class ToolExecutor {
       created_at: now,
       params_size: sizeOf(params),
       description: fate.kind === 'ask' ? describeCall(request.agent, request.toolName, params) : null,
-      offered_scopes: fate.kind === 'ask' ? scopesOf(decision) : null,
+      offered_scopes: fate.kind === 'ask' ? scopesOffered(decision) : null,
       requested_params: null,
       params,
     };
@@ -294,9 +294,6 @@ type Fate =
       readonly grant: GrantRow | undefined;
       readonly rule: PolicyRule | undefined;
     };
-
-const scopesOf = ({ call, details }: Decision): readonly OfferedScope[] =>
-  call && details ? offeredScopes(call, details) : [];
 
 /** What decides; its examples are for whoever edits it. */
 const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;

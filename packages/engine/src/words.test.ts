@@ -2,7 +2,7 @@ import { ToolCallPolicy } from '@countersign/policy';
 import { describeCall } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, digestOf } from './digests.ts';
-import { offeredScopes } from './grant-book.ts';
+import { scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
 
 describe('[AP-1] describeCall', () => {
@@ -60,14 +60,14 @@ describe('newId', () => {
   });
 });
 
-describe('[AP-4] offeredScopes', () => {
+describe('[AP-4] scopesOffered', () => {
   const policy = new ToolCallPolicy({ root: '/workspace' });
-  const offered = (tool: string, params: object) => {
-    const { call, details } = policy.decide(tool, params);
-    return call && details
-      ? offeredScopes(call, details).map(({ scope, pattern, max_risk }) => [scope, pattern, max_risk])
-      : [];
-  };
+  const offered = (tool: string, params: object) =>
+    scopesOffered(policy.decide(tool, params)).map(({ scope, pattern, max_risk }) => [
+      scope,
+      pattern,
+      max_risk,
+    ]);
 
   it('are classes of that call, narrow before wide, never above its risk', () => {
     expect(offered('execute_command', { command: 'git', args: ['commit', '-m', 'x'] })).toEqual([

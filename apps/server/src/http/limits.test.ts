@@ -58,18 +58,23 @@ describe('[RE-4] a body of too many values', () => {
   });
 });
 
+/** A call whose answer does not fit in a connection's buffers. */
+async function largeCall(server: TestServer, token: string): Promise<string> {
+  const tool_params = { path: 'a.md', content: 'x'.repeat(7_000_000) };
+  const { body } = await server.send('POST', '/my/tools/execute', {
+    token,
+    body: { tool_name: 'write_file', tool_params },
+  });
+  return body.tool_id;
+}
+
 describe('[RE-4] answers that nobody takes', () => {
   it('are not made without end, whatever an agent asks for, and its person reads on', async () => {
     const server = await TestServer.start({ callBodyBytes: 8_000_000 });
     const eve = await server.person('eve');
     const sockets: Socket[] = [];
     try {
-      const { tool_id } = (
-        await server.send('POST', '/my/tools/execute', {
-          token: eve.tokens.agent,
-          body: { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x'.repeat(7_000_000) } },
-        })
-      ).body;
+      const tool_id = await largeCall(server, eve.tokens.agent);
       const statuses: string[] = [];
       for (let count = 0; count < 5; count += 1) {
         const { status, socket } = await askAndStall(server, eve.tokens.agent, tool_id);
@@ -99,12 +104,7 @@ describe('[RE-4] answers that nobody takes', () => {
     const stream = await server.listen('/my/stream', { token: eve.tokens.person });
     await stream.untilListening();
     try {
-      const { tool_id } = (
-        await server.send('POST', '/my/tools/execute', {
-          token: eve.tokens.agent,
-          body: { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x'.repeat(7_000_000) } },
-        })
-      ).body;
+      const tool_id = await largeCall(server, eve.tokens.agent);
       const { socket } = await askAndStall(server, eve.tokens.agent, tool_id);
       const connections = () =>
         new Promise<number>((resolve) => http.getConnections((_error, count) => resolve(count)));
