@@ -80,6 +80,7 @@ export const placeholderMeanings: Readonly<Record<string, string>> = {
   program: 'the program that was to run',
   request_id: 'what to look for in the log',
   risk: 'the risk of the edited call',
+  remedy: 'what to free, as a sentence',
   runner: 'the id of the runner',
   scope: 'the scope that a token needs',
   seconds: 'how long to wait',

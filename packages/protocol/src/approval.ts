@@ -43,6 +43,11 @@ export const approvalSchema = z.object({
     .describe('Who computes the preview and will execute; null while none is connected.'),
   preview: previewSchema.nullable().describe('Null until the runner has computed it.'),
   digest: digestSchema.nullable().describe('Names what is displayed; approving sends it back.'),
+  digest_base: digestSchema
+    .nullable()
+    .describe(
+      "The runner's part of the digest; with it a front end checks that the digest fits the preview (AP-8).",
+    ),
   offered_scopes: z.array(offeredScopeSchema).describe('Wider approvals that the person may choose.'),
   context: callContextSchema,
   omitted: omittedSchema.optional(),

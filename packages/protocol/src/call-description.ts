@@ -1,8 +1,8 @@
-import { makeVisible } from './visible-text.ts';
+import { visibleLine } from './visible-text.ts';
 
 /** One sentence for the card: who wants to do what (AP-1). Server and runner say it in the same words. */
 export function describeCall(agent: string, tool: string, params: Readonly<Record<string, unknown>>): string {
-  return makeVisible(`${agent} wants to ${intention(tool, params)}`);
+  return `${visibleLine(agent)} wants to ${intention(tool, params)}`;
 }
 
 function intention(tool: string, params: Readonly<Record<string, unknown>>): string {
@@ -29,17 +29,22 @@ function intention(tool: string, params: Readonly<Record<string, unknown>>): str
     case 'shell_background':
       return `start ${text('command')} in the background`;
     case 'git_commit':
-      return `commit ${Array.isArray(params.files) ? params.files.length : 0} files: ${text('message')}`;
+      return `commit ${fileCount(params.files)}: ${text('message')}`;
     case 'git_branch':
       return `create the branch ${text('name')}`;
     case 'git_push':
       return `push to ${text('remote') || 'origin'}`;
     default:
-      return `use ${tool}`;
+      return `use ${visibleLine(tool)}`;
   }
 }
 
 const shorten = (text: string): string => {
-  const line = text.replace(/\s+/g, ' ');
+  const line = visibleLine(text);
   return line.length <= 160 ? line : `${line.slice(0, 157)}…`;
 };
+
+function fileCount(files: unknown): string {
+  const count = Array.isArray(files) ? files.length : 0;
+  return count === 1 ? '1 file' : `${count} files`;
+}

@@ -7,6 +7,11 @@ import { jsonValueSchema } from './json-value.ts';
 /** Ids are opaque to clients. Ours are UUIDs; a malformed one names nothing, so it is simply not found. */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'not an id');
 
+/** Which program of a runner speaks, as on its stream (docs/decisions/0006). */
+export const instanceSchema = idSchema
+  .optional()
+  .describe('Which program of the runner this is, as on its stream.');
+
 /** Times are ISO 8601, UTC. */
 export const timestampSchema = z.iso.datetime();
 

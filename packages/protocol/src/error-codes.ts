@@ -214,12 +214,22 @@ export const errorCodes = {
   PREVIEW_PENDING: define(
     409,
     'repeat',
-    'The preview is not there yet, and this call is not approved unseen. Wait for approval.updated.',
+    'The preview is not there yet, and this call is not approved unseen. Wait until it is shown, then decide.',
+  ),
+  PREVIEW_FAILED: define(
+    500,
+    'none',
+    'What this call would do could not be shown, so that nobody could approve it: {problem}. Nothing ran.',
   ),
   PREVIEW_CHANGED: define(
     409,
     'change',
     'The preview has changed since it was displayed. Look at the new one and decide again.',
+  ),
+  PREVIEW_MISMATCH: define(
+    400,
+    'person',
+    'The digest is not that of the preview. Update Countersign on the machine that executes, then call again.',
   ),
   RISK_ROSE: define(
     409,
@@ -272,10 +282,20 @@ export const errorCodes = {
     'person',
     'No runner is connected for {workspace}. Open it in an editor, or run: countersign connect {workspace}',
   ),
+  RUNNER_OUTDATED: define(
+    503,
+    'person',
+    'The runner of {workspace} does not know the rules on paths that your policy has, so it is not given this call. Update Countersign there and start it again.',
+  ),
   RUNNER_CONNECTED: define(
     409,
     'person',
     'Another program is connected as the runner {runner}. Stop it, or give this one an id of its own.',
+  ),
+  RUNNER_TOKEN_BOUND: define(
+    403,
+    'person',
+    'This token does not speak for the runner {runner}: it belongs to another one, or another program has that id. Make a new token of scope runner for it.',
   ),
   RUNNER_LOST: define(
     500,
@@ -355,10 +375,21 @@ export const errorCodes = {
     'repeat',
     'Something failed on our side. It is in the log under request id {request_id}.',
   ),
+  // A person must free space, but repeating is right meanwhile: nothing is wrong with the request itself.
+  STORAGE_FULL: define(
+    503,
+    'repeat',
+    'The server cannot save anything: {problem}. Nothing of this request was kept. {remedy}; then it goes on by itself.',
+  ),
   UNAVAILABLE: define(503, 'repeat', 'The server is not ready: {problem}. Try again in a moment.'),
 
   // The terminal
   USAGE: define(400, 'change', '{problem}. Run {help} to see how it is used.'),
+  UP_NOT_RUNNING: define(
+    503,
+    'person',
+    'countersign up {workspace} is not running. Start it in a terminal: countersign up {workspace}',
+  ),
   WORKSPACE_NOT_FOUND: define(
     404,
     'change',

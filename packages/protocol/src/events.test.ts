@@ -5,7 +5,7 @@ import { eventNames, eventSchemas, eventsWithoutId, maxEventBytes, parseEvent } 
 /** Fields that are always there; after the bar those that may be missing. */
 const pinned = {
   'tool.approval_request':
-    'approval_id tool_id tool_call_id project_id session_id agent tool_name description tool_params risk_level reasons network revision timeout_seconds remaining_ms expires_at runner_id preview digest offered_scopes context timestamp | asked_before omitted path_rules',
+    'approval_id tool_id tool_call_id project_id session_id agent tool_name description tool_params risk_level reasons network revision timeout_seconds remaining_ms expires_at runner_id preview digest digest_base offered_scopes context timestamp | asked_before omitted path_rules',
   'tool.execution_signal':
     'tool_id project_id session_id tool_call_id tool_name tool_params risk_level network attempt runner_id approved_by approval_id grant_id grant rule digest timestamp | path_rules omitted',
   'tool.result_ack': 'tool_id status timestamp | attempt error audit_head',
@@ -19,12 +19,12 @@ const pinned = {
   'file.changed': 'tool_id project_id session_id path operation timestamp',
   'agent.state': 'project_id session_id run_id state timestamp',
   'message.created':
-    'message_id session_id run_id role content complete created_at project_id timestamp | tool_calls tool_id omitted',
+    'message_id session_id run_id role content complete created_at project_id timestamp | model tool_calls tool_id omitted',
   'message.delta': 'project_id session_id message_id offset text',
   'approval.updated':
-    'approval_id tool_id project_id session_id revision description tool_params risk_level reasons network timeout_seconds remaining_ms expires_at runner_id preview digest offered_scopes timestamp | omitted path_rules',
+    'approval_id tool_id project_id session_id revision description tool_params risk_level reasons network timeout_seconds remaining_ms expires_at runner_id preview digest digest_base offered_scopes timestamp | omitted path_rules',
   'approval.resolved':
-    'approval_id tool_id project_id session_id status approved_by grant_id device reason message timestamp',
+    'approval_id tool_id project_id session_id status approved_by grant_id device reason message timestamp | error',
   'runner.changed': 'project_id runner_id workspace state capabilities timestamp',
   'stream.reset': 'reason timestamp',
 };

@@ -146,6 +146,7 @@ export const eventSchemas = {
       runner_id: true,
       preview: true,
       digest: true,
+      digest_base: true,
       offered_scopes: true,
       omitted: true,
     })
@@ -159,6 +160,11 @@ export const eventSchemas = {
     device: z.string().nullable().describe('Where it was decided.'),
     reason: z.string().nullable(),
     message: z.string().nullable(),
+    error: toolErrorSchema
+      .optional()
+      .describe(
+        'Of a withdrawn request whose call failed: its preview could not be made, or it is denied now.',
+      ),
     timestamp,
   }),
   'runner.changed': z.object({

@@ -5,6 +5,7 @@ import { type EventName, eventNames, eventSchemas, maxEventBytes } from './event
 import { previewSchema } from './preview.ts';
 import { errorBodySchema } from './rest/error-body.ts';
 import { type Route, routes } from './rest/routes.ts';
+import { checkShown } from './shown-digest.ts';
 import { builtInToolNames, catalogue, parseToolCall, resultSchemaOf } from './tools/catalogue.ts';
 import type { ToolDefinition } from './tools/definition.ts';
 
@@ -38,7 +39,7 @@ describe('fixtures', () => {
   });
 
   it('has nothing besides these and the README', () => {
-    expect(readdirSync(folder).sort()).toEqual(['README.md', 'bodies', 'events', 'tools']);
+    expect(readdirSync(folder).sort()).toEqual(['README.md', 'bodies', 'digests.json', 'events', 'tools']);
   });
 
   const files = ['events', 'bodies', 'tools'].flatMap((name) =>
@@ -77,6 +78,13 @@ describe('events', () => {
       expect([...shown].sort()).toEqual(Object.keys(eventSchemas[name].shape).sort());
     },
   );
+
+  it('[AP-8] the digests of approval requests are those of what they show', () => {
+    const checked = examplesIn('events/tool.approval_request.json').map((example) =>
+      checkShown(eventSchemas['tool.approval_request'].parse(example)),
+    );
+    expect(new Set(checked)).toEqual(new Set(['none', 'fits', 'partial']));
+  });
 
   it('[AP-7] shows every kind of preview', () => {
     const examples = examplesIn('events/tool.approval_request.json') as {

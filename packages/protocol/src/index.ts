@@ -1,6 +1,7 @@
 export { type Approval, approvalSchema } from './approval.ts';
 export { describeCall } from './call-description.ts';
 export { digestSchema, idSchema, timestampSchema, toolParamsSchema } from './common.ts';
+export { canonicalJson, digestOf, type Sha256 } from './digest.ts';
 export { type ErrorCode, type ErrorDefinition, errorCodes, type Remedy } from './error-codes.ts';
 export {
   CountersignError,
@@ -33,7 +34,7 @@ export {
   isLegalTransition,
   legalTransitions,
 } from './execution-status.ts';
-export { type ApprovalScope, type Grant, grantSchema } from './grant.ts';
+export { type ApprovalScope, type Grant, grantSchema, type OfferedScope, ruleOfOffer } from './grant.ts';
 export { isManageable, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
 export { defaultLimits, type Limits, lowerLimits } from './limits.ts';
 export { type Message, messageSchema } from './messages.ts';
@@ -47,12 +48,14 @@ export {
 export { outsideAgentInstructions } from './outside-agents.ts';
 export { type PolicyFile, type PolicyRule, policyFileSchema, policyRuleSchema } from './policy-file.ts';
 export { leavesItToParameters, type Preview, previewSchema } from './preview.ts';
+export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export { type Execution, executionSchema, type LateResult } from './rest/executions.ts';
 export type { TokenScope } from './rest/permissions.ts';
 export { type Route, type RouteName, routes } from './rest/routes.ts';
 export {
   approvalTimeoutSeconds,
+  boundedReasons,
   higherRisk,
   type Reason,
   type RiskLevel,
@@ -60,7 +63,9 @@ export {
   riskLevelSchema,
   riskLevels,
 } from './risk.ts';
+export { type RunnerCapability, runnerCapabilities } from './runner-capabilities.ts';
 export { describeIssues } from './schema-issues.ts';
+export { type CheckedCard, checkedCard, checkShown, type ShownCall, shownDigest } from './shown-digest.ts';
 export { timing } from './timing.ts';
 export {
   type AvailableTool,
@@ -73,6 +78,8 @@ export {
   type BuiltInToolName,
   builtInToolNames,
   catalogue,
+  changesFiles,
+  changingToolsPattern,
   findTool,
   type ParsedCall,
   parseToolCall,
@@ -98,4 +105,4 @@ export {
   type TypedCall,
   type TypedCallOptions,
 } from './typed-call.ts';
-export { makeVisible } from './visible-text.ts';
+export { makeVisible, visibleLine } from './visible-text.ts';

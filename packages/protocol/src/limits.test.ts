@@ -11,7 +11,8 @@ describe('limits', () => {
       commandTimeoutDefaultSeconds: 30,
       commandTimeoutMaxSeconds: 300,
       entries: 1_000,
-      pathCharacters: 4_096,
+      pathBytes: 4_096,
+      nameBytes: 255,
       commandCharacters: 131_072,
       patternCharacters: 1_000,
     });

@@ -9,8 +9,10 @@ export interface Limits {
   readonly commandTimeoutDefaultSeconds: number;
   readonly commandTimeoutMaxSeconds: number;
   readonly entries: number;
-  /** Characters of one path; longer ones name no file on any system we know. */
-  readonly pathCharacters: number;
+  /** Of one path, in UTF-8; longer ones name no file on any system we know. */
+  readonly pathBytes: number;
+  /** Of one component of a path, in UTF-8: what Linux, macOS and Windows file systems take at most. */
+  readonly nameBytes: number;
   /** Characters of a shell line or of all arguments of a command together. */
   readonly commandCharacters: number;
   /** Characters of a glob or regular expression. */
@@ -26,7 +28,8 @@ export const defaultLimits: Limits = {
   commandTimeoutDefaultSeconds: 30,
   commandTimeoutMaxSeconds: 300,
   entries: 1_000,
-  pathCharacters: 4_096,
+  pathBytes: 4_096,
+  nameBytes: 255,
   commandCharacters: 128 * 1024,
   patternCharacters: 1_000,
 };

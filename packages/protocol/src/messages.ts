@@ -15,6 +15,10 @@ export const messageSchema = z.object({
   message_id: idSchema,
   session_id: idSchema,
   run_id: idSchema.nullable(),
+  model: z
+    .string()
+    .optional()
+    .describe('The model of its run: provider:model or manual. Left out without a run.'),
   role: z.enum(['user', 'assistant', 'tool', 'system']),
   content: z.string(),
   tool_calls: z.array(messageToolCallSchema).optional().describe('What this assistant message calls.'),

@@ -10,7 +10,7 @@ const policyExampleSchema = z.strictObject({
 
 /**
  * One rule of a policy file (RK-5). A call matches when every part that is given matches. `path` is a glob on
- * workspace-relative paths (every path of the call must match to allow, one is enough to ask or deny); `command`
+ * workspace-relative paths (every path of the call must match to allow, but for a file that is only copied from; one is enough to ask or deny); `command`
  * is a pattern of words such as `git commit *` (for a shell line: every command in it to allow, one to deny).
  */
 export const policyRuleSchema = z.strictObject({
@@ -22,6 +22,12 @@ export const policyRuleSchema = z.strictObject({
   max_risk: riskLevelSchema
     .optional()
     .describe('An allow rule covers calls up to this level; MEDIUM unless said.'),
+  harmless_only: z
+    .boolean()
+    .optional()
+    .describe(
+      'An allow rule on commands covers only the harmless ones that match (AP-4), or the one line it spells out. Set on what "always" saves.',
+    ),
   why: z.string().min(1).max(500).optional().describe('For the person.'),
   matches: z.array(policyExampleSchema).max(50).optional(),
   does_not_match: z.array(policyExampleSchema).max(50).optional(),

@@ -20,3 +20,25 @@ export const reasonSchema = z.object({
   operand: z.string().optional().describe('What triggered it: a path, an option, a word of a command.'),
 });
 export type Reason = z.infer<typeof reasonSchema>;
+
+/**
+ * What a card, an event of at most 64 KB and the body of a preview have room for (EV-2). Policy may find more: whoever
+ * sends reasons on bounds them first, so that no schema behind refuses what policy let through.
+ */
+export const reasonBounds = { reasons: 30, rule: 64, text: 500 } as const;
+
+/** The reasons with what is too long cut, and said to be cut. */
+export function boundedReasons(reasons: readonly Reason[]): Reason[] {
+  const { reasons: most, rule: mostOfRule, text } = reasonBounds;
+  const shown = reasons.length > most ? reasons.slice(0, most - 1) : reasons;
+  const bounded = shown.map(({ rule, why, operand }) => ({
+    rule: cut(rule, mostOfRule),
+    why: cut(why, text),
+    ...(operand !== undefined && { operand: cut(operand, text) }),
+  }));
+  const left = reasons.length - shown.length;
+  return left === 0 ? bounded : [...bounded, { rule: 'MORE', why: `and ${left} more reasons` }];
+}
+
+const cut = (text: string, most: number): string =>
+  (text.length <= most ? text : `${text.slice(0, most - 1)}…`).toWellFormed();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeVisible } from './visible-text.ts';
+import { makeVisible, visibleLine } from './visible-text.ts';
 
 describe('makeVisible', () => {
   it.each(['npm test', 'two\nlines\tand a tab', 'größe', 'привет мир', '日本語', '🧪', ''])(
@@ -36,5 +36,15 @@ describe('makeVisible', () => {
   it('[AP-7] marks a letter that imitates a Latin one inside a Latin word', () => {
     expect(makeVisible('p\u0430ypal')).toBe('p\u0430⟨U+0430⟩ypal');
     expect(makeVisible('\uff52m')).toBe('\uff52⟨U+FF52⟩m');
+  });
+
+  it('[AP-7] leaves what is visible already as it is, and is not fooled by a mark that names another letter', () => {
+    const once = makeVisible('p\u0430yp\u0430l \u202e\u202e \uff41bc');
+    expect(makeVisible(once)).toBe(once);
+    expect(makeVisible('p\u0430⟨U+0061⟩')).toBe('p\u0430⟨U+0430⟩⟨U+0061⟩');
+  });
+
+  it('[AP-7] names hidden characters before it makes one line of several', () => {
+    expect(visibleLine(' a\n\tb\u2028c\ufeff\u00a0d ')).toBe('a b⟨U+2028⟩c⟨U+FEFF⟩⟨U+00A0⟩d');
   });
 });

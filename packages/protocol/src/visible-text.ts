@@ -1,11 +1,20 @@
 /**
  * Text from a tool, a model or a file as a person may safely read it: nothing in it moves the cursor, hides,
- * reorders or imitates (AP-7, UI-6). Line feeds and tabs stay.
+ * reorders or imitates (AP-7, UI-6). Line feeds and tabs stay. What is visible already stays as it is.
  */
 export function makeVisible(text: string): string {
   if (plainText.test(text)) return text;
   return text.replace(hidden, name).replace(imitations, name).replace(word, markLookAlikes);
 }
+
+/**
+ * The same on one line. Hidden characters are named before white space is collapsed: several of them, U+FEFF and U+2028
+ * for two, count as white space and would vanish.
+ */
+export const visibleLine = (text: string): string =>
+  makeVisible(text)
+    .replace(/[ \t\n]+/g, ' ')
+    .trim();
 
 const plainText = /^[\x20-\x7e\n\t]*$/;
 
@@ -25,8 +34,12 @@ const foreignLetter =
 const latinLetter = /\p{Script=Latin}/u;
 
 /** A word that mixes Latin with letters that look like Latin is made to show which ones they are. */
-function markLookAlikes(text: string): string {
-  return latinLetter.test(text) ? text.replace(foreignLetter, (letter) => `${letter}${name(letter)}`) : text;
+function markLookAlikes(text: string, start: number, whole: string): string {
+  if (!latinLetter.test(text)) return text;
+  return text.replace(foreignLetter, (letter, at: number) => {
+    const isMarked = whole.startsWith(name(letter), start + at + letter.length);
+    return isMarked ? letter : `${letter}${name(letter)}`;
+  });
 }
 
 function name(character: string): string {

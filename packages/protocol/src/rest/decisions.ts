@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { approvalSchema } from '../approval.ts';
-import { digestSchema, idSchema, toolParamsSchema } from '../common.ts';
+import { digestSchema, idSchema, instanceSchema, toolParamsSchema } from '../common.ts';
 import { errorCodeSchema } from '../errors.ts';
 import { approvalStatusSchema } from '../execution-status.ts';
 import { approvalScopeSchema } from '../grant.ts';
 import { previewSchema } from '../preview.ts';
-import { reasonSchema, riskLevelSchema } from '../risk.ts';
+import { reasonBounds, reasonSchema, riskLevelSchema } from '../risk.ts';
 
 const device = z.string().max(100).optional().describe('Where the person is, in their words: "phone".');
 
@@ -43,27 +43,37 @@ export const decisionResponseSchema = z.object({
 const givenReasons = z
   .array(
     reasonSchema.extend({
-      rule: z.string().min(1).max(64),
-      why: z.string().min(1).max(500),
-      operand: z.string().max(500).optional(),
+      rule: z.string().min(1).max(reasonBounds.rule),
+      why: z.string().min(1).max(reasonBounds.text),
+      operand: z.string().max(reasonBounds.text).optional(),
     }),
   )
-  .max(30);
-const previewed = { runner_id: idSchema, revision: z.int().min(1), reasons: givenReasons };
+  .max(reasonBounds.reasons);
+/** Longest sentence that says why a runner refuses a call. */
+export const maxRefusalText = 10_000;
+const previewed = {
+  runner_id: idSchema,
+  instance: instanceSchema,
+  revision: z.int().min(1),
+  reasons: givenReasons,
+};
 
 /** Body of `POST …/preview`: the runner's preview and verdict, which can only be stricter (AP-7, AP-8, VA-8). */
 export const previewBodySchema = z.union([
   z.strictObject({
     ...previewed,
     preview: previewSchema,
-    digest: digestSchema,
+    digest_base: digestSchema.describe('Of the call, its directory and the files, as the runner found them.'),
+    digest: digestSchema
+      .optional()
+      .describe('Of what is shown. The server computes it too, and refuses another one.'),
     risk_level: riskLevelSchema,
     network: z.boolean(),
   }),
   /** The runner refuses what the server would have asked about: the call fails, and the card is withdrawn. */
   z.strictObject({
     ...previewed,
-    refused: z.strictObject({ code: errorCodeSchema, message: z.string().max(10_000) }),
+    refused: z.strictObject({ code: errorCodeSchema, message: z.string().max(maxRefusalText) }),
   }),
 ]);
 

@@ -55,9 +55,9 @@ const pinnedBodies = {
   'personStream query': 'runner? workspace? capabilities? instance? last_event_id?',
   'availableTools response': 'success tools total_count',
   'submitResult request':
-    'status result execution_time_ms? attempt? runner_id? undo_id? | status error result? execution_time_ms? attempt? runner_id? undo_id? | status error? result? execution_time_ms? attempt? runner_id? undo_id?',
+    'status result execution_time_ms? attempt? runner_id? instance? undo_id? | status error result? execution_time_ms? attempt? runner_id? instance? undo_id? | status error? result? execution_time_ms? attempt? runner_id? instance? undo_id?',
   'submitResult response': 'success tool_id status message audit_head?',
-  'submitProgress request': 'progress? message? output? runner_id?',
+  'submitProgress request': 'progress? message? output? runner_id? instance?',
   'submitProgress response': 'success',
   'startExecution request': 'digest runner_id? attempt? instance?',
   'startExecution response': 'success tool_id status attempt',
@@ -66,9 +66,9 @@ const pinnedBodies = {
   'reject request': 'decision? reason? message? device?',
   'reject response': 'success approval_id status grant_id? rule_id?',
   'submitPreview request':
-    'runner_id revision reasons preview digest risk_level network | runner_id revision reasons refused',
+    'runner_id instance? revision reasons preview digest_base digest? risk_level network | runner_id instance? revision reasons refused',
   'submitPreview response': 'success',
-  'heartbeat request': 'queued executing unacknowledged custom_tools?',
+  'heartbeat request': 'instance? queued executing unacknowledged custom_tools?',
   'heartbeat response': 'success calls audit_head?',
   'executeTool request': 'tool_name tool_params? session_id?',
   'executeTool response': 'success tool_id session_id approval_id status result error',

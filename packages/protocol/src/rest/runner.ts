@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digestSchema, idSchema } from '../common.ts';
+import { digestSchema, idSchema, instanceSchema } from '../common.ts';
 import { executionStatusSchema } from '../execution-status.ts';
 import { jsonValueSchema } from '../json-value.ts';
 import { commandOutputSchema } from '../progress.ts';
@@ -15,6 +15,7 @@ const report = {
   execution_time_ms: z.int().nonnegative().optional(),
   attempt: z.int().min(1).optional(),
   runner_id: idSchema.optional(),
+  instance: instanceSchema,
   undo_id: idSchema.optional().describe('Of tool.undo: this is the outcome of the undo, not of the call.'),
 };
 
@@ -58,9 +59,7 @@ export const startBodySchema = z.strictObject({
   digest: digestSchema.nullable().describe('Recomputed just before; null where nothing was approved.'),
   runner_id: idSchema.optional(),
   attempt: z.int().min(1).optional(),
-  instance: idSchema
-    .optional()
-    .describe('As on the stream: a claim may be repeated by the program that made it, by no other.'),
+  instance: instanceSchema,
 });
 
 export const startResponseSchema = z.object({
@@ -75,10 +74,12 @@ export const progressBodySchema = z.strictObject({
   message: z.string().max(1000).nullable().default(null),
   output: commandOutputSchema.nullable().default(null),
   runner_id: idSchema.optional(),
+  instance: instanceSchema,
 });
 
 const calls = z.array(idSchema).max(2_000);
 export const heartbeatBodySchema = z.strictObject({
+  instance: instanceSchema,
   queued: calls,
   executing: calls,
   unacknowledged: calls,

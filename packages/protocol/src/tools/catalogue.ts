@@ -30,6 +30,12 @@ export type BuiltInToolCall = { [N in BuiltInToolName]: { tool: N; params: ToolP
 export const builtInToolNames = catalogue.map((tool) => tool.name) as readonly BuiltInToolName[];
 const byName: ReadonlyMap<string, ToolDefinition> = new Map(catalogue.map((tool) => [tool.name, tool]));
 
+/** The tools that an approval of "changes under src/" covers (AP-4). Deleting is a class of its own. */
+const changingTools = filesystemTools.filter(({ name, readOnly }) => !readOnly && name !== 'delete_file');
+export const changesFiles = (tool: string): boolean => changingTools.some(({ name }) => name === tool);
+/** The same tools as a pattern on tool names, for grants and rules. */
+export const changingToolsPattern = `{${changingTools.map(({ name }) => name).join(',')}}`;
+
 export const findTool = (name: string): ToolDefinition | undefined => byName.get(name);
 
 export type ParsedCall =

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
 import type { RiskLevel } from '../risk.ts';
+import { shortPath } from './short-path.ts';
 
 const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'] as const;
 export const toolCategorySchema = z.enum(toolCategories);
@@ -42,5 +43,6 @@ const changedFileSchema = z.strictObject({
 /** What a call that changed files says of them. */
 export const changedFiles = z.array(changedFileSchema);
 
+/** Whoever parses a call, server or runner, goes on with the short form: records, cards, digests and executors agree. */
 export const pathParameter = (what: string) =>
-  z.string().min(1).describe(`${what}, relative to the workspace root.`);
+  z.string().min(1).overwrite(shortPath).describe(`${what}, relative to the workspace root.`);
