@@ -51,12 +51,12 @@ describe('parseGlob', () => {
   });
 
   it('takes a moment for the longest patterns and names that somebody could think of', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (let i = 0; i < 40; i++) {
       expect(matches(`*${'a'.repeat(990)}b`, 'a'.repeat(4000))).toBe(false);
       expect(matches(`*${'a'.repeat(900)}?[a-c]`, 'a'.repeat(4000))).toBe(true);
     }
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(1_000);
   });
 
   it('means the same for long names as for short ones', () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { splitExample } from './command/split-example.ts';
 import { type GrantedCall, type GrantPredicate, grantCovers, ruleOfGrant } from './grant.ts';
+import { readPolicyFile } from './policy-rules.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 
 const policy = new ToolCallPolicy({ root: '/work' });
@@ -53,5 +55,104 @@ describe('[AP-4] a grant', () => {
     });
     expect(ruleOfGrant('x', { tool: 'write_file', pattern: 'a' })).toMatchObject({ path: 'a' });
     expect(ruleOfGrant('x', { tool: '*', pattern: null })).toEqual({ id: 'x', effect: 'allow', tool: '*' });
+  });
+});
+
+describe('[AP-4] a grant by program', () => {
+  function coversLine(pattern: string | null, line: string, over: Partial<GrantPredicate> = {}): boolean {
+    const [command, ...args] = splitExample(line);
+    const { call, details } = policy.decide('execute_command', { command, args });
+    if (!call || !details || details.verdict.decision === 'REJECT') throw new Error('not a call');
+    const predicate = { ...grant, tool: 'execute_command', pattern, max_risk: 'HIGH' as const, ...over };
+    return grantCovers(predicate, call, details, { ...here, risk: details.verdict.decision });
+  }
+
+  it.each([
+    ['git *', 'git commit -m x'],
+    ['git *', 'git log --no-merges'],
+    ['git commit *', 'git commit -am x'],
+    ['npm *', 'npm test'],
+    ['npm run *', 'npm run lint -- --fix'],
+    ['node *', 'node --test'],
+    ['python3 *', 'python3 -m pytest -q tests'],
+    [null, 'git status'],
+  ])('%s covers %s', (pattern, line) => {
+    expect(coversLine(pattern, line)).toBe(true);
+  });
+
+  it.each([
+    ['git *', 'git config --get user.name'],
+    ['git config *', 'git config --list'],
+    ['git *', 'git push origin main'],
+    ['git *', 'git reset --hard'],
+    ['git *', 'git fetch https://example.com/x.git'],
+    ['git *', 'git log --output=x'],
+    ['git log *', 'git log --output=x'],
+    ['git *', 'git clone https://example.com/x.git docs/x'],
+    ['git *', 'git -C docs status'],
+    ['npm *', 'npm publish'],
+    ['npm *', 'npm install express'],
+    ['npm *', 'npm exec cowsay'],
+    ['npm run *', 'npm run deploy'],
+    ['node *', 'node --test --test-reporter=./x.js'],
+    ['python3 *', 'python3 -m http.server'],
+    ['tar *', 'tar -czf x.tgz docs'],
+    [null, 'npm publish'],
+  ])('%s leaves to the person: %s', (pattern, line) => {
+    expect(coversLine(pattern, line)).toBe(false);
+  });
+
+  function coversShell(pattern: string, command: string): boolean {
+    const { call, details } = policy.decide('shell_exec', { command });
+    if (!call || !details || details.verdict.decision === 'REJECT') throw new Error('not a call');
+    const predicate = { ...grant, tool: 'shell_exec', pattern, max_risk: 'HIGH' as const };
+    return grantCovers(predicate, call, details, { ...here, risk: details.verdict.decision });
+  }
+
+  it.each([
+    ['npm *', 'NODE_ENV=test npm test'],
+    ['git *', 'LC_ALL=C git log'],
+    ['git *', 'X=5; git log -$X'],
+    ['npm test', 'CI=1 npm test'],
+  ])('%s covers a line with harmless variables: %s', (pattern, line) => {
+    expect(coversShell(pattern, line)).toBe(true);
+  });
+
+  it.each([
+    ['git *', 'GIT_TRACE=$PWD/.git/hooks/pre-commit git status'],
+    ['git *', 'GIT_INDEX_FILE=x git add .'],
+    ['git *', 'export GIT_ALLOW_PROTOCOL=ext; git fetch'],
+    ['npm *', 'NPM_CONFIG_NODE_OPTIONS=--require=./x.js npm test'],
+    ['npm *', 'TMPDIR=.git/hooks; npm test'],
+    ['npm *', 'declare -x DATABASE_URL=x; npm test'],
+    ['npm *', 'set -a; X=1; npm test'],
+    ['npm test', 'DATABASE_URL=x npm test'],
+    ['node *', 'NODE_V8_COVERAGE=.git node src/app.js'],
+    ['python3 *', 'PYTEST_ADDOPTS=-pevil python3 -m pytest'],
+    ['python3 *', 'python3 -u -- - x < docs/notes.txt'],
+  ])('%s leaves a line to the person that sets other variables or reads its code: %s', (pattern, line) => {
+    expect(coversShell(pattern, line)).toBe(false);
+  });
+
+  it('covers what is on no list where it spells out that line, and only that line', () => {
+    expect(coversLine('npm install express', 'npm install express')).toBe(true);
+    expect(coversLine('npm install express', 'npm install expres')).toBe(false);
+    expect(coversLine('npm install \\*', "npm install '*'")).toBe(true);
+    expect(coversLine('npm install *', 'npm install express')).toBe(false);
+    expect(coversLine('npm install {express,x}', 'npm install express')).toBe(false);
+  });
+
+  it('leaves everything in a session, and rules that a person wrote, as they are', () => {
+    expect(coversLine(null, 'npm install express', { tool: '*' })).toBe(true);
+    const rules = [{ id: 'mine', effect: 'allow', tool: 'execute_command', command: 'npm *' }];
+    const decide = (rule: object) => {
+      const file = JSON.stringify({ version: 1, rules: rules.map((each) => ({ ...each, ...rule })) });
+      const reading = readPolicyFile(file, 'person');
+      if (!reading.ok) throw new Error(reading.problem);
+      const own = new ToolCallPolicy({ root: '/work', policies: [reading.policy] });
+      return own.decide('execute_command', { command: 'npm', args: ['install', 'express'] }).verdict.decision;
+    };
+    expect([decide({}), decide({ harmless_only: true })]).toEqual(['LOW', 'MEDIUM']);
+    expect(decide({ harmless_only: true, effect: 'deny' })).toBe('REJECT');
   });
 });

@@ -42,11 +42,15 @@ export function grantCovers(
 
 const commandTools: ReadonlySet<string> = new Set(['execute_command', 'shell_exec', 'shell_background']);
 
-/** The same as a rule of a policy file: what "always" saves. */
+/**
+ * The same as a rule of a policy file: what "always" saves. A click on a card is less than a rule written by hand, so for
+ * commands it covers the harmless ones that match.
+ */
 export function ruleOfGrant(
   id: string,
   { tool, pattern }: Pick<GrantPredicate, 'tool' | 'pattern'>,
 ): PolicyRule {
-  const part = pattern === null ? {} : commandTools.has(tool) ? { command: pattern } : { path: pattern };
-  return { id, effect: 'allow', tool, ...part };
+  const isCommand = commandTools.has(tool);
+  const part = pattern === null ? {} : isCommand ? { command: pattern } : { path: pattern };
+  return { id, effect: 'allow', tool, ...part, ...(isCommand && { harmless_only: true }) };
 }

@@ -1,5 +1,6 @@
 export type { CommandCheck, CommandOperand } from './command/command-check.ts';
 export { CommandValidator } from './command/command-validator.ts';
+export { isHarmlessCommand } from './command/harmless-commands.ts';
 export { type CustomTools, customToolsOf, LEAVE_RULE } from './custom/assess-custom-call.ts';
 export { readDamagedPolicy } from './damaged-policy.ts';
 export type { Disk, DiskEntry } from './disk.ts';

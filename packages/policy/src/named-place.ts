@@ -23,7 +23,7 @@ export interface NamedPlace {
 }
 
 /** What editors and people put behind the name of a copy. */
-const backupSuffix = /(~|\.(bak|backup|old|orig|save|swp|swo|tmp|copy))+$/;
+const backupSuffix = /(~|#|\.(bak|backup|old|orig|save|swp|swo|tmp|copy))+$/;
 
 /** Answers which place of a table a workspace-relative path is in, if any. */
 export class PlaceTable {
@@ -31,6 +31,7 @@ export class PlaceTable {
   readonly #byName = new Map<string, NamedPlace>();
   readonly #byDirectory = new Map<string, NamedPlace>();
   readonly #runs: [string, NamedPlace][] = [];
+  readonly #runStarts = new Set<string>();
   readonly #patterns: NamedPlace[] = [];
 
   constructor(places: readonly NamedPlace[]) {
@@ -38,9 +39,17 @@ export class PlaceTable {
     for (const place of places) {
       for (const name of place.names ?? []) this.#byName.set(name, place);
       for (const name of place.directories ?? []) this.#byDirectory.set(name, place);
-      for (const run of place.runs ?? []) this.#runs.push([`/${run}/`, place]);
+      for (const run of place.runs ?? []) {
+        this.#runs.push([`/${run}/`, place]);
+        this.#runStarts.add(run.slice(0, run.indexOf('/')));
+      }
       if (place.namePattern) this.#patterns.push(place);
     }
+  }
+
+  /** Whether a folder's own name may begin a place that is told by several names in a row: `.cargo`, `gradle`. */
+  beginsRun(relativeFolder: string): boolean {
+    return relativeFolder.split('/').some((component) => this.#runStarts.has(foldName(component)));
   }
 
   find(relativePath: string): NamedPlace | undefined {
@@ -52,7 +61,10 @@ export class PlaceTable {
   #findOriginal(folded: readonly string[]): NamedPlace | undefined {
     const name = folded.at(-1) ?? '';
     const original = name.replace(backupSuffix, '');
-    return original === name || original === '' ? undefined : this.#find([...folded.slice(0, -1), original]);
+    if (original === name || original === '') return undefined;
+    const folder = folded.slice(0, -1);
+    // An editor may also put something in front: `.id_rsa.swp`, `#.env#`.
+    return this.#find([...folder, original]) ?? this.#find([...folder, original.replace(/^[.#]/, '')]);
   }
 
   #find(folded: readonly string[]): NamedPlace | undefined {

@@ -88,6 +88,28 @@ describe('PathValidator', () => {
     }
   });
 
+  it('[AP-7] bounds a name and a path in bytes, as file systems do', () => {
+    const names = ['x'.repeat(255), 'я'.repeat(127), '語'.repeat(85), `${'x'.repeat(255)}/`];
+    for (const name of names)
+      expect([name, codeOf(byText, name)]).toEqual([name, `ok ${name.replace('/', '')}`]);
+    for (const name of ['x'.repeat(256), 'я'.repeat(128), '語'.repeat(86), `a/${'x'.repeat(256)}/../b`])
+      expect([name, codeOf(byText, name), codeOf(onDisk, name)]).toEqual([
+        name,
+        'PATH_INVALID',
+        'PATH_INVALID',
+      ]);
+    const deep = (bytes: number) => 'я/'.repeat(bytes).slice(0, bytes);
+    expect([codeOf(byText, deep(2730)), codeOf(byText, deep(2732))]).toEqual([
+      `ok ${deep(2730).slice(0, -1)}`,
+      'PATH_INVALID',
+    ]);
+  });
+
+  it('[AP-7] quotes only the beginning of a path that it refuses', () => {
+    const check = byText.check('x'.repeat(1_000_000));
+    expect(!check.ok && JSON.stringify(check.refused).length < 2_000).toBe(true);
+  });
+
   it('[VA-1] takes encodings literally', () => {
     expect(codeOf(onDisk, '%2e%2e/outside')).toBe('ok %2e%2e/outside');
     expect(codeOf(onDisk, '..;/x')).toBe('ok ..;/x');

@@ -1,7 +1,10 @@
+import { defaultLimits, type Limits } from '@countersign/protocol';
 import type { Disk, DiskEntry } from './disk.ts';
 import { executingPlaces } from './executing-places.ts';
 import type { NamedPlace } from './named-place.ts';
 import { sensitivePlaces } from './sensitive-places.ts';
+import { shorten } from './shown-text.ts';
+import { utf8Length } from './size-limiter.ts';
 import { type Refused, refuse } from './verdict.ts';
 import { absoluteComponents, joinAbsolute, pushComponent, relativeInside } from './workspace-path.ts';
 
@@ -10,8 +13,7 @@ export interface PathValidatorOptions {
   readonly root: string;
   /** Without one, only what text can tell is checked (VA-1, on the server). */
   readonly disk?: Disk;
-  /** Most characters a path may have. */
-  readonly maxCharacters?: number;
+  readonly limits?: Pick<Limits, 'pathBytes' | 'nameBytes'>;
   /** Workspace-relative paths that the person's own policy file lifts from VA-2; they are HIGH then. */
   readonly liftedSensitivePaths?: ReadonlySet<string>;
 }
@@ -119,7 +121,10 @@ export class PathValidator {
   #findMalformation(path: unknown): string | undefined {
     if (typeof path !== 'string') return `it is ${path === null ? 'null' : typeof path}, not text`;
     if (path === '') return 'it is empty';
-    if (path.length > (this.#options.maxCharacters ?? 4096)) return 'it is too long';
+    const { pathBytes, nameBytes } = this.#options.limits ?? defaultLimits;
+    if (isLonger(path, pathBytes)) return `it has more than ${pathBytes} bytes`;
+    if (path.length > nameBytes / 3 && path.split('/').some((name) => isLonger(name, nameBytes)))
+      return `a name in it is longer than ${nameBytes} bytes`;
     if (path.includes('\u0000')) return 'it contains a NUL character';
     if (!path.isWellFormed()) return 'it is not valid Unicode';
     if (path.includes('\\')) return 'it contains a backslash; components are separated by /';
@@ -173,6 +178,10 @@ export class PathValidator {
     return lifted ? lifted.has(lexical) && lifted.has(relative) : false;
   }
 }
+
+/** A character takes at most 3 bytes: most texts are short enough by their length alone. */
+const isLonger = (text: string, bytes: number): boolean =>
+  text.length > bytes || (3 * text.length > bytes && utf8Length(text) > bytes);
 
 interface Resolved {
   readonly relative: string;
@@ -228,7 +237,7 @@ function refused(
   rule: string,
   problem: string,
 ): PathCheck {
-  const shown = typeof path === 'string' ? path : (JSON.stringify(path) ?? String(path));
+  const shown = shorten(typeof path === 'string' ? path : (JSON.stringify(path) ?? String(path)));
   return {
     ok: false,
     refused: refuse(code, { path: shown, problem }, { rule, why: `"${shown}": ${problem}`, operand: shown }),

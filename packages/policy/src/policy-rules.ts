@@ -9,6 +9,8 @@ import {
   policyFileSchema,
   type ToolCall,
 } from '@countersign/protocol';
+import { isHarmlessCommand } from './command/harmless-commands.ts';
+import { isHarmlessVariable } from './command/harmless-variables.ts';
 import { plainCommandWords } from './command/plain-words.ts';
 import { type Glob, parseGlob, writtenOut } from './glob.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
@@ -118,7 +120,12 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
       if (rule.effect === 'allow' && (!isMeant(rule, call) || !namesEverything(rule, call, assessment)))
         return false;
       if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
-      return !words || matchesCommands(words, assessment, rule.effect);
+      if (words && !matchesCommands(words, assessment, rule.effect)) return false;
+      // A rule that forbids is never narrowed.
+      if (rule.effect !== 'allow' || !rule.harmless_only) return true;
+      // Nor does a line that was spelt out say with which variables.
+      if (!(assessment.environment ?? []).every(isHarmlessVariable)) return false;
+      return words?.isOneLine || assessment.commands.every(({ words }) => isHarmlessCommand(words));
     },
     mayReach(call, assessment) {
       if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
@@ -215,11 +222,12 @@ function literalFolder(pattern: string): string {
 const isAbove = (folder: string, path: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
 
-/** Allowing needs every path to match; asking or denying needs one. */
+/** Allowing needs every path to match, but for what may be read unasked anyway; asking or denying needs one. */
 function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule['effect']): boolean {
   const operands = assessment.operands.filter(({ implied }) => !implied);
   if (effect !== 'allow') return operands.some(({ path }) => glob.matches(path));
-  return operands.length > 0 && operands.every(({ path }) => glob.matches(path));
+  const named = operands.filter(({ readsFreely }) => !readsFreely);
+  return named.length > 0 && named.every(({ path }) => glob.matches(path));
 }
 
 /** Likewise for the programs a call starts. A word only known at run time never helps to allow. */
@@ -246,6 +254,8 @@ interface CommandPattern {
   readonly words: readonly Glob[];
   /** The pattern ends in `*`: any further words, or none. */
   readonly openEnd: boolean;
+  /** It has no wildcard: only one command line matches it, word by word. */
+  readonly isOneLine: boolean;
 }
 
 /** `git commit *` → the words `git`, `commit`, and then anything. A `*` elsewhere stands for exactly one word. */
@@ -261,7 +271,8 @@ function parseCommandPattern(text: string): CommandPattern | string {
     globs.push({ matches: (subject) => parsed.glob.matches(subject.replaceAll('/', '\u0001')) });
   }
   if (globs.length === 0 && !openEnd) return 'it is empty';
-  return { words: globs, openEnd };
+  const isOneLine = !openEnd && !words.some((word) => /[*?[{]/.test(word.replace(/\\./g, '')));
+  return { words: globs, openEnd, isOneLine };
 }
 
 function matchesWords(

@@ -43,6 +43,8 @@ export interface CallAssessment {
   readonly operands: readonly CommandOperand[];
   /** Programs the call would start, word by word. */
   readonly commands: readonly SimpleCommand[];
+  /** Variables that it sets for these programs. */
+  readonly environment?: readonly string[];
   /**
    * No grant and no allow rule may answer for this call: it changes a place that executes later (VA-3), uses a
    * sensitive file that was lifted, or is a command that says so of itself.
@@ -68,7 +70,7 @@ export class RiskAssessor {
     this.#sizes = new SizeLimiter(limits);
     this.paths = new PathValidator({
       root: options.root,
-      maxCharacters: limits.pathCharacters,
+      limits,
       ...(disk && { disk }),
       ...(liftedSensitivePaths && { liftedSensitivePaths }),
     });
@@ -182,8 +184,13 @@ export class RiskAssessor {
     if (isRefusal(from)) return justOf(from);
     const to = this.#writable(dest);
     if (isRefusal(to)) return justOf(to);
-    const verdict = stricter(writeRisk(dest, to), cautions(source, from));
-    return withOperands(verdict, [from, 'read'], [to, 'write']);
+    const caution = cautions(source, from);
+    const assessment = withOperands(stricter(writeRisk(dest, to), caution), [from, 'read'], [to, 'write']);
+    if (caution.decision !== 'LOW') return assessment;
+    const operands = assessment.operands.map((operand) =>
+      operand.use === 'read' ? { ...operand, readsFreely: true as const } : operand,
+    );
+    return { ...assessment, operands };
   }
 
   #delete(path: string): CallAssessment {
@@ -216,12 +223,13 @@ export class RiskAssessor {
   }
 
   #shellLine(command: string, cwd: string | undefined, timeout?: number): CallAssessment {
-    const { verdict, operands, commands, needsPerson } = this.#shell.check(command, cwd);
+    const { verdict, operands, commands, environment, needsPerson } = this.#shell.check(command, cwd);
     const tooLong = timeout === undefined ? undefined : this.#sizes.checkTimeout(timeout);
     return {
       verdict: tooLong ? stricter(verdict, tooLong) : verdict,
       operands,
       commands,
+      environment,
       needsPerson,
     };
   }
@@ -246,7 +254,7 @@ export class RiskAssessor {
       return justOf(invalidParams('git_commit', 'the message contains a NUL character'));
     const reason = {
       rule: 'GIT-2',
-      why: 'makes a commit; hooks of the repository run',
+      why: 'makes a commit',
       operand: files.join(' '),
     };
     return withOperands(allow('MEDIUM', [reason]), ...operands);

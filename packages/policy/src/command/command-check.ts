@@ -19,4 +19,6 @@ export interface CommandOperand {
   readonly use: 'read' | 'write' | 'run';
   /** No word names it; the program executes it by itself. It is for card and digest, rules do not look at it. */
   readonly implied?: true;
+  /** Read, and reading it alone would run unasked: a rule that allows what is done with it need not name it. */
+  readonly readsFreely?: true;
 }

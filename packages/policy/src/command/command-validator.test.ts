@@ -367,7 +367,7 @@ describe('[VA-9] for any input', () => {
   });
 
   it('answers soon, also for input made to be slow', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (const command of allowedPrograms.keys()) {
       for (const part of ['-', '--a', '*', '[', '{,', '../', ':', '=', '-C', '.env', 'a.', '@', ',', '(']) {
         validator.check(command, [part.repeat(10_000)]);
@@ -379,11 +379,11 @@ describe('[VA-9] for any input', () => {
         ]);
       }
     }
-    expect(performance.now() - started).toBeLessThan(35_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(35_000);
   });
 
   it('answers soon to many changes of directory, and to a deep expression', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     const words = Array.from({ length: 4_990 }, (_, i) => (i % 2 ? 'a/b/c/d' : '-C'));
     expect(validator.check('git', [...words, 'status']).verdict.decision).toBe('REJECT');
     expect(validator.check('tar', ['-cf', 'x.tar', ...words]).verdict.decision).toBe('REJECT');
@@ -396,6 +396,6 @@ describe('[VA-9] for any input', () => {
         .fill(['-regex', '((((.*|x)?)+)*'.repeat(20)])
         .flat(),
     );
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(20_000);
   });
 });

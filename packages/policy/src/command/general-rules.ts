@@ -47,6 +47,8 @@ export const unknownOptionOfPowerful: CommandRule = {
   matches: [
     'git status --frobnicate',
     'npm test --frobnicate',
+    'npm --audit=publish',
+    'npm --no-depth=publish',
     'node --frobnicate src/app.js',
     'python3 -Z src/server.py',
   ],
@@ -128,8 +130,18 @@ export const writesToExecutingPlace: CommandRule = {
     'gcc -o .git/hooks/pre-commit main.c',
     'tar -xf bundle.tar -C .vscode',
     'git diff --output=.envrc',
+    'python3 -m pytest --html=.git/hooks/pre-commit',
+    'python3 -m pytest --debug .git/hooks/pre-commit',
+    'python3 -m pytest --cov-report html:.husky',
+    'python3 -m ruff check -o .envrc',
   ],
-  doesNotMatch: ['gcc -o app main.c', 'cat .git/config', 'git log .github/workflows'],
+  doesNotMatch: [
+    'python3 -m flake8 --exclude .git src',
+    'python3 -m mypy --exclude=.vscode src',
+    'gcc -o app main.c',
+    'cat .git/config',
+    'git log .github/workflows',
+  ],
 };
 
 export const sensitiveGlob: CommandRule = {

@@ -8,6 +8,13 @@ export type Word =
       readonly spelled: string;
       readonly value: string | undefined;
     }
+  | {
+      /** `--no-x`: takes back every option that it can mean. What stands before it counts no longer. */
+      readonly kind: 'negation';
+      readonly rows: readonly OptionRow[];
+      readonly spelled: string;
+      readonly value: string | undefined;
+    }
   | { readonly kind: 'unknown'; readonly spelled: string; readonly value: string | undefined }
   | { readonly kind: 'operand'; readonly text: string; readonly afterDashes: boolean };
 
@@ -46,6 +53,11 @@ function readLong(arg: string, next: string | undefined, table: OptionTable, wor
   const glued = equals < 0 ? undefined : arg.slice(equals + 1);
   const rows = findLong(name, table);
   const [row] = rows;
+  const negated = row === undefined ? findNegated(name, table) : [];
+  if (negated.length > 0) {
+    words.push({ kind: 'negation', rows: negated, spelled: arg, value: glued });
+    return false;
+  }
   if (row === undefined) {
     words.push({ kind: 'unknown', spelled: arg, value: glued });
     return false;
@@ -61,24 +73,39 @@ function readLong(arg: string, next: string | undefined, table: OptionTable, wor
   return takesNext;
 }
 
+/** All rows that `name` takes back: `--no-x` takes back `--x`, and `--x` takes back a `--no-x` that is listed alone. */
+function findNegated(name: string, table: OptionTable): readonly OptionRow[] {
+  if (!table.negatable) return [];
+  const positive = table.long.get(`no-${name}`);
+  if (positive) return [positive];
+  if (!name.startsWith('no-') || name === 'no-') return [];
+  const undone = name.slice(3);
+  const exact = table.long.get(undone);
+  if (exact) return [exact];
+  return [...table.long].flatMap(([full, row]) => (full.startsWith(undone) ? [row] : []));
+}
+
 /** All rows that `name` can mean: the exact one, or every one it abbreviates. */
 function findLong(name: string, table: OptionTable): readonly OptionRow[] {
   const exact = table.long.get(name);
   if (exact) return [exact];
-  if (table.negatable && name.startsWith('no-')) {
-    const undone = findLong(name.slice(3), { ...table, negatable: false });
-    if (undone.length > 0) return [{ names: `--${name}` }];
-  }
-  // A table that lists `--no-x` alone knows `--x`, the default, as well.
-  if (table.negatable && table.long.has(`no-${name}`)) return [{ names: `--${name}` }];
-  if (!table.abbreviations || name === '') return [];
+  if (!table.abbreviations || name === '' || findNegated(name, table).length > 0) return [];
+  // `--no` can take back anything.
+  if (table.negatable && 'no-'.startsWith(name)) return [];
   const found = new Set<OptionRow>();
   let harmless: OptionRow | undefined;
   for (const [full, row] of table.long) {
     if (!full.startsWith(name)) continue;
-    // Several harmless flags of one shape are the same to us.
+    // Several harmless flags of one shape are the same to us. None of them counts as given: it is not clear which.
     if (row.rule === undefined && (row.value === undefined || row.value === 'text')) {
-      if (harmless && harmless.value === row.value && harmless.optional === row.optional) continue;
+      if (harmless && harmless.value === row.value && harmless.optional === row.optional) {
+        if (harmless !== row) {
+          found.delete(harmless);
+          harmless = { ...harmless, names: `--${name}` };
+          found.add(harmless);
+        }
+        continue;
+      }
       harmless ??= row;
     }
     found.add(row);

@@ -38,6 +38,11 @@ export function judgeOption(word: Exclude<Word, Operand>, judgement: Judgement, 
     if (word.value !== undefined) refuseUnsafe(word.value, judgement);
     return;
   }
+  // Taking something back has no effect of its own: what it leaves in force, `OptionState` says.
+  if (word.kind === 'negation') {
+    if (word.value !== undefined) refuseUnsafe(word.value, judgement);
+    return;
+  }
   const { rule, value: meaning } = word.row;
   if (rule) judgement.raise(rule, word.spelled);
   if (meaning === undefined || meaning === 'text') {

@@ -104,9 +104,9 @@ describe('[RN-8] parameters are checked against the tool’s own schema', () => 
 
 describe('[RN-8] a hostile schema', () => {
   const quickly = (schema: object, params: object): string | undefined => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     const problem = check(schema as never, params);
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(20_000);
     return problem;
   };
 

@@ -3,6 +3,20 @@ import { hasHole } from './marks.ts';
 import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 
+export const unpackers = [
+  'tar',
+  'gtar',
+  'bsdtar',
+  'unzip',
+  '7z',
+  '7za',
+  '7zz',
+  'unrar',
+  'cpio',
+  'pax',
+  'ditto',
+] as const;
+
 /** Whether a call unpacks an archive into the workspace root, or into a place that only the run knows. */
 export function unpacksIntoRoot(call: ProgramCall): boolean {
   const target = unpackTarget(call);
@@ -12,7 +26,8 @@ export function unpacksIntoRoot(call: ProgramCall): boolean {
 }
 
 /** The directory a call unpacks into, as it is written; undefined when it does not unpack. */
-function unpackTarget({ name, args }: ProgramCall): string | undefined {
+export function unpackTarget({ name, args }: ProgramCall): string | undefined {
+  if (!(unpackers as readonly string[]).includes(name)) return undefined;
   switch (name) {
     case 'unzip': {
       const { flags, values } = readOptions(args, { valueLetters: 'dPx' });

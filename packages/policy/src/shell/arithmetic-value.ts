@@ -1,4 +1,8 @@
-import type { ArithmeticExpression } from 'unbash';
+import type { ArithmeticBinary, ArithmeticExpression, ArithmeticWord } from 'unbash';
+import { readAsNumber } from './evaluated-text.ts';
+import { NUMBER } from './marks.ts';
+import { evaluateSimple, joinFields } from './parameter-values.ts';
+import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { evaluateParts } from './word-values.ts';
 
@@ -21,6 +25,7 @@ export function evaluateArithmetic(
   }
   switch (expression.type) {
     case 'ArithmeticBinary': {
+      if (ASSIGNS.test(expression.operator)) return assignNumber(run, expression, depth);
       const left = evaluateArithmetic(run, expression.left, depth + 1);
       const right = evaluateArithmetic(run, expression.right, depth + 1);
       return left === undefined || right === undefined
@@ -29,6 +34,8 @@ export function evaluateArithmetic(
     }
     case 'ArithmeticUnary': {
       const value = evaluateArithmetic(run, expression.operand, depth + 1);
+      if (/^(\+\+|--)$/.test(expression.operator))
+        for (const target of targetsOf(run, expression.operand)) assignText(run, target, [NUMBER]);
       if (value === undefined) return undefined;
       return expression.operator === '-' ? -value : expression.operator === '+' ? value : undefined;
     }
@@ -44,23 +51,49 @@ export function evaluateArithmetic(
       const printed = script
         ? run.deeper([], () => run.inSubshell(() => run.walker.script(run, script)))
         : [];
-      return printed.length === 1 ? asNumber((printed[0] as string).trim()) : undefined;
+      return numberOf(
+        run,
+        printed.map((text) => text.trim()),
+      );
     }
-    case 'ArithmeticWord': {
-      if (expression.parts) {
-        const values = evaluateParts(run, expression.parts, { quoted: true });
-        return values.length === 1 ? asNumber(values[0] as string) : undefined;
-      }
-      return asNumber(expression.value) ?? variableNumber(run, expression.value);
-    }
+    case 'ArithmeticWord':
+      return numberOf(run, textsOf(run, expression));
   }
 }
 
-/** bash evaluates the text of a variable as arithmetic again, `$(…)` in an index included. */
-function variableNumber(run: ShellRun, name: string): number | undefined {
-  const values = run.state.variables.get(name)?.values ?? [];
-  for (const value of values) if (/\$\(|`/.test(value)) run.walker.expansion(run, value);
+/** The number that a text of arithmetic surely is. bash evaluates it, and so do we (evaluated-text.ts). */
+function numberOf(run: ShellRun, texts: readonly string[]): number | undefined {
+  for (const text of texts) readAsNumber(run, text);
+  if (texts.length !== 1) return undefined;
+  const [text = ''] = texts;
+  const values = run.state.variables.get(text)?.values ?? [text];
   return values.length === 1 ? asNumber(values[0] as string) : undefined;
+}
+
+function textsOf(run: ShellRun, { parts, value }: ArithmeticWord): readonly string[] {
+  if (parts) return evaluateParts(run, parts, { quoted: true });
+  // unbash 6.0.3 leaves `$1` in arithmetic as it is written
+  return /^\$\d$/.test(value) ? evaluateSimple(run, value.slice(1)).map(joinFields) : [value];
+}
+
+const ASSIGNS = /^([-+*/%&|^]|<<|>>|\*\*)?=$/;
+
+/** `x=1`, `x[i]+=1`: what stood in the variable is computed only where the operator needs it. */
+function assignNumber(
+  run: ShellRun,
+  { left, right, operator }: ArithmeticBinary,
+  depth: number,
+): number | undefined {
+  const value = evaluateArithmetic(run, right, depth + 1);
+  if (operator !== '=') evaluateArithmetic(run, left, depth + 1);
+  const result = operator === '=' ? value : undefined;
+  for (const target of targetsOf(run, left))
+    assignText(run, target, [result === undefined ? NUMBER : String(result)]);
+  return result;
+}
+
+function targetsOf(run: ShellRun, expression: ArithmeticExpression): readonly string[] {
+  return expression.type === 'ArithmeticWord' ? textsOf(run, expression) : [];
 }
 
 export function asNumber(text: string): number | undefined {

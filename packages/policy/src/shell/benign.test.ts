@@ -421,6 +421,27 @@ const BENIGN = {
     'rm -rf $(ls -d build-*)',
     'ls src | while read f; do rm -f "src/$f.bak"; done',
   ],
+  'what looks like a mended hole': [
+    'for i in 1 2 3; do curl -s localhost:3000 & done; wait',
+    'for p in a b; do npm run build -w $p & done; wait',
+    'walk(){ for d in "$1"/*; do walk "$d"; done; }; walk src',
+    'diff <(sort a) <(sort b)',
+    'git ls-files | xargs -l wc -l',
+    'git ls-files | xargs -i cp {} out/{}',
+    'ls src | xargs --max-args 1 echo',
+    'env -C src npm test',
+    "env -S 'node --test' src",
+    'declare -l name=Ann; echo "$name"',
+    'x=${1//[^a-z]/}; mkdir -p "out/$x"',
+    'slug=${title//[ _]/-}; touch "docs/$slug.md"',
+    'x=src/*.ts; ls $x',
+    'name=${file##*/}; base=${name%.*}; rm -f "out/$base.js"',
+    'IFS=: read -ra parts <<< "$PATH"; echo "${parts[0]}"',
+    'cat /proc/self/status',
+    'tar --exclude=node_modules -czf a.tgz src',
+    'GIT_TRACE=1 git fetch',
+    'PYTHONWARNINGS=ignore python3 scripts/gen.py',
+  ],
 } as const;
 
 describe.each(Object.entries(BENIGN))('[VA-9] does not refuse %s', (_, lines) => {

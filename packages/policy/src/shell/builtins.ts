@@ -1,5 +1,6 @@
 import { readOptions } from './call-options.ts';
-import { hasHole, madeFrom, TOO_MANY, UNKNOWN } from './marks.ts';
+import { readAgain, readAsName, readAsNumber, splitName } from './evaluated-text.ts';
+import { hasHole, knownWord, madeFrom, NUMBER, TOO_MANY, UNKNOWN } from './marks.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { normalize } from './places.ts';
@@ -7,9 +8,9 @@ import { echoed, printed } from './printed-text.ts';
 import type { ProgramCall } from './program-call.ts';
 import { programPath } from './program-output.ts';
 import { descriptorFile } from './redirections.ts';
+import { assignText, noteValues, setScalar } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
-import { noteVariable } from './special-variables.ts';
 import { warnings } from './warnings.ts';
 
 type Builtin = (call: ProgramCall) => readonly string[];
@@ -25,8 +26,12 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   return: nothing,
   break: nothing,
   continue: nothing,
-  wait: nothing,
-  jobs: nothing,
+  wait: ({ run, args }) => {
+    const name = readOptions(args, { valueLetters: 'p' }).values.get('p');
+    if (name !== undefined) assignText(run, name, [NUMBER]);
+    return [''];
+  },
+  jobs: ({ run, args }) => (args[0] === '-x' ? run.walker.call(run, args.slice(1)) : ['']),
   umask: nothing,
   ulimit: nothing,
   shopt: nothing,
@@ -82,6 +87,7 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     const code = args[0] === '--' ? args[1] : args[0];
     if (code === undefined || code === '-' || code === '' || /^-[lp]/.test(code)) return [''];
     run.findings.warn(warnings.trap, code);
+    run.state.later.add(code);
     run.perhaps(() => judgeCode(run, code, { subshell: true }));
     return [''];
   },
@@ -97,11 +103,14 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
           .trim()
           .split(/\s+/),
       );
+      run.state.later.add(word.slice(equals + 1));
       run.perhaps(() => run.walker.code(run, word.slice(equals + 1), { mustParse: false, subshell: true }));
     }
     return [''];
   },
   set: ({ run, args }) => {
+    // from now on every variable is exported
+    if (args.some((word) => /^-[a-z]*a/i.test(word) || word === 'allexport')) run.findings.environment('*');
     const at = args.findIndex((word) => word === '--' || word === '-' || !/^[-+]/.test(word));
     if (at >= 0)
       run.state.setPositional(args[at] === '--' || args[at] === '-' ? args.slice(at + 1) : args.slice(at));
@@ -121,9 +130,12 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   typeset: declareCall,
   local: declareCall,
   readonly: declareCall,
+  integer: ({ run, name, args }) => declareCall({ run, name, args: ['-i', ...args] }), // ksh and zsh
+  float: ({ run, name, args }) => declareCall({ run, name, args: ['-i', ...args] }),
   unset: ({ run, args }) => {
     for (const word of args) {
-      run.walker.expansion(run, word);
+      readAsName(run, word);
+      run.state.forgetAssociative([word]);
       if (run.state.weak === 0) run.state.variables.delete(word);
     }
     return [''];
@@ -133,16 +145,17 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   readarray: readCall,
   let: ({ run, args }) => {
     for (const word of args) {
-      run.walker.expansion(run, word);
-      const name = /^\s*([A-Za-z_]\w*)/.exec(word)?.[1];
-      if (name) run.state.set(name, { values: [UNKNOWN] });
+      readAsNumber(run, word);
+      for (const [, name = ''] of word.matchAll(/([A-Za-z_]\w*)\s*(?:[^\s\w=!<>]|<<|>>)?=(?!=)/g))
+        setScalar(run, name, [NUMBER]);
     }
     return [''];
   },
   getopts: ({ run, args }) => {
-    if (args[1]) run.walker.expansion(run, args[1]);
-    if (args[1]) run.state.set(args[1], { values: [UNKNOWN] });
-    run.state.set('OPTARG', { values: run.state.positional?.length ? run.state.positional : [UNKNOWN] });
+    const [, name, ...words] = args;
+    if (name) assignText(run, name, [UNKNOWN]);
+    const given = words.length > 0 ? words : (run.state.positional ?? []);
+    setScalar(run, 'OPTARG', given.length > 0 ? bounded(given) : [UNKNOWN]);
     return [''];
   },
   test: testCall,
@@ -153,10 +166,10 @@ export const builtinFor = (name: string): Builtin | undefined =>
   Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
 
 function printfCall({ run, args }: ProgramCall): readonly string[] {
-  if (args[0] !== '-v') return [printed(args)];
-  const name = args[1] ?? '';
-  run.walker.expansion(run, name);
-  if (/^[A-Za-z_]\w*$/.test(name)) run.state.set(name, { values: [printed(args.slice(2))] });
+  const { values, operands } = readOptions(args, { valueLetters: 'v', stopEarly: true });
+  const name = values.get('v');
+  if (name === undefined) return [printed(args)];
+  assignText(run, name, [printed(operands)]);
   return [''];
 }
 
@@ -232,26 +245,45 @@ function completion({ run, args }: ProgramCall): readonly string[] {
   const { values } = readOptions(args, { valueLetters: 'oAGWFCXPSV' });
   const code = values.get('C');
   if (code !== undefined) run.perhaps(() => judgeCode(run, code, { subshell: true }));
-  run.walker.expansion(run, values.get('W') ?? '');
+  readAgain(run, values.get('W') ?? '');
   return [UNKNOWN];
 }
 
-function declareCall({ run, args }: ProgramCall): readonly string[] {
+function declareCall({ run, name: builtin, args }: ProgramCall): readonly string[] {
   const { flags, operands } = readOptions(args);
+  const attributes = ['i', 'n', 'a', 'A', 'l', 'u', 'c'].filter((letter) => flags.has(letter)).join('');
   for (const word of operands) {
-    const found = /^([A-Za-z_]\w*)(\+?)=([\s\S]*)$/.exec(word);
-    if (!found) continue;
-    const [, name = '', append = '', value = ''] = found;
-    if (value.startsWith('(') && run.state.variables.get(name)?.elements) continue; // an array, already set by the walk
-    noteVariable(run, name, [value]);
-    if (flags.has('i') || flags.has('n')) run.walker.expansion(run, value);
-    const old = append ? (run.state.variables.get(name)?.values[0] ?? '') : '';
-    const values = flags.has('n')
-      ? [...(run.state.variables.get(value)?.values ?? []), UNKNOWN]
-      : [old + value];
-    run.state.set(name, { values });
+    const { target, append, value } = splitAssignment(word);
+    const { name } = splitName(target);
+    run.state.declare(name, attributes);
+    if (builtin === 'export' || flags.has('x')) run.findings.environment(knownWord(name) ?? '*');
+    if (run.compounds.has(word)) {
+      const { values = [], elements = [] } = run.state.variables.get(name) ?? {};
+      // the walk has set it, before it had these attributes
+      noteValues(run, name, [...values, ...elements]);
+      run.state.set(name, { ...run.state.variables.get(name), values, elements });
+    } else if (value === undefined) readAsName(run, target);
+    else if (value.startsWith('(') && (run.state.has(name, 'a') || run.state.has(name, 'A'))) {
+      readAgain(run, value);
+      run.walker.code(run, `${target}=${value}`, { mustParse: false, subshell: false });
+    } else {
+      const old = append ? (run.state.variables.get(name)?.values[0] ?? '') : '';
+      assignText(run, target, [old + value]);
+      // reading a reference gives the value of what it names
+      if (flags.has('n'))
+        run.state.set(name, { values: [...(run.state.variables.get(value)?.values ?? []), UNKNOWN] });
+    }
   }
   return [''];
+}
+
+/** `name=value`, `name+=value`, `name[index]=value`, or a name alone. */
+function splitAssignment(word: string): { target: string; append: boolean; value?: string } {
+  const { name, index, rest } = splitName(word);
+  const found = /^([^=]*?)(\+?)=([\s\S]*)$/.exec(index === undefined ? name : rest);
+  if (!found) return { target: word, append: false };
+  const [, own = '', append, value = ''] = found;
+  return { target: index === undefined ? own : `${name}[${index}]`, append: append === '+', value };
 }
 
 /** `read`: every line it may see gives one value; names take a word each and the last the rest. */
@@ -272,16 +304,17 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
       text.includes(delimiter) ? text.split(delimiter).filter((line) => line !== '') : [text],
     )
     .slice(0, 200);
+  const separators = run.state.variables.get('IFS')?.values.join('') ?? ' \t\n';
   const array = name === 'read' ? values.get('a') : (operands[0] ?? 'MAPFILE');
   if (array !== undefined) {
-    const elements = name === 'read' ? lines.flatMap((line) => line.split(/\s+/)) : lines;
+    const elements = name === 'read' ? lines.flatMap((line) => splitLine(line, separators)) : lines;
+    readAsName(run, array);
+    noteValues(run, array, elements);
     run.state.set(array, { values: [elements[0] ?? UNKNOWN], elements });
     return [''];
   }
-  const separators = run.state.variables.get('IFS')?.values.join('') ?? ' \t\n';
   const names = operands.length > 0 ? operands : ['REPLY'];
   for (const [index, variable] of names.entries()) {
-    run.walker.expansion(run, variable);
     const found = lines.map((line) => {
       const words = splitLine(line, separators);
       return hasHole(line) && words.length < names.length
@@ -290,7 +323,7 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
           ? words.slice(index).join(' ')
           : (words[index] ?? '');
     });
-    run.state.set(variable, { values: bounded([...new Set(found.length > 0 ? found : [''])]) });
+    assignText(run, variable, bounded([...new Set(found.length > 0 ? found : [''])]));
   }
   return [''];
 }
@@ -305,8 +338,8 @@ function splitLine(line: string, separators: string): string[] {
   return words.filter((word) => word !== '');
 }
 
-/** The words of `test` are compared, not opened; only `-v` looks at an index, which may hold `$(…)`. */
+/** The words of `test` are compared, not opened; only `-v` takes one for a name. Other than `[[`, it computes nothing. */
 function testCall({ run, args }: ProgramCall): readonly string[] {
-  if (args.includes('-v')) for (const word of args) run.walker.expansion(run, word);
+  for (const [index, word] of args.entries()) if (args[index - 1] === '-v') readAsName(run, word);
   return [''];
 }

@@ -11,6 +11,8 @@ interface CallOptions {
 interface OptionShape {
   /** Short options that take a value, as letters. */
   readonly valueLetters?: string;
+  /** Short options that take only what is glued to them: `xargs -i{}`. */
+  readonly gluedLetters?: string;
   /** Long options that take a value, without dashes. */
   readonly valueNames?: readonly string[];
   /** Stop at the first word that is no option: for programs that run another program. */
@@ -37,12 +39,17 @@ export function readOptions(args: readonly string[], shape: OptionShape = {}): C
       const equals = word.indexOf('=');
       const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
       flags.add(name);
-      if (equals >= 0) values.set(name, word.slice(equals + 1));
-      else if (shape.valueNames?.includes(name)) values.set(name, args[++i] ?? '');
+      const full = fullName(name, shape.valueNames);
+      if (equals >= 0) values.set(full ?? name, word.slice(equals + 1));
+      else if (full !== undefined) values.set(full, args[++i] ?? '');
     } else {
       for (let k = 1; k < word.length; k++) {
         const letter = word[k] as string;
         flags.add(letter);
+        if (shape.gluedLetters?.includes(letter)) {
+          if (k + 1 < word.length) values.set(letter, word.slice(k + 1));
+          break;
+        }
         if (!shape.valueLetters?.includes(letter)) continue;
         values.set(letter, k + 1 < word.length ? word.slice(k + 1) : (args[++i] ?? ''));
         break;
@@ -51,6 +58,10 @@ export function readOptions(args: readonly string[], shape: OptionShape = {}): C
   }
   return { flags, values, operands };
 }
+
+/** The option that `name` is, or is short for. */
+const fullName = (name: string, names: readonly string[] = []): string | undefined =>
+  names.includes(name) ? name : names.find((full) => name.length > 2 && full.startsWith(name));
 
 /** Whether a long option was given, abbreviated or not: `--rec` for `--recursive`. */
 export function hasLong(options: CallOptions, name: string, shortest: number): boolean {

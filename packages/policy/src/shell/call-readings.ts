@@ -2,7 +2,14 @@ import { type Assignment, type Command, parse } from 'unbash';
 import { expandBraces } from './brace-expansion.ts';
 import { TOO_MANY, UNSET, UNSET_QUOTED, whenUnset } from './marks.ts';
 import type { ShellRun } from './shell-run.ts';
-import { evaluateText, evaluateWord, mayVanish, type Reading } from './word-values.ts';
+import {
+  combine,
+  evaluatePlainText,
+  evaluateText,
+  evaluateWord,
+  mayVanish,
+  type Reading,
+} from './word-values.ts';
 
 /** Most ways to read one command that are judged one by one. */
 const MAX_READINGS = 32;
@@ -21,20 +28,43 @@ export interface CallArguments {
 export function callReadings(run: ShellRun, node: Command): CallArguments {
   const words: (readonly Reading[])[] = [];
   if (node.name) words.push(evaluateWord(run, node.name));
+  const takesNames = isNameTaker(node);
   for (const argument of node.args) {
-    if (argument.type === 'Assignment' && argument.index) evaluateText(run, argument.index);
-    if (argument.type === 'Word') words.push(evaluateWord(run, argument));
+    if (argument.type === 'Word')
+      words.push(run.withPlainPatterns(takesNames, () => evaluateWord(run, argument)));
+    else if (argument.index && argument.value.type === 'Word') words.push(elementWords(run, argument));
     else if (argument.text.includes('{') && argument.value.type === 'Word')
       words.push(...bracedAssignments(run, argument));
     else if (argument.value.type === 'Word') {
       words.push(evaluateText(run, argument.value).map((text) => [`${argument.name}=${text}`]));
     } else {
       for (const element of argument.value.elements) evaluateWord(run, element);
+      run.compounds.add(argument.text);
       words.push([[argument.text]]);
     }
   }
   const readings = readingsOf(words);
   return { readings: [...readings, ...readings.flatMap(shorterReadings)], plain: readings.length };
+}
+
+/** Builtins whose words are names or numbers, so that `y[i]` is no pattern unless a file has such a name. */
+const NAME_TAKERS =
+  /^(unset|read|mapfile|readarray|test|\[|let|declare|typeset|local|export|readonly|integer|float|getopts|wait)$/;
+
+function isNameTaker({ name, args }: Command): boolean {
+  const words = [name, ...args].map((word) => (word?.type === 'Word' ? word.value : ''));
+  const [called = '', first] = words.slice(words.findIndex((word) => !/^(command|builtin|--)$/.test(word)));
+  return NAME_TAKERS.test(called) || (called === 'printf' && (first?.startsWith('-v') ?? false));
+}
+
+/** `declare a[i]=x` */
+function elementWords(run: ShellRun, { name, index, value }: Assignment): readonly Reading[] {
+  const keys = index ? evaluatePlainText(run, index) : [''];
+  const texts = value.type === 'Word' ? evaluateText(run, value) : [''];
+  return combine(
+    keys.map((key) => `${name}[${key}]=`),
+    texts,
+  ).map((text) => [text]);
 }
 
 /** `declare x={a,b}` is `declare x=a x=b`: braces come first here, other than in a plain assignment. */

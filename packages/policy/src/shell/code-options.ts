@@ -29,6 +29,8 @@ export const codeOptions: readonly CodeOption[] = [
       "tar cf x y --checkpoint=1 --checkpoint-action=exec='rm -rf /'",
       "tar xf a --to-command='rm -rf /'",
       "tar -I 'rm -rf /' -cf x y",
+      "tar xf a --to-com='rm -rf /'",
+      "tar cf x y --use-comp 'rm -rf /'",
     ],
   },
   { programs: ['rsync'], options: ['-e', '--rsh', '--rsync-path'], matches: ["rsync -e 'rm -rf /' a h:b"] },
@@ -74,9 +76,9 @@ export const codeOptions: readonly CodeOption[] = [
   { programs: ['zip'], options: ['-TT', '--unzip-command'], matches: ["zip -T -TT 'rm -rf /' a b"] },
   {
     programs: ['make', 'gmake'],
-    options: ['--eval'],
+    options: ['--eval', '-E'],
     prefix: /^[^;]*;/,
-    matches: ["make --eval='x:;rm -rf /'"],
+    matches: ["make --eval='x:;rm -rf /'", "make -E 'x:;rm -rf /' x"],
   },
   { programs: ['tcpdump'], options: ['-z'], matches: ["tcpdump -z 'rm -rf /' -G 1"] },
   {
@@ -105,10 +107,20 @@ export function codeInOptions(name: string, args: readonly string[]): readonly s
   return found;
 }
 
+/** A long option may be cut short: `--to-com`. Shorter than this it could be many. */
+const SHORTEST = '--xy'.length;
+
+function splitOnce(word: string): [string] | [string, string] {
+  const equals = word.indexOf('=');
+  return equals < 0 ? [word] : [word.slice(0, equals), word.slice(equals + 1)];
+}
+
 function optionValue(word: string, next: string | undefined, options: readonly string[]): string | undefined {
   for (const option of options) {
     if (word === option) return next;
     if (word.startsWith(`${option}=`)) return word.slice(option.length + 1);
+    const [name = '', value] = splitOnce(word);
+    if (name.length >= SHORTEST && option.startsWith(name)) return value ?? next;
     if (!option.startsWith('--') && word.startsWith(option)) return word.slice(option.length);
   }
   return undefined;

@@ -20,6 +20,7 @@ export class Findings {
   readonly #reasons = new Map<string, Reason>();
   readonly #commands: SimpleCommand[] = [];
   readonly #operands = new Map<string, CommandOperand>();
+  readonly #environment = new Set<string>();
   #network = false;
   #needsPerson = false;
   #runsWhatIsRead = false;
@@ -88,6 +89,11 @@ export class Findings {
     if (this.#quiet === 0 && this.#commands.length < 1_000) this.#commands.push({ words });
   }
 
+  /** A variable that programs of this line are given; `*` where only the run knows its name. */
+  environment(name: string): void {
+    this.#environment.add(this.#environment.size < 100 ? name : '*');
+  }
+
   operand(path: string, use: CommandOperand['use']): void {
     if (this.#quiet === 0 && this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
   }
@@ -114,6 +120,7 @@ export class Findings {
       verdict,
       commands: uniqueInARow(this.#commands),
       operands: this.#refused ? [] : this.#allOperands(),
+      environment: this.#refused ? [] : [...this.#environment],
       needsPerson: this.#refused === undefined && this.#needsPerson,
     };
   }

@@ -17,7 +17,7 @@ export function findForkBomb(run: ShellRun): string | undefined {
   if (own.length > MAX_CALLS) return undefined;
   for (const name of names) {
     const back = own.filter(({ from, to }) => from === name && reaches(own, to, name));
-    const weight = back.reduce((sum, call) => sum + (call.endless ? 2 : 1), 0);
+    const weight = back.reduce((sum, call) => sum + (call.repeated ? 2 : 1), 0);
     if (weight >= 2 && back.some((call) => call.concurrent)) return name;
   }
   return undefined;
@@ -49,7 +49,7 @@ export function noteRecursion(run: ShellRun, node: Command, readings: readonly R
   run.noted.add(node);
   const names = isSelf ? ['$0'] : new Set(readings.map((words) => words[0] ?? ''));
   for (const to of names) {
-    run.recursion.push({ from, to, concurrent: run.concurrent > 0, endless: run.endlessLoops > 0 });
+    run.recursion.push({ from, to, concurrent: run.concurrent > 0, repeated: run.repeatingLoops > 0 });
   }
 }
 

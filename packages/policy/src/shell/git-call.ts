@@ -1,5 +1,5 @@
+import { changesConfiguration } from '../command/programs/git/config-subcommand.ts';
 import { gitHookFiles } from '../implied-scripts.ts';
-import { readOptions } from './call-options.ts';
 import { noteRunFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import type { ShellRun } from './shell-run.ts';
@@ -48,17 +48,7 @@ export function changesGit({ args: words }: ProgramCall): boolean {
   if (settings.length > 0 || redirected) return true;
   if (subcommand === 'init' || subcommand === 'clone')
     return args.some((word) => /^--(template|config|separate-git-dir)\b|^-c/.test(word));
-  if (subcommand !== 'config') return false;
-  if (args.some((word) => /^(-l|--list|--get.*|--name-only)$/.test(word))) return false;
-  const { operands } = readOptions(args, {
-    valueLetters: 'f',
-    valueNames: ['file', 'blob', 'type', 'default'],
-  });
-  if (/^(get|list|get-.*)$/.test(operands[0] ?? '')) return false;
-  return (
-    operands.length > 1 ||
-    args.some((word) => /^(-e|--(edit|unset.*|remove-section|rename-section|add|replace-all))$/.test(word))
-  );
+  return subcommand === 'config' && changesConfiguration(args);
 }
 
 /** Settings whose value git executes. */

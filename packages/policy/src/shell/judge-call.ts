@@ -34,8 +34,9 @@ import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { outputOf, programPath } from './program-output.ts';
 import { contentOf } from './redirections.ts';
+import { setScalar } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
-import { noteVariable } from './special-variables.ts';
+import { noteExportedFunction } from './special-variables.ts';
 import { judgeAwk, judgeSed } from './text-programs.ts';
 import { judgeTail } from './unknown-wrapper.ts';
 import { warnings, warningsFor } from './warnings.ts';
@@ -170,6 +171,7 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   if (!definition) return undefined;
   if (run.calling.includes(name)) return [UNKNOWN];
   const { positional, otherPositionals } = run.state;
+  const known = new Map(run.state.attributes);
   run.state.positional = args;
   run.state.otherPositionals = [];
   run.calling.push(name);
@@ -177,6 +179,9 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   run.calling.pop();
   run.state.positional = positional;
   run.state.otherPositionals = otherPositionals;
+  run.state.forgetAssociative(
+    [...run.state.attributes.keys()].filter((one) => !known.get(one)?.includes('A')),
+  );
   return printed;
 }
 
@@ -201,16 +206,22 @@ function judgeWrapper(call: ProgramCall): readonly string[] | undefined {
   for (const word of opened.assignments) {
     const equals = word.indexOf('=');
     const value = word.slice(equals + 1);
-    noteVariable(run, word.slice(0, equals), [value]);
-    run.state.set(word.slice(0, equals), { values: [value] });
+    run.findings.environment(knownWord(word.slice(0, equals)) ?? '*');
+    noteExportedFunction(run, word.slice(0, equals), value);
+    setScalar(run, word.slice(0, equals), [value]);
   }
-  const printed = opened.calls.flatMap((words, index) =>
-    index === 0
-      ? judgeCall(run, words)
-      : run.perhaps(() => run.findings.quietly(() => judgeCall(run, words))),
-  );
-  const codeOptions = { subshell: true };
-  printed.push(...opened.code.flatMap((code) => judgeCode(run, code, codeOptions)));
+  const { directory } = opened;
+  if (directory !== undefined) checkFile(run, directory, 'read');
+  const judge = (): string[] => {
+    if (directory !== undefined) judgeCall(run, ['cd', directory]);
+    const printed = opened.calls.flatMap((words, index) =>
+      index === 0
+        ? judgeCall(run, words)
+        : run.perhaps(() => run.findings.quietly(() => judgeCall(run, words))),
+    );
+    return [...printed, ...opened.code.flatMap((code) => judgeCode(run, code, { subshell: true }))];
+  };
+  const printed = directory === undefined ? judge() : run.inSubshell(judge);
   judgeTail(call);
   return printed.length > 0 ? printed : [UNKNOWN];
 }
@@ -231,6 +242,7 @@ function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
       // without a program of its own, every line that comes in is one
       if (call.args.every((word) => word.startsWith('-')))
         for (const text of call.run.stdin ?? []) executeInput(call.run, text);
+      else if (!call.args.includes(':::')) call.run.perhaps(() => judgeXargs(call));
       return undefined;
     case 'git':
       judgeGit(call);

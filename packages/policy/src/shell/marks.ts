@@ -28,8 +28,10 @@ export const HOME_NAME = '\uFDD9';
 export const USER_NAME = '\uFDDA';
 /** Before the name of a program: the content of that program's own file. */
 export const PROGRAM = '\uFDDB';
+/** Some number: not known, but neither a name nor a command. */
+export const NUMBER = '\uFDDC';
 
-const HOLE = /[\uFDD0-\uFDD6\uFDDA\uFDDB]/;
+const HOLE = /[\uFDD0-\uFDD6\uFDDA-\uFDDC]/;
 const MARK = /[\uFDD0-\uFDEF]/;
 const MARKS = /[\uFDD0-\uFDEF]/g;
 

@@ -32,6 +32,8 @@ const PERSON = [
   '$X',
   'eval "$X"',
   'git config core.hooksPath x',
+  'git config --get --no-get core.hooksPath x',
+  'git config -l --no-list core.hooksPath x',
   'git -c core.pager=x log',
   'git init --template=t',
   'tar xf a.tar',
@@ -64,6 +66,13 @@ const PERSON = [
   'GIT_CONFIG_COUNT=1 git log',
   'cat .*',
   'awk \'BEGIN{system("ls")}\'',
+  'tar xf a.tar -C .mvn',
+  'unzip a.zip -d .vs',
+  '7z x a.7z -o.git/hooks',
+  'cd .h*; echo x > hgrc',
+  'split f .mvn/x',
+  'xxd -r f .cirrus.yml',
+  'ed .cirrus.yml < s',
 ];
 
 /** What a grant or an allow rule may answer for. */

@@ -1,10 +1,12 @@
 import type { Pipeline } from 'unbash';
+import { inlineModules } from '../command/programs/python-modules.ts';
 import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
 import { readOptions } from './call-options.ts';
 import { catastrophes } from './catastrophes.ts';
 import { executesItsInput, judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile, noteRunFile } from './operands.ts';
+import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOptionValues } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
@@ -78,7 +80,14 @@ function mayExecute(run: ShellRun, text: string): boolean {
 }
 
 /** `sh -c …`, `bash file`, `… | bash`. */
-export function judgeShell({ run, args }: ProgramCall): readonly string[] {
+export function judgeShell(call: ProgramCall): readonly string[] {
+  return call.run.inSubshell(() => {
+    call.run.state.forgetAssociative();
+    return judgeNewShell(call);
+  });
+}
+
+function judgeNewShell({ run, args }: ProgramCall): readonly string[] {
   const { flags, values, operands } = readOptions(
     args.map((word) => (/^\+[A-Za-z]/.test(word) ? `-${word.slice(1).replace('c', '')}` : word)),
     { valueLetters: 'oO', valueNames: ['rcfile', 'init-file', 'command', 'init-command'], stopEarly: true },
@@ -115,8 +124,7 @@ export function runFile(
   checkFile(run, file, 'run');
   const content = contentOf(run, file);
   if (content === UNKNOWN) {
-    noteOrigin(run);
-    if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
+    noteUnread(run, file);
     return [UNKNOWN];
   }
   // a program of the system under another name
@@ -133,9 +141,17 @@ export function runFile(
   return printed;
 }
 
-/** `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before. */
-function noteOrigin(run: ShellRun): void {
+/**
+ * A file is executed whose content is not in the line. Which file it is, or what this line puts into it, may only be
+ * known when it runs: `sh "$(cat name)"`, `date > x.sh; sh x.sh`.
+ */
+function noteUnread(run: ShellRun, file: string): void {
+  // `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before
   if (run.state.fileCount > 0 || run.findings.writesFiles) run.findings.runWhatIsRead();
+  if (!mayExecute(run, file)) return;
+  run.findings.warn(warnings.runsFile, file);
+  const isWrittenHere = resolvePlaces(run, file).some((place) => run.state.readFile(place) !== undefined);
+  if (hasHole(file) || isWrittenHere) run.findings.warn(warnings.unknownCode, file);
 }
 
 /** `python -c …`, `node x.js`, `… | perl`. */
@@ -174,6 +190,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     if (interpreter.stopLetters?.includes('m'))
       for (const path of pythonModuleFiles(module)) noteRunFile(run, path);
     for (const word of words) if (/^[./~].*\//.test(word)) checkFile(run, word, 'read');
+    if (inlineModules.has(module)) for (const word of options.operands) executeInline(run, word);
     return [UNKNOWN];
   }
   const [file] = options.operands;
@@ -184,10 +201,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     for (const word of options.operands.slice(1)) if (/[./]/.test(word)) checkFile(run, word, 'read');
     const content = contentOf(run, file);
     if (content !== UNKNOWN) executeInline(run, content);
-    else {
-      noteOrigin(run);
-      if (mayExecute(run, file)) run.findings.warn(warnings.runsFile, file);
-    }
+    else noteUnread(run, file);
   } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
     for (const text of run.stdin ?? []) executeInline(run, text);
   return [UNKNOWN];

@@ -86,7 +86,7 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
     if (!hasMark(place)) findings.operand(check.relative, use);
     if (use === 'write') {
       const later =
-        check.executesLater ?? (hasPattern(path) ? findLaterByPattern(check.relative) : undefined);
+        check.executesLater ?? (hasPattern(place) ? findLaterByPattern(check.relative) : undefined);
       warnOfLater(run, later, path);
     }
     if (check.liftedSensitive) findings.warn(warnings.lifted, path);

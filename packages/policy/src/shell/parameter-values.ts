@@ -1,18 +1,23 @@
-import type { ParameterExpansionPart, Word } from 'unbash';
+import type { ParameterExpansionPart, ParameterReplaceOperation, Word } from 'unbash';
 import { asNumber } from './arithmetic-value.ts';
+import { evaluateIndex } from './assignments.ts';
+import { readAgain, readAsName, readAsNumber } from './evaluated-text.ts';
 import {
   hasHole,
   hasMark,
   hasPattern,
   madeFrom,
+  NUMBER,
   TOO_MANY,
   UNKNOWN,
   UNSET_QUOTED,
   unquoted,
 } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
+import { setScalar } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
-import { evaluateParts, evaluateText, evaluateWord } from './word-values.ts';
+import { bounded } from './shell-state.ts';
+import { evaluateParts, evaluatePlainText, evaluateText, evaluateWord } from './word-values.ts';
 
 /** One value of a parameter; `separate` when it is a list whose elements stay words of their own (`$@`). */
 export interface ParameterValue {
@@ -39,12 +44,13 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
     case '0':
       return [one(state.scriptName)];
     case '#':
-      return [one(state.positional ? String(state.positional.length) : UNKNOWN)];
+      return [one(state.positional ? String(state.positional.length) : NUMBER)];
     case '_':
       return state.lastArgument.map(one);
     case '?':
     case '$':
     case '!':
+      return [one(NUMBER)];
     case '-':
       return [one(UNKNOWN)];
   }
@@ -66,7 +72,10 @@ function values(run: ShellRun, name: string): readonly string[] {
   if (name === 'OLDPWD') return run.state.previousDirectories;
   if (name === 'FUNCNAME') return [run.calling.findLast((called) => !called.includes(' ')) ?? UNKNOWN];
   const variable = run.state.variables.get(name);
-  if (variable) return variable.values;
+  const referred = (run.state.references.get(name) ?? []).flatMap(
+    (target) => run.state.variables.get(target)?.values ?? [],
+  );
+  if (variable) return referred.length > 0 ? bounded([...variable.values, ...referred]) : variable.values;
   return /^(LC_\w+|BASH_\w+|COMP_\w+|TZ)$/.test(name) ? [UNKNOWN] : [UNSET_QUOTED];
 }
 
@@ -83,7 +92,7 @@ export function evaluateParameter(
   if (operation?.type === 'Names') return [one(UNKNOWN)];
   const base = part.prefix === '!' ? indirect(run, part) : indexed(run, part);
   if (part.prefix === '#') {
-    return base.map(({ fields }) => one(fields.some(hasMark) ? UNKNOWN : String(fields.join(' ').length)));
+    return base.map(({ fields }) => one(fields.some(hasMark) ? NUMBER : String(fields.join(' ').length)));
   }
   if (!operation) return base;
   switch (operation.type) {
@@ -103,6 +112,7 @@ export function evaluateParameter(
         run.walker.expansion(run, part.text.slice(2, -1));
         return [one(madeFrom(...base.flatMap(({ fields }) => fields)))];
       }
+      if (hasBracket(operation.pattern.text)) return replacedByBracket(run, base, operation);
       const patterns = patternTexts(run, operation.pattern);
       const replacements = evaluateText(run, operation.replacement);
       if (replacements.length !== 1) return [one(madeFrom(...replacements))];
@@ -126,7 +136,7 @@ export function evaluateParameter(
     }
     case 'Transform': {
       const kind = evaluateText(run, operation.operand)[0];
-      if (kind === 'P') for (const { fields } of base) run.walker.expansion(run, fields.join(' '));
+      if (kind === 'P') for (const { fields } of base) readAgain(run, fields.join(' '));
       if (kind === 'U') return mapFields(base, (text) => recased(text, '^^'));
       if (kind === 'L') return mapFields(base, (text) => recased(text, ',,'));
       if (kind === 'u') return mapFields(base, (text) => recased(text, '^'));
@@ -140,7 +150,7 @@ export function evaluateParameter(
 
 function indexed(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
   if (!part.index) return evaluateSimple(run, part.parameter);
-  const index = evaluateText(run, part.index);
+  const index = evaluateIndex(run, part.parameter, part.index);
   const variable = run.state.variables.get(part.parameter);
   const elements = variable?.elements ?? values(run, part.parameter);
   if (index[0] === '@' || index[0] === '*') {
@@ -158,10 +168,12 @@ function indexed(run: ShellRun, part: ParameterExpansionPart): readonly Paramete
 }
 
 function indirect(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
-  if (part.index) return [one(UNKNOWN)];
-  return evaluateSimple(run, part.parameter).flatMap(({ fields }) => {
+  // `${!a[@]}`: the indices, which are numbers unless the array is associative
+  if (/^[@*]$/.test(part.index?.text ?? ''))
+    return [one(run.state.has(part.parameter, 'A') ? UNKNOWN : NUMBER)];
+  return indexed(run, part).flatMap(({ fields }) => {
     const name = fields.join(' ');
-    run.walker.expansion(run, name); // an index in it may hold `$(…)`
+    readAsName(run, name);
     return /^(\w+|[@*#?$!-])$/.test(name) && !hasMark(name) ? evaluateSimple(run, name) : [one(UNKNOWN)];
   });
 }
@@ -194,7 +206,11 @@ function defaulted(
       return perhapsEmpty.length > 0 ? [...set, ...texts] : base;
     case '=':
       if (perhapsEmpty.length === 0) return base;
-      run.state.set(part.parameter, { values: texts.map(({ fields }) => fields.join(' ')) });
+      setScalar(
+        run,
+        part.parameter,
+        texts.map(({ fields }) => fields.join(' ')),
+      );
       return [...set, ...texts];
     case '+':
       return set.length > 0 && perhapsEmpty.length === 0 ? texts : [...texts, one('')];
@@ -205,7 +221,9 @@ function defaulted(
 
 /** The operand of `#`, `%` and `/`: quoted parts are plain text, the rest is a pattern. */
 function patternTexts(run: ShellRun, word: Word): readonly string[] {
-  return word.parts ? evaluateParts(run, word.parts, { quoted: true }) : [unquoted(word.value)];
+  const { parts } = word;
+  if (!parts) return [unquoted(word.value)];
+  return run.withPlainPatterns(false, () => evaluateParts(run, parts, { quoted: true }));
 }
 
 function mapTexts(
@@ -218,7 +236,11 @@ function mapTexts(
     patterns.map((pattern) => ({
       ...value,
       fields: value.fields.map((text) =>
-        hasHole(text + pattern) || text.length > 512 ? madeFrom(text) : change(text, pattern),
+        text === UNSET_QUOTED // nothing is left of nothing
+          ? text
+          : hasHole(text + pattern) || text.length > 512
+            ? madeFrom(text)
+            : change(text, pattern),
       ),
     })),
   );
@@ -228,6 +250,29 @@ const mapFields = (
   base: readonly ParameterValue[],
   change: (text: string) => string,
 ): readonly ParameterValue[] => base.map((value) => ({ ...value, fields: value.fields.map(change) }));
+
+const hasBracket = (pattern: string): boolean => pattern.replace(/\\./g, '').includes('[');
+
+/** `${x//[ab]/}`: one set of characters is read exactly, any other pattern with one gives a text that is not known. */
+function replacedByBracket(
+  run: ShellRun,
+  base: readonly ParameterValue[],
+  { pattern, operator, replacement }: ParameterReplaceOperation,
+): readonly ParameterValue[] {
+  evaluateText(run, pattern);
+  const replacements = evaluateText(run, replacement);
+  const set = /^\[([!^]?)((?:\\[^\w\s]|[\w\s.,:@+=/-])+)\]$/.exec(pattern.text);
+  const [by] = replacements;
+  if (!set || by === undefined || replacements.length > 1)
+    return [one(madeFrom(...base.flatMap(({ fields }) => fields), ...replacements))];
+  const [, negated, characters = ''] = set;
+  const character = `[${negated ? '^' : ''}${characters.replace(/^-|-$/, '\\-')}]`;
+  const found = new RegExp(
+    operator === '/#' ? `^${character}` : operator === '/%' ? `${character}$` : character,
+    operator === '//' ? 'gu' : 'u',
+  );
+  return mapFields(base, (text) => (hasMark(text) ? madeFrom(text) : text.replace(found, () => by)));
+}
 
 /** Every text that cutting at the start or the end can leave, for patterns we do not read exactly (`[a-z]`). */
 function shortened(base: readonly ParameterValue[], operator: string): readonly ParameterValue[] {
@@ -283,7 +328,8 @@ const endMatch = (text: string, at: number, pattern: string): number =>
   at < text.length && matchesPattern(pattern, text.slice(at)) ? text.length - at : -1;
 
 function numberOf(run: ShellRun, word: Word): number | undefined {
-  const texts = evaluateText(run, word);
+  const texts = evaluatePlainText(run, word);
+  for (const text of texts) readAsNumber(run, text);
   if (texts.length !== 1) return undefined;
   const text = texts[0] as string;
   return asNumber(text) ?? asNumber(run.state.variables.get(text.trim())?.values[0] ?? '');
@@ -303,6 +349,7 @@ function sliced(
     return { fields: length < 0 ? rest : rest.slice(0, length), separate: true };
   }
   const text = value.fields.join(' ');
+  if (text === UNSET_QUOTED) return value;
   const from = offset < 0 ? text.length + offset : offset;
   const to = length < 0 ? text.length + length : from + length;
   const firstHole = [...text].findIndex((c) => hasHole(c));

@@ -23,12 +23,18 @@ export function resolvePlaces(
 
 function unlinkedPlaces(run: ShellRun, path: string): readonly string[] {
   const first = path[0] ?? '';
-  if (first === '/') return [normalize(path)];
+  if (first === '/') return [throughProcess(normalize(path))];
   // bash leaves `~$USER` alone, other shells and `eval` do not
   if (path.startsWith(`~${USER_NAME}`)) return [normalize(`/home/${path.slice(1)}`)];
   if (hasHole(first) && first !== USER_NAME) return [path]; // may start with `/` or not: only the run knows
   return run.state.directories.map((directory) => normalize(`${directory}/${path}`));
 }
+
+/** `/proc/self/root` is the root, for a process of any number. */
+const throughProcess = (place: string): string =>
+  place.startsWith('/proc/')
+    ? place.replace(/^\/proc\/[^/]+(\/task\/[^/]+)?\/root(?=\/|$)/, '') || '/'
+    : place;
 
 function followLinks(run: ShellRun, place: string, followLast: boolean): string {
   let path = place;
@@ -127,7 +133,7 @@ function matchesComponents(pattern: string, name: string): boolean {
 
 /** Disks, raw memory and kernel switches. Writing there destroys data or takes over the machine. */
 const DEVICE =
-  /^\/dev\/((sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|mmcblk\d+\w*|(disk|mapper|md|vg\w*|block|zvol|zd\d+)\/.+|dm-\d+|loop\d+\w*|md\d+\w*|ram\d+|r?disk\d+\w*|sg\d+|sr\d+|nbd\d+\w*|pmem\d+\w*|bcache\d+|mem|kmem|port|nvram|mtd\w*|cpu\/.+|watchdog\d*)$|^\/proc\/(sysrq-trigger|kcore|kmem|sys\/.+|\d+\/mem)$|^\/sys\/.+/;
+  /^\/dev\/((sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|mmcblk\d+\w*|(disk|mapper|md|vg\w*|block|zvol|zd\d+)\/.+|dm-\d+|loop\d+\w*|md\d+\w*|z?ram\d+|r?disk\d+\w*|sg\d+|sr\d+|nbd\d+\w*|pmem\d+\w*|bcache\d+|mem|kmem|port|nvram|mtd\w*|cpu\/.+|watchdog\d*)$|^\/proc\/(sysrq-trigger|kcore|kmem|sys\/.+|\d+\/mem)$|^\/sys\/.+/;
 
 const DEVICE_EXAMPLES = [
   '/dev/sda',

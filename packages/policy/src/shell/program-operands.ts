@@ -1,3 +1,4 @@
+import { unpackTarget } from './archives.ts';
 import { refuseBinaryName } from './binary-names.ts';
 import { readOptions } from './call-options.ts';
 import { hasHole, hasPattern, UNKNOWN } from './marks.ts';
@@ -21,11 +22,12 @@ export const isTextProgram = (name: string): boolean => TEXT.has(name);
 /** Programs whose first word is a pattern or a script, unless an option brings it. */
 const PATTERN_FIRST =
   /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
-const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto)$/;
+const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
 const COPIES = /^(cp|gcp|mv|install|ln)$/;
 /** Programs whose words become files with content of the line's own choosing. */
 const FILLS = /^(tee|sponge)$/;
-const WRITES_ALL = /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch)$/;
+const WRITES_ALL =
+  /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch|ed|ex|vim?|nvim|nano|dos2unix|unix2dos)$/;
 const MODE_FIRST = /^(chmod|chown|chgrp|chattr|setfacl)$/;
 /** Programs that open every word they are given, whatever it looks like. */
 const READS_ALL =
@@ -59,6 +61,8 @@ export function checkOperands(call: ProgramCall): void {
   } else if (MODE_FIRST.test(name)) files = operands.slice(1);
   checkOptionValues(call);
   checkOutputOptions(call);
+  const unpacked = unpackTarget(call);
+  if (unpacked !== undefined) checkFile(run, unpacked, 'write');
   const edits =
     /^g?sed$/.test(name) &&
     ([...flags].some((flag) => flag.startsWith('i')) || args.some((word) => /^-[a-zA-Z]*i/.test(word)));

@@ -1,7 +1,7 @@
 import { readOptions } from './call-options.ts';
 import { foundText, readFd } from './find-call.ts';
 import { readGit } from './git-call.ts';
-import { hasHole, hasPattern, madeFrom, STAR, UNKNOWN, USER_NAME } from './marks.ts';
+import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from './marks.ts';
 import { withoutLast } from './pattern.ts';
 import { normalize, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
@@ -10,6 +10,8 @@ import type { ProgramCall } from './program-call.ts';
 type Printer = (call: ProgramCall) => readonly string[] | undefined;
 
 const lines = (texts: readonly string[]): readonly string[] => [texts.map((text) => `${text}\n`).join('')];
+
+const number = (): readonly string[] => [`${NUMBER}\n`];
 
 /** The account's name, as `whoami` prints it. */
 const user: Printer = () => [`${USER_NAME}\n`];
@@ -47,7 +49,10 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   yes: ({ args }) => [`${args.join(' ') || 'y'}\n`],
   which: ({ args }) => lines(readOptions(args).operands.map(programPath)),
   date: ({ args }) => printedFormat(args.find((word) => word.startsWith('+'))?.slice(1)),
-  seq: ({ args }) => printedFormat(readOptions(args, { valueLetters: 'fs' }).values.get('f')),
+  seq: ({ args }) => printedFormat(readOptions(args, { valueLetters: 'fs' }).values.get('f')) ?? number(),
+  // with operands it prints their names as well
+  wc: ({ args }) => (readOptions(args).operands.length === 0 ? number() : undefined),
+  nproc: number,
   jq: ({ args }) =>
     args.some((word) => /^-\w*n|^--null-input/.test(word))
       ? [
@@ -96,5 +101,14 @@ function listed({ args }: ProgramCall): readonly string[] {
   return lines(names.map((name) => (isLong ? `${UNKNOWN} ${name}` : name)));
 }
 
+/** Letters of a format that print digits: dates of `date`, `%g` and its kin of `seq`. */
+const DIGITS = 'sYymdHMSjuwNgfe';
+
 const printedFormat = (format: string | undefined): readonly string[] | undefined =>
-  format === undefined ? undefined : [`${format.replace(/%[-+ #0]{0,9}[\d.]{0,9}[A-Za-z]/g, UNKNOWN)}\n`];
+  format === undefined
+    ? undefined
+    : [
+        `${format.replace(/%[-+ #0_^]{0,9}[\d.]{0,9}([A-Za-z])/g, (_, kind: string) =>
+          DIGITS.includes(kind) ? NUMBER : UNKNOWN,
+        )}\n`,
+      ];

@@ -4,6 +4,7 @@ import { catastrophes } from './catastrophes.ts';
 import { DOWNLOADED, hasHole, PROGRAM, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { isDevice, resolvePlaces } from './places.ts';
+import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 import { evaluateParts, evaluateText } from './word-values.ts';
@@ -50,7 +51,7 @@ type Found = { -readonly [Key in keyof Redirected]: Redirected[Key] } & { output
 function numberOf(run: ShellRun, { descriptor }: Redirection): string | undefined {
   if (descriptor?.type !== 'FileDescriptorVariable') return descriptor && String(descriptor.value);
   const free = String(10 + run.state.fileCount);
-  run.state.set(descriptor.name, { values: [free] });
+  assignText(run, descriptor.name, [free]);
   return free;
 }
 
@@ -124,7 +125,7 @@ const PROGRAM_FILE = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/\uFDD0-\uFDEF]+)$/;
 /** The number of the descriptor that a path stands for. */
 function descriptorOf(place: string): string | undefined {
   if (place === '/dev/stdin') return '0';
-  return /^\/(?:dev|proc\/(?:self|thread-self|\d+|[\uFDD0-\uFDD6]))\/fd\/(\d+)$/.exec(place)?.[1];
+  return /^\/(?:dev|proc\/(?:self|thread-self|\d+|[\uFDD0-\uFDD6\uFDDC]))\/fd\/(\d+)$/.exec(place)?.[1];
 }
 
 /** Under which name the content behind a descriptor is kept. */

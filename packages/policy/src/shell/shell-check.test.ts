@@ -56,6 +56,11 @@ describe('[RK-3] what was understood of a line', () => {
     expect(validator.check('rm -rf ..', 'src/lib').verdict.decision).toBe('HIGH');
   });
 
+  it('tells the variables that it hands to its programs', () => {
+    const line = 'A=1 x; export B=2; env C=3 y; D=4; declare -x E; TMPDIR=z; F=5';
+    expect(validator.check(line).environment).toEqual(['A', 'B', 'C', 'E', 'TMPDIR']);
+  });
+
   it('says nothing of operands when it refuses', () => {
     expect(validator.check('cat a; rm -rf /')).toEqual({
       verdict: {
@@ -73,6 +78,7 @@ describe('[RK-3] what was understood of a line', () => {
       },
       commands: [{ words: ['cat', 'a'] }, { words: ['rm', '-rf', '/'] }],
       operands: [],
+      environment: [],
       needsPerson: false,
     });
   });

@@ -7,6 +7,8 @@ export interface ShellCheck {
   /** Each simple command in it, wrappers and nested shells opened, in source order. */
   readonly commands: readonly SimpleCommand[];
   readonly operands: readonly CommandOperand[];
+  /** Variables that the line hands to its programs: `A=b program`, `export A`, `env A=b`. */
+  readonly environment: readonly string[];
   /** As in `CommandCheck`: no grant and no allow rule may answer for this line. */
   readonly needsPerson: boolean;
 }

@@ -167,6 +167,8 @@ describe('[VA-6] any text at all', () => {
     `curl x > a; cp ${'a '.repeat(30_000)} d`,
     `foo ${'find '.repeat(20_000)}`,
     `mkfifo p; ${'echo a > p; '.repeat(3_000)}sh p`,
+    `${[...Array(40).keys()].map((i) => `a${i}=a${i + 1}+b${i + 1}; b${i}=b${i + 1}-a${i + 1}`).join(';')}; ((a0))`,
+    `a='${'b+'.repeat(30_000)}1'; ((a))`,
   ])('is decided in a bounded number of steps, also when it is built to be slow: %#', (line) => {
     const { work, decision } = workOn(line);
     // the walk ends soon after it has refused the line as too complex

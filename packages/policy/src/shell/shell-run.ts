@@ -18,7 +18,7 @@ export interface Walker {
   node(run: ShellRun, node: CommandNode | CompoundList): readonly string[];
   /** Parses and walks text that a shell would execute. Text that does not parse is refused if `mustParse`. */
   code(run: ShellRun, text: string, options: CodeOptions): readonly string[];
-  /** Looks at text in which bash expands `$(…)` once more: `${v@P}`, PS4, array indices. */
+  /** Walks what bash executes when it expands a text: `$(…)` and its kin. See evaluated-text.ts. */
   expansion(run: ShellRun, text: string): void;
   /** Decides about one program call whose words are known. Answers what it may print. */
   call(run: ShellRun, words: readonly string[]): readonly string[];
@@ -48,12 +48,18 @@ export class ShellRun {
   readonly calling: string[] = [];
   /** Whether the current command runs beside others: in a pipeline, in the background. */
   concurrent = 0;
-  /** Loops around the current command that end only by themselves. */
-  endlessLoops = 0;
+  /** Loops around the current command that run it several times: without end, or for each of several fixed words. */
+  repeatingLoops = 0;
   /** The line makes a named pipe, so that what is written later may be read before. */
   makesPipe = false;
   /** Some redirection of this line opened a network connection. */
   opensNetwork = false;
+  /** Texts being read once more (evaluated-text.ts), to stop where one leads to itself. */
+  readonly evaluating = new Set<string>();
+  /** Words of `declare x=(…)` that were already assigned, as they are written. */
+  readonly compounds = new Set<string>();
+  /** Patterns are plain characters where bash wants a name or a number: `y[i]`, `i*2`. */
+  plainPatterns = false;
   readonly recursion: RecursiveCall[] = [];
   /** Calls in the text that `recursion` has, so that walking one twice counts once. */
   readonly noted = new WeakSet<Command>();
@@ -127,6 +133,16 @@ export class ShellRun {
     }
   }
 
+  withPlainPatterns<T>(isPlain: boolean, follow: () => T): T {
+    const before = this.plainPatterns;
+    this.plainPatterns = isPlain;
+    try {
+      return follow();
+    } finally {
+      this.plainPatterns = before;
+    }
+  }
+
   /** Runs `follow` where it may or may not happen: what it sets is added, not replaced. */
   perhaps<T>(follow: () => T): T {
     const { state } = this;
@@ -151,5 +167,5 @@ export interface RecursiveCall {
   readonly from: string;
   readonly to: string;
   readonly concurrent: boolean;
-  readonly endless: boolean;
+  readonly repeated: boolean;
 }

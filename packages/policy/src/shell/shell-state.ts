@@ -1,5 +1,5 @@
 import type { Function as ShellFunction } from 'unbash';
-import { HOME_NAME, inQuotes, TOO_MANY, UNKNOWN, USER_NAME } from './marks.ts';
+import { HOME_NAME, inQuotes, NUMBER, TOO_MANY, UNKNOWN, USER_NAME } from './marks.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
 export const MAX_VALUES = 64;
@@ -25,6 +25,12 @@ export class ShellState {
   readonly links: Map<string, string>;
   /** Names that this line made stand for other words: `alias`, `hash -p`. */
   readonly aliases: Map<string, readonly string[]>;
+  /** What `declare` said of a variable, as the letters of its options: `i`, `n`, `a`, `A`. */
+  readonly attributes: Map<string, string>;
+  /** The variables that a reference (`declare -n`) may stand for. */
+  readonly references: Map<string, readonly string[]>;
+  /** Code that runs after what follows it: of `trap` and `alias`, and of files that a shell executes when it starts. */
+  readonly later: Set<string>;
   /** Files that `exec > file` sends everything to from then on. */
   standardOutputs: readonly string[] = [];
   /** Where descriptors above 2 write to. */
@@ -51,6 +57,10 @@ export class ShellState {
     this.functions = new Map();
     this.links = new Map();
     this.aliases = new Map();
+    this.attributes = new Map(COMPUTED_WHEN_SET.map((name) => [name, 'i']));
+    for (const name of ['BASH_CMDS', 'BASH_ALIASES']) this.attributes.set(name, 'A');
+    this.references = new Map();
+    this.later = new Set();
     this.outputs = new Map();
     this.files = new Map();
     for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
@@ -62,10 +72,13 @@ export class ShellState {
     return Object.assign(copy, this, {
       variables: new Map(this.variables),
       functions: new Map(this.functions),
+      attributes: new Map(this.attributes),
+      references: new Map(this.references),
     });
   }
 
-  set(name: string, variable: Variable): void {
+  set(name: string, given: Variable): void {
+    const variable = recased(given, this.attributes.get(name) ?? '');
     const before = this.weak > 0 ? this.variables.get(name) : undefined;
     if (!before) {
       if (this.weak > 0) this.changes++;
@@ -82,6 +95,27 @@ export class ShellState {
     this.variables.set(name, elements.length > 0 ? { values, elements, inexact: true } : { values });
   }
 
+  /** A variable that programs get from the environment of the shell: to set it is to export it. */
+  isInherited(name: string): boolean {
+    return /^(HOME|PATH|USER|LOGNAME|SHELL|LANG|TERM|TMPDIR|TZ|LC_\w+)$/.test(name);
+  }
+
+  has(name: string, attribute: 'i' | 'n' | 'a' | 'A'): boolean {
+    return this.attributes.get(name)?.includes(attribute) ?? false;
+  }
+
+  /** That the index of a variable is no number (`A`) must be certain; what makes its values code need not be. */
+  declare(name: string, attributes: string): void {
+    const added = this.weak > 0 ? attributes.replaceAll('A', '') : attributes;
+    this.attributes.set(name, (this.attributes.get(name) ?? '') + added);
+  }
+
+  /** An associative array of a function, or of the shell around this one, is none here. */
+  forgetAssociative(names: Iterable<string> = this.attributes.keys()): void {
+    for (const name of names)
+      this.attributes.set(name, (this.attributes.get(name) ?? '').replaceAll('A', ''));
+  }
+
   /** Every way `$1`… may be set; none when a function is looked at without a call. */
   positionals(): readonly (readonly string[])[] {
     return this.positional ? [this.positional, ...this.otherPositionals] : [];
@@ -95,6 +129,11 @@ export class ShellState {
   enter(directories: readonly string[]): void {
     this.previousDirectories = this.directories;
     this.directories = directories;
+  }
+
+  /** `OLDPWD=x`: where `cd -` leads from now on. */
+  allowPrevious(directories: readonly string[]): void {
+    this.previousDirectories = this.weak > 0 ? union(this.previousDirectories, directories) : directories;
   }
 
   /** Keeps what was known before beside what is known now, because it may not have happened. */
@@ -130,7 +169,27 @@ const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
 export const bounded = (values: readonly string[]): readonly string[] =>
   values.length <= MAX_VALUES ? values : [...values.slice(0, MAX_VALUES - 1), TOO_MANY];
 
+/** Variables of bash whose value is arithmetic when it is set. */
+const COMPUTED_WHEN_SET = ['RANDOM', 'SRANDOM', 'SECONDS', 'OPTIND', 'HISTCMD', 'LINENO'];
+
 /** Variables every run has. Most are only known to be paths, which is enough to see `${PATH:0:1}` as `/`. */
+/** `declare -l`, `-u` and `-c` change what is assigned. That they took effect is not certain, so both texts are kept. */
+function recased(variable: Variable, attributes: string): Variable {
+  const change = recasings.find(([attribute]) => attributes.includes(attribute))?.[1];
+  if (!change) return variable;
+  return {
+    ...variable,
+    values: [...new Set([...variable.values.map(change), ...variable.values])],
+    ...(variable.elements && { elements: variable.elements.map(change) }),
+  };
+}
+
+const recasings: readonly [string, (text: string) => string][] = [
+  ['l', (text) => text.toLowerCase()],
+  ['u', (text) => text.toUpperCase()],
+  ['c', (text) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase()],
+];
+
 function environment(home: string): [string, string][] {
   return [
     ['HOME', home],
@@ -146,20 +205,20 @@ function environment(home: string): [string, string][] {
     ['HOSTTYPE', UNKNOWN],
     ['OSTYPE', UNKNOWN],
     ['MACHTYPE', UNKNOWN],
-    ['RANDOM', UNKNOWN],
-    ['SRANDOM', UNKNOWN],
-    ['SECONDS', UNKNOWN],
-    ['EPOCHSECONDS', UNKNOWN],
+    ['RANDOM', NUMBER],
+    ['SRANDOM', NUMBER],
+    ['SECONDS', NUMBER],
+    ['EPOCHSECONDS', NUMBER],
     ['EPOCHREALTIME', UNKNOWN],
-    ['LINENO', UNKNOWN],
-    ['UID', UNKNOWN],
-    ['EUID', UNKNOWN],
-    ['PPID', UNKNOWN],
-    ['BASHPID', UNKNOWN],
+    ['LINENO', NUMBER],
+    ['UID', NUMBER],
+    ['EUID', NUMBER],
+    ['PPID', NUMBER],
+    ['BASHPID', NUMBER],
     ['BASH_VERSION', UNKNOWN],
-    ['PIPESTATUS', UNKNOWN],
-    ['SHLVL', UNKNOWN],
-    ['OPTIND', UNKNOWN],
+    ['PIPESTATUS', NUMBER],
+    ['SHLVL', NUMBER],
+    ['OPTIND', NUMBER],
   ];
 }
 

@@ -114,6 +114,9 @@ export function walkLine(line: string, { directory, findings, paths, home }: Lin
   walker.script(run, script);
   // a reader may stand before the writer: look again, knowing what the pipe gets
   if (run.makesPipe && !findings.refused) walker.script(run, script);
+  // it runs with what variables and files hold by then
+  for (const code of state.later)
+    run.perhaps(() => walker.code(run, code, { mustParse: false, subshell: true }));
   const bomb = findForkBomb(run);
   if (bomb !== undefined) findings.refuse(catastrophes.forkBomb, bomb);
   return run.work;

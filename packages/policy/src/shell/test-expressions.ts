@@ -1,19 +1,20 @@
 import type { TestExpression } from 'unbash';
+import { readAsName, readAsNumber } from './evaluated-text.ts';
 import type { ShellRun } from './shell-run.ts';
-import { evaluateText } from './word-values.ts';
+import { evaluatePlainText } from './word-values.ts';
 
-/** Walks `[[ … ]]`: its words are only compared, but substitutions in them execute. */
+/** Walks `[[ … ]]`: substitutions in its words execute, and so does what `-v` and `-eq` take for a name or a number. */
 export function walkTest(run: ShellRun, expression: TestExpression): void {
   if (!run.step()) return;
   switch (expression.type) {
     case 'TestUnary':
-      for (const text of evaluateText(run, expression.operand))
-        if (expression.operator === '-v') run.walker.expansion(run, text);
+      for (const text of evaluatePlainText(run, expression.operand))
+        if (expression.operator === '-v') readAsName(run, text);
       return;
     case 'TestBinary':
       for (const side of [expression.left, expression.right]) {
         const isNumber = /^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator);
-        for (const text of evaluateText(run, side)) if (isNumber) walkNumber(run, text);
+        for (const text of evaluatePlainText(run, side)) if (isNumber) readAsNumber(run, text);
       }
       return;
     case 'TestLogical':
@@ -26,10 +27,4 @@ export function walkTest(run: ShellRun, expression: TestExpression): void {
       walkTest(run, expression.expression);
       return;
   }
-}
-
-/** A number in `[[ … -eq … ]]` is arithmetic: a name stands for its value, and an index may hold `$(…)`. */
-function walkNumber(run: ShellRun, text: string): void {
-  run.walker.expansion(run, text);
-  for (const value of run.state.variables.get(text)?.values ?? []) run.walker.expansion(run, value);
 }

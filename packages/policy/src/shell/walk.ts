@@ -4,14 +4,13 @@ import {
   type Command,
   type CommandNode,
   type CompoundList,
-  forEachChild,
   type ParsedScript,
   type PipelineNode,
   parse,
   type Script,
   type Function as ShellFunction,
   type Statement,
-  type SyntaxNode,
+  type Word,
 } from 'unbash';
 import { evaluateArithmetic } from './arithmetic-value.ts';
 import { assign } from './assignments.ts';
@@ -30,6 +29,7 @@ import {
   descriptorFile,
   type Redirected,
 } from './redirections.ts';
+import { assignText } from './set-variable.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
 import { walkTest } from './test-expressions.ts';
@@ -56,7 +56,7 @@ function walkScript(run: ShellRun, script: Script): readonly string[] {
     refuseSyntax(run, error.message);
     return NOTHING;
   }
-  return walkStatements(run, script.commands);
+  return run.withPlainPatterns(false, () => walkStatements(run, script.commands));
 }
 
 function refuseSyntax(run: ShellRun, problem: string): void {
@@ -94,7 +94,7 @@ function walkExpansion(run: ShellRun, text: string): void {
   if (!/[$`]/.test(text) || !run.mayParse(text)) return;
   run.deeper(undefined, () => {
     const script = parse(`: <<COUNTERSIGN_END\n${asCode(text)}\nCOUNTERSIGN_END\n`);
-    if (!script.errors) run.inSubshell(() => walkScript(run, script));
+    if (!script.errors || !hasHole(text)) run.inSubshell(() => walkScript(run, script));
   });
 }
 
@@ -221,12 +221,12 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
     case 'Select': {
       const values = node.wordlist?.flatMap((word) => evaluateWord(run, word).flat()) ??
         run.state.positional ?? [UNKNOWN];
-      if (values.length > 0) run.state.set(node.name.value, { values: [...new Set(values)] });
-      return walkLoop(run, [node.body], { endless: false });
+      if (values.length > 0) assignText(run, node.name.value, [...new Set(values)]);
+      // a fixed list of several words is several calls, whatever the function is given
+      return walkLoop(run, [node.body], { endless: false, repeats: isFixedList(node.wordlist) });
     }
     case 'ArithmeticFor':
       for (const part of [node.initialize, node.test, node.update]) evaluateArithmetic(run, part);
-      for (const part of [node.initialize, node.update]) forgetAssigned(run, part);
       return walkLoop(run, [node.body], { endless: node.test === undefined });
     case 'Case':
       evaluateText(run, node.word);
@@ -241,7 +241,6 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
       return NOTHING;
     case 'ArithmeticCommand':
       evaluateArithmetic(run, node.expression);
-      forgetAssigned(run, node.expression);
       return NOTHING;
     case 'Function':
       defineFunction(run, node);
@@ -264,30 +263,21 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
 function walkLoop(
   run: ShellRun,
   bodies: readonly CompoundList[],
-  { endless }: { endless: boolean },
+  { endless, repeats = endless }: { endless: boolean; repeats?: boolean },
 ): readonly string[] {
   if (endless && bodies.some(startsWithoutWaiting))
     run.findings.refuse(catastrophes.forkBomb, 'endless loop with &');
-  if (endless) run.endlessLoops++;
+  if (repeats) run.repeatingLoops++;
   let printed = NOTHING;
   for (let pass = 0; pass < 4; pass++) {
     const before = run.state.changes;
     printed = run.perhaps(() => bodies.map((body) => walkStatements(run, body.commands)).at(-1) ?? NOTHING);
     if (run.state.changes === before || run.findings.refused) break;
   }
-  if (endless) run.endlessLoops--;
+  if (repeats) run.repeatingLoops--;
   return printed.every((text) => text === '')
     ? NOTHING
     : [...printed.slice(0, 8), UNKNOWN + printed.join('').slice(0, MAX_OUTPUT)];
-}
-
-/** Variables that arithmetic sets hold numbers we do not follow. */
-function forgetAssigned(run: ShellRun, expression: SyntaxNode | undefined, depth = 0): void {
-  if (!expression || depth > 500) return; // evaluateArithmetic has refused what is deeper
-  if (expression.type === 'ArithmeticWord' && /^[A-Za-z_]\w*$/.test(expression.value)) {
-    run.state.set(expression.value, { values: [UNKNOWN] });
-  }
-  forEachChild(expression, (child) => forgetAssigned(run, child, depth + 1));
 }
 
 /** A function's body is judged where it is defined, with arguments only the call knows, and again at each call. */
@@ -306,6 +296,11 @@ function defineFunction(run: ShellRun, node: ShellFunction): void {
   });
 }
 
+function isFixedList(words: readonly Word[] | undefined): boolean {
+  const isFixed = words?.every((word) => !/[$`*?[~]/.test(word.text)) ?? false;
+  return isFixed && (words?.length !== 1 || /^\{.*\}$/.test(words[0]?.text ?? ''));
+}
+
 function walkSimple(run: ShellRun, node: Command): readonly string[] {
   const { stdin } = run;
   const assignments = node.prefix.filter((part): part is Assignment => part.type === 'Assignment');
@@ -321,7 +316,10 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   const args: CallArguments = callReadings(run, node);
   if (assignments.length > 0) {
     restore = new Map(assignments.map(({ name }) => [name, before.get(name)]));
-    for (const assignment of assignments) assign(run, assignment);
+    for (const assignment of assignments) {
+      assign(run, assignment);
+      run.findings.environment(assignment.name);
+    }
   }
   for (const argument of node.args) {
     if (argument.type === 'Assignment' && argument.value.type === 'ArrayValue') assign(run, argument);

@@ -1,4 +1,5 @@
-import { unpacksIntoRoot } from './archives.ts';
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
+import { unpackers, unpacksIntoRoot } from './archives.ts';
 import { changesGit } from './git-call.ts';
 import type { ProgramCall } from './program-call.ts';
 
@@ -34,8 +35,16 @@ export const warnings = {
     why: 'executes text that is only known when it runs',
     needsPerson: true,
     runsWhatIsRead: true,
-    matches: ['eval "$X"', 'bash -c "$(cat x)"', 'cat s.sh | bash', 'ssh-agent -s | sh'],
-    doesNotMatch: ["eval 'ls'", "bash -c 'ls -l'"],
+    matches: [
+      'eval "$X"',
+      'bash -c "$(cat x)"',
+      'cat s.sh | bash',
+      'ssh-agent -s | sh',
+      'source <(kubectl completion bash)',
+      'git log > x.sh; bash x.sh',
+      'sh "$(cat name)"',
+    ],
+    doesNotMatch: ["eval 'ls'", "bash -c 'ls -l'", 'sh x.sh', 'for f in *.sh; do sh "$f"; done'],
   },
   unknownTarget: {
     id: 'SHW-3',
@@ -102,7 +111,12 @@ export const warnings = {
     id: 'SHW-12',
     why: 'sets a variable that makes programs load other code',
     needsPerson: true,
-    matches: ['LD_PRELOAD=./x.so ls', 'export NODE_OPTIONS=--require=./x.js'],
+    matches: [
+      'LD_PRELOAD=./x.so ls',
+      'export NODE_OPTIONS=--require=./x.js',
+      'NPM_CONFIG_NODE_OPTIONS=--require=./x.js npm test',
+      'PYTEST_ADDOPTS=-pevil python3 -m pytest',
+    ],
     doesNotMatch: ['CI=1 npm test'],
   },
   searchPath: {
@@ -158,6 +172,32 @@ export const warnings = {
     needsPerson: true,
     matches: ['hash -p ./x ls', "alias ls='ls -l'", 'enable -f ./x.so x'],
     doesNotMatch: ['hash -r', 'alias', 'enable'],
+  },
+  computedCode: {
+    id: 'SHW-21',
+    why: 'computes what it runs: bash executes the commands in a value that it takes for a number, an index or a name',
+    needsPerson: true,
+    runsWhatIsRead: true,
+    matches: [
+      "a='x[$(date)]'; let a",
+      'read n; echo $((n + 1))',
+      'echo "${list[$1$(cat i)]}"',
+      '[[ $(cat n) -gt 3 ]]',
+      'unset "$(cat name)"',
+      'read -r name; declare "$name=1"',
+      "PS4='+$(date) '; set -x",
+    ],
+    doesNotMatch: [
+      'i=0; i=$((i+1))',
+      'for ((i=0;i<3;i++)); do echo $i; done',
+      'x=abc; echo ${x:0:3}',
+      'a=(1 2); for i in "${!a[@]}"; do echo "${a[i]}"; done',
+      'declare -A m=([a]=1); for k in "$@"; do echo "${m[$k]}"; done',
+      'echo $((RANDOM % 6)) $(($# - 1)) $?',
+      '[ "$n" -gt 3 ]',
+      '[[ $# -gt 3 ]]',
+      'x=$(cat f); echo "$x"',
+    ],
   },
 } as const satisfies Record<string, Warning>;
 
@@ -420,7 +460,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-49',
     why: 'unpacks an archive into the workspace root, where its files can replace any other',
     needsPerson: true,
-    programs: ['tar', 'gtar', 'bsdtar', 'unzip', '7z', '7za', '7zz', 'unrar', 'cpio', 'pax', 'ditto'],
+    programs: unpackers,
     when: unpacksIntoRoot,
     matches: [
       'tar xzf a.tgz',

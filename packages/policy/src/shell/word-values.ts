@@ -4,6 +4,7 @@ import { expandBraces } from './brace-expansion.ts';
 import {
   ANY_CHARACTER,
   hasMark,
+  NUMBER,
   STAR,
   TOO_MANY,
   UNKNOWN,
@@ -41,6 +42,11 @@ export function evaluateWord(run: ShellRun, word: Word): readonly Reading[] {
 export function evaluateText(run: ShellRun, word: Word): readonly string[] {
   if (!word.parts) return [withTilde(run, word.text, word.value)];
   return evaluateParts(run, word.parts, { quoted: true });
+}
+
+/** The same for a word that bash takes for a name or a number, in which a pattern is plain text. */
+export function evaluatePlainText(run: ShellRun, word: Word): readonly string[] {
+  return run.withPlainPatterns(true, () => evaluateText(run, word));
 }
 
 /** Parts joined to one text, without splitting. `quoted: false` keeps patterns active. */
@@ -91,7 +97,7 @@ function evaluateFields(run: ShellRun, parts: readonly WordPart[]): readonly Rea
     if (!run.step()) break;
     const pieces = evaluatePart(run, part, index === 0, parts.length === 1);
     if (!pieces.every(({ fields }) => run.mayHandle(fields))) break;
-    open = open.flatMap((one) => pieces.map((piece) => append(one, piece, separators)));
+    open = open.flatMap((one) => pieces.map((piece) => append(one, piece, separators, run.plainPatterns)));
     if (open.length > MAX_VALUES) return [[TOO_MANY]];
   }
   return open.map(({ fields, current }) => (current === undefined ? fields : [...fields, current]));
@@ -104,7 +110,7 @@ interface Piece {
   readonly split: boolean;
 }
 
-function append(open: Open, piece: Piece, separators: string): Open {
+function append(open: Open, piece: Piece, separators: string, plain: boolean): Open {
   const fields = piece.split || piece.fields.length > 1 ? [...open.fields] : open.fields;
   let { current } = open;
   const close = (): void => {
@@ -119,7 +125,7 @@ function append(open: Open, piece: Piece, separators: string): Open {
     }
     for (const [k, word] of splitAt(field, separators).entries()) {
       if (k > 0) close();
-      if (word !== '') current = joined(current ?? '', unquoted(word));
+      if (word !== '') current = joined(current ?? '', plain ? word : unquoted(word));
     }
   }
   return { fields, current };
@@ -209,11 +215,12 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
     }
     case 'ArithmeticExpansion': {
       const value = evaluateArithmetic(run, part.expression);
-      return [value === undefined ? UNKNOWN : String(value)];
+      return [value === undefined ? NUMBER : String(value)];
     }
     case 'ProcessSubstitution':
       return [processPath(run, part)];
     case 'Glob':
+      if (run.plainPatterns) return plainGlob(run, part);
       if (part.parts) evaluateParts(run, part.parts, { quoted: true });
       return [part.kind === 'star' ? STAR : ANY_CHARACTER];
     case 'ExtendedGlob':
@@ -225,6 +232,11 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
   }
 }
 
+function plainGlob(run: ShellRun, part: Extract<WordPart, { type: 'Glob' }>): readonly string[] {
+  if (part.kind !== 'bracket' || !part.parts) return [part.text];
+  return evaluateParts(run, part.parts, { quoted: true }).map((text) => `[${text}]`);
+}
+
 /** `<(…)` and `>(…)` become a path; what is behind it is kept under that path. */
 function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubstitution' }>): string {
   const path = `/dev/fd/${63 + run.state.fileCount + run.sinks.size}`;
@@ -234,7 +246,9 @@ function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubs
     run.sinks.set(path, script);
     return path;
   }
+  run.concurrent++;
   const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
+  run.concurrent--;
   run.state.writeFile(path, printed.join('\n'));
   return path;
 }

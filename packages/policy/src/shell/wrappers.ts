@@ -15,6 +15,10 @@ interface Wrapper {
   readonly assignments?: boolean;
   /** An option whose value is a line for a shell. */
   readonly codeOptions?: readonly string[];
+  /** An option whose value stands in front of the words that follow, cut at blanks: `env -S 'rm -rf' /`. */
+  readonly splitOptions?: readonly string[];
+  /** An option that names the directory the program is started in. */
+  readonly directoryOptions?: readonly string[];
   /** The words are joined and given to a shell. */
   readonly joined?: boolean;
   /** Only after one of these words: `npm exec`, `poetry run`. */
@@ -35,8 +39,15 @@ export const wrappers: readonly Wrapper[] = [
     valueNames: ['unset', 'chdir'],
     assignments: true,
     codeOptions: ['S', 'split-string'],
+    splitOptions: ['S', 'split-string'],
+    directoryOptions: ['C', 'chdir'],
     matches: [
       'env A=b rm -rf /',
+      "env -S 'rm -rf' /",
+      "env --split-string='rm -rf' /",
+      "env -S 'rm\\_-rf\\_/'",
+      "env -C / sh -c 'rm -rf *'",
+      "env --chd=/ sh -c 'rm -rf ./*'",
       "env -S 'rm -rf /'",
       'env -i -u X rm -rf /',
       "env -vS 'rm -rf /'",
@@ -116,12 +127,19 @@ export const wrappers: readonly Wrapper[] = [
     matches: ['flock f rm -rf /', "flock f -c 'rm -rf /'", "flock -n f -c 'rm -rf /'"],
   },
   {
-    names: ['unshare', 'capsh', 'setpriv', 'firejail', 'bwrap', 'proot', 'sem', 'fakechroot'],
+    names: ['unshare'],
+    valueLetters: 'RwSG',
+    valueNames: ['root', 'wd', 'setuid', 'setgid', 'map-user', 'map-group', 'propagation', 'setgroups'],
+    directoryOptions: ['w', 'wd'],
+    matches: ['unshare -m rm -rf /', "unshare -r --wd=/ sh -c 'rm -rf *'"],
+  },
+  {
+    names: ['capsh', 'setpriv', 'firejail', 'bwrap', 'proot', 'sem', 'fakechroot'],
     valueLetters: 'SGbrw',
     valueNames: ['setuid', 'setgid', 'bind', 'ro-bind', 'dev', 'proc', 'tmpfs', 'chdir'],
     operandsBefore: 0,
+    directoryOptions: ['chdir'],
     matches: [
-      'unshare -m rm -rf /',
       'firejail rm -rf /',
       'firejail --quiet rm -rf /',
       'proot rm -rf /',
@@ -281,6 +299,7 @@ interface Opened {
   /** Lines that a shell parses. */
   readonly code: readonly string[];
   readonly assignments: readonly string[];
+  readonly directory: string | undefined;
 }
 
 /** What a wrapper runs; undefined when the program is none. */
@@ -294,7 +313,7 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
     words = args.slice(at + 1);
   }
   if (name === 'command' && /^-[pvV]*[vV]/.test(words[0] ?? ''))
-    return { calls: [], code: [], assignments: [] };
+    return { calls: [], code: [], assignments: [], directory: undefined };
   const codeLetters = (wrapper.codeOptions ?? []).filter((option) => option.length === 1).join('');
   const { values, operands } = readOptions(words, {
     valueLetters: (wrapper.valueLetters ?? '') + codeLetters,
@@ -311,9 +330,13 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
         code.push(value);
     }
   }
-  let rest = operands.slice(wrapper.operandsBefore ?? 0);
+  const split = (wrapper.splitOptions ?? []).flatMap((option) => values.get(option) ?? []);
+  let rest = [
+    ...split.flatMap((text) => text.replaceAll('\\_', ' ').split(/\s+/)).filter((word) => word !== ''),
+    ...operands.slice(wrapper.operandsBefore ?? 0),
+  ];
   const assignments: string[] = [];
-  while (wrapper.assignments && /^[A-Za-z_]\w*=/.test(rest[0] ?? '')) {
+  while (wrapper.assignments && /^[^=]+=/.test(rest[0] ?? '')) {
     assignments.push(rest[0] as string);
     rest = rest.slice(1);
   }
@@ -328,7 +351,8 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
           ...rest.filter((word) => word.includes(' ')),
         ]
       : [];
-  return { calls, code: [...code, ...joined], assignments };
+  const directory = wrapper.directoryOptions?.flatMap((option) => values.get(option) ?? []).at(-1);
+  return { calls, code: [...code, ...joined], assignments, directory };
 }
 
 const mayBeOwnWord = (name: string, word: string): boolean =>

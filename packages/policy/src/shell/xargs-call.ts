@@ -7,15 +7,19 @@ import { contentOf } from './redirections.ts';
 /** `xargs program words…`: judges the program with what comes in. */
 export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
   const { operands, values, flags } = readOptions(args, {
-    valueLetters: 'IiLlnPsdaE',
-    valueNames: ['replace', 'max-args', 'max-procs', 'max-lines', 'delimiter', 'arg-file', 'max-chars'],
+    valueLetters: 'ILnPsdaE',
+    gluedLetters: 'ile',
+    valueNames: ['max-args', 'max-procs', 'delimiter', 'arg-file', 'max-chars', 'process-slot-var'],
     stopEarly: true,
   });
   const file = values.get('a') ?? values.get('arg-file');
   if (file !== undefined) checkFile(run, file, 'read');
   const program = operands.length > 0 ? operands : ['echo'];
   const hole =
-    values.get('I') || values.get('replace') || (flags.has('i') || flags.has('replace') ? '{}' : undefined);
+    values.get('I') ||
+    values.get('i') ||
+    values.get('replace') ||
+    (flags.has('i') || flags.has('replace') ? '{}' : undefined);
   const delimiter =
     flags.has('0') || flags.has('null')
       ? '\u0000'
@@ -41,6 +45,13 @@ function itemsOf(text: string, delimiter: string | undefined, byLine: boolean): 
     .filter((item) => item !== '')
     .slice(0, 200)
     .map((item) =>
-      hasHole(item) && !item.includes('/') ? madeFrom(item) : item.replace(/^(['"])(.*)\1$/, '$2'),
+      hasHole(item) && !item.includes('/')
+        ? madeFrom(item)
+        : delimiter === undefined
+          ? withoutQuotes(item)
+          : item,
     );
 }
+
+/** Unless it was told where items end, xargs takes quotes and backslashes for its own. */
+const withoutQuotes = (item: string): string => item.replace(/^(['"])(.*)\1$/, '$2').replace(/\\(.)/g, '$1');

@@ -19,6 +19,7 @@ const startsProgram: CommandRule = {
     'gcc -wrapper gdb,--args main.c',
     'gcc --wrapper id main.c',
     "gcc '-fmodule-mapper=|id' main.c",
+    "gcc '--module-mapper=|id' main.c",
   ],
   doesNotMatch: ['gcc main.c', 'gcc -o wrapper main.c'],
 };
@@ -35,6 +36,16 @@ const loadsCode: CommandRule = {
     'gcc -B src main.c',
     'gcc @args',
     'gcc --specs=x main.c',
+    'gcc --specs x main.c',
+    'gcc -specs x main.c',
+    'gcc --plugin=docs/x main.c',
+    'gcc --plugin=./x.so main.c',
+    'gcc -Wl,--plugin=docs/x main.c',
+    'gcc -Wl,-plugin,docs/x main.c',
+    'gcc --warn-l,--plugin=docs/x main.c',
+    'gcc -Xlinker -plugin=docs/x main.c',
+    'gcc --for-linker=-plugin=docs/x main.c',
+    'gcc -fmodule-mapper=docs/x main.c',
   ],
   doesNotMatch: ['gcc -fPIC main.c', 'gcc -Isrc main.c'],
 };
@@ -52,9 +63,10 @@ const pathOptions: readonly (readonly [string, PathUse, CommandRule?])[] = [
   ['-iplugindir=', 'run', loadsCode],
   ['-include', 'read'],
   ['-imacros', 'read'],
-  ['-specs=', 'run', loadsCode],
-  ['--specs=', 'run', loadsCode],
+  ['-specs', 'run', loadsCode],
+  ['--specs', 'run', loadsCode],
   ['-fplugin=', 'run', loadsCode],
+  ['-fmodule-mapper=', 'run', loadsCode],
   ['-dumpdir', 'write'],
   ['-dumpbase-ext', 'write'],
   ['-dumpbase', 'write'],
@@ -98,9 +110,11 @@ export const gcc: Program = {
     let namesOutput = false;
     const forLinker: string[] = [];
     for (let at = 0; at < args.length; at++) {
-      const arg = args[at] as string;
+      const arg = singleDashed(args[at] as string);
       if (
-        /^(-o|--output|-c|-S|-E|-M|-MM|-fsyntax-only|--version|--help|-v|-dumpversion|-dumpmachine)/.test(arg)
+        /^(-o|--output)|^(-c|-S|-E|-M|-MM|-fsyntax-only|--version|--help|-dumpversion|-dumpmachine)$/.test(
+          arg,
+        )
       )
         namesOutput = true;
       at += judgeWord(arg, args[at + 1], forLinker, judgement);
@@ -109,6 +123,19 @@ export const gcc: Program = {
     if (!namesOutput && args.length > 0) judgement.path('a.out', 'write');
   },
 };
+
+/** Long options that have a meaning of their own. */
+const ownLongOptions =
+  /^--(wrapper|specs|sysroot|output|include|imacros|library-directory|prefix|for-|param|language|define-macro|undefine-macro|assert|version|help|target-help)/;
+
+/** gcc reads any other `--x` as `-fx`, `--warn-x` as `-Wx` and `--machine-x` as `-mx`: `--plugin=x` is `-fplugin=x`. */
+function singleDashed(arg: string): string {
+  if (!arg.startsWith('--') || arg === '--' || ownLongOptions.test(arg)) return arg;
+  if (arg.startsWith('--std')) return arg.slice(1);
+  if (arg.startsWith('--warn-')) return `-W${arg.slice('--warn-'.length)}`;
+  if (/^--machine[-=]/.test(arg)) return `-m${arg.slice('--machine-'.length)}`;
+  return `-f${arg.slice(2)}`;
+}
 
 /** Returns how many further words it took. What the linker gets is one list, wherever on the line it stands. */
 function judgeWord(arg: string, next: string | undefined, forLinker: string[], judgement: Judgement): number {
@@ -133,10 +160,12 @@ function judgeWord(arg: string, next: string | undefined, forLinker: string[], j
     judgePassedOn(arg.split(',').slice(1), judgement);
     return 0;
   }
-  if (passedOn.has(arg)) {
-    if (arg.endsWith('linker')) forLinker.push(next ?? '');
-    else judgePassedOn([next ?? ''], judgement);
-    return 1;
+  const joined = /^(--for-(?:linker|assembler))=(.*)$/s.exec(arg);
+  if (joined || passedOn.has(arg)) {
+    const word = joined?.[2] ?? next ?? '';
+    if ((joined?.[1] ?? arg).endsWith('linker')) forLinker.push(word);
+    else judgePassedOn([word], judgement);
+    return joined ? 0 : 1;
   }
   if (arg.startsWith('-l')) {
     const library = arg === '-l' ? (next ?? '') : arg.slice(2);
@@ -187,7 +216,7 @@ function judgePassedOn(words: readonly string[], judgement: Judgement): void {
     if (skip) continue;
     if (word.startsWith('@')) judgement.raise(loadsCode, word);
     const value = word.slice(word.indexOf('=') + 1).replace(/^@/, '');
-    if (/^--?plugin$/.test(word)) judgement.raise(loadsCode, word);
+    if (/^--?plugin(=|$)/.test(word)) judgement.raise(loadsCode, word);
     for (const text of [value, value.replace(/^-[A-Za-z]/, '')]) {
       refuseOutside(text, judgement);
       const checked = text === '' || text.startsWith('-') ? undefined : judgement.look(text);

@@ -1,6 +1,7 @@
 import { gitHookFiles } from '../../implied-scripts.ts';
 import type { Judgement } from '../judgement.ts';
 import { parseOptions, type Word } from '../option-parser.ts';
+import { OptionState } from '../option-state.ts';
 import { judgeOption, type Operand, type Program } from '../program.ts';
 import { judgeUnknownWords } from '../script-arguments.ts';
 import { config } from './git/config-subcommand.ts';
@@ -80,13 +81,15 @@ function judgeGlobal(word: Exclude<Word, Operand>, judgement: Judgement): void {
 function judgeFamily(name: string, family: GitFamily, args: readonly string[], judgement: Judgement): void {
   // `git notes --ref x add`, `git remote -v show`: the family's own options may come first.
   const words = parseOptions(args, { ...family.fallback.options, permutes: false });
-  const first = words.find((word) => word.kind === 'operand');
+  const operands = words.filter((word) => word.kind === 'operand');
+  const [first] = operands;
   const member =
     first && !first.afterDashes && Object.hasOwn(family.members, first.text)
       ? family.members[first.text]
       : undefined;
   if (first && member) {
-    const at = args.indexOf(first.text);
+    // Nothing after the first operand is an option here, so the operands are the end of the line.
+    const at = args.length - operands.length;
     judgeSubcommand({ ...family.fallback, operands: () => {} }, args.slice(0, at), name, judgement);
     judgeSubcommand(member, args.slice(at + 1), `${name} ${first.text}`, judgement);
     return;
@@ -106,15 +109,12 @@ function judgeSubcommand(
   judgement: Judgement,
 ): void {
   for (const rule of subcommand.rules ?? []) judgement.raise(rule, name);
+  const words = parseOptions(args, subcommand.options);
   const operands: Operand[] = [];
-  const seen = new Set<string>();
-  for (const word of parseOptions(args, subcommand.options)) {
+  for (const word of words) {
     if (word.kind === 'operand') operands.push(word);
-    else {
-      judgeOption(word, judgement, 'powerful');
-      if (word.kind === 'option') for (const option of word.row.names.split(' ')) seen.add(option);
-    }
+    else judgeOption(word, judgement, 'powerful');
   }
   subcommand.operands(operands, judgement);
-  subcommand.also?.(seen, operands, judgement);
+  subcommand.also?.(new OptionState(words), operands, judgement);
 }

@@ -2,8 +2,10 @@ import { nodeLookups } from '../../implied-scripts.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
+import type { Word } from '../option-parser.ts';
+import { OptionState } from '../option-state.ts';
 import { type OptionRow, optionTable } from '../option-table.ts';
-import { judgeOption, type Program } from '../program.ts';
+import { judgeOption, type Operand, type Program } from '../program.ts';
 import { judgeScriptArguments } from '../script-arguments.ts';
 
 const runsScript: CommandRule = {
@@ -36,6 +38,13 @@ const inlineCode: CommandRule = {
     'node -',
     'node -i src/app.js',
     'node --input-type=module',
+    'node --test-reporter=data:text/javascript,1 --test',
+    'node --test --test-reporter DATA:text/javascript,1',
+    'node --import=data:text/javascript,1 src/app.js',
+    'node --loader https://example.com/x.mjs src/app.js',
+    'node --entry-url data:text/javascript,1',
+    'node --test --no-test',
+    'node --version --no-version',
   ],
   doesNotMatch: [
     'node src/app.js -e dev',
@@ -43,6 +52,9 @@ const inlineCode: CommandRule = {
     'node --test',
     'node -c src/app.js',
     'node --run test',
+    'node --no-test --test',
+    'node --test --test-reporter=spec',
+    'node --test --test-reporter=./src/reporter.js',
   ],
 };
 
@@ -58,11 +70,16 @@ const preloads: CommandRule = {
     'node --experimental_loader=./src/app.js src/app.js',
     'node --env-file=data/x.conf src/app.js',
     'node --openssl-config=data/x src/app.js',
+    'node --test --test-reporter=some-package',
+    'node --test --test-reporter=file:///home/me/project/x.js',
+    'node --test-global-setup=./src/setup.js --test',
   ],
   doesNotMatch: [
     'node src/app.js -r x',
     'node --conditions=development src/app.js',
     'node --enable-source-maps src/app.js',
+    'node --test --test-reporter=junit',
+    'node --test --test-reporter=./src/reporter.js',
   ],
 };
 
@@ -93,10 +110,32 @@ const writesReports: CommandRule = {
   doesNotMatch: ['node --trace-warnings src/app.js', 'node --test-reporter=spec --test'],
 };
 
-/** A module name, a file, or a URL; only a file can be checked, the rest is code from elsewhere. */
+/** Code that is loaded by the name of a module: only a file can be checked. Any other URL holds or fetches the code. */
 function module(value: string, judgement: Judgement): void {
-  if (value.startsWith('file:')) judgement.path(value.replace(/^file:(\/\/)?/, ''), 'run');
-  else if (/^(\.{0,2}\/|\.\.?$)/.test(value)) runs(value, judgement);
+  const scheme = /^\s*([A-Za-z][\w+.-]*):/.exec(value)?.[1]?.toLowerCase();
+  if (scheme === 'file') judgement.path(decoded(value.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
+  else if (scheme !== undefined && scheme !== 'node') judgement.raise(inlineCode, value);
+  else if (isRelative(value)) runs(value, judgement);
+}
+
+const isRelative = (specifier: string): boolean => /^(\.{0,2}\/|\.\.?$)/.test(specifier);
+
+/** As a URL is decoded; what cannot be decoded is no file for node either. */
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
+}
+
+const ownReporters: ReadonlySet<string> = new Set(['spec', 'tap', 'dot', 'junit', 'lcov']);
+
+/** A reporter that node has, a file of the workspace, which runs like any script, or code from elsewhere. */
+function reporter(value: string, judgement: Judgement): void {
+  if (ownReporters.has(value)) return;
+  if (!isRelative(value)) judgement.raise(preloads, value);
+  module(value, judgement);
 }
 
 /** A script as node finds it: `a` may be `a.js`. */
@@ -170,7 +209,7 @@ const options = optionTable({
     { names: '--openssl-config --icu-data-dir', value: 'read', rule: preloads },
     { names: '--snapshot-blob', value: 'run', rule: preloads },
     { names: '--test-global-setup', value: module, rule: preloads },
-    { names: '--test-reporter', value: module },
+    { names: '--test-reporter', value: reporter },
     { names: '--test-reporter-destination', value: destination },
     { names: '--watch-path', value: 'read' },
     { names: '--allow-fs-read --allow-fs-write', value: 'text' },
@@ -213,23 +252,17 @@ const options = optionTable({
 });
 
 /** Without one of these, node without a script reads code from standard input. */
-const needsNoScript = new Set([
-  '--test',
-  '--run',
-  '-h',
-  '--help',
-  '-v',
-  '--version',
-  '--v8-options',
-  '--completion-bash',
-  '--build-snapshot-config',
-  '--experimental-sea-config',
-  '-e',
-  '--eval',
-  '-p',
-  '--print',
-  '-pe',
-]);
+const needsNoScript: readonly (readonly string[])[] = [
+  ['--test'],
+  ['--run'],
+  ['-h', '--help'],
+  ['-v', '--version'],
+  ['--v8-options'],
+  ['--completion-bash'],
+  ['--build-snapshot-config'],
+  ['--experimental-sea-config'],
+  ['-e', '--eval', '-p', '--print', '-pe'],
+];
 
 /** Options end at the script; what follows belongs to it. No abbreviations, and `_` is as good as `-`. */
 export const node: Program = {
@@ -237,7 +270,7 @@ export const node: Program = {
   rules: [runsScript, inlineCode, preloads, opensDebugger, writesReports],
   judge(args, judgement) {
     judgement.raise(runsScript);
-    const seen = new Set<string>();
+    const words: Exclude<Word, Operand>[] = [];
     let at = 0;
     for (; at < args.length; at++) {
       const arg = args[at] as string;
@@ -246,29 +279,34 @@ export const node: Program = {
         break;
       }
       if (!arg.startsWith('-') || arg === '-') break;
-      at += judgeNodeOption(arg, args[at + 1], seen, judgement);
+      const word = readWord(arg, args[at + 1]);
+      if (word.kind === 'option' && word.value !== undefined && !arg.includes('=')) at++;
+      words.push(word);
     }
-    judgeScript(args.slice(at), seen, judgement);
+    for (const word of words) judgeOption(word, judgement, 'powerful');
+    const state = new OptionState(words);
+    if (state.wasGiven('--run')) judgement.path('package.json', 'run');
+    judgeScript(args.slice(at), state, judgement);
   },
 };
 
-/** Returns how many further words it took. */
-function judgeNodeOption(
-  arg: string,
-  next: string | undefined,
-  seen: Set<string>,
-  judgement: Judgement,
-): number {
+function readWord(arg: string, next: string | undefined): Exclude<Word, Operand> {
   const { name, glued, row } = readNodeOption(arg);
-  seen.add(name);
   if (row === undefined) {
-    judgeOption({ kind: 'unknown', spelled: arg, value: glued }, judgement, 'powerful');
-    return 0;
+    const negated = name.startsWith('--no-') ? options.long.get(name.slice('--no-'.length)) : undefined;
+    // Only a flag can be taken back.
+    return negated && negated.value === undefined
+      ? { kind: 'negation', rows: [negated], spelled: arg, value: glued }
+      : { kind: 'unknown', spelled: arg, value: glued };
   }
-  const takesNext = row.value !== undefined && !row.optional && glued === undefined && next !== undefined;
-  judgeOption({ kind: 'option', row, spelled: arg, value: takesNext ? next : glued }, judgement, 'powerful');
-  if (name === '--run') judgement.path('package.json', 'run');
-  return takesNext ? 1 : 0;
+  // Node takes no word with a dash as a value, so that word is the next option.
+  const takesNext =
+    row.value !== undefined &&
+    !row.optional &&
+    glued === undefined &&
+    next !== undefined &&
+    !/^-./.test(next);
+  return { kind: 'option', row, spelled: arg, value: takesNext ? next : glued };
 }
 
 /** One option by itself: its name, a value after `=`, and what is known of it. */
@@ -281,38 +319,31 @@ export function readNodeOption(arg: string): {
   const spelled = equals < 0 ? arg : arg.slice(0, equals);
   const glued = equals < 0 ? undefined : arg.slice(equals + 1);
   const name = spelled.startsWith('--') ? spelled.replaceAll('_', '-') : spelled;
-  return { name, glued, row: findRow(name) };
+  const row = name.startsWith('--') ? options.long.get(name.slice(2)) : options.short.get(name.slice(1));
+  return { name, glued, row };
 }
 
-function findRow(name: string): OptionRow | undefined {
-  if (!name.startsWith('--')) return options.short.get(name.slice(1));
-  const exact = options.long.get(name.slice(2));
-  if (exact || !name.startsWith('--no-')) return exact;
-  return options.long.has(name.slice(5)) ? { names: name } : undefined;
-}
-
-function judgeScript(words: readonly string[], seen: ReadonlySet<string>, judgement: Judgement): void {
+function judgeScript(words: readonly string[], state: OptionState, judgement: Judgement): void {
   const [script, ...rest] = words;
-  const isInline =
-    seen.has('-e') || seen.has('--eval') || seen.has('-p') || seen.has('--print') || seen.has('-pe');
   if (script === undefined) {
-    if (![...seen].some((name) => needsNoScript.has(name))) judgement.raise(inlineCode, 'standard input');
-  } else if (isInline) {
+    if (!needsNoScript.some((names) => state.isOn(names))) judgement.raise(inlineCode, 'standard input');
+  } else if (state.wasGiven('-e', '--eval', '-p', '--print', '-pe')) {
     // -p takes the code as the next word, unless -e gave it already.
-    const isCodeFirst = !seen.has('-e') && !seen.has('--eval') && !seen.has('-pe');
+    const isCodeFirst = !state.wasGiven('-e', '--eval', '-pe');
     judgeScriptArguments(isCodeFirst ? rest : words, judgement);
   } else if (script === '-') {
     judgement.raise(inlineCode, script);
   } else if (script === 'inspect' || script === 'debug') {
     judgement.raise(opensDebugger, script);
     for (const text of rest) if (!text.startsWith('-')) judgement.path(text, 'run');
-  } else if (seen.has('--test')) {
-    for (const text of words) judgement.path(text, 'run');
-  } else if (seen.has('--run')) {
-    judgeScriptArguments(words, judgement);
-  } else if (seen.has('--entry-url')) {
+  } else if (state.wasGiven('--entry-url')) {
     judgement.raise(unknownOptionOfPowerful, script);
-    judgement.path(script.replace(/^file:(\/\/)?/, ''), 'run');
+    if (/^\s*(?!file:)[A-Za-z][\w+.-]+:/i.test(script)) judgement.raise(inlineCode, script);
+    else judgement.path(decoded(script.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
+  } else if (state.isOn(['--test'])) {
+    for (const text of words) judgement.path(text, 'run');
+  } else if (state.isOn(['--run'])) {
+    judgeScriptArguments(words, judgement);
   } else {
     runs(script, judgement);
     judgeScriptArguments(rest, judgement);

@@ -17,6 +17,8 @@ export const changesWhatRuns: CommandRule = {
     'npm --scr=./x test',
     'npm -script-shell ./x.sh test',
     'npm init --init-module=./src/app.js',
+    'npm test --no-script-shell=./x.sh',
+    'npm test --no-script-shell ./x.sh',
   ],
   doesNotMatch: [
     'npm test',
@@ -54,8 +56,12 @@ export const wholeMachine: CommandRule = {
     'npm i --location global x',
     'npm i -fg x',
     'npm link',
+    'npm i --no-global=false x',
+    'npm i --local=false x',
+    'npm i --no-no-global x',
+    'npm i --global --no-global x',
   ],
-  doesNotMatch: ['npm i x', 'npm ls', 'npm i --no-global x'],
+  doesNotMatch: ['npm i x', 'npm ls', 'npm i --no-global x', 'npm i --local x'],
 };
 
 /** A workspace is named by its package or by its directory. */
@@ -73,7 +79,7 @@ export const npmOptions: OptionTable = optionTable({
     --rebuild-bundle --save --save-bundle --save-dev --save-exact --save-optional --save-peer --save-prod --shrinkwrap
     --sign-git-commit --sign-git-tag --strict-peer-deps --strict-allow-scripts --timing --unicode
     --update-notifier --usage --version --versions --workspaces-update --expect-results --workspaces
-    --yes --production --optional --color --help --silent --quiet --verbose --desc --readonly --porcelain --local --no`,
+    --yes --production --optional --color --help --silent --quiet --verbose --desc --readonly --porcelain`,
   values: `--access --also --audit-level --auth-type --before --cache-max --cache-min --cidr --cpu --depth
     --diff-dst-prefix --diff-src-prefix --diff-unified --expect-result-count --expires --fetch-retries
     --fetch-retry-factor --fetch-retry-maxtimeout --fetch-retry-mintimeout --fetch-timeout --heading --include
@@ -128,7 +134,9 @@ const shorthands: ReadonlyMap<string, string> = new Map(
     ddd: 'silent',
     q: 'silent',
     s: 'silent',
-    n: 'yes',
+    n: 'no-yes',
+    no: 'no-yes',
+    local: 'no-global',
     iwr: 'include-workspace-root',
     ws: 'workspaces',
     a: 'all',
@@ -217,17 +225,45 @@ function read(
     for (const each of rows) words.push({ kind: 'option', row: each, spelled, value: glued });
     return false;
   }
-  const isFlag = row.value === undefined || row.optional || isNegated;
-  if (isFlag) {
-    const isSwitched = glued === undefined && (next === 'true' || next === 'false');
-    // Taking something back (--no-global) has no effect of its own; --no-strict-ssl is the one that has.
-    const isHarmless = isNegated && plain !== 'strict-ssl';
-    words.push({ kind: 'option', row: isHarmless ? { names: name } : row, spelled, value: undefined });
-    return isSwitched;
-  }
+  const isFlag = row.value === undefined || row.optional;
+  if (isNegated || isFlag) return readFlag({ row, plain, isNegated, spelled, glued, next }, words);
   const takesNext =
     glued === undefined && next !== undefined && !/^-{1,2}[^-]+/.test(next) && !/^--+$/.test(next);
   words.push({ kind: 'option', row, spelled, value: takesNext ? next : glued });
+  return takesNext;
+}
+
+/**
+ * A flag, or `--no-x` of any option. npm reads a word after either: `--no-global=false` is `--global`,
+ * `--no-script-shell=./x` sets it, and in `--audit=publish` the value is no value but the command.
+ */
+function readFlag(
+  found: {
+    readonly row: OptionRow;
+    readonly plain: string;
+    readonly isNegated: boolean;
+    readonly spelled: string;
+    readonly glued: string | undefined;
+    readonly next: string | undefined;
+  },
+  words: Word[],
+): boolean {
+  const { row, plain, isNegated, spelled, glued, next } = found;
+  const switched = glued ?? (next === 'true' || next === 'false' ? next : undefined);
+  const takesNext = glued === undefined && switched !== undefined;
+  if (isNegated && row.value !== undefined && (switched ?? next) !== undefined && !next?.startsWith('-')) {
+    const value = switched ?? next;
+    words.push({ kind: 'unknown', spelled, value }, { kind: 'option', row, spelled, value });
+  } else if (isNegated && switched === undefined && plain !== 'strict-ssl') {
+    words.push({ kind: 'negation', rows: [row], spelled, value: undefined });
+  } else {
+    words.push({ kind: 'option', row, spelled, value: undefined });
+  }
+  if (glued !== undefined && !/^(true|false|null|always|)$/.test(glued))
+    words.push(
+      { kind: 'unknown', spelled, value: glued },
+      { kind: 'operand', text: glued, afterDashes: false },
+    );
   return takesNext;
 }
 

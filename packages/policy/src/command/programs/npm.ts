@@ -43,8 +43,16 @@ const installsCode: CommandRule = {
     'npm update',
     'npm add x',
     'npm it',
+    'npm audit fix',
   ],
-  doesNotMatch: ['npm test', 'npm run install', 'npm rebuild', 'npm view express', 'npm uninstall x'],
+  doesNotMatch: [
+    'npm test',
+    'npm run install',
+    'npm rebuild',
+    'npm view express',
+    'npm uninstall x',
+    'npm audit',
+  ],
 };
 
 const runsPackage: CommandRule = {
@@ -162,7 +170,8 @@ function judgeCommand(
     return;
   }
   if (reaching.has(command)) judgement.needNetwork();
-  if (installing.has(command)) judgement.raise(installsCode, texts[0] ?? spelled);
+  if (installing.has(command) || (command === 'audit' && texts[0] === 'fix'))
+    judgement.raise(installsCode, texts[0] ?? spelled);
   if (running.has(command) || installing.has(command) || /^(pack|version|rebuild)$/.test(command)) {
     // Named packages are installed without the scripts of the workspace's own package.json.
     if (command !== 'install' || texts.length === 0) judgement.raise(runsScripts, spelled);

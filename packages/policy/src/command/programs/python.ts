@@ -4,6 +4,14 @@ import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
 import type { Program } from '../program.ts';
 import { judgeScriptArguments, judgeUnknownWords } from '../script-arguments.ts';
+import {
+  inlineCode,
+  inlineModules,
+  isTestModule,
+  judgeTestOptions,
+  judgeWarningFilter,
+  loadsMore,
+} from './python-modules.ts';
 
 const runsScript: CommandRule = {
   id: 'CMD-PYTHON-1',
@@ -17,30 +25,6 @@ const runsScript: CommandRule = {
     'python3 --version',
   ],
   doesNotMatch: ['node src/app.js'],
-};
-
-const inlineCode: CommandRule = {
-  id: 'CMD-PYTHON-2',
-  risk: 'HIGH',
-  why: 'runs code that is written in the command itself or comes from standard input',
-  needsPerson: true,
-  matches: [
-    "python3 -c 'print(1)'",
-    'python3 -Ec 1',
-    'python3 -c1',
-    'python -W ignore -c 1',
-    'python3',
-    'python3 -',
-    'python3 -u',
-    'python3 -i scripts/gen.py',
-    'python3 -bBc 1',
-  ],
-  doesNotMatch: [
-    'python3 scripts/gen.py -c 1',
-    'python3 -V',
-    'python3 -m unittest -c',
-    'python3 -X dev scripts/gen.py',
-  ],
 };
 
 const runsModule: CommandRule = {
@@ -79,11 +63,6 @@ const checksCode: CommandRule = {
   doesNotMatch: ['python3 -m venv x', 'python3 scripts/gen.py'],
 };
 
-const testModules = new Set(
-  'unittest pytest doctest nose2 mypy ruff flake8 pyflakes pylint black isort pycodestyle pydocstyle compileall py_compile tabnanny'.split(
-    ' ',
-  ),
-);
 /** Further modules that come with Python or are known to everybody, and whose operands are files. */
 const fileModules = new Set(
   `ast base64 cProfile coverage dis ensurepip filecmp gzip http.server idlelib json json.tool modulefinder pdb pickle
@@ -91,7 +70,7 @@ const fileModules = new Set(
     /\s+/,
   ),
 );
-const flags = 'bBdEIOPqsSuvx';
+const flags = 'bBdEIOPqRsSuvx';
 
 /**
  * Options end at the script, at -c or at -m; short ones can be bundled, and -c, -m, -W and -X take the rest of
@@ -99,7 +78,7 @@ const flags = 'bBdEIOPqsSuvx';
  */
 export const python: Program = {
   names: ['python', 'python3'],
-  rules: [runsScript, inlineCode, runsModule, installs, checksCode],
+  rules: [runsScript, inlineCode, runsModule, installs, checksCode, loadsMore],
   judge(args, judgement) {
     judgement.raise(runsScript);
     let isInformation = false;
@@ -126,7 +105,7 @@ export const python: Program = {
       }
       const end = judgeBundle(arg, args, at, judgement);
       if (end === 'DONE') return;
-      if (/^-[bBdEIOPqsSuvx]*[Vh?]/.test(arg)) isInformation = true;
+      if (/^-[bBdEIOPqRsSuvx]*[Vh?]/.test(arg)) isInformation = true;
       at = end;
     }
     if (!isInformation) judgement.raise(inlineCode, 'standard input');
@@ -159,16 +138,29 @@ function judgeBundle(
       judgeModule(value ?? '', args.slice(last + 1), judgement);
       return 'DONE';
     }
-    if (letter === 'W') return last;
+    if (letter === 'W') {
+      judgeWarningFilter(value ?? '', judgement);
+      return last;
+    }
     if (letter === 'X') {
-      if (value?.startsWith('pycache_prefix='))
-        judgement.path(value.slice('pycache_prefix='.length), 'write');
-      else if (value?.startsWith('presite=')) judgement.raise(runsModule, value);
+      judgeImplementationOption(value ?? '', judgement);
       return last;
     }
     judgement.raise(unknownOptionOfPowerful, arg);
   }
   return at;
+}
+
+/** `-X` options that change nothing but what Python tells or how fast it is. */
+const harmlessX =
+  /^(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|frozen_modules|int_max_str_digits|warn_default_encoding|cpu_count|gil|disable_remote_debug)?(=[\w-]*)?$/;
+
+function judgeImplementationOption(option: string, judgement: Judgement): void {
+  if (harmlessX.test(option)) return;
+  // Compiled code is also read from there.
+  if (option.startsWith('pycache_prefix=')) judgement.path(option.slice('pycache_prefix='.length), 'write');
+  if (/^(pycache_prefix|presite)=/.test(option)) judgement.raise(loadsMore, option);
+  else judgement.raise(unknownOptionOfPowerful, option);
 }
 
 function judgeScript(words: readonly string[], isInformation: boolean, judgement: Judgement): void {
@@ -177,18 +169,23 @@ function judgeScript(words: readonly string[], isInformation: boolean, judgement
     if (!isInformation) judgement.raise(inlineCode, 'standard input');
     return;
   }
-  judgement.path(script, 'run');
+  // Also behind `--`.
+  if (script === '-') judgement.raise(inlineCode, 'standard input');
+  else judgement.path(script, 'run');
   judgeScriptArguments(rest, judgement);
 }
 
 function judgeModule(name: string, rest: readonly string[], judgement: Judgement): void {
-  judgement.raise(testModules.has(name) ? checksCode : runsModule, name);
+  judgement.raise(isTestModule(name) ? checksCode : runsModule, name);
+  if (inlineModules.has(name)) judgement.raise(inlineCode, name);
   for (const file of pythonModuleFiles(name)) judgement.noteRun(file);
   // What a test runner is given, it executes: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
-  if (testModules.has(name))
+  if (isTestModule(name)) {
+    judgeTestOptions(name, rest, judgement);
     for (const word of rest)
       for (const file of [word.split('::')[0] as string, ...pythonModuleFiles(word)])
         if (!file.startsWith('-')) judgement.noteRun(file);
+  }
   if (
     name === 'ensurepip' ||
     (name === 'pip' && /^(install|download|wheel|search|index)$/.test(rest[0] ?? ''))
@@ -196,6 +193,6 @@ function judgeModule(name: string, rest: readonly string[], judgement: Judgement
     judgement.raise(installs, name);
   }
   // A module that is known takes files: what is outside is refused, as for any program whose operands are known.
-  if (testModules.has(name) || fileModules.has(name)) judgeUnknownWords(rest, judgement);
+  if (isTestModule(name) || fileModules.has(name)) judgeUnknownWords(rest, judgement);
   else judgeScriptArguments(rest, judgement);
 }

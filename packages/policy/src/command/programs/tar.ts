@@ -1,6 +1,7 @@
 import type { CommandRule } from '../command-rule.ts';
 import type { Judgement } from '../judgement.ts';
-import { parseOptions } from '../option-parser.ts';
+import { parseOptions, type Word } from '../option-parser.ts';
+import { OptionState } from '../option-state.ts';
 import { optionTable } from '../option-table.ts';
 import { judgeOption, type Program } from '../program.ts';
 import { judgeUnpacking } from '../unpacking.ts';
@@ -27,6 +28,8 @@ const startsProgram: CommandRule = {
     'tar --rsh-command=id -tf bundle.tar',
     'tar --rmt-c=id -tf bundle.tar',
     'tar xfI bundle.tar ./x',
+    'tar --set-mtime-command=totals -cf z.tar docs',
+    "tar -I 'zstd -odocs.zst' -cf z.tar docs",
   ],
   doesNotMatch: [
     'tar -I zstd -xf bundle.tar',
@@ -93,7 +96,7 @@ const listFromFile: CommandRule = {
 };
 
 const compressor =
-  /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -[\w=]+)*$/;
+  /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -(\d+e?|T\d+|[cdfkqv]+))*$/;
 
 function dateOrFile(value: string, judgement: Judgement): void {
   if (value.startsWith('/') || value.startsWith('.')) judgement.path(value, 'read');
@@ -145,8 +148,9 @@ const options = optionTable({
         if (!compressor.test(program)) judgement.raise(startsProgram, program);
       },
     },
+    { names: '--set-mtime-command', value: 'text', rule: startsProgram },
     {
-      names: '--checkpoint-action --set-mtime-command',
+      names: '--checkpoint-action',
       value: (action, judgement) => {
         if (!/^(dot|\.|bell|echo|ttyout|totals|sleep|wait)(=|$)/.test(action))
           judgement.raise(startsProgram, action);
@@ -159,6 +163,9 @@ const archiveRow = options.long.get('file');
 const directoryRow = options.long.get('directory');
 const absoluteRow = options.long.get('absolute-names');
 const topLevelRow = options.long.get('one-top-level');
+
+const readingModes = '-x --extract --get -t --list -d --diff --compare'.split(' ');
+const writingModes = '-c --create -r --append -u --update -A --catenate --concatenate --delete'.split(' ');
 
 /** GNU tar, with its old spelling `tar xzf a.tar`. Names after -C start in that directory. */
 export const tar: Program = {
@@ -175,17 +182,11 @@ export const tar: Program = {
   judge(args, judgement) {
     judgement.raise(handlesArchive);
     const words = parseOptions(separateOldStyle(args), options);
-    const names = new Set(words.flatMap((word) => (word.kind === 'option' ? word.row.names.split(' ') : [])));
-    const isExtracting = names.has('-x') || names.has('--extract') || names.has('--get');
-    const isReading =
-      isExtracting ||
-      names.has('-t') ||
-      names.has('--list') ||
-      names.has('-d') ||
-      names.has('--diff') ||
-      names.has('--compare');
-    const writesFiles = isExtracting && !names.has('-O') && !names.has('--to-stdout');
-    const topLevel = words.find((word) => word.kind === 'option' && word.row === topLevelRow);
+    const state = new OptionState(words);
+    const isExtracting = state.wasGiven('-x', '--extract', '--get');
+    const isReading = state.isOn(readingModes) && !state.wasGiven(...writingModes);
+    const writesFiles = isExtracting && !state.isOn(['-O', '--to-stdout']);
+    const hasTopLevel = state.wasGiven('--one-top-level');
     let isElsewhere = false;
     let namesMemberHere = false;
     for (const word of words) {
@@ -198,21 +199,30 @@ export const tar: Program = {
       if (word.kind === 'option' && word.row === absoluteRow && isExtracting)
         judgement.raise(leavesWorkspace, word.spelled);
       if (word.kind === 'option' && word.row === archiveRow && word.value !== undefined) {
-        judgeArchive(word.value, isReading ? 'read' : 'write', names.has('--force-local'), judgement);
+        judgeArchive(word.value, isReading ? 'read' : 'write', state.isOn(['--force-local']), judgement);
       } else if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
         judgement.enter(word.value, isExtracting ? 'write' : 'read');
         isElsewhere = true;
-        if (writesFiles && !topLevel) judgeUnpacking('.', judgement);
+        if (writesFiles && !hasTopLevel) judgeUnpacking('.', judgement);
       } else judgeOption(word, judgement, 'powerful');
     }
-    // Without a value, the directory is called as the archive without its ending.
-    if (topLevel?.kind === 'option') {
-      if (topLevel.value !== undefined) judgeUnpacking(topLevel.value, judgement);
+    if (hasTopLevel) {
+      for (const directory of topLevels(words, state)) judgeUnpacking(directory, judgement);
     } else if (writesFiles && (namesMemberHere || !isElsewhere)) {
       judgement.fromStart(() => judgeUnpacking('.', judgement));
     }
   },
 };
+
+/** The directories that may get everything. Without a value it is called as the archive without its ending. */
+function topLevels(words: readonly Word[], state: OptionState): readonly string[] {
+  const isUnnamed = words.some(
+    (word) => word.kind === 'option' && word.row === topLevelRow && word.value === undefined,
+  );
+  const archives = isUnnamed ? state.valuesOf('--file') : [];
+  const derived = archives.map((archive) => archive.replace(/^.*\//, '').replace(/(\.tar)?\.[^.]*$/, ''));
+  return [...state.valuesOf('--one-top-level'), ...derived].filter((directory) => directory !== '');
+}
 
 function judgeArchive(archive: string, use: 'read' | 'write', isLocal: boolean, judgement: Judgement): void {
   const colon = archive.indexOf(':');

@@ -1,3 +1,6 @@
+import { parseOptions } from '../../option-parser.ts';
+import { OptionState } from '../../option-state.ts';
+import type { Operand } from '../../program.ts';
 import { names, revisions } from './operands.ts';
 import { machineSettings, readsFile, runsProgram, setsConfiguration } from './rules.ts';
 import { gitTable } from './shared-options.ts';
@@ -34,21 +37,29 @@ export const config: GitSubcommand = {
     ],
   }),
   operands: names,
-  also(seen, operands, judgement) {
-    const isReading = [
-      '--get',
-      '--get-all',
-      '--get-regexp',
-      '--get-urlmatch',
-      '--get-color',
-      '--get-colorbool',
-      '--list',
-      '-l',
-    ].some((name) => seen.has(name));
-    const [first = '', ...rest] = operands.map(({ text }) => text);
-    if (seen.has('--edit')) judgement.raise(setsConfiguration, '--edit');
-    if (isReading || first === 'get' || first === 'list') return;
-    const isWriting = /^(set|unset|rename-section|remove-section|edit)$/.test(first) || rest.length > 0;
-    if (isWriting) judgement.raise(setsConfiguration, [first, rest[0]].join(' ').trim());
+  also(state, operands, judgement) {
+    if (state.wasGiven('--edit')) judgement.raise(setsConfiguration, '--edit');
+    const [first = '', second = ''] = operands.map(({ text }) => text);
+    if (setsValue(state, operands)) judgement.raise(setsConfiguration, `${first} ${second}`.trim());
   },
 };
+
+const readingModes =
+  '--get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list'.split(' ');
+const writingModes =
+  '--replace-all --add --unset --unset-all --rename-section --remove-section --append -e --edit'.split(' ');
+
+/** Whether a call sets a value by its operands: `KEY VALUE`, unless a mode that reads is in force, or `set KEY VALUE`. */
+function setsValue(state: OptionState, operands: readonly Operand[]): boolean {
+  const [first = ''] = operands.map(({ text }) => text);
+  if (state.isOn(readingModes, writingModes) || first === 'get' || first === 'list') return false;
+  return /^(set|unset|rename-section|remove-section|edit)$/.test(first) || operands.length > 1;
+}
+
+/** Whether `git config` with these words changes a setting, by an option or by its operands. */
+export function changesConfiguration(args: readonly string[]): boolean {
+  const words = parseOptions(args, config.options);
+  const state = new OptionState(words);
+  const operands = words.filter((word) => word.kind === 'operand');
+  return state.wasGiven(...writingModes) || setsValue(state, operands);
+}

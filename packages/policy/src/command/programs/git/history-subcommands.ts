@@ -29,8 +29,8 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
       ],
     }),
     operands: names,
-    also(seen, _operands, judgement) {
-      if (seen.has('-f') || seen.has('--force')) judgement.raise(losesWork, '--force');
+    also(state, _operands, judgement) {
+      if (state.wasGiven('-f', '--force')) judgement.raise(losesWork, '--force');
     },
   },
   merge: {

@@ -215,8 +215,8 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
       ],
     }),
     operands: names,
-    also(seen, operands, judgement) {
-      const isPatternGiven = seen.has('-e') || seen.has('-f') || operands[0]?.afterDashes;
+    also(state, operands, judgement) {
+      const isPatternGiven = state.isOn(['-e']) || state.isOn(['-f']) || operands[0]?.afterDashes;
       const places = isPatternGiven ? operands : operands.slice(1);
       read(places, judgement);
       if (places.length === 0) judgement.path('.', 'read');

@@ -81,6 +81,8 @@ export const setsConfiguration: CommandRule = {
     'git config --unset user.name',
     'git config set user.name x',
     'git config --edit',
+    'git config --get --no-get core.fsmonitor ./x.sh',
+    'git config -l --no-list core.fsmonitor ./x.sh',
     'git clone -c core.fsmonitor=id https://example.com/x.git docs/x',
     'git clone --config=core.pager=id https://example.com/x.git docs/x',
     'git clone --template=docs https://example.com/x.git docs/x',
@@ -94,6 +96,7 @@ export const setsConfiguration: CommandRule = {
     'git config user.name',
     'git config get user.name',
     'git config -l',
+    'git config --no-get --get user.name x',
     'git commit -c HEAD',
   ],
 };
@@ -133,6 +136,10 @@ export const losesWork: CommandRule = {
     'git prune',
     'git filter-branch --all',
     'git checkout -B x',
+    'git checkout --orphan=x --no-orphan main',
+    'git checkout --pathspec-from-file=docs/notes.txt',
+    'git restore --staged --no-staged README.md',
+    'git sparse-checkout clean --force',
   ],
   doesNotMatch: [
     'git reset HEAD README.md',

@@ -1,5 +1,6 @@
 import type { CommandRule } from '../../command-rule.ts';
 import type { Judgement } from '../../judgement.ts';
+import type { OptionState } from '../../option-state.ts';
 import type { OptionSection, OptionTable } from '../../option-table.ts';
 import type { Operand } from '../../program.ts';
 import { names, type OperandJudge, unknownWords } from './operands.ts';
@@ -11,8 +12,8 @@ export interface GitSubcommand {
   readonly operands: OperandJudge;
   /** Rules that the subcommand triggers by itself. */
   readonly rules?: readonly CommandRule[];
-  /** What only the whole line tells, such as `branch -d -f`; `seen` holds every name of each option given. */
-  readonly also?: (seen: ReadonlySet<string>, operands: readonly Operand[], judgement: Judgement) => void;
+  /** What only the whole line tells, such as `branch -d -f`. */
+  readonly also?: (state: OptionState, operands: readonly Operand[], judgement: Judgement) => void;
 }
 
 /** A subcommand with its own subcommands, such as `git stash pop`. */

@@ -18,6 +18,9 @@ const checkoutOptions: OptionSection = {
   ],
 };
 
+/** What makes `git checkout` create a branch, so that its operands are revisions. */
+const branchOptions: readonly (readonly string[])[] = [['-b'], ['-B'], ['--orphan'], ['-t', '--track']];
+
 /** Whether an operand of `git checkout` is a path, whose changes are then thrown away, and not a branch. */
 function isReplaced(text: string, index: number, judgement: Judgement): boolean {
   if (index > 0 || /[*?[\\]|^[.:]|\/$/.test(text)) return true;
@@ -66,8 +69,12 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
         operands.filter(({ text, afterDashes }) => afterDashes || text !== '-'),
         judgement,
       ),
-    also(seen, operands, judgement) {
-      const makesBranch = ['-b', '-B', '--orphan', '-t', '--track'].some((name) => seen.has(name));
+    also(state, operands, judgement) {
+      const makesBranch = branchOptions.some((names) => state.isOn(names));
+      if (state.wasGiven('--pathspec-from-file')) judgement.raise(losesWork, '--pathspec-from-file');
+      // By text alone, a file is not told from a branch; a line that takes back what it makes hides which it is.
+      if (!makesBranch && state.wasGiven(...branchOptions.flat()))
+        judgement.raise(losesWork, operands[0]?.text);
       const replaced = operands.find(
         (operand, i) => operand.afterDashes || (!makesBranch && isReplaced(operand.text, i, judgement)),
       );
@@ -92,9 +99,8 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       values: '-s --source --conflict',
     }),
     operands: pathspecs('write'),
-    also(seen, _operands, judgement) {
-      const isIndexOnly =
-        (seen.has('-S') || seen.has('--staged')) && !seen.has('-W') && !seen.has('--worktree');
+    also(state, _operands, judgement) {
+      const isIndexOnly = state.isOn(['-S', '--staged']) && !state.isOn(['-W', '--worktree']);
       if (!isIndexOnly) judgement.raise(losesWork, 'restore');
     },
   },
@@ -215,6 +221,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
             rows: [{ names: '--rules-file', value: 'read', rule: readsFile }],
           }),
           operands: names,
+          ...(name === 'clean' && { rules: [losesWork] }),
         },
       ]),
     ),

@@ -1,0 +1,235 @@
+import { harmlessGit } from './harmless-git.ts';
+
+/**
+ * What a grant by program covers (AP-4): "git commands" are the subcommands and options in these lists and nothing else.
+ * The lists are read without the programs' own tables and take every word as it is spelt: an abbreviation, a `--no-x` or
+ * an option that is not listed leaves the call to the person. So a mistake in a table is not yet a granted call.
+ */
+export interface HarmlessCommand {
+  /** How the command begins: the program, and its subcommand where it has one. */
+  readonly command: string;
+  /**
+   * Options as they must be spelt. `-m=` takes a value, glued or as the next word; `--color[=]` only a glued one; `-#` is
+   * a number such as `-5`; `--x=y` is that whole word.
+   */
+  readonly options?: string;
+  /** What each operand must look like; any word unless said. */
+  readonly operand?: RegExp;
+  /** How many operands there may be. */
+  readonly mostOperands?: number;
+  /** The words after the first operand, or after `--`, are for a script and not for the program. */
+  readonly rest?: 'after operand' | 'after dashes';
+  /** Examples; a test runs each. */
+  readonly covers: readonly string[];
+  readonly leaves?: readonly string[];
+}
+
+const npmOptions = `--silent -s --quiet -q --json --long --depth= --all -a --if-present --workspaces -ws --workspace= -w=
+  --include-workspace-root --loglevel= --no-color --color --parseable --omit= --no-progress --no-audit --no-fund`;
+
+/** A script that publishes cannot be told from one that builds but by its name. */
+const scriptName = /^(?!.*(publish|releas|deploy|upload|push|ship))[\w@.:/-]+$/i;
+
+const npm: readonly HarmlessCommand[] = [
+  ...['test', 't', 'tst'].map(
+    (name): HarmlessCommand => ({
+      command: `npm ${name}`,
+      options: npmOptions,
+      rest: 'after dashes',
+      covers: [`npm ${name}`, `npm ${name} -- --watch`, `npm ${name} --silent`],
+      leaves: [`npm ${name} --script-shell=x`, `npm ${name} --no-global=false`, `npm --prefix x ${name}`],
+    }),
+  ),
+  ...['run', 'run-script'].map(
+    (name): HarmlessCommand => ({
+      command: `npm ${name}`,
+      options: npmOptions,
+      operand: scriptName,
+      rest: 'after dashes',
+      covers: [`npm ${name} lint`, `npm ${name} build:all -- --fix src`, `npm ${name} --silent lint`],
+      leaves: [`npm ${name} publish`, `npm ${name} docs:deploy`, `npm ${name} lint --node-options=x`],
+    }),
+  ),
+  ...['ls', 'list', 'outdated', 'explain', 'why', 'root', 'prefix', 'fund'].map(
+    (name): HarmlessCommand => ({
+      command: `npm ${name}`,
+      options: npmOptions,
+      operand: /^[\w@./-]+$/,
+      covers: [`npm ${name}`, `npm ${name} --json`],
+      leaves: [`npm ${name} --global`, `npm ${name} --registry=x`],
+    }),
+  ),
+  {
+    command: 'npm audit',
+    options: npmOptions,
+    mostOperands: 0,
+    covers: ['npm audit', 'npm audit --json'],
+    leaves: ['npm audit fix'],
+  },
+  ...['view', 'info', 'show'].map(
+    (name): HarmlessCommand => ({
+      command: `npm ${name}`,
+      options: npmOptions,
+      operand: /^[\w@./-]+$/,
+      covers: [`npm ${name} lodash versions`],
+      leaves: [`npm ${name} --viewer=id x`],
+    }),
+  ),
+];
+
+const node: HarmlessCommand = {
+  command: 'node',
+  options: `--test --check -c --watch --enable-source-maps --no-warnings --trace-warnings --trace-deprecation --no-deprecation
+    --throw-deprecation --pending-deprecation --trace-uncaught --test-only --test-name-pattern= --test-skip-pattern=
+    --test-concurrency= --test-timeout= --test-force-exit --test-shard= --experimental-test-coverage
+    --experimental-strip-types --experimental-transform-types --experimental-vm-modules --expose-gc
+    --max-old-space-size[=] --stack-trace-limit[=] --unhandled-rejections= -v --version -h --help
+    --test-reporter=spec --test-reporter=tap --test-reporter=dot --test-reporter=junit --test-reporter=lcov`,
+  operand: /^(?!(inspect|debug)$)[^:]*$/,
+  rest: 'after operand',
+  covers: [
+    'node src/app.js',
+    'node src/app.js --port 80 -e x',
+    'node --test',
+    'node --test --test-reporter=spec tests/a.test.js',
+    'node --no-warnings --max-old-space-size=4096 build.mjs',
+  ],
+  leaves: [
+    'node -e 1',
+    'node',
+    'node -',
+    'node - x',
+    'node -- - x',
+    'node -p 1',
+    'node --import=./x.js src/app.js',
+    'node --test --test-reporter=./x.js',
+    'node --test --no-test',
+    'node --env-file=x src/app.js',
+    'node inspect src/app.js',
+    'node --run build',
+    'node --inspect src/app.js',
+  ],
+};
+
+const python: readonly HarmlessCommand[] = ['python', 'python3'].flatMap((program): HarmlessCommand[] => [
+  {
+    command: program,
+    options: '-u -B -I -E -s -S -O -V --version',
+    rest: 'after operand',
+    covers: [`${program} scripts/gen.py -c x`, `${program} -u scripts/gen.py`, `${program} --version`],
+    leaves: [
+      `${program} -c 1`,
+      program,
+      `${program} -`,
+      `${program} - x`,
+      `${program} -u -- - x`,
+      `${program} -m pip list`,
+      `${program} -W error::a.B x.py`,
+    ],
+  },
+  {
+    command: `${program} -m pytest`,
+    options: `-q -v -x -s -l -k= -m= -r= --maxfail= --tb= --lf --ff --co --collect-only --no-header --durations=
+      --disable-warnings --color=`,
+    operand: /^[^@]/,
+    covers: [`${program} -m pytest`, `${program} -m pytest -xq tests -k login --tb=short`],
+    leaves: [`${program} -m pytest -p x`, `${program} -m pytest -c x.ini`, `${program} -m pytest @x`],
+  },
+  {
+    command: `${program} -m unittest`,
+    options: '-v -q -f -b -k= -s= -p= -t=',
+    covers: [`${program} -m unittest`, `${program} -m unittest discover -s tests -v`],
+  },
+]);
+
+/** Programs that only read and print, whatever their options; what they must not read, no grant covers anyway. */
+const readers: readonly HarmlessCommand[] = 'grep ls cat head tail wc locate echo pwd whoami'
+  .split(' ')
+  .map((program) => ({ command: program, options: 'any', covers: [`${program} -x y`] }));
+
+/** What a wide grant covers, by how the command begins; the longest beginning counts. */
+export const harmlessCommands: readonly HarmlessCommand[] = [
+  ...harmlessGit,
+  ...npm,
+  node,
+  ...python,
+  ...readers,
+  {
+    command: 'find',
+    options: `-name= -iname= -path= -ipath= -type= -size= -mtime= -mmin= -maxdepth= -mindepth= -newer= -empty -print -print0 -prune
+      -not -o -a -and -or -regex= -ls -H -P`,
+    covers: ["find src -name '*.ts' -type f", 'find . -maxdepth 2 -not -name x'],
+    leaves: ['find . -delete', 'find . -exec ls ;', 'find -L .'],
+  },
+  {
+    command: 'date',
+    options: '-u -I[=] -R -d=',
+    operand: /^\+/,
+    covers: ['date', 'date -u +%F'],
+    leaves: ['date -s x'],
+  },
+];
+
+const byCommand = new Map(harmlessCommands.map((entry) => [entry.command, entry]));
+/** The most words that a command in the list begins with. */
+const LONGEST = Math.max(...harmlessCommands.map(({ command }) => command.split(' ').length));
+
+/** Whether a grant by program covers this command. A word that is only known at run time is not covered. */
+export function isHarmlessCommand(words: readonly (string | undefined)[]): boolean {
+  if (!words.every((word) => word !== undefined)) return false;
+  for (let length = Math.min(LONGEST, words.length); length > 0; length--) {
+    const beginning = words.slice(0, length);
+    const entry = beginning.some((word) => word.includes(' '))
+      ? undefined
+      : byCommand.get(beginning.join(' '));
+    if (entry) return hasOnlyListedWords(entry, words.slice(length));
+  }
+  return false;
+}
+
+function hasOnlyListedWords(entry: HarmlessCommand, words: readonly string[]): boolean {
+  if (entry.options === 'any') return true;
+  const listed = new Set(entry.options?.split(/\s+/) ?? []);
+  let operands = 0;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] as string;
+    if (word === '--') {
+      if (entry.rest === 'after dashes') return true;
+    } else if (word.startsWith('-')) {
+      const option = readListed(word, listed);
+      if (option === undefined) return false;
+      // A value that looks like an option may be one.
+      if (option.takesNext && words[++at]?.startsWith('-') !== false) return false;
+    } else {
+      if (entry.operand && !entry.operand.test(word)) return false;
+      if (++operands > (entry.mostOperands ?? words.length)) return false;
+      if (entry.rest === 'after operand') return true;
+    }
+  }
+  // Without a script these programs read code from standard input.
+  return entry.rest !== 'after operand' || words.some((word) => standsAlone.has(word));
+}
+
+const standsAlone = new Set(['--test', '-v', '-V', '--version', '-h', '--help']);
+
+/** An option as the list spells it; undefined where it is not listed. */
+function readListed(word: string, listed: ReadonlySet<string>): { readonly takesNext: boolean } | undefined {
+  if (listed.has(word) && !word.endsWith('=')) return { takesNext: false };
+  // A lone dash is standard input to many programs.
+  if (word === '-') return undefined;
+  if (listed.has(`${word}=`)) return { takesNext: true };
+  if (word.startsWith('--')) {
+    const name = word.slice(0, word.indexOf('='));
+    return word.includes('=') && (listed.has(`${name}=`) || listed.has(`${name}[=]`))
+      ? { takesNext: false }
+      : undefined;
+  }
+  if (/^-\d+$/.test(word)) return listed.has('-#') ? { takesNext: false } : undefined;
+  for (let at = 1; at < word.length; at++) {
+    const letter = `-${word[at]}`;
+    if (listed.has(`${letter}=`)) return { takesNext: at === word.length - 1 };
+    if (listed.has(`${letter}[=]`)) return { takesNext: false };
+    if (!listed.has(letter)) return undefined;
+  }
+  return { takesNext: false };
+}
