@@ -9,7 +9,9 @@ import { failure, recordedReasons, transition } from './execution-record.ts';
 import { newGrant, ruleToSave, scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
 import type { PolicyBook } from './policy-book.ts';
+import { isJudgedByOlderPolicy } from './policy-review.ts';
 import { notFound, Refusal } from './refusal.ts';
+import { type Granted, releaseCovered } from './released-calls.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
 import { sizeOf } from './shown-size.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -25,6 +27,8 @@ export interface NotDecided {
   readonly refusal: Refusal;
   readonly approval: ApprovalRow;
   readonly expired?: ExecutionRow;
+  /** An edit that did not raise the risk: it is approved as soon as its preview says the same (AP-6, AP-7). */
+  readonly awaitsPreview?: boolean;
 }
 
 /** How a request is decided: approved, rejected or expired, once, each in one unit of writing. */
@@ -48,8 +52,11 @@ export class ApprovalDecisions {
         execution: ExecutionRow;
         grant: GrantRow | undefined;
         saved: string | undefined;
+        released: readonly ApprovalRows[];
       }
     | NotDecided
+    /** Nothing was written: the policy has changed since it judged the call, or was read. */
+    | 'POLICY_CHANGED'
   > {
     const now = this.#deps.store.now();
     const found = yield* this.#pendingForDecision(tx, caller, approvalId, now);
@@ -58,22 +65,27 @@ export class ApprovalDecisions {
     if (input.digest !== undefined ? input.digest !== approval.digest : approval.revision > 1) {
       throw new Refusal('PREVIEW_CHANGED');
     }
+    const { dispatcher, policies } = this.#deps;
+    const isPreviewed = yield* dispatcher.previews(tx, caller.userId, workspace);
+    // The runner is told the rules of this policy, and what else is released is judged by it.
+    if ((yield* tx.policyVersion(caller.userId)) !== policies.versionOf(policy)) return 'POLICY_CHANGED';
     if (input.tool_params !== undefined) {
-      const edited = yield* this.#edit(tx, { approval, execution }, input.tool_params, policy, now);
+      const edited = yield* this.#edit(
+        tx,
+        { approval, execution },
+        input.tool_params,
+        policy,
+        isPreviewed,
+        now,
+      );
       if ('refusal' in edited) return edited;
       ({ approval, execution } = edited);
-    } else if (approval.risk_level === 'HIGH' && approval.preview === null) {
+    } else if (yield* isJudgedByOlderPolicy(tx, execution)) {
+      return 'POLICY_CHANGED';
+    } else if (approval.preview === null && (isPreviewed || approval.risk_level === 'HIGH')) {
       throw new Refusal('PREVIEW_PENDING');
     }
-    const { grant, saved } = yield* this.#widen(
-      tx,
-      caller,
-      { approval, execution },
-      input,
-      policy,
-      workspace,
-      now,
-    );
+    const wider = yield* this.#widen(tx, caller, { approval, execution }, input, policy, workspace, now);
     const decided: Partial<ApprovalRow> = {
       status: 'approved',
       decided_at: now,
@@ -83,8 +95,9 @@ export class ApprovalDecisions {
     };
     yield* tx.update('approvals', approval.id, decided);
     approval = { ...approval, ...decided };
-    const { dispatcher } = this.#deps;
-    const runnerId = yield* dispatcher.runnerFor(tx, caller.userId, workspace, approval.previewed_by);
+    const rules = policy.rulesOnPaths(execution.tool_name);
+    const previewer = approval.previewed_by;
+    const runnerId = yield* dispatcher.runnerFor(tx, caller.userId, workspace, previewer, rules);
     execution = yield* transition(tx, execution, 'approved', {
       approved_by: 'user',
       approved_at: now,
@@ -101,7 +114,11 @@ export class ApprovalDecisions {
           projectId: approval.project_id,
           event: approvalResolvedEvent(
             approval,
-            { status: 'approved', device: input.device ?? null, grantId: grant?.id ?? null },
+            {
+              status: 'approved',
+              device: input.device ?? null,
+              grantId: wider?.rule ? null : (wider?.grant.id ?? null),
+            },
             now,
           ),
         },
@@ -120,26 +137,35 @@ export class ApprovalDecisions {
         },
       ],
     });
-    const rules = policy.rulesOnPaths(execution.tool_name);
     const { params } = yield* tx.shownPayload(execution.id);
     execution = yield* dispatcher.signal(tx, execution, params, undefined, rules);
-    return { approval, execution, grant, saved };
+    const released = wider ? yield* releaseCovered(tx, dispatcher, wider) : [];
+    return {
+      approval,
+      execution,
+      grant: wider?.rule ? undefined : wider?.grant,
+      saved: wider?.rule?.id,
+      released,
+    };
   }
 
   /** AP-6: an edit is a new revision, validated, assessed and, where it matters, previewed again. */
   *#edit(
     tx: Transaction,
     current: ApprovalRows,
-    params: JsonObject,
+    given: JsonObject,
     policy: ToolCallPolicy,
+    isPreviewed: boolean,
     now: number,
   ): Unit<ApprovalRows | NotDecided> {
     const { execution } = current;
-    const decision = policy.decide(execution.tool_name, params);
-    if (isRefused(decision.verdict) || !decision.assessed) {
+    const decision = policy.decide(execution.tool_name, given);
+    if (isRefused(decision.verdict) || !decision.assessed || !decision.call) {
       const { code, message } = decision.verdict as { code: ErrorCode; message: string };
       throw new Refusal('INVALID_PARAMS', { tool: execution.tool_name, problem: `${message} [${code}]` });
     }
+    // As a new call is recorded: with defaults, and paths in their short form.
+    const params = decision.call.params as JsonObject;
     const risk = higherRisk(decision.assessed.decision, 'MEDIUM');
     const earlier = yield* wholePayload(tx, execution.id);
     const requested = earlier.requested_params ?? earlier.params;
@@ -155,6 +181,7 @@ export class ApprovalDecisions {
       preview: null,
       preview_size: 0,
       digest: null,
+      digest_base: null,
     };
     const payload = {
       params,
@@ -168,7 +195,9 @@ export class ApprovalDecisions {
       params_size: sizeOf(params),
       requested_params: JSON.stringify(requested) === JSON.stringify(params) ? null : requested,
     });
-    yield* tx.update('tool_executions', execution.id, { tool_params: this.#deps.policies.mask(params) });
+    const { policies } = this.#deps;
+    const judged = { tool_params: policies.mask(params), policy_version: policies.versionOf(policy) };
+    yield* tx.update('tool_executions', execution.id, judged);
     const rules = policy.rulesOnPaths(execution.tool_name);
     tx.announce(approval.user_id, {
       events: [
@@ -185,7 +214,8 @@ export class ApprovalDecisions {
     // Returned, not thrown: the revision stays, and the person decides on its preview.
     if (rose) return { refusal: new Refusal('RISK_ROSE', { risk }), approval };
     if (risk === 'HIGH' || wasRaised) return { refusal: new Refusal('PREVIEW_PENDING'), approval };
-    return { approval, execution: { ...execution, tool_params: params } };
+    if (isPreviewed) return { refusal: new Refusal('PREVIEW_PENDING'), approval, awaitsPreview: true };
+    return { approval, execution: { ...execution, ...judged } };
   }
 
   /** AP-4: a wider scope makes a grant, or a rule of the person's own policy. */
@@ -197,9 +227,9 @@ export class ApprovalDecisions {
     policy: ToolCallPolicy,
     workspace: string,
     now: number,
-  ): Unit<{ grant: GrantRow | undefined; saved: string | undefined }> {
+  ): Unit<Granted | undefined> {
     const scope = input.scope ?? 'once';
-    if (scope === 'once') return { grant: undefined, saved: undefined };
+    if (scope === 'once') return undefined;
     const { params } = yield* wholePayload(tx, execution.id);
     const offered = scopesOffered(policy.decide(execution.tool_name, params));
     const wanted = scope === 'session' ? null : (input.pattern ?? null);
@@ -213,13 +243,16 @@ export class ApprovalDecisions {
       id: newId(),
       now,
     });
+    const granted = { caller, device: input.device ?? null, workspace, now, grant };
     if (scope === 'always') {
       const rule = ruleToSave(grant);
       yield* this.#deps.policies.addRule(tx, caller.userId, rule);
       tx.announce(caller.userId, {
         audit: [{ action: 'policy.rule_added', subject: rule.id, data: rule as unknown as Json }],
       });
-      return { grant: undefined, saved: rule.id };
+      const withRule = yield* this.#deps.policies.policyInside(tx, caller.userId, workspace);
+      const policyVersion = this.#deps.policies.versionOf(withRule);
+      return { ...granted, policy: withRule, policyVersion, rule };
     }
     yield* tx.insert('grants', grant);
     tx.announce(caller.userId, {
@@ -231,7 +264,7 @@ export class ApprovalDecisions {
         },
       ],
     });
-    return { grant, saved: undefined };
+    return { ...granted, policy, policyVersion: this.#deps.policies.versionOf(policy), rule: undefined };
   }
 
   *reject(

@@ -21,15 +21,19 @@ export interface RejectInput {
 export type PreviewInput =
   | {
       readonly runner_id: string;
+      readonly instance?: string | undefined;
       readonly revision: number;
       readonly preview: Preview;
-      readonly digest: string;
+      readonly digest_base: string;
+      /** As the runner computed it; the server's own counts. */
+      readonly digest?: string | undefined;
       readonly risk_level: RiskLevel;
       readonly reasons: readonly Reason[];
       readonly network: boolean;
     }
   | {
       readonly runner_id: string;
+      readonly instance?: string | undefined;
       readonly revision: number;
       readonly reasons: readonly Reason[];
       readonly refused: { readonly code: ErrorCode; readonly message: string };

@@ -2,18 +2,20 @@ import type { ToolCallPolicy } from '@countersign/policy';
 import { ApprovalDecisions, type NotDecided } from './approval-decisions.ts';
 import type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approval-input.ts';
 import { ApprovalRequests } from './approval-requests.ts';
+import { alreadyDecided } from './approval-rows.ts';
 import { approvalView, listedApproval } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import type { EventLoopTurns } from './event-loop-turns.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
-import { notFound, type Refusal } from './refusal.ts';
+import { notFound, Refusal } from './refusal.ts';
 import { resumeDeadlines } from './resumed-deadlines.ts';
 import type { ApprovalRow, ExecutionRow } from './rows.ts';
-import type { Bus, Store, Transaction, Unit } from './store.ts';
+import { approvalsAtOnce, type Bus, type Store, type Transaction, type Unit } from './store.ts';
 import { Waiters } from './waiters.ts';
 
 export interface ApprovalManagerDeps extends FaultPoints {
@@ -23,8 +25,12 @@ export interface ApprovalManagerDeps extends FaultPoints {
   readonly policies: PolicyBook;
   readonly dispatcher: Dispatcher;
   readonly outcomes: Outcomes;
+  readonly turns: EventLoopTurns;
   readonly onError: (error: unknown) => void;
 }
+
+/** How long an edit waits for its preview. Longer: the card shows it, and the person decides again. */
+const EDIT_PREVIEW_MS = 10_000;
 
 /** What is shown of a request whose parameters are no longer kept (DA-3). */
 const pastItsTime = { description: null, offered_scopes: null, params: {} };
@@ -37,6 +43,8 @@ export class ApprovalManager {
   readonly #deps: ApprovalManagerDeps;
   readonly #deadlines: Deadlines;
   readonly #waiting = new Waiters<ApprovalRow>();
+  /** Edits that are approved when their preview is there; undefined: this process ends. */
+  readonly #previewed = new Waiters<ApprovalRow | undefined>();
   readonly #requests: ApprovalRequests;
   readonly #decisions: ApprovalDecisions;
   readonly #unsubscribe: () => void;
@@ -48,6 +56,9 @@ export class ApprovalManager {
     this.#unsubscribe = deps.bus.subscribe((hint) => {
       if (hint.kind === 'decided' && this.#waiting.has(hint.approvalId))
         this.#look(hint.approvalId).catch(deps.onError);
+      const isNews = hint.kind === 'decided' || hint.kind === 'previewed';
+      if (isNews && this.#previewed.has(hint.approvalId))
+        this.#lookForPreview(hint.approvalId).catch(deps.onError);
     });
     this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id).catch(deps.onError)); // the tick tries again
   }
@@ -68,13 +79,16 @@ export class ApprovalManager {
 
   /** Every pending request of one person, as front ends draw it; what is large is left out, as in events, and not read. */
   async getPendingApprovals(userId: string) {
-    const { store } = this.#deps;
-    return store.read(function* (tx) {
-      const views: ReturnType<typeof listedApproval>[] = [];
-      for (const row of yield* tx.pendingApprovals(userId))
-        views.push(listedApproval(row, yield* tx.shownPayload(row.tool_id), store.now()));
-      return views;
-    });
+    const { store, turns } = this.#deps;
+    const ids = (await store.read((tx) => tx.pendingApprovals(userId))).map(({ id }) => id);
+    const views: ReturnType<typeof listedApproval>[] = [];
+    for (let from = 0; from < ids.length; from += approvalsAtOnce) {
+      if (from > 0) await turns.next();
+      const some = ids.slice(from, from + approvalsAtOnce);
+      for (const { approval, payload } of await store.read((tx) => tx.shownApprovals(some)))
+        views.push(listedApproval(approval, payload, store.now()));
+    }
+    return views;
   }
 
   async approvalOf(caller: Caller, approvalId: string) {
@@ -89,16 +103,52 @@ export class ApprovalManager {
 
   /** The person approves what was displayed. Everything that follows from it is in the same transaction. */
   async approveTool(caller: Caller, approvalId: string, input: ApproveInput): Promise<DecisionAnswer> {
-    const { dispatcher } = this.#deps;
-    const { policy, workspace } = await this.#policyOfApproval(caller, approvalId);
+    const { dispatcher, policies } = this.#deps;
+    const { policy, workspace, toolId } = await this.#policyOfApproval(caller, approvalId);
     const outcome = await commit(this.#deps, 'approve', (tx) =>
       this.#decisions.approve(tx, caller, approvalId, input, policy, workspace),
     );
-    if ('refusal' in outcome) throw this.#notDecided(outcome);
+    if (outcome === 'POLICY_CHANGED') {
+      policies.forget(caller.userId);
+      // An edit is judged itself; what it replaces may be denied by now (RK-5).
+      if (input.tool_params === undefined) await dispatcher.review(toolId);
+      return this.approveTool(caller, approvalId, input);
+    }
+    if ('refusal' in outcome) {
+      const refusal = this.#notDecided(outcome);
+      if (!outcome.awaitsPreview) throw refusal;
+      const digest = await this.#digestOfEdit(outcome.approval, refusal);
+      return this.approveTool(caller, approvalId, { ...input, tool_params: undefined, digest });
+    }
     if (outcome.saved) this.#deps.policies.forget(caller.userId);
     this.#decided(outcome.approval);
     dispatcher.signalled(outcome.execution);
+    for (const { approval, execution } of outcome.released) {
+      this.#decided(approval);
+      dispatcher.signalled(execution);
+    }
     return { status: 'approved', grantId: outcome.grant?.id, ruleId: outcome.saved };
+  }
+
+  /**
+   * AP-6: the preview of an edit must say what the person approved by its parameters: the same level, no network that the
+   * parameters did not tell of, and no refusal.
+   */
+  async #digestOfEdit({ id, revision, risk_level, network }: ApprovalRow, tooLate: Refusal): Promise<string> {
+    let stopTimer = () => {};
+    const late = new Promise<undefined>((resolve) => {
+      stopTimer = this.#deps.clock.after(EDIT_PREVIEW_MS, () => resolve(undefined));
+    });
+    const previewed = this.#previewed.wait(id);
+    await this.#lookForPreview(id);
+    const row = await Promise.race([previewed, late]);
+    stopTimer();
+    if (row && row.status !== 'pending') throw alreadyDecided(row);
+    if (!row?.digest) throw tooLate;
+    if (row.revision !== revision) throw new Refusal('PREVIEW_CHANGED');
+    if (row.risk_level !== risk_level) throw new Refusal('RISK_ROSE', { risk: row.risk_level });
+    if (row.network && !network) throw new Refusal('PREVIEW_CHANGED');
+    return row.digest;
   }
 
   /** The person rejects; the agent gets the reason and the message, and goes on without the tool (AP-5). */
@@ -122,7 +172,11 @@ export class ApprovalManager {
     if ('execution' in changed) {
       this.#decided(changed.approval);
       this.#deps.outcomes.settled(changed.execution, null, undefined);
-    } else this.watch(changed.approval);
+      return;
+    }
+    this.watch(changed.approval);
+    this.#previewed.settle(approvalId, changed.approval);
+    this.#deps.bus.publish({ kind: 'previewed', approvalId });
   }
 
   /** What was approved has changed, or must be asked after all (AP-8). */
@@ -133,6 +187,11 @@ export class ApprovalManager {
   /** Withdraws the request of a call that is being cancelled or refused, inside that unit. */
   withdrawApproval(tx: Transaction, execution: ExecutionRow, now: number): Unit<ApprovalRow | undefined> {
     return this.#requests.withdraw(tx, execution, now);
+  }
+
+  /** Ends a call that the person's newer policy denies, inside that unit (RK-5). */
+  failCall(...about: Parameters<ApprovalRequests['fail']>): ReturnType<ApprovalRequests['fail']> {
+    return this.#requests.fail(...about);
   }
 
   /** Resolves with the decided request, whoever decided it. */
@@ -169,6 +228,7 @@ export class ApprovalManager {
   close(): void {
     this.#unsubscribe();
     this.#deadlines.close();
+    for (const id of this.#previewed.keys()) this.#previewed.settle(id, undefined);
   }
 
   /** After the commit of whatever decided it: answers who waits here, and hints to others. */
@@ -180,6 +240,12 @@ export class ApprovalManager {
   #settle(approval: ApprovalRow): void {
     this.#deadlines.clear(approval.id);
     this.#waiting.settle(approval.id, approval);
+    this.#previewed.settle(approval.id, approval);
+  }
+
+  async #lookForPreview(approvalId: string): Promise<void> {
+    const row = await this.#deps.store.read((tx) => tx.get('approvals', approvalId));
+    if (row && (row.status !== 'pending' || row.digest !== null)) this.#previewed.settle(approvalId, row);
   }
 
   async #look(approvalId: string): Promise<void> {
@@ -216,13 +282,14 @@ export class ApprovalManager {
   async #policyOfApproval(
     caller: Caller,
     approvalId: string,
-  ): Promise<{ policy: ToolCallPolicy; workspace: string }> {
+  ): Promise<{ policy: ToolCallPolicy; workspace: string; toolId: string }> {
     const approval = await this.#ownApproval(caller, approvalId);
     const project = await this.#deps.store.read((tx) => tx.get('projects', approval.project_id));
     const workspace = project?.workspace ?? null;
     return {
       policy: await this.#deps.policies.policyFor(caller.userId, workspace, approval.tool_name),
       workspace: workspace ?? '',
+      toolId: approval.tool_id,
     };
   }
 }

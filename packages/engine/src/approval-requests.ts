@@ -4,8 +4,12 @@ import {
   describeCall,
   type ErrorCode,
   higherRisk,
+  type JsonValue,
   type PolicyRule,
   type Reason,
+  type RiskLevel,
+  shownDigest,
+  type ToolErrorValue,
 } from '@countersign/protocol';
 import type { PreviewInput } from './approval-input.ts';
 import { alreadyDecided, approvalRows } from './approval-rows.ts';
@@ -14,16 +18,19 @@ import {
   approvalResolvedEvent,
   approvalUpdatedEvent,
   callEvent,
+  errorOf,
   resultEvent,
 } from './call-events.ts';
 import type { CallContext } from './call-request.ts';
 import type { Caller } from './caller.ts';
+import { nodeSha256 } from './digests.ts';
 import { failure, recordedReasons, transition } from './execution-record.ts';
-import { scopesOffered } from './grant-book.ts';
+import { scopesOffered, scopesUpTo } from './grant-book.ts';
 import { newId } from './ids.ts';
 import { pathRulesFor } from './path-rules.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject, ShownPayload } from './rows.ts';
+import { notItsRunner } from './runner-bindings.ts';
 import { runnerKey } from './runner-key.ts';
 import { sizeOf } from './shown-size.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -71,6 +78,7 @@ export class ApprovalRequests {
       timeout_seconds: seconds,
       deadline_at: now + seconds * 1000,
       digest: null,
+      digest_base: null,
       previewed_by: null,
       context: about.context as Json,
       stale_count: about.staleCount ?? 0,
@@ -113,22 +121,25 @@ export class ApprovalRequests {
     // It was given up and is on its way back: it sends again, or the person would wait for the preview in vain.
     if (!runner.connected)
       throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
+    if (input.instance !== undefined && input.instance !== runner.instance)
+      throw notItsRunner(input.runner_id);
+    yield* requirePreviewer(tx, approval, input.runner_id, workspace);
     if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
     if ('refused' in input) {
-      return yield* this.#fail(tx, { approval, execution }, input.refused.code, input.refused.message, now);
+      const failed = yield* this.fail(tx, execution, input.refused, 'runner');
+      return { approval: failed.approval ?? approval, execution: failed.execution };
     }
     const risk = higherRisk(approval.risk_level, input.risk_level);
-    const rose = risk !== approval.risk_level;
+    const digest = yield* digestShown(tx, approval, input, risk);
     const seconds = Math.max(approval.timeout_seconds, approvalTimeoutSeconds[risk]);
     const revised: Partial<ApprovalRow> = {
       preview: input.preview,
       preview_size: sizeOf(input.preview),
       // A second preview that shows something else, or a higher risk, is a new thing to look at.
       revision:
-        approval.digest === null || (approval.digest === input.digest && !rose)
-          ? approval.revision
-          : approval.revision + 1,
-      digest: input.digest,
+        approval.digest === null || approval.digest === digest ? approval.revision : approval.revision + 1,
+      digest,
+      digest_base: input.digest_base,
       previewed_by: input.runner_id,
       risk_level: risk,
       reasons: mergeReasons(approval.reasons, recordedReasons(input.reasons)),
@@ -138,7 +149,7 @@ export class ApprovalRequests {
     };
     yield* tx.update('approvals', approval.id, revised);
     const row = { ...approval, ...revised };
-    const payload = yield* this.#withScopes(tx, execution, policy);
+    const payload = yield* this.#withScopes(tx, execution, policy, risk);
     const rules = policy.rulesOnPaths(row.tool_name);
     tx.announce(approval.user_id, {
       events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, payload, rules, now) }],
@@ -146,7 +157,7 @@ export class ApprovalRequests {
         {
           action: 'approval.previewed',
           subject: approval.id,
-          data: { digest: input.digest, runner: input.runner_id, risk_level: risk },
+          data: { digest, runner: input.runner_id, risk_level: risk },
         },
       ],
     });
@@ -208,17 +219,29 @@ export class ApprovalRequests {
     return { ...shown, description };
   }
 
-  /** Nor has it wider approvals: it takes a policy to find them. */
-  *#withScopes(tx: Transaction, { id, tool_name }: ExecutionRow, policy: ToolCallPolicy): Unit<ShownPayload> {
+  /** Nor has it wider approvals: it takes a policy to find them. Where the runner found a higher risk, they say so. */
+  *#withScopes(
+    tx: Transaction,
+    { id, tool_name }: ExecutionRow,
+    policy: ToolCallPolicy,
+    risk: RiskLevel,
+  ): Unit<ShownPayload> {
     const shown = yield* tx.shownPayload(id);
-    if (shown.offered_scopes !== null) return shown;
-    const offered_scopes = scopesOffered(policy.decide(tool_name, yield* paramsOf(tx, id, shown)));
+    const found =
+      shown.offered_scopes ?? scopesOffered(policy.decide(tool_name, yield* paramsOf(tx, id, shown)));
+    const offered_scopes = scopesUpTo(found, risk);
+    if (offered_scopes === shown.offered_scopes) return shown;
     yield* tx.update('payloads', id, { offered_scopes });
     return { ...shown, offered_scopes };
   }
 
   /** Withdraws the request of a call that is being cancelled or refused, inside that unit. */
-  *withdraw(tx: Transaction, execution: ExecutionRow, now: number): Unit<ApprovalRow | undefined> {
+  *withdraw(
+    tx: Transaction,
+    execution: ExecutionRow,
+    now: number,
+    error?: ToolErrorValue,
+  ): Unit<ApprovalRow | undefined> {
     const approval =
       execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
     if (approval?.status !== 'pending') return undefined;
@@ -228,28 +251,60 @@ export class ApprovalRequests {
       events: [
         {
           projectId: approval.project_id,
-          event: approvalResolvedEvent(approval, { status: 'cancelled', device: null, grantId: null }, now),
+          event: approvalResolvedEvent(
+            approval,
+            { status: 'cancelled', device: null, grantId: null, error },
+            now,
+          ),
         },
       ],
     });
     return { ...approval, ...withdrawn };
   }
 
-  *#fail(
+  /** The runner or the person's newer policy refuses the call: it ends with their reason, and a card that waits says it. */
+  *fail(
     tx: Transaction,
-    { approval, execution }: { approval: ApprovalRow; execution: ExecutionRow },
-    code: ErrorCode,
-    message: string,
-    now: number,
-  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow }> {
-    const withdrawn = (yield* this.withdraw(tx, execution, now)) ?? approval;
+    execution: ExecutionRow,
+    { code, message }: { readonly code: ErrorCode; readonly message: string },
+    by: 'runner' | 'policy',
+  ): Unit<{ approval: ApprovalRow | undefined; execution: ExecutionRow }> {
+    const now = this.#store.now();
     const ended = yield* transition(tx, execution, 'failed', failure(code, message, now));
+    const approval = yield* this.withdraw(tx, execution, now, errorOf(ended) ?? undefined);
     tx.announce(execution.user_id, {
       events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
-      audit: [{ action: 'call.refused', subject: execution.id, data: { code, by: 'runner' } }],
+      audit: [{ action: 'call.refused', subject: execution.id, data: { code, by } }],
     });
-    return { approval: withdrawn, execution: ended };
+    return { approval, execution: ended };
   }
+}
+
+/** EX-6: a call is bound to the runner that previewed it. Another one of the workspace may, once that is gone. */
+function* requirePreviewer(
+  tx: Transaction,
+  { user_id, previewed_by }: ApprovalRow,
+  runnerId: string,
+  workspace: string,
+): Unit<void> {
+  if (previewed_by === null || previewed_by === runnerId) return;
+  const first = yield* tx.get('runners', runnerKey(user_id, previewed_by));
+  if (first?.connected && first.workspace === workspace)
+    throw new Refusal('CLAIM_REFUSED', { problem: 'another runner previews it' });
+}
+
+/** The digest of what the card shows from now on (AP-8): the server's own, which must be the runner's. */
+function* digestShown(
+  tx: Transaction,
+  { tool_id, tool_name }: ApprovalRow,
+  { preview, digest_base, digest: sent }: Extract<PreviewInput, { readonly preview: unknown }>,
+  risk_level: RiskLevel,
+): Unit<string> {
+  const params = yield* paramsOf(tx, tool_id, yield* tx.shownPayload(tool_id));
+  const tool_params = params as Record<string, JsonValue>;
+  const digest = shownDigest({ digest_base, tool_name, tool_params, risk_level, preview }, nodeSha256);
+  if (sent !== undefined && sent !== digest) throw new Refusal('PREVIEW_MISMATCH');
+  return digest;
 }
 
 /** Also those that are too large to be shown. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonicalJson } from './digests.ts';
+import { canonicalJson } from '@countersign/protocol';
 import type { AuditRow } from './rows.ts';
 
 /** What stands before a person's first audit row. */

@@ -124,6 +124,7 @@ export function approvalView(row: ApprovalRow, payload: ShownPayload, now: numbe
     runner_id: row.previewed_by,
     preview: row.preview,
     digest: row.digest,
+    digest_base: row.digest_base,
     offered_scopes: payload.offered_scopes ?? [],
     context: row.context,
     created_at: isoTime(row.created_at),
@@ -173,6 +174,7 @@ export function approvalResolvedEvent(
     status: 'approved' | 'rejected' | 'timeout' | 'cancelled';
     device: string | null;
     grantId: string | null;
+    error?: ToolErrorValue | undefined;
   },
   now: number,
 ): CountersignEvent {
@@ -188,6 +190,7 @@ export function approvalResolvedEvent(
       device: resolution.device,
       reason: row.reason,
       message: row.message,
+      ...(resolution.error && { error: resolution.error }),
       timestamp: isoTime(now),
     },
   };
@@ -272,7 +275,7 @@ export function changedFilesOf(result: Json): { path: string; operation: Operati
   return listed.slice(0, 1000).flatMap((item: Json) => {
     const { path, operation } = (item ?? {}) as { path?: unknown; operation?: unknown };
     const isKnown = operation === 'created' || operation === 'modified' || operation === 'deleted';
-    const isPath = typeof path === 'string' && path.length <= defaultLimits.pathCharacters;
+    const isPath = typeof path === 'string' && path.length <= defaultLimits.pathBytes;
     return isPath && isKnown ? [{ path, operation }] : [];
   });
 }

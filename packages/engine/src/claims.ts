@@ -1,13 +1,16 @@
-import { LEAVE_RULE, parseGlob } from '@countersign/policy';
+import { LEAVE_RULE } from '@countersign/policy';
 import { type PolicyRule, timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import { registeredTools } from './custom-catalogue.ts';
 import { failure, transition } from './execution-record.ts';
+import { requireGivenTo } from './given-calls.ts';
 import { ownExecution } from './own-execution.ts';
+import { isJudgedByOlderPolicy } from './policy-review.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow } from './rows.ts';
+import type { RunnerRegistry } from './runner-registry.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
 /** What a runner sends to begin with a call. */
@@ -20,6 +23,8 @@ export interface ClaimInput {
 }
 
 export type Claimed =
+  /** Nothing was written: the call is to be judged again first (RK-5). */
+  | 'POLICY_CHANGED'
   | { readonly execution: ExecutionRow }
   /** A refusal that is committed: the person is asked again, or the call has ended. */
   | {
@@ -31,10 +36,12 @@ export type Claimed =
 /** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
 export class Claims {
   readonly #store: Store;
+  readonly #runners: RunnerRegistry;
   readonly #approvals: () => AsksAgain;
 
-  constructor(store: Store, approvals: () => AsksAgain) {
+  constructor(store: Store, runners: RunnerRegistry, approvals: () => AsksAgain) {
     this.#store = store;
+    this.#runners = runners;
     this.#approvals = approvals;
   }
 
@@ -49,8 +56,10 @@ export class Claims {
     if (execution.cancel_requested) throw refused('it is being cancelled');
     if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
     if (attempt !== execution.attempt) throw refused('this attempt is over');
-    if (execution.runner_id !== null && input.runner_id !== execution.runner_id)
-      throw refused('it was given to another runner');
+    if (execution.runner_id === null && input.runner_id !== undefined)
+      throw refused('it was not given to this runner');
+    yield* requireGivenTo(tx, execution, input, this.#runners);
+    if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
     const stale = yield* findStaleness(tx, execution, input.digest, now);
     if (stale) {
       const asked = yield* this.#approvals().askAgain(tx, execution, stale.problem);
@@ -97,8 +106,6 @@ export function* findStaleness(
   const rule = execution.allowed_by;
   if (rule !== null && !(yield* isStillRule(tx, execution, rule)))
     return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
-  if (execution.approved_by === 'config' && (yield* mayBeForbiddenNow(tx, execution, approvedAt)))
-    return { code: 'GRANT_REVOKED', problem: 'your policy has changed since, and has a rule on this tool' };
   if (execution.grant_id === null) return undefined;
   const grant = yield* tx.get('grants', execution.grant_id);
   const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
@@ -116,21 +123,8 @@ function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule
   return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
 
-/**
- * Whether the person has changed their policy since the call was let through without them, and it has a rule that asks or
- * denies for this tool: deny beats ask beats allow, so they are asked. Whether it covers this call, they see.
- */
-function* mayBeForbiddenNow(tx: Transaction, execution: ExecutionRow, since: number): Unit<boolean> {
-  const row = yield* tx.get('policies', execution.user_id);
-  if (!row || row.updated_at < since) return false;
-  return row.policy.rules.some(({ effect, tool }) => {
-    const parsed = effect === 'allow' ? undefined : parseGlob(tool);
-    return parsed !== undefined && (!parsed.ok || parsed.glob.matches(execution.tool_name));
-  });
-}
-
 const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>
-  (['id', 'effect', 'tool', 'path', 'command', 'max_risk'] as const).every(
+  (['id', 'effect', 'tool', 'path', 'command', 'max_risk', 'harmless_only'] as const).every(
     (part) => current[part] === before[part],
   );
 

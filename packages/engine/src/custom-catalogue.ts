@@ -1,5 +1,4 @@
-import { type CustomTool, isCustomToolName } from '@countersign/protocol';
-import { canonicalJson } from './digests.ts';
+import { type CustomTool, canonicalJson, isCustomToolName } from '@countersign/protocol';
 import { runnerKey } from './runner-key.ts';
 import { runnerNews } from './runner-news.ts';
 import type { Reading, Transaction, Unit } from './store.ts';

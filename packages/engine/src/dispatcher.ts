@@ -7,9 +7,12 @@ import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 import { failure, transition } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
+import { hadRunner, requireGivenTo } from './given-calls.ts';
 import type { Outcomes } from './outcomes.ts';
 import { ownExecution } from './own-execution.ts';
-import { pathRulesFor } from './path-rules.ts';
+import { capabilityFor, pathRulesFor } from './path-rules.ts';
+import type { PolicyBook } from './policy-book.ts';
+import { isJudgedByOlderPolicy, PolicyReview } from './policy-review.ts';
 import { notFound, Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, JsonObject } from './rows.ts';
 import type { RunnerPresence } from './runner-presence.ts';
@@ -25,6 +28,7 @@ export interface DispatcherDeps extends FaultPoints {
   readonly clock: Clock;
   readonly runners: RunnerRegistry;
   readonly presence: RunnerPresence;
+  readonly policies: PolicyBook;
   readonly outcomes: Outcomes;
   readonly onError: (error: unknown) => void;
   /** Whether a plain listener (no runner) of this project has a stream open and may execute (EV-3). */
@@ -45,12 +49,13 @@ export class Dispatcher {
   readonly #settlements: Settlements;
   readonly #runnerless: RunnerlessCalls;
   readonly #turnover: RunnerTurnover;
+  readonly #review: PolicyReview;
   readonly #retries: Deadlines;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    this.#claims = new Claims(deps.store, () => this.#asksAgain());
-    this.#settlements = new Settlements(deps.store, () => this.#asksAgain());
+    this.#claims = new Claims(deps.store, deps.runners, () => this.#asksAgain());
+    this.#settlements = new Settlements(deps.store, deps.runners, () => this.#asksAgain());
     this.#runnerless = new RunnerlessCalls({
       ...deps,
       place: (execution) => this.#turnover.place(execution),
@@ -59,6 +64,13 @@ export class Dispatcher {
       ...deps,
       runnerless: this.#runnerless,
       signal: (tx, execution, params, grant) => this.signal(tx, execution, params, grant),
+      review: (toolId) => this.review(toolId),
+    });
+    this.#review = new PolicyReview({
+      ...deps,
+      approvals: () => this.#asksAgain(),
+      signalAgain: (tx, execution, rules) => this.#signalAsNew(tx, execution, rules),
+      signalled: (execution) => this.signalled(execution),
     });
     this.#retries = new Deadlines(deps.clock, (id) => {
       this.#signalAgain(id).catch((error: unknown) => {
@@ -72,14 +84,20 @@ export class Dispatcher {
     this.#approvals = approvals;
   }
 
-  /** Inside a unit: the id of the runner that a call of this workspace goes to. */
+  /** Inside a unit: the id of the runner that a call of this workspace goes to, which these rules on paths touch. */
   runnerFor(
     tx: Reading,
     userId: string,
     workspace: string,
     preferred: string | null,
+    rules: readonly PolicyRule[],
   ): Unit<string | undefined> {
-    return this.#deps.presence.pick(tx, userId, workspace, preferred);
+    return this.#deps.presence.pick(tx, userId, workspace, preferred, capabilityFor(rules));
+  }
+
+  /** Inside a unit: whether a runner that previews is connected for this workspace (AP-7). */
+  previews(tx: Reading, userId: string, workspace: string): Unit<boolean> {
+    return this.#deps.presence.previews(tx, userId, workspace);
   }
 
   /**
@@ -97,10 +115,23 @@ export class Dispatcher {
     const now = this.#deps.store.now();
     const told = rules ?? (yield* pathRulesFor(tx, execution));
     let row = execution;
+    const { runner_id } = row;
+    const isBlind =
+      runner_id !== null &&
+      told.length > 0 &&
+      !(yield* this.#deps.presence.knowsPathRules(tx, row.user_id, runner_id));
+    if (isBlind) {
+      yield* tx.update('tool_executions', row.id, { runner_id: null });
+      row = { ...row, runner_id: null };
+    }
     if (row.runner_id === null) {
-      // A front end executes nothing: where runners are in use, it must not take the call while theirs reconnects.
-      if (!this.#deps.hasPlainListener(row.user_id, row.project_id) || (yield* hadRunner(tx, row)))
-        return yield* due(tx, row, now + patienceMs(row));
+      // A front end executes nothing: where runners are in use, it must not take the call while theirs reconnects. Nor
+      // does a plain client look where links lead, which rules on paths need.
+      const isForPlainClients =
+        told.length === 0 &&
+        this.#deps.hasPlainListener(row.user_id, row.project_id) &&
+        !(yield* hadRunner(tx, row));
+      if (!isForPlainClients) return yield* due(tx, row, now + patienceMs(row));
       row = yield* transition(tx, row, 'executing');
       row = yield* due(tx, row, now + patienceMs(row));
       if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
@@ -119,10 +150,26 @@ export class Dispatcher {
     this.#runnerless.watch(execution);
   }
 
+  /** Does what lets a call go on. Where the person's policy is newer than the call, the call is judged again first. */
+  async #reviewed<T>(toolId: string, goOn: () => Promise<T | 'POLICY_CHANGED'>): Promise<T> {
+    for (;;) {
+      const done = await goOn();
+      if (done !== 'POLICY_CHANGED') return done;
+      await this.review(toolId);
+    }
+  }
+
+  /** RK-5: a call whose policy has changed since it was judged is judged again; it may have ended afterwards. */
+  review(toolId: string): Promise<void> {
+    return this.#review.review(toolId);
+  }
+
   /** EX-6: the runner may begin, or it is told why not. */
   async claim(caller: Caller, toolId: string, input: ClaimInput): Promise<ExecutionRow> {
-    if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const claimed = await commit(this.#deps, 'claim', (tx) => this.#claims.claim(tx, caller, toolId, input));
+    const claimed = await this.#reviewed(toolId, () =>
+      commit(this.#deps, 'claim', (tx) => this.#claims.claim(tx, caller, toolId, input)),
+    );
+    this.#heard(caller, input);
     if ('refusal' in claimed) {
       if (claimed.asked) this.#approvals?.watch(claimed.asked);
       if (claimed.ended) this.#deps.outcomes.settled(claimed.ended, null, undefined);
@@ -137,10 +184,10 @@ export class Dispatcher {
     toolId: string,
     input: ResultInput,
   ): Promise<{ execution: ExecutionRow; message: string }> {
-    if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
     const done = await commit(this.#deps, 'result', (tx) =>
       this.#settlements.settle(tx, caller, toolId, input),
     );
+    this.#heard(caller, input);
     if (done.asked) this.#approvals?.watch(done.asked);
     if (done.retryAfterMs !== undefined) this.#retries.set(toolId, done.retryAfterMs);
     if (done.news)
@@ -156,10 +203,16 @@ export class Dispatcher {
       message: string | null;
       output: { stream: 'stdout' | 'stderr'; chunk: string } | null;
       runner_id?: string | undefined;
+      instance?: string | undefined;
     },
   ): Promise<void> {
-    if (input.runner_id !== undefined) this.#deps.runners.alive(caller.userId, input.runner_id);
-    const execution = await this.#deps.store.read((tx) => ownExecution(tx, caller, toolId));
+    const { store, runners } = this.#deps;
+    const execution = await store.read(function* (tx) {
+      const row = yield* ownExecution(tx, caller, toolId);
+      yield* requireGivenTo(tx, row, input, runners);
+      return row;
+    });
+    this.#heard(caller, input);
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const { progress, message, output } = input;
     const event = progressEvent(execution, { progress, message, output }, this.#deps.store.now());
@@ -169,6 +222,11 @@ export class Dispatcher {
       projectId: execution.project_id,
       event,
     });
+  }
+
+  /** What a runner may say is a sign of life of it; what it is refused is not. */
+  #heard({ userId }: Caller, { runner_id }: { readonly runner_id?: string | undefined }): void {
+    if (runner_id !== undefined) this.#deps.runners.alive(userId, runner_id);
   }
 
   /** EX-8: at once where nothing runs; while executing it is a request, and the runner's report decides. */
@@ -264,7 +322,9 @@ export class Dispatcher {
 
   /** A call that nobody has: who listens here and may execute takes it, if it is still nobody's (EV-3). */
   async offer(toolId: string): Promise<void> {
-    const { execution, asked } = await commit(this.#deps, 'give', (tx) => this.#offer(tx, toolId));
+    const { execution, asked } = await this.#reviewed(toolId, () =>
+      commit(this.#deps, 'give', (tx) => this.#offer(tx, toolId)),
+    );
     if (asked) this.#approvals?.watch(asked);
     if (execution?.status === 'executing') this.signalled(execution);
     else if (execution?.status === 'failed') this.#deps.outcomes.settled(execution, null, undefined);
@@ -282,11 +342,12 @@ export class Dispatcher {
   *#offer(
     tx: Transaction,
     toolId: string,
-  ): Unit<{ execution?: ExecutionRow | undefined; asked?: ApprovalRow | undefined }> {
+  ): Unit<{ execution?: ExecutionRow | undefined; asked?: ApprovalRow | undefined } | 'POLICY_CHANGED'> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (execution?.status !== 'approved' || execution.runner_id !== null || execution.cancel_requested)
       return {};
     // Such a client makes no claim: what a claim would find is looked for here (EX-6).
+    if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
     const isClaimed = execution.approved_by !== 'auto';
     const stale =
       isClaimed && (yield* findStaleness(tx, execution, execution.digest, this.#deps.store.now()));
@@ -300,6 +361,11 @@ export class Dispatcher {
     const offered = yield* this.signal(tx, execution, params, grant);
     // Nobody took it after all: its time goes on as it did.
     return { execution: offered.status === 'executing' ? offered : yield* due(tx, offered, due_at) };
+  }
+
+  /** Before it is told of its calls. */
+  runnerConnects(runner: ConnectedRunner): Promise<void> {
+    return this.#turnover.prepare(runner);
   }
 
   runnerConnected(runner: ConnectedRunner): Promise<void> {
@@ -327,7 +393,17 @@ export class Dispatcher {
     else await this.#signalAgain(toolId);
   }
 
+  /** The attempt before it may not begin any more: its runner was told of older rules. */
+  *#signalAsNew(tx: Transaction, execution: ExecutionRow, rules: readonly PolicyRule[]): Unit<ExecutionRow> {
+    const attempt = execution.attempt + 1;
+    yield* tx.update('tool_executions', execution.id, { attempt });
+    const { params } = yield* tx.shownPayload(execution.id);
+    const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
+    return yield* this.signal(tx, { ...execution, attempt }, params, grant, rules);
+  }
+
   async #signalAgain(toolId: string): Promise<void> {
+    await this.review(toolId);
     const changed = await commit(this.#deps, 'retry', (tx) => this.#resignal(tx, toolId));
     if (changed) this.signalled(changed);
   }
@@ -355,11 +431,4 @@ export class Dispatcher {
 function* due(tx: Transaction, execution: ExecutionRow, due_at: number | null): Unit<ExecutionRow> {
   yield* tx.update('tool_executions', execution.id, { due_at });
   return { ...execution, due_at };
-}
-
-/** Whether the call's workspace is one that runners serve. */
-function* hadRunner(tx: Transaction, execution: ExecutionRow): Unit<boolean> {
-  const project = yield* tx.get('projects', execution.project_id);
-  const runners = yield* tx.runnersOf(execution.user_id);
-  return runners.some(({ workspace }) => workspace === project?.workspace);
 }

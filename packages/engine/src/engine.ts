@@ -2,6 +2,7 @@ import type { SecretMasker } from '@countersign/policy';
 import { ApprovalManager } from './approval-manager.ts';
 import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { EventLoopTurns } from './event-loop-turns.ts';
 import type { FaultPoints } from './fault-points.ts';
 import { newId } from './ids.ts';
 import { NodeMembership } from './node-membership.ts';
@@ -14,7 +15,6 @@ import { type ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import { SilentRunners } from './silent-runners.ts';
 import type { Bus, Hint, Store } from './store.ts';
 import { StreamManager, type StreamOptions, type StreamSink } from './stream-manager.ts';
-import { snapshotFor } from './stream-snapshot.ts';
 import { ToolExecutor } from './tool-executor.ts';
 
 export interface EngineDeps extends FaultPoints {
@@ -53,6 +53,8 @@ export class Engine {
   readonly #membership: NodeMembership;
   readonly #silent: SilentRunners;
   readonly #unsubscribe: () => void;
+  /** Runners whose streams are being opened: their ids are taken already, before anything is awaited. */
+  readonly #opening = new Set<ConnectedRunner>();
   /** Known once it is clear whether other servers were there when we came; until then nothing of theirs is touched. */
   #knowsOthers = false;
   #stopTick: (() => void) | undefined;
@@ -63,7 +65,8 @@ export class Engine {
     this.#deps = deps;
     this.policies = new PolicyBook(store, masker);
     this.outcomes = new Outcomes(store, bus, onError);
-    this.streams = new StreamManager(store, bus, onError);
+    const turns = new EventLoopTurns();
+    this.streams = new StreamManager(store, bus, onError, turns);
     this.runners = new RunnerRegistry(clock, (runner) => this.#runnerLost(runner));
     this.presence = new RunnerPresence({ store, bus, runners: this.runners, node: this.node, reached });
     this.#silent = new SilentRunners(store, clock);
@@ -81,6 +84,7 @@ export class Engine {
       clock,
       runners: this.runners,
       presence: this.presence,
+      policies: this.policies,
       outcomes: this.outcomes,
       hasPlainListener: (userId, projectId) => this.streams.hasPlainListener(userId, projectId),
       onError,
@@ -93,6 +97,7 @@ export class Engine {
       policies: this.policies,
       dispatcher: this.dispatcher,
       outcomes: this.outcomes,
+      turns,
       onError,
       reached,
     });
@@ -141,9 +146,21 @@ export class Engine {
     sink: StreamSink,
   ): Promise<() => void> {
     const { runner } = options;
-    const snapshot = snapshotFor(this.#deps.store, options);
-    if (!runner) return this.streams.open(options, sink, snapshot);
+    if (!runner) return this.streams.open(options, sink);
     this.#requireFreeHere(runner);
+    this.#opening.add(runner);
+    try {
+      return await this.#openRunnerStream(options, runner, sink);
+    } finally {
+      this.#opening.delete(runner);
+    }
+  }
+
+  async #openRunnerStream(
+    options: StreamOptions,
+    runner: ConnectedRunner,
+    sink: StreamSink,
+  ): Promise<() => void> {
     const streamId = newId();
     await this.presence.connected(runner, streamId);
     this.runners.connect(runner);
@@ -153,7 +170,9 @@ export class Engine {
       if (!this.#closed) this.presence.streamEnded(runner, streamId).catch(this.#deps.onError);
     };
     try {
-      close = await this.streams.open({ ...options, instance: runner.instance, streamId }, sink, snapshot);
+      await this.dispatcher.runnerConnects(runner);
+      const { instance, workspace } = runner;
+      close = await this.streams.open({ ...options, instance, workspace, streamId }, sink);
       await this.dispatcher.runnerConnected(runner);
     } catch (error) {
       end();
@@ -172,7 +191,11 @@ export class Engine {
   }
 
   #requireFreeHere({ userId, id, instance }: ConnectedRunner): void {
-    if (this.streams.isTaken(userId, id, instance)) throw new Refusal('RUNNER_CONNECTED', { runner: id });
+    const isOpening = [...this.#opening].some(
+      (other) => other.userId === userId && other.id === id && other.instance !== instance,
+    );
+    if (isOpening || this.streams.isTaken(userId, id, instance))
+      throw new Refusal('RUNNER_CONNECTED', { runner: id });
   }
 
   #runnerLost(runner: ConnectedRunner): void {

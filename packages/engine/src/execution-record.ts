@@ -1,5 +1,11 @@
 import { maskSecretShapes } from '@countersign/policy';
-import { type ErrorCode, type ExecutionStatus, isLegalTransition, type Reason } from '@countersign/protocol';
+import {
+  boundedReasons,
+  type ErrorCode,
+  type ExecutionStatus,
+  isLegalTransition,
+  type Reason,
+} from '@countersign/protocol';
 import { Refusal } from './refusal.ts';
 import type { ExecutionRow } from './rows.ts';
 import type { Transaction, Unit } from './store.ts';
@@ -25,7 +31,7 @@ const recordedText = (text: string): string => maskSecretShapes(text.slice(0, 2 
 
 /** Reasons as records keep them: an operand may hold a secret (DA-3). The parameters on the card are whole. */
 export const recordedReasons = (reasons: readonly Reason[]): Reason[] =>
-  reasons.map((reason) =>
+  boundedReasons(reasons).map((reason) =>
     reason.operand === undefined
       ? reason
       : { ...reason, why: recordedText(reason.why), operand: recordedText(reason.operand) },

@@ -5,6 +5,7 @@ export {
   type StartRun,
 } from './agent/agent-runs.ts';
 export { manualModel } from './agent/manual-model.ts';
+export { messageView } from './agent/message-events.ts';
 export {
   type Model,
   ModelError,
@@ -29,7 +30,7 @@ export type { Caller } from './caller.ts';
 export type { ClaimInput } from './claims.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { rememberTools } from './custom-catalogue.ts';
-export { canonicalJson, digestOf } from './digests.ts';
+export { digestOf } from './digests.ts';
 export { Dispatcher } from './dispatcher.ts';
 export { Engine, type EngineDeps } from './engine.ts';
 export {
@@ -39,6 +40,7 @@ export {
   labelledCommits,
 } from './fault-points.ts';
 export { newId } from './ids.ts';
+export { type EncodedRequest, endOfRequest } from './pending-request.ts';
 export { PolicyBook } from './policy-book.ts';
 export { notFound, Refusal } from './refusal.ts';
 export type {
@@ -54,6 +56,7 @@ export type {
   PolicyRow,
   ProjectRow,
   ResultRow,
+  RunnerBindingRow,
   RunnerRow,
   RunRow,
   SessionRow,
@@ -63,20 +66,25 @@ export type {
   Tables,
   TokenRow,
 } from './rows.ts';
+export { type NamedRunner, notItsRunner, RunnerBindings } from './runner-bindings.ts';
 export { runnerKey } from './runner-key.ts';
 export type { ConnectedRunner } from './runner-registry.ts';
 export type { ResultInput } from './settlements.ts';
 export { largestShown } from './shown-size.ts';
 export { orderOfStep } from './step-order.ts';
+export { StorageFull } from './storage-full.ts';
 export {
   type Announcement,
+  approvalsAtOnce,
   type Bus,
   DuplicateRow,
   type Hint,
   type HistoryFilter,
   type MetricsFilter,
   type MetricsPoint,
+  type PendingRequest,
   type Reading,
+  type ShownApproval,
   type Store,
   type ToolMetricsRow,
   type Transaction,

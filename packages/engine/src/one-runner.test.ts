@@ -25,6 +25,16 @@ describe('[EX-6] one program is the runner', () => {
     expect([older.ended, signals(older), newer.ended, signals(newer)]).toEqual([true, [], false, [id]]);
   });
 
+  it('of two that come at once the first keeps the id', async () => {
+    const [first, second] = await Promise.allSettled([
+      fixture.listen({ runnerId: 'runner-1', instance: 'journal' }),
+      fixture.listen({ runnerId: 'runner-1', instance: 'a copy' }),
+    ]);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { ended: false } });
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'RUNNER_CONNECTED' } });
+    expect(fixture.engine.runners.find('ada', 'runner-1')?.instance).toBe('journal');
+  });
+
   it('another program with its id is refused while it is there', async () => {
     const first = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
     const second = () => fixture.listen({ runnerId: 'runner-1', instance: 'a copy' });
@@ -126,6 +136,38 @@ describe('[EX-6] whose call it is reports it', () => {
       expect(await codeOf(fixture.report(id, { status, error: 'no' }))).toBe('ILLEGAL_TRANSITION');
     expect(await fixture.execution(id)).toMatchObject({ status: 'awaiting_approval', approval_id });
     expect(await codeOf(fixture.approve(approval_id))).toBe('ok');
+  });
+});
+
+describe('[AP-9] [EX-7] a call that was taken from its runner and that nobody has', () => {
+  it('is reported by the program that it was taken from, and by no other of the workspace', async () => {
+    const other = await fixture.listen({
+      runnerId: 'runner-2',
+      instance: 'another',
+      workspace: '/elsewhere',
+    });
+    await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    const { id } = await fixture.submit('read_file', { path: 'a.md' });
+    await fixture.loseRunner('ada', 'runner-1');
+    other.close();
+    await fixture.store.write((tx) => tx.update('runners', 'runner-2@ada', { workspace: '/workspace' }));
+    expect(await fixture.execution(id)).toMatchObject({ status: 'approved', runner_id: null });
+    const report = (runner_id: string, instance: string) =>
+      codeOf(fixture.report(id, { runner_id, instance, result: { success: true } }));
+    expect(await report('runner-2', 'another')).toBe('CLAIM_REFUSED');
+    expect(await report('runner-1', 'a copy')).toBe('CLAIM_REFUSED');
+    expect(await report('runner-1', 'journal')).toBe('ok');
+  });
+
+  it('is forgotten by that program once another runner has it', async () => {
+    await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
+    const { id } = await fixture.submit('read_file', { path: 'a.md' });
+    await fixture.loseRunner('ada', 'runner-1');
+    await fixture.listen({ runnerId: 'runner-2', instance: 'another' });
+    expect(await fixture.execution(id)).toMatchObject({ runner_id: 'runner-2', claimed_by: null });
+    expect(await codeOf(fixture.report(id, { instance: 'journal' }))).toBe('CLAIM_REFUSED');
+    const own = { runner_id: 'runner-2', instance: 'another', result: { success: true } };
+    expect(await codeOf(fixture.report(id, own))).toBe('ok');
   });
 });
 

@@ -1,5 +1,5 @@
 import { rulesOnPaths } from '@countersign/policy';
-import type { PolicyRule } from '@countersign/protocol';
+import { type PolicyRule, type RunnerCapability, runnerCapabilities } from '@countersign/protocol';
 import type { ExecutionRow } from './rows.ts';
 import type { Reading, Unit } from './store.ts';
 
@@ -11,3 +11,7 @@ export function* pathRulesFor(
   const row = yield* tx.get('policies', user_id);
   return rulesOnPaths(row?.policy.rules ?? [], tool_name);
 }
+
+/** What a runner must be able to do before it is given a call that these rules touch. */
+export const capabilityFor = (rules: readonly PolicyRule[]): RunnerCapability | undefined =>
+  rules.length > 0 ? runnerCapabilities.pathRules : undefined;

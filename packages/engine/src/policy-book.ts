@@ -9,7 +9,7 @@ import { type CustomTool, isCustomToolName, type PolicyFile, type PolicyRule } f
 import { registeredTools } from './custom-catalogue.ts';
 import { Refusal } from './refusal.ts';
 import type { Json, JsonObject } from './rows.ts';
-import type { Store, Transaction, Unit } from './store.ts';
+import type { Reading, Store, Transaction, Unit } from './store.ts';
 
 /** More than are in use at once; what is forgotten is read again at the next call. */
 const MOST_WORKSPACES = 100;
@@ -115,17 +115,23 @@ export class PolicyBook {
     return this.#masker.maskValue(params) as Json;
   }
 
-  async #load(userId: string, root: string): Promise<ToolCallPolicy> {
-    const { row, tools } = await this.#store.read(function* (tx) {
-      return { row: yield* tx.get('policies', userId), tools: yield* registeredTools(tx, userId, root) };
-    });
+  /** Inside a unit: the policy with what this unit has saved. */
+  *policyInside(tx: Reading, userId: string, workspace: string | null): Unit<ToolCallPolicy> {
+    const root = workspace || UNKNOWN_WORKSPACE;
+    const row = yield* tx.get('policies', userId);
+    const tools = yield* registeredTools(tx, userId, root);
     const file = row?.policy ?? noRules;
-    const version = row?.version ?? 0;
     const reading = readPolicyFile(JSON.stringify(file), 'person');
     // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
     const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
     const policy = new ToolCallPolicy({ root, policies: [own], customTools: customToolsOf(tools) });
-    this.#versions.set(policy, version);
+    this.#versions.set(policy, row?.version ?? 0);
+    return policy;
+  }
+
+  async #load(userId: string, root: string): Promise<ToolCallPolicy> {
+    const policy = await this.#store.read((tx) => this.policyInside(tx, userId, root));
+    const version = this.versionOf(policy);
     const known = this.#cached.get(userId);
     // Policies of other workspaces that were made from an older version go with it.
     const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();

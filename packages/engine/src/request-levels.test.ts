@@ -34,7 +34,7 @@ describe("[AP-6] an edit and the runner's verdict", () => {
       'PREVIEW_CHANGED',
       'PREVIEW_CHANGED',
     ]);
-    await fixture.preview(approval_id, { revision: 2, digest: digest('b'), risk_level: 'HIGH' });
+    await fixture.preview(approval_id, { revision: 2, digest_base: digest('b'), risk_level: 'HIGH' });
     expect(await runner.last('approval.updated')).toMatchObject({ risk_level: 'HIGH', tool_params: edited });
     expect(await approve({ digest: digest('b') })).toBe('ok');
   });

@@ -6,6 +6,7 @@ import type {
   CustomTool,
   ErrorCode,
   ExecutionStatus,
+  OfferedScope,
   PolicyFile,
   PolicyRule,
   Preview,
@@ -13,7 +14,6 @@ import type {
   RiskLevel,
   TokenScope,
 } from '@countersign/protocol';
-import type { OfferedScope } from './grant-book.ts';
 
 /**
  * What is stored (DA-1). Names are the columns' names. Times are milliseconds since 1970 by the store's clock;
@@ -103,11 +103,16 @@ export interface ExecutionRow {
   readonly approval_id: string | null;
   readonly approved_by: ApprovedBy | null;
   readonly grant_id: string | null;
+  /** Of the person's own policy, when it judged these parameters: a newer one is asked before the call begins (RK-5). */
+  readonly policy_version: number;
   /** The rule of the person's own policy that approved it. The runner checks it too. */
   readonly allowed_by: PolicyRule | null;
   readonly digest: string | null;
   readonly runner_id: string | null;
-  /** Which program of that runner made the claim, where it said so: no other may repeat it (EX-6). */
+  /**
+   * Which program of that runner made the claim, where it said so: no other may repeat it (EX-6). Without a runner: the
+   * program that the call was taken from, which alone may still report it (AP-9).
+   */
   readonly claimed_by: string | null;
   readonly attempt: number;
   /**
@@ -126,6 +131,8 @@ export interface ExecutionRow {
   readonly undoable: boolean;
   /** The latest undo that was asked for (RN-3). */
   readonly undo_id: string | null;
+  /** The runner that was asked for it. */
+  readonly undo_runner_id: string | null;
   readonly created_at: number;
   readonly approved_at: number | null;
   readonly completed_at: number | null;
@@ -183,6 +190,8 @@ export interface ApprovalRow {
   readonly timeout_seconds: number;
   readonly deadline_at: number;
   readonly digest: string | null;
+  /** The runner's part of it, which front ends check it with (AP-8). */
+  readonly digest_base: string | null;
   /** The runner that previewed it: only this one may claim the call (EX-6). */
   readonly previewed_by: string | null;
   readonly context: Json;
@@ -252,6 +261,20 @@ export interface TokenRow {
   readonly revoked_at: number | null;
 }
 
+/** Which runner a token of scope runner belongs to, from its first use on (AP-9). */
+export interface RunnerBindingRow {
+  /** Of the token and its person: an issuer may give two people tokens of one id. */
+  readonly id: string;
+  readonly user_id: string;
+  readonly token_id: string;
+  readonly runner_id: string;
+  /** Which program of that runner; of one that does not say, its token stands for it. */
+  readonly instance: string;
+  readonly bound_at: number;
+  /** When the token ends: then nothing has to be known of it any more. */
+  readonly expires_at: number | null;
+}
+
 export interface PolicyRow {
   /** The person: each has one policy of their own. */
   readonly id: string;
@@ -289,6 +312,7 @@ export interface Tables {
   grants: GrantRow;
   runners: RunnerRow;
   tokens: TokenRow;
+  runner_bindings: RunnerBindingRow;
   policies: PolicyRow;
   nodes: NodeRow;
 }

@@ -1,4 +1,4 @@
-import { timing } from '@countersign/protocol';
+import { type RunnerCapability, runnerCapabilities, timing } from '@countersign/protocol';
 import { commit, type FaultPoints } from './fault-points.ts';
 import { NODE_LEASE_MS } from './node-membership.ts';
 import { Refusal } from './refusal.ts';
@@ -31,15 +31,56 @@ export class RunnerPresence {
 
   /**
    * Inside a unit: which runner a call of a workspace goes to. One that this node knows costs nothing; of others the
-   * database knows.
+   * database knows. `able`: one that announced this capability.
    */
-  *pick(tx: Reading, userId: string, workspace: string, preferred: string | null): Unit<string | undefined> {
+  *pick(
+    tx: Reading,
+    userId: string,
+    workspace: string,
+    preferred: string | null,
+    able?: RunnerCapability,
+  ): Unit<string | undefined> {
     const { store, runners } = this.#deps;
-    const known = runners.pick(userId, workspace, preferred)?.id;
+    const known = runners.pick(userId, workspace, preferred, able)?.id;
     if (!store.isShared || (known !== undefined && (preferred === null || known === preferred))) return known;
-    const present = yield* tx.presentRunners(userId, workspace, store.now() - LEASE_MS);
+    const present =
+      able === undefined
+        ? yield* tx.presentRunners(userId, workspace, store.now() - LEASE_MS)
+        : (yield* this.#presentIn(tx, userId, workspace)).flatMap((row) =>
+            row.capabilities.includes(able) ? row.runner_id : [],
+          );
     if (preferred !== null && present.includes(preferred)) return preferred;
     return known ?? present[0];
+  }
+
+  /** Inside a unit: whether a runner that previews is connected for this workspace, to whichever node (AP-7). */
+  *previews(tx: Reading, userId: string, workspace: string): Unit<boolean> {
+    const { preview } = runnerCapabilities;
+    if (this.#deps.runners.pick(userId, workspace, null, preview)) return true;
+    const present = yield* this.#presentIn(tx, userId, workspace);
+    return present.some(({ capabilities }) => capabilities.includes(preview));
+  }
+
+  /** Inside a unit: whether a runner applies the person's rules on paths to its disk (RK-5, VA-8). */
+  *knowsPathRules(tx: Reading, userId: string, runnerId: string): Unit<boolean> {
+    const known =
+      this.#deps.runners.find(userId, runnerId) ??
+      (yield* tx.runnersOf(userId)).find(({ runner_id }) => runner_id === runnerId);
+    return known?.capabilities.includes(runnerCapabilities.pathRules) ?? false;
+  }
+
+  /** Inside a unit: whether every runner that is there for this workspace is too old for rules on paths. */
+  *isOutdated(tx: Reading, userId: string, workspace: string): Unit<boolean> {
+    const present = yield* this.#presentIn(tx, userId, workspace);
+    return (
+      present.length > 0 &&
+      present.every(({ capabilities }) => !capabilities.includes(runnerCapabilities.pathRules))
+    );
+  }
+
+  *#presentIn(tx: Reading, userId: string, workspace: string): Unit<readonly RunnerRow[]> {
+    const rows = yield* tx.runnersOf(userId);
+    return rows.filter((row) => row.workspace === workspace && this.isPresent(row));
   }
 
   /** Whether a runner's lease has not ended. */

@@ -1,4 +1,4 @@
-import { timing } from '@countersign/protocol';
+import { type RunnerCapability, timing } from '@countersign/protocol';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 
@@ -82,13 +82,23 @@ export class RunnerRegistry {
     return this.#runners.get(keyOf(userId, runnerId));
   }
 
-  /** The runner of a workspace that this node knows; the preferred one when it is there and serves it. */
-  pick(userId: string, workspace: string, preferred: string | null): ConnectedRunner | undefined {
+  /**
+   * The runner of a workspace that this node knows; the preferred one when it is there and serves it. `able`: one that
+   * announced this capability.
+   */
+  pick(
+    userId: string,
+    workspace: string,
+    preferred: string | null,
+    able?: RunnerCapability,
+  ): ConnectedRunner | undefined {
+    const fits = (runner: ConnectedRunner): boolean =>
+      runner.userId === userId &&
+      runner.workspace === workspace &&
+      (able === undefined || runner.capabilities.includes(able));
     const wanted = preferred === null ? undefined : this.find(userId, preferred);
-    if (wanted?.workspace === workspace) return wanted;
-    for (const runner of this.#runners.values()) {
-      if (runner.userId === userId && runner.workspace === workspace) return runner;
-    }
+    if (wanted && fits(wanted)) return wanted;
+    for (const runner of this.#runners.values()) if (fits(runner)) return runner;
     return undefined;
   }
 

@@ -3,6 +3,7 @@ import { resultEvent } from './call-events.ts';
 import { failure, transition } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
+import { capabilityFor, pathRulesFor } from './path-rules.ts';
 import { Refusal } from './refusal.ts';
 import type { ExecutionRow, GrantRow, JsonObject } from './rows.ts';
 import { runnerKey } from './runner-key.ts';
@@ -18,6 +19,8 @@ export interface RunnerTurnoverDeps extends FaultPoints {
   readonly outcomes: Outcomes;
   readonly runnerless: RunnerlessCalls;
   readonly onError: (error: unknown) => void;
+  /** Before a call is given out, which may need no claim: judges it again where the policy has changed (RK-5). */
+  readonly review: (toolId: string) => Promise<void>;
   readonly signal: (
     tx: Transaction,
     execution: ExecutionRow,
@@ -34,9 +37,32 @@ export class RunnerTurnover {
     this.#deps = deps;
   }
 
+  /**
+   * Before a runner is told of the calls that it has from before: what the person's policy denies by now ends, and what
+   * this program of it is not able to do is taken from it (RK-5).
+   */
+  async prepare(runner: ConnectedRunner): Promise<void> {
+    const { store, runnerless, review } = this.#deps;
+    const open = await store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id));
+    for (const { id, status } of open) {
+      if (status !== 'approved') continue;
+      await review(id);
+      const taken = await commit(this.#deps, 'give', (tx) => this.#takeIfUnable(tx, id, runner));
+      if (taken) runnerless.watch(taken);
+    }
+  }
+
+  *#takeIfUnable(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
+    const execution = yield* tx.get('tool_executions', toolId);
+    if (execution?.status !== 'approved' || execution.runner_id !== runner.id) return undefined;
+    const able = capabilityFor(yield* pathRulesFor(tx, execution));
+    if (able === undefined || runner.capabilities.includes(able)) return undefined;
+    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, undefined));
+  }
+
   /** A runner connected: calls that nobody had are its own now, and those of another program in its place are lost. */
   async connected(runner: ConnectedRunner): Promise<void> {
-    const { store, runnerless, outcomes } = this.#deps;
+    const { store, runnerless, outcomes, review } = this.#deps;
     const { userId, id: runnerId } = runner;
     for (const { id } of await store.read((tx) => tx.openExecutionsOf(userId, runnerId))) {
       const ended = await commit(this.#deps, 'lease', (tx) => this.#endOfAnother(tx, id, runner));
@@ -44,6 +70,7 @@ export class RunnerTurnover {
     }
     const waiting = await store.read((tx) => tx.unassignedExecutions(runner.userId));
     for (const { id } of waiting) {
+      await review(id);
       const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
       if (given) runnerless.forget(id);
     }
@@ -53,12 +80,15 @@ export class RunnerTurnover {
    * A call was recorded for nobody. A runner may have connected to another node at that very moment, found nothing to
    * take and not been seen here: whoever commits second sees the first, so it is looked for once more.
    */
-  async place({ id, user_id, project_id }: ExecutionRow): Promise<void> {
-    const { store, presence, runnerless } = this.#deps;
+  async place({ id, user_id, project_id, tool_name }: ExecutionRow): Promise<void> {
+    const { store, presence, runnerless, review } = this.#deps;
     if (!store.isShared) return;
+    await review(id);
     const runner = await store.read(function* (tx) {
       const workspace = (yield* tx.get('projects', project_id))?.workspace ?? null;
-      const runnerId = workspace === null ? undefined : yield* presence.pick(tx, user_id, workspace, null);
+      const able = capabilityFor(yield* pathRulesFor(tx, { user_id, tool_name }));
+      const runnerId =
+        workspace === null ? undefined : yield* presence.pick(tx, user_id, workspace, null, able);
       return runnerId === undefined || workspace === null ? undefined : { id: runnerId, workspace };
     });
     if (!runner) return;
@@ -71,6 +101,9 @@ export class RunnerTurnover {
     if (!execution || execution.runner_id !== null || execution.cancel_requested) return false;
     const project = yield* tx.get('projects', execution.project_id);
     if (project?.workspace !== runner.workspace) return false;
+    const rules = yield* pathRulesFor(tx, execution);
+    if (rules.length > 0 && !(yield* this.#deps.presence.knowsPathRules(tx, execution.user_id, runner.id)))
+      return false;
     // A plain listener was told of it and may be at it. To repeat what is harmless is better than to wait for nobody.
     const isHarmlessRepeat = execution.status === 'executing' && execution.risk_level === 'LOW';
     if (execution.status !== 'approved' && !isHarmlessRepeat) return false;
@@ -109,6 +142,7 @@ export class RunnerTurnover {
 
   async #take(toolId: string): Promise<void> {
     const { outcomes, runnerless } = this.#deps;
+    await this.#deps.review(toolId);
     const changed = await commit(this.#deps, 'lease', (tx) => this.#takeAway(tx, toolId));
     if (!changed) return;
     if (isFinal(changed.status)) outcomes.settled(changed, null, undefined);
@@ -128,9 +162,11 @@ export class RunnerTurnover {
     if (execution.cancel_requested) return yield* this.#end(tx, execution, runner_id, 'EXECUTION_CANCELLED');
     const project = yield* tx.get('projects', execution.project_id);
     const workspace = project?.workspace ?? '';
-    const next = yield* this.#deps.presence.pick(tx, user_id, workspace, null);
+    const able = capabilityFor(yield* pathRulesFor(tx, execution));
+    const next = yield* this.#deps.presence.pick(tx, user_id, workspace, null, able);
     const other = next === runner_id ? undefined : next;
-    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, other));
+    const from = other === undefined ? (runner?.instance ?? null) : null;
+    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, other, from));
   }
 
   *#end(
@@ -180,14 +216,15 @@ export class RunnerTurnover {
   }
 }
 
-/** The call is this runner's now, or nobody's, and has not been started. */
+/** The call is this runner's now, or nobody's, and has not been started. `from`: the program that may still report it. */
 function* passOn(
   tx: Transaction,
   execution: ExecutionRow,
   attempt: number,
   runnerId: string | undefined,
+  from: string | null = null,
 ): Unit<ExecutionRow> {
-  const patch = { runner_id: runnerId ?? null, attempt };
+  const patch = { runner_id: runnerId ?? null, attempt, claimed_by: from };
   if (execution.status === 'executing') return yield* transition(tx, execution, 'approved', patch);
   yield* tx.update('tool_executions', execution.id, patch);
   return { ...execution, ...patch };

@@ -5,14 +5,17 @@ import { Deadlines } from './deadlines.ts';
 import { failure, transition } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
+import { pathRulesFor } from './path-rules.ts';
 import { Refusal } from './refusal.ts';
 import type { ExecutionRow } from './rows.ts';
-import type { Bus, Store, Transaction, Unit } from './store.ts';
+import type { RunnerPresence } from './runner-presence.ts';
+import type { Bus, Reading, Store, Transaction, Unit } from './store.ts';
 
 export interface RunnerlessCallsDeps extends FaultPoints {
   readonly store: Store;
   readonly bus: Bus;
   readonly clock: Clock;
+  readonly presence: RunnerPresence;
   readonly outcomes: Outcomes;
   /** Gives a call that nobody has to a runner that has come meanwhile, on whichever node. */
   readonly place: (execution: ExecutionRow) => Promise<void>;
@@ -88,7 +91,8 @@ export class RunnerlessCalls {
     }
     if (execution.due_at > now) return execution.due_at - now;
     const project = yield* tx.get('projects', execution.project_id);
-    const { code, message } = whyItEnds(execution, project?.workspace ?? 'the workspace');
+    const { code, message } =
+      endOfTold(execution) ?? (yield* this.#whyNobodyHasIt(tx, execution, project?.workspace));
     const status = code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
     const ended = yield* transition(tx, execution, status, failure(code, message, now));
     tx.announce(ended.user_id, {
@@ -98,10 +102,25 @@ export class RunnerlessCalls {
     return ended;
   }
 
+  /** No runner is connected; or those that are would not apply the person's rules on paths (RK-5). */
+  *#whyNobodyHasIt(
+    tx: Reading,
+    execution: ExecutionRow,
+    workspace: string | null | undefined,
+  ): Unit<Refusal> {
+    const values = { workspace: workspace ?? 'the workspace' };
+    const isTouched = workspace && (yield* pathRulesFor(tx, execution)).length > 0;
+    const isOutdated = isTouched && (yield* this.#deps.presence.isOutdated(tx, execution.user_id, workspace));
+    return new Refusal(isOutdated ? 'RUNNER_OUTDATED' : 'NO_RUNNER', values);
+  }
+
   async #tellThatNobodyIsThere(execution: ExecutionRow): Promise<void> {
     const { store, bus } = this.#deps;
-    const project = await store.read((tx) => tx.get('projects', execution.project_id));
-    const { message } = new Refusal('NO_RUNNER', { workspace: project?.workspace ?? 'the workspace' });
+    const calls = this;
+    const { message } = await store.read(function* (tx) {
+      const project = yield* tx.get('projects', execution.project_id);
+      return yield* calls.#whyNobodyHasIt(tx, execution, project?.workspace);
+    });
     const event = progressEvent(execution, { progress: null, message, output: null }, store.now());
     bus.publish({ kind: 'passing', userId: execution.user_id, projectId: execution.project_id, event });
   }
@@ -110,9 +129,9 @@ export class RunnerlessCalls {
 const isWithRunner = ({ status }: ExecutionRow): boolean => status === 'approved' || status === 'executing';
 
 /** A plain listener that was told and said nothing: what is not harmless may have happened. */
-function whyItEnds({ status, risk_level, cancel_requested }: ExecutionRow, workspace: string): Refusal {
+function endOfTold({ status, risk_level, cancel_requested }: ExecutionRow): Refusal | undefined {
   if (status === 'executing' && risk_level !== 'LOW') return new Refusal('RUNNER_LOST');
-  return cancel_requested ? new Refusal('EXECUTION_CANCELLED') : new Refusal('NO_RUNNER', { workspace });
+  return cancel_requested ? new Refusal('EXECUTION_CANCELLED') : undefined;
 }
 
 /**

@@ -4,9 +4,11 @@ import { ackEvent, changedFilesOf, fileChangedEvents, resultEvent } from './call
 import type { Caller } from './caller.ts';
 import { digestOf } from './digests.ts';
 import { failure, transition } from './execution-record.ts';
+import { requireGivenTo } from './given-calls.ts';
 import { ownExecution } from './own-execution.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from './rows.ts';
+import type { RunnerRegistry } from './runner-registry.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
 /** What a runner reports of a call (RE-3). */
@@ -20,6 +22,7 @@ export interface ResultInput {
   readonly execution_time_ms?: number | undefined;
   readonly attempt?: number | undefined;
   readonly runner_id?: string | undefined;
+  readonly instance?: string | undefined;
 }
 
 /** What came of a report, for what follows its commit. */
@@ -38,10 +41,12 @@ const RETRY_AFTER_MS = [500, 1000, 2000] as const;
 /** Takes a runner's report of a call: the units of writing that end it, repeat it or ask again (EX-5, EX-7). */
 export class Settlements {
   readonly #store: Store;
+  readonly #runners: RunnerRegistry;
   readonly #approvals: () => AsksAgain;
 
-  constructor(store: Store, approvals: () => AsksAgain) {
+  constructor(store: Store, runners: RunnerRegistry, approvals: () => AsksAgain) {
     this.#store = store;
+    this.#runners = runners;
     this.#approvals = approvals;
   }
 
@@ -60,7 +65,7 @@ export class Settlements {
     // Its acknowledgement was lost on the way: what followed from this failure has begun already.
     if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
       return { execution, message: 'Tool result was known already' };
-    requireItsRunner(execution, input);
+    yield* requireGivenTo(tx, execution, input, this.#runners);
     const started = startedBy(execution, input);
     // Nothing started, and nobody wants it any more: whether it is stale is beside the point (EX-8).
     if (isStale(input) && execution.cancel_requested)
@@ -133,7 +138,7 @@ export class Settlements {
       return { execution, message: 'Tool result was known already' };
     if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
     if (!mayHaveRun(execution)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
-    requireItsRunner(execution, input);
+    yield* requireGivenTo(tx, execution, input, this.#runners);
     const result = input.result ?? null;
     yield* tx.update('tool_executions', execution.id, {
       result_digest: resultDigest,
@@ -167,12 +172,6 @@ export class Settlements {
 }
 
 const reportedBy = ({ id, user_id }: ExecutionRow, created_at: number) => ({ id, user_id, created_at });
-
-/** Whose call it is settles it. The seeds' clients do not say who they are. */
-function requireItsRunner({ runner_id }: ExecutionRow, input: ResultInput): void {
-  if (runner_id !== null && input.runner_id !== undefined && input.runner_id !== runner_id)
-    throw new Refusal('CLAIM_REFUSED', { problem: 'it was given to another runner' });
-}
 
 /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). */
 function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {

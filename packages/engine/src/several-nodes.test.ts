@@ -39,7 +39,10 @@ describe('a runner that is connected to another node', () => {
     const outcome = fixture.execute('read_file', { path: 'a.md' });
     const { tool_id } = await runner.last('tool.execution_signal');
     expect(await fixture.execution(tool_id)).toMatchObject({ status: 'approved', runner_id: 'runner-1' });
-    await other.dispatcher.submitResult(fixture.runnerCaller, tool_id, { status: 'completed' });
+    await other.dispatcher.submitResult(fixture.runnerCaller, tool_id, {
+      status: 'completed',
+      runner_id: 'runner-1',
+    });
     expect(await outcome).toMatchObject({ status: 'completed', tool_id });
   });
 
@@ -234,6 +237,7 @@ describe('what a node was to do in time, and died', () => {
       status: 'failed',
       error: busy,
       attempt: 1,
+      runner_id: 'runner-1',
     });
     die(other);
     await fixture.clock.advance(10_000);

@@ -40,6 +40,14 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Approvals that are read in one go. */
+export const approvalsAtOnce = 50;
+
+export interface ShownApproval {
+  readonly approval: ApprovalRow;
+  readonly payload: ShownPayload;
+}
+
 export interface Reading {
   /** In a unit of writing on PostgreSQL the row is locked. */
   get<K extends TableName>(table: K, id: string): Unit<Tables[K] | undefined>;
@@ -51,19 +59,29 @@ export interface Reading {
   sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]>;
   /** Oldest first; `after` is a position. */
   messagesOf(sessionId: string, page: { after?: number; limit: number }): Unit<readonly MessageRow[]>;
+  /** The model of each run that has a message at these positions, both included, by the run's id. */
+  modelsOf(sessionId: string, positions: { from: number; to: number }): Unit<ReadonlyMap<string, string>>;
   lastPosition(sessionId: string): Unit<number>;
   /** Runs whose lease has ended, or that nobody holds. */
   orphanedRuns(now: number, limit: number): Unit<readonly RunRow[]>;
   activeRunOf(sessionId: string): Unit<RunRow | undefined>;
   executionOfCall(runId: string, step: number, index: number): Unit<ExecutionRow | undefined>;
-  /** Calls that are not final and that this runner has or should have. */
-  openExecutionsOf(userId: string, runnerId: string): Unit<readonly ExecutionRow[]>;
+  /** Calls that are not final and that this runner has or should have, the oldest first. */
+  openExecutionsOf(
+    userId: string,
+    runnerId: string,
+  ): Unit<readonly Pick<ExecutionRow, 'id' | 'status' | 'attempt'>[]>;
   /** Calls of a person that no runner has: approved ones, and harmless ones that a plain listener was told of. */
   unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]>;
   /** All calls in one of these states, for rebuilding waiters after a restart. */
   executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]>;
-  /** Oldest first, as a list shows them: a preview that is larger than `largestShown` is not read, and null. */
-  pendingApprovals(userId: string): Unit<readonly ApprovalRow[]>;
+  /** Oldest first. There may be thousands: which they are is read at once, their rows in pieces. */
+  pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]>;
+  /**
+   * Those of these approvals, at most `approvalsAtOnce`, that are pending, with the payload of their call. As a list
+   * shows them: a preview that is larger than `largestShown` is not read, and null.
+   */
+  shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]>;
   /**
    * A payload as events show it: parameters that are larger than `largestShown` are not read. Nor are there any where
    * there is no payload: nothing may take that for a call without parameters, and run it.
@@ -71,6 +89,8 @@ export interface Reading {
   shownPayload(toolId: string): Unit<ShownPayload>;
   /** What runs instead of what the agent asked for; null: nobody edited it (AP-6). */
   editedParams(toolId: string): Unit<JsonObject | null>;
+  /** Of the pending requests of a project, oldest first, what tells whether a grant may cover them. */
+  pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]>;
   countPendingApprovals(sessionId: string): Unit<number>;
   /** How many calls of one program wait for an approval, in whatever session (AG-3). */
   countAwaiting(userId: string, requestedBy: string): Unit<number>;
@@ -120,6 +140,8 @@ export interface Reading {
   /** The newest audit row's number and hash, which acknowledgements carry (DA-4); 0 and zeros before the first. */
   auditHead(userId: string): Unit<{ readonly seq: number; readonly hash: string }>;
 }
+
+export type PendingRequest = Pick<ApprovalRow, 'id' | 'session_id' | 'tool_name'>;
 
 export interface Transaction extends Reading {
   /** Throws `DuplicateRow` when a row with this id (or unique key) is there. */
@@ -222,6 +244,7 @@ export type Hint =
   | { readonly kind: 'written'; readonly events: readonly StoredEvent[] }
   | { readonly kind: 'settled'; readonly toolId: string }
   | { readonly kind: 'decided'; readonly approvalId: string }
+  | { readonly kind: 'previewed'; readonly approvalId: string }
   /** A call that nobody has: who listens and may execute can take it (EV-3). */
   | {
       readonly kind: 'unassigned';

@@ -74,7 +74,7 @@ export class ToolExecutor {
       version: policies.versionOf(policy),
       rules: policy.rulesOnPaths(request.toolName),
       paramsDigest: digestOfCall(request, decision),
-      maskedParams: policies.mask(request.toolParams),
+      maskedParams: policies.mask(paramsOf(request, decision)),
     };
     let recorded: Recorded;
     try {
@@ -116,11 +116,10 @@ export class ToolExecutor {
     const { workspace } = request.project;
     const runnerId =
       fate.kind === 'run' && workspace !== null
-        ? yield* this.#deps.dispatcher.runnerFor(tx, request.userId, workspace, null)
+        ? yield* this.#deps.dispatcher.runnerFor(tx, request.userId, workspace, null, rules)
         : undefined;
     const execution = this.#newExecution(id, request, judged, fate, { runnerId, now });
-    // The parameters that run are those that were decided on: with the defaults of the tool's schema.
-    const params = (decision.call?.params ?? request.toolParams) as JsonObject;
+    const params = paramsOf(request, decision);
     yield* tx.insert('tool_executions', execution);
     const payload: PayloadRow = {
       id: execution.id,
@@ -213,7 +212,7 @@ export class ToolExecutor {
   #newExecution(
     id: string,
     request: CallRequest,
-    { decision: { assessed, verdict }, paramsDigest, maskedParams }: Judged,
+    { decision: { assessed, verdict }, version, paramsDigest, maskedParams }: Judged,
     fate: Fate,
     { runnerId, now }: { runnerId: string | undefined; now: number },
   ): ExecutionRow {
@@ -244,6 +243,7 @@ export class ToolExecutor {
       approval_id: fate.kind === 'ask' ? newId(now) : null,
       approved_by: runs ? fate.by : null,
       grant_id: runs ? (fate.grant?.id ?? null) : null,
+      policy_version: version,
       allowed_by: runs && fate.rule ? withoutExamples(fate.rule) : null,
       digest: null,
       runner_id: runnerId ?? null,
@@ -258,6 +258,7 @@ export class ToolExecutor {
       result_digest: null,
       undoable: false,
       undo_id: null,
+      undo_runner_id: null,
       created_at: now,
       approved_at: runs ? now : null,
       completed_at: null,
@@ -266,6 +267,10 @@ export class ToolExecutor {
     };
   }
 }
+
+/** The parameters that run are those that were decided on: with the tool's defaults, and paths in their short form. */
+const paramsOf = (request: CallRequest, { call }: Decision): JsonObject =>
+  (call?.params ?? request.toolParams) as JsonObject;
 
 /** Between judging a call and recording it: it is judged again. */
 class PolicyChanged extends Error {}

@@ -1,6 +1,6 @@
 import type { PolicyFile } from '@countersign/protocol';
-import { codeOf, EngineFixture, type Listener } from '@countersign/testing';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { codeOf, digest, EngineFixture, type Listener } from '@countersign/testing';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 let fixture: EngineFixture;
 let runner: Listener;
@@ -62,5 +62,132 @@ describe('[RK-5] the deny rules of a person stand', () => {
     fixture.engine.policies.forget('ada');
     expect(await read('private/x.txt')).toBe('DENIED_BY_POLICY');
     expect((await write('a.md')).status).toBe('awaiting_approval');
+  });
+});
+
+describe('[AP-4] "changes under src/"', () => {
+  const changes: readonly [string, Record<string, string>][] = [
+    ['write_file', { path: 'src/new.ts', content: 'x' }],
+    ['edit_file', { path: 'src/app.ts', old: 'a', new: 'b' }],
+    ['copy_file', { source: 'docs/a.md', dest: 'src/a.md' }],
+    ['create_directory', { path: 'src/lib' }],
+  ];
+  const approveUnderSrc = async (approvalId: string | null) => {
+    const { offered_scopes } = await runner.last('tool.approval_request');
+    const offer = offered_scopes.find(({ label }) => label === 'Changes under src/ in this session');
+    return codeOf(fixture.approve(approvalId, { scope: 'class', pattern: offer?.pattern ?? 'not offered' }));
+  };
+
+  it.each(changes)(
+    'is offered on %s, covers it and every other tool that changes files there',
+    async (tool, params) => {
+      expect(await approveUnderSrc((await fixture.submit(tool, params)).approval_id)).toBe('ok');
+      for (const each of changes) expect((await fixture.submit(...each)).approved_by).toBe('config');
+      expect((await write('lib/a.ts')).status).toBe('awaiting_approval');
+    },
+  );
+
+  it('covers neither deleting nor what executes later', async () => {
+    expect(await approveUnderSrc((await write('src/a.ts')).approval_id)).toBe('ok');
+    for (const { status } of [
+      await fixture.submit('delete_file', { path: 'src/a.ts' }),
+      await fixture.submit('write_file', { path: 'src/.envrc', content: 'x' }),
+    ])
+      expect(status).toBe('awaiting_approval');
+  });
+
+  it('is "deleting files under src/" where a file is to be deleted, and covers nothing else', async () => {
+    const { approval_id } = await fixture.submit('delete_file', { path: 'src/a.ts' });
+    const { offered_scopes } = await runner.last('tool.approval_request');
+    const offer = offered_scopes.find(({ label }) => label === 'Deleting files under src/ in this session');
+    expect(offer?.rule).toEqual({ tool: 'delete_file', path: 'src/**' });
+    await fixture.preview(approval_id);
+    expect(await codeOf(fixture.approve(approval_id, { scope: 'class', pattern: 'src/**' }))).toBe('ok');
+    expect((await fixture.submit('delete_file', { path: 'src/b.ts' })).approved_by).toBe('config');
+    expect((await fixture.submit('write_file', { path: 'src/Makefile', content: 'x' })).status).toBe(
+      'awaiting_approval',
+    );
+  });
+});
+
+it('[AP-4] an offer says up to which risk it grants, also where the runner has raised it', async () => {
+  const { approval_id } = await write('src/a.ts');
+  await fixture.preview(approval_id, { risk_level: 'HIGH' });
+  const { offered_scopes } = await runner.last('approval.updated');
+  const shown = new Map(
+    offered_scopes.map(({ scope, pattern, max_risk }) => [`${scope} ${pattern}`, max_risk]),
+  );
+  expect(shown.get('session null')).toBe('MEDIUM');
+  const chosen = { scope: 'class', pattern: 'src/**' } as const;
+  await fixture.approve(approval_id, { digest: digest('a'), ...chosen });
+  const [grant] = await fixture.store.read((tx) => tx.liveGrants('ada', 'project-1', 0));
+  expect([grant?.max_risk, shown.get('class src/**'), shown.get('always src/**')]).toEqual([
+    'HIGH',
+    'HIGH',
+    'HIGH',
+  ]);
+});
+
+describe('[AP-4] a grant releases what already waits and is covered', () => {
+  const statuses = (ids: readonly string[]) =>
+    Promise.all(ids.map(async (id) => (await fixture.execution(id)).status));
+
+  it.each(['class', 'always'] as const)(
+    '%s: in the same transaction, each announced and signalled',
+    async (scope) => {
+      const [first, second, other, high] = [
+        await write('src/a.ts'),
+        await fixture.submit('edit_file', { path: 'src/b.ts', old: 'a', new: 'b' }),
+        await write('lib/a.ts'),
+        await fixture.submit('write_file', { path: 'src/Makefile', content: 'x' }),
+      ];
+      const units = vi.spyOn(fixture.store, 'write');
+      expect(await codeOf(fixture.approve(first.approval_id, { scope, pattern: 'src/**' }))).toBe('ok');
+      expect(units).toHaveBeenCalledTimes(1);
+      expect(await statuses([first.id, second.id, other.id, high.id])).toEqual([
+        'approved',
+        'approved',
+        'awaiting_approval',
+        'awaiting_approval',
+      ]);
+      const released = await fixture.execution(second.id);
+      expect(released).toMatchObject({ approved_by: 'config', digest: null, risk_level: 'MEDIUM' });
+      expect(scope === 'class' ? released.grant_id : released.allowed_by?.id).toBeTruthy();
+      await runner.last('tool.execution_signal');
+      expect(runner.all('tool.execution_signal').map(({ tool_id }) => tool_id)).toEqual([
+        first.id,
+        second.id,
+      ]);
+      expect(runner.all('approval.resolved')).toMatchObject([
+        { tool_id: first.id, status: 'approved' },
+        { tool_id: second.id, status: 'approved' },
+      ]);
+    },
+  );
+
+  it('not what waits in another session, nor what is above the risk that the runner found', async () => {
+    const first = await write('src/a.ts');
+    const raised = await write('src/b.ts');
+    await fixture.preview(raised.approval_id, { risk_level: 'HIGH' });
+    const elsewhere = await fixture.submit(
+      'write_file',
+      { path: 'src/c.ts', content: 'x' },
+      { sessionId: 'another' },
+    );
+    expect(await codeOf(fixture.approve(first.approval_id, { scope: 'session' }))).toBe('ok');
+    expect(await statuses([raised.id, elsewhere.id])).toEqual(['awaiting_approval', 'awaiting_approval']);
+  });
+
+  it('"always" does not release what an ask or a deny rule covers', async () => {
+    const first = await write('src/a.ts');
+    const asked = await write('src/private/b.ts');
+    await fixture.engine.policies.replace('ada', {
+      version: 1,
+      rules: [{ id: 'ask', effect: 'ask', tool: '*', path: 'src/private/**' }],
+    });
+    expect(await codeOf(fixture.approve(first.approval_id, { scope: 'always', pattern: 'src/**' }))).toBe(
+      'ok',
+    );
+    expect(await statuses([asked.id])).toEqual(['awaiting_approval']);
   });
 });

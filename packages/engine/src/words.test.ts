@@ -1,7 +1,7 @@
 import { ToolCallPolicy } from '@countersign/policy';
 import { describeCall } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, digestOf } from './digests.ts';
+import { digestOf } from './digests.ts';
 import { scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
 
@@ -28,6 +28,9 @@ describe('[AP-1] describeCall', () => {
 
   it('[AP-7] shows hidden characters, and stays one short line', () => {
     expect(describeCall('Agent', 'read_file', { path: 'a\u202eb' })).toContain('⟨U+202E⟩');
+    // These count as white space, and used to be collapsed before they were named.
+    for (const sign of ['\ufeff', '\u2028', '\u2029', '\u00a0', '\u3000', '\v', '\r'])
+      expect(describeCall('Agent', 'read_file', { path: `a${sign}b` })).toMatch(/read a⟨U\+[0-9A-F]{4}⟩b$/);
     expect(describeCall('Agent', 'shell_exec', { command: 'x'.repeat(1000) }).length).toBeLessThan(200);
   });
 });
@@ -36,7 +39,6 @@ describe('digests', () => {
   it('are the same for the same value, whatever the order of keys', () => {
     expect(digestOf({ a: 1, b: [{ d: 1, c: 2 }] })).toBe(digestOf({ b: [{ c: 2, d: 1 }], a: 1 }));
     expect(digestOf({ a: 1 })).not.toBe(digestOf({ a: '1' }));
-    expect(canonicalJson({ b: undefined, a: 'x"' })).toBe('{"a":"x\\""}');
     expect(digestOf(null)).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
 
@@ -80,6 +82,22 @@ describe('[AP-4] scopesOffered', () => {
     expect(offered('delete_file', { path: 'src/a.ts' })).toContainEqual(['class', 'src/**', 'HIGH']);
     expect(offered('git_push', {})).toContainEqual(['class', null, 'HIGH']);
     expect(offered('shell_exec', { command: 'ls' })).toEqual([['session', null, 'MEDIUM']]);
+  });
+
+  it('cover the call they are made on: a class where a list of harmless commands holds it, else that one line', () => {
+    const command = (name: string, ...args: string[]) => offered('execute_command', { command: name, args });
+    const session = ['session', null, 'MEDIUM'];
+    expect(command('git', 'push', 'origin', 'main')).toEqual([
+      ['class', 'git push origin main', 'HIGH'],
+      ['always', 'git push origin main', 'HIGH'],
+      session,
+    ]);
+    expect(command('npm', 'install', 'x*')).toContainEqual(['class', 'npm install x\\*', 'MEDIUM']);
+    expect(command('git', 'config', '--get', 'user.name')).not.toContainEqual(['class', 'git *', 'MEDIUM']);
+    // A pattern cannot say a word with blanks; what only a person answers for is offered to nobody.
+    expect(command('git', 'tag', '-F', 'a b')).toEqual([session]);
+    expect(command('git', 'config', 'user.name', 'x')).toEqual([]);
+    expect(command('node', '--test', '--test-reporter=data:text/javascript,1')).toEqual([]);
   });
 
   it('are none where nobody is asked or the place executes later', () => {

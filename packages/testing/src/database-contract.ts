@@ -1,7 +1,14 @@
 import type { Announcement, Bus } from '@countersign/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OpenedStore } from './store-contract.ts';
-import { approvalRow, executionRow, nodeRow, payloadRow, resultRow } from './stored-rows.ts';
+import {
+  approvalRow,
+  executionRow,
+  nodeRow,
+  payloadRow,
+  resultRow,
+  runnerBindingRow,
+} from './stored-rows.ts';
 
 /** What a store in a database has besides: a log that shows tampering, and an end to what it keeps. */
 export interface OpenedDatabase extends OpenedStore {
@@ -127,6 +134,7 @@ export function databaseContract(
           payloads: 0,
           previews: 0,
           nodes: 0,
+          bindings: 0,
         });
         const bounds = () => database.store.read((tx) => tx.eventBounds('ada'));
         expect(await bounds()).toEqual({ oldest: 3, newest: 3 });
@@ -150,6 +158,19 @@ export function databaseContract(
           'stopped',
           'there',
         ]);
+      });
+
+      it('[AP-9] forgets the runner of a token that has ended, and of no other', async () => {
+        await database.store.write(function* (tx) {
+          yield* tx.insert('runner_bindings', runnerBindingRow({ id: 'ended', expires_at: now - 2 * day }));
+          yield* tx.insert('runner_bindings', runnerBindingRow({ id: 'good', expires_at: now + day }));
+          yield* tx.insert('runner_bindings', runnerBindingRow({ id: 'endless', expires_at: null }));
+        });
+        expect(await database.sweep({ now })).toMatchObject({ bindings: 1 });
+        const left = ['ended', 'good', 'endless'].map((id) =>
+          database.store.read((tx) => tx.get('runner_bindings', id)),
+        );
+        expect((await Promise.all(left)).map((row) => row?.id)).toEqual([undefined, 'good', 'endless']);
       });
 
       it('[DA-3] removes payloads, results and previews after 30 days, but not those of an open call', async () => {
@@ -176,6 +197,7 @@ export function databaseContract(
           results: 0,
           previews: 0,
           nodes: 0,
+          bindings: 0,
         });
         expect(await database.sweep({ now: now + 31 * day })).toEqual({
           events: 0,
@@ -183,6 +205,7 @@ export function databaseContract(
           results: 1,
           previews: 1,
           nodes: 0,
+          bindings: 0,
         });
         const left = await database.store.read(function* (tx) {
           return {

@@ -109,8 +109,15 @@ export class EngineFixture {
     return (await this.store.read((tx) => tx.get('tool_executions', toolId))) as ExecutionRow;
   }
 
-  approve(approvalId: string | null, input: ApproveInput = {}): Promise<DecisionAnswer> {
-    return this.engine.approvals.approveTool(this.person, String(approvalId), input);
+  async approve(approvalId: string | null, input: ApproveInput = {}): Promise<DecisionAnswer> {
+    const named = input.digest === undefined ? {} : { digest: await this.shown(approvalId, input.digest) };
+    return this.engine.approvals.approveTool(this.person, String(approvalId), { ...input, ...named });
+  }
+
+  /** The digest of the card that is shown with this base; of another base, that itself, which names no card. */
+  async shown(approvalId: string | null, base: string): Promise<string> {
+    const row = await this.store.read((tx) => tx.get('approvals', String(approvalId)));
+    return row?.digest_base === base ? (row.digest ?? base) : base;
   }
 
   /** What runner-1 sends of a request; `more` says what is different. */
@@ -119,7 +126,7 @@ export class EngineFixture {
       runner_id: 'runner-1',
       revision: 1,
       preview: { kind: 'diff', files: [] },
-      digest: digest('a'),
+      digest_base: digest('a'),
       risk_level: 'MEDIUM',
       reasons: [],
       network: false,
@@ -127,9 +134,12 @@ export class EngineFixture {
     } as PreviewInput);
   }
 
-  /** Runner-1 claims a call. */
-  claim(toolId: string, more: Partial<ClaimInput> = {}): Promise<ExecutionRow> {
-    const input = { digest: digest('a'), runner_id: 'runner-1', ...more };
+  /** Runner-1 claims a call with the digest of the card that has this base. */
+  async claim(toolId: string, more: Partial<ClaimInput> = {}): Promise<ExecutionRow> {
+    const { approval_id } = await this.execution(toolId);
+    const base = more.digest === undefined ? digest('a') : more.digest;
+    const named = base === null ? null : await this.shown(approval_id, base);
+    const input = { runner_id: 'runner-1', ...more, digest: named };
     return this.engine.dispatcher.claim(this.runnerCaller, toolId, input);
   }
 
@@ -154,6 +164,7 @@ export class EngineFixture {
       projectId?: string;
       workspace?: string;
       instance?: string;
+      capabilities?: readonly string[];
       mayExecute?: boolean;
       /** The node that it is connected to. */
       on?: Engine;
@@ -161,7 +172,7 @@ export class EngineFixture {
   ): Promise<Listener> {
     const listener = new Listener();
     const { runnerId, userId = 'ada', workspace = '/workspace', instance, mayExecute = true } = options;
-    const { on = this.engine } = options;
+    const { on = this.engine, capabilities = [] } = options;
     listener.close = await on.openStream(
       {
         userId,
@@ -170,7 +181,7 @@ export class EngineFixture {
         lastEventId: options.lastEventId,
         mayExecute,
         ...(runnerId !== undefined && {
-          runner: { id: runnerId, userId, workspace, capabilities: [], instance },
+          runner: { id: runnerId, userId, workspace, capabilities, instance },
         }),
       },
       listener,

@@ -17,11 +17,13 @@ import {
   type MetricsPoint,
   type NodeRow,
   numberAnnounced,
+  type PendingRequest,
   type ProjectRow,
   type RunnerRow,
   type RunRow,
   runnerKey,
   type SessionRow,
+  type ShownApproval,
   type ShownPayload,
   type Store,
   type StoredEvent,
@@ -235,6 +237,16 @@ class MemoryTransaction implements Transaction {
     ).slice(0, limit);
   }
 
+  *modelsOf(
+    sessionId: string,
+    { from, to }: { from: number; to: number },
+  ): Unit<ReadonlyMap<string, string>> {
+    const runs = [...this.#tables.of('messages').values()]
+      .filter((row) => row.session_id === sessionId && row.position >= from && row.position <= to)
+      .map(({ run_id }) => this.#tables.of('runs').get(run_id ?? ''));
+    return new Map(runs.flatMap((run) => (run ? [[run.id, run.model] as const] : [])));
+  }
+
   *lastPosition(sessionId: string): Unit<number> {
     const positions = [...this.#tables.of('messages').values()]
       .filter((row) => row.session_id === sessionId)
@@ -290,9 +302,17 @@ class MemoryTransaction implements Transaction {
   }
 
   *pendingApprovals(userId: string): Unit<readonly ApprovalRow[]> {
-    return this.#select('approvals', (row) => row.user_id === userId && row.status === 'pending', byAge).map(
-      (row) => (row.preview_size > largestShown ? { ...row, preview: null } : row),
-    );
+    return this.#select('approvals', (row) => row.user_id === userId && row.status === 'pending', byAge);
+  }
+
+  *shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]> {
+    const shown: ShownApproval[] = [];
+    for (const row of this.#select('approvals', ({ id }) => ids.includes(id), byAge)) {
+      if (row.status !== 'pending') continue;
+      const approval = row.preview_size > largestShown ? { ...row, preview: null } : row;
+      shown.push({ approval, payload: yield* this.shownPayload(row.tool_id) });
+    }
+    return shown;
   }
 
   *shownPayload(toolId: string): Unit<ShownPayload> {
@@ -309,6 +329,12 @@ class MemoryTransaction implements Transaction {
   *editedParams(toolId: string): Unit<JsonObject | null> {
     const row = this.#tables.of('payloads').get(toolId);
     return row === undefined || row.requested_params === null ? null : structuredClone(row.params);
+  }
+
+  *pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]> {
+    return (yield* this.pendingApprovals(userId))
+      .filter(({ project_id }) => project_id === projectId)
+      .map(({ id, session_id, tool_name }) => ({ id, session_id, tool_name }));
   }
 
   *countPendingApprovals(sessionId: string): Unit<number> {

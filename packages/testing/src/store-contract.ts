@@ -5,15 +5,20 @@ import {
   auditHash,
   type Bus,
   DuplicateRow,
+  Engine,
   type Hint,
   type HistoryFilter,
   largestShown,
   type Reading,
+  type Refusal,
+  RunnerBindings,
   type Store,
+  systemClock,
   type TableName,
   type Tables,
   type Unit,
 } from '@countersign/engine';
+import { SecretMasker } from '@countersign/policy';
 import type { CountersignEvent } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -373,6 +378,33 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.lastPosition('empty'))).toBe(0);
       });
 
+      it('tells the models of the runs that messages belong to', async () => {
+        await insert(
+          'runs',
+          runRow({ id: 'typed', model: 'manual' }),
+          runRow({ id: 'later', model: 'openai:one' }),
+          runRow({ id: 'elsewhere', model: 'openai:two' }),
+        );
+        await insert(
+          'messages',
+          messageRow({ id: 'm1', position: 1, run_id: 'typed' }),
+          messageRow({ id: 'm2', position: 2, run_id: 'typed' }),
+          messageRow({ id: 'm3', position: 3, run_id: null }),
+          messageRow({ id: 'm4', position: 4, run_id: 'later' }),
+          messageRow({ id: 'other', session_id: 'other', position: 2, run_id: 'elsewhere' }),
+        );
+        const models = (from: number, to: number) =>
+          read(function* (tx) {
+            return [...(yield* tx.modelsOf('session', { from, to }))].sort();
+          });
+        expect(await models(1, 4)).toEqual([
+          ['later', 'openai:one'],
+          ['typed', 'manual'],
+        ]);
+        expect(await models(2, 3)).toEqual([['typed', 'manual']]);
+        expect(await models(3, 3)).toEqual([]);
+      });
+
       it('finds runs that nobody holds, and the active one of a session', async () => {
         await insert(
           'runs',
@@ -440,6 +472,11 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         );
         expect(await ids((tx) => tx.pendingApprovals('ada'))).toEqual(['late', 'soon']);
         expect(await read((tx) => tx.countPendingApprovals('session'))).toBe(2);
+        expect(await read((tx) => tx.pendingInProject('ada', 'project'))).toEqual([
+          { id: 'late', session_id: 'session', tool_name: 'write_file' },
+          { id: 'soon', session_id: 'session', tool_name: 'write_file' },
+        ]);
+        expect(await read((tx) => tx.pendingInProject('ada', 'another'))).toEqual([]);
         expect(await read((tx) => tx.soonestDeadlines(2))).toEqual([
           { id: 'soon', deadline_at: 10 },
           { id: 'hers', deadline_at: 20 },
@@ -456,18 +493,41 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           ['small', largestShown],
           ['large', largestShown + 1],
         ] as const) {
-          await insert('approvals', approvalRow({ id, preview, preview_size: size }));
+          await insert('approvals', approvalRow({ id, tool_id: id, preview, preview_size: size }));
           await insert('payloads', payloadRow({ ...said, id, params, params_size: size }));
         }
-        expect(await read((tx) => tx.pendingApprovals('ada'))).toEqual([
-          approvalRow({ id: 'large', preview: null, preview_size: largestShown + 1 }),
-          approvalRow({ id: 'small', preview, preview_size: largestShown }),
+        await insert('approvals', approvalRow({ id: 'decided', tool_id: 'small', status: 'approved' }));
+        await insert(
+          'approvals',
+          approvalRow({ id: 'alone', tool_id: 'gone', preview: null, preview_size: 0 }),
+        );
+        const nothing = { description: null, offered_scopes: null, params: null };
+        expect(
+          await read((tx) => tx.shownApprovals(['small', 'unknown', 'large', 'decided', 'alone'])),
+        ).toEqual([
+          {
+            approval: approvalRow({ id: 'alone', tool_id: 'gone', preview: null, preview_size: 0 }),
+            payload: nothing,
+          },
+          {
+            approval: approvalRow({
+              id: 'large',
+              tool_id: 'large',
+              preview: null,
+              preview_size: largestShown + 1,
+            }),
+            payload: { ...said, params: null },
+          },
+          {
+            approval: approvalRow({ id: 'small', tool_id: 'small', preview, preview_size: largestShown }),
+            payload: { ...said, params },
+          },
         ]);
+        expect(await read((tx) => tx.shownApprovals([]))).toEqual([]);
         expect((await read((tx) => tx.get('approvals', 'large')))?.preview).toEqual(preview);
         expect(await read((tx) => tx.shownPayload('small'))).toEqual({ ...said, params });
         expect(await read((tx) => tx.shownPayload('large'))).toEqual({ ...said, params: null });
         expect(await store.write((tx) => tx.shownPayload('small'))).toMatchObject({ ...said, params });
-        const nothing = { description: null, offered_scopes: null, params: null };
         expect(await read((tx) => tx.shownPayload('nothing'))).toEqual(nothing);
       });
 
@@ -509,6 +569,37 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         await insert('tokens', tokenRow({ id: 'b', created_at: 1 }), tokenRow({ id: 'a', created_at: 2 }));
         expect(await ids((tx) => tx.runnersOf('ada'))).toEqual(['a', 'b']);
         expect(await ids((tx) => tx.tokensOf('ada'))).toEqual(['b', 'a']);
+      });
+
+      it('[AP-9] binds a token of scope runner once, whichever node is first', async () => {
+        const caller = { userId: 'ada', tokenId: 't', scope: 'runner' } as const;
+        const [here, there] = [new RunnerBindings(store), new RunnerBindings(store)];
+        const opened = (node: RunnerBindings, runner_id: string) =>
+          node.opensAs(caller, { runner_id, instance: 'journal' }).then(
+            (runner) => runner.runner_id,
+            (error: Refusal) => error.code,
+          );
+        const answers = await Promise.all([
+          opened(here, 'a'),
+          opened(there, 'b'),
+          opened(here, 'c'),
+          opened(there, 'd'),
+        ]);
+        const { runner_id = '', instance } = (await read((tx) => tx.get('runner_bindings', 't@ada'))) ?? {};
+        const refused = 'RUNNER_TOKEN_BOUND';
+        expect([instance, answers.toSorted()]).toEqual([
+          'journal',
+          [refused, refused, refused, runner_id].toSorted(),
+        ]);
+        expect([await opened(here, runner_id), await opened(there, runner_id)]).toEqual([
+          runner_id,
+          runner_id,
+        ]);
+        const others = { ...caller, userId: 'bob' };
+        expect(await here.speaker(others, { runner_id: 'x', instance: 'own' })).toEqual({
+          runner_id: 'x',
+          instance: 'own',
+        });
       });
 
       it('[EX-7] knows which runners are there, and which calls are left with one that is not', async () => {
@@ -818,6 +909,65 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         );
         expect(await ids((tx) => tx.history('ada', { ...filter, limit: 50 }))).toEqual(expected);
       });
+    });
+
+    it('[EV-2] gives streams that open while others decide one state, and what follows it', async () => {
+      const engine = new Engine({
+        store,
+        bus: { publish: () => {}, subscribe: () => () => {} },
+        clock: systemClock,
+        masker: new SecretMasker({ digest: String }),
+        onError: (error) => expect(error).toBeUndefined(),
+      });
+      const about = (name: string, id: string) =>
+        ({ projectId: 'project', event: { event: name, data: { approval_id: id } } as never }) as const;
+      const requested = (id: string) =>
+        store.write(function* (tx) {
+          yield* tx.insert('approvals', approvalRow({ id, tool_id: id, created_at: store.now() }));
+          yield* tx.insert('payloads', payloadRow({ id }));
+          tx.announce('ada', { events: [about('tool.approval_request', id)] });
+        });
+      const decided = (id: string) =>
+        store.write(function* (tx) {
+          yield* tx.update('approvals', id, { status: 'rejected' });
+          tx.announce('ada', { events: [about('approval.resolved', id)] });
+        });
+      await Promise.all(Array.from({ length: 130 }, (_, place) => requested(`r${place}`)));
+      const opened = Array.from({ length: 4 }, async () => {
+        const cards = new Set<string>();
+        let twice = 0;
+        await engine.openStream(
+          {
+            userId: 'ada',
+            projectId: undefined,
+            runnerId: undefined,
+            mayExecute: false,
+            lastEventId: undefined,
+          },
+          {
+            send({ event, data }) {
+              const { approval_id: id } = data as { approval_id: string };
+              if (event === 'tool.approval_request' && cards.has(id)) twice += 1;
+              if (event === 'tool.approval_request') cards.add(id);
+              if (event === 'approval.resolved' && !cards.delete(id)) twice += 1;
+              return true;
+            },
+            end: () => {},
+          },
+        );
+        return { cards, twice: () => twice };
+      });
+      for (let place = 0; place < 30; place += 1)
+        await Promise.all([decided(`r${place * 4}`), requested(`late-${place}`)]);
+      const streams = await Promise.all(opened);
+      await engine.streams.tick();
+      const pending = (await ids((tx) => tx.pendingApprovals('ada'))).sort();
+      expect(pending).toHaveLength(130);
+      await expect
+        .poll(() => streams.map(({ cards }) => [...cards].sort()))
+        .toEqual(streams.map(() => pending));
+      expect(streams.map(({ twice }) => twice())).toEqual([0, 0, 0, 0]);
+      engine.close();
     });
 
     it('[AP-10] keeps everything when it is opened again', async ({ skip }) => {

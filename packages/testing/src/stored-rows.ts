@@ -8,6 +8,7 @@ import type {
   PolicyRow,
   ProjectRow,
   ResultRow,
+  RunnerBindingRow,
   RunnerRow,
   RunRow,
   SessionRow,
@@ -93,6 +94,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   approval_id: null,
   approved_by: 'auto',
   grant_id: null,
+  policy_version: 0,
   allowed_by: null,
   digest: null,
   runner_id: null,
@@ -107,6 +109,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   result_digest: null,
   undoable: false,
   undo_id: null,
+  undo_runner_id: null,
   undone_at: null,
   created_at: createdAt,
   approved_at: null,
@@ -152,6 +155,7 @@ export const approvalRow = (row: Partial<ApprovalRow> = {}): ApprovalRow => ({
   timeout_seconds: 300,
   deadline_at: createdAt + 300_000,
   digest: null,
+  digest_base: null,
   previewed_by: null,
   context: null,
   stale_count: 0,
@@ -212,6 +216,17 @@ export const tokenRow = (row: Partial<TokenRow> = {}): TokenRow => ({
   ...row,
 });
 
+export const runnerBindingRow = (row: Partial<RunnerBindingRow> = {}): RunnerBindingRow => ({
+  id: 'token@ada',
+  user_id: 'ada',
+  token_id: 'token',
+  runner_id: 'runner',
+  instance: 'journal',
+  bound_at: createdAt,
+  expires_at: null,
+  ...row,
+});
+
 export const policyRow = (row: Partial<PolicyRow> = {}): PolicyRow => ({
   id: 'ada',
   user_id: 'ada',
@@ -244,6 +259,7 @@ export const oneRowOfEach = (): Tables => ({
   grants: grantRow(),
   runners: runnerRow(),
   tokens: tokenRow(),
+  runner_bindings: runnerBindingRow(),
   policies: policyRow(),
   nodes: nodeRow(),
 });

@@ -113,7 +113,7 @@ function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
 
 /** What the killed one's children hold is free once they have noticed, which takes them a moment. */
 async function startAgain(server: EmbeddedPostgres): Promise<void> {
-  const patienceMs = 30_000;
+  const patienceMs = 120_000;
   const startedAt = performance.now();
   for (;;) {
     const isStarted = await server.start().then(

@@ -1,5 +1,6 @@
 import { AgentFixture, type AgentNode, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
+import { StorageFull } from '../storage-full.ts';
 import { DuplicateRow } from '../store.ts';
 import type { RunPoint } from './run-points.ts';
 
@@ -432,6 +433,24 @@ describe('leases', () => {
     await agent.clock.advance(40_000);
     await expectWholeStory(agent, runId, model);
   });
+});
+
+it('[AG-2] a disk that is full ends no run, however long: it goes on when there is room', async () => {
+  const model = new ScriptedModel([['An answer.']]);
+  const agent = await AgentFixture.open({ model });
+  agent.node.die();
+  let refused = 0;
+  // The large answer does not fit, while there is room for the small things that are written in between.
+  await agent.startNode({
+    atPoint: (point) => {
+      if (point !== 'model.answered' || refused === 10) return;
+      refused += 1;
+      throw new StorageFull({ problem: 'disk full', remedy: 'Free space' }, { cause: undefined });
+    },
+  });
+  const runId = await agent.say('Go.');
+  await agent.clock.advance(10 * 60_000);
+  expect([refused, (await agent.run(runId)).status]).toEqual([10, 'completed']);
 });
 
 it('[AG-3] what fails every time ends the run: its model is not asked until the time is over', async () => {

@@ -184,6 +184,7 @@ describe('a result that came late', () => {
     await dispatcher.submitResult({ userId: 'ada', tokenId: 't', scope: 'runner' }, toolId, {
       status: 'failed',
       error,
+      runner_id: 'runner-1',
     });
     await agent.say('And now?');
     expect(model.requests[2]?.request.messages.find(({ role }) => role === 'note')).toMatchObject({
@@ -201,7 +202,8 @@ describe('a result that came late', () => {
     await agent.loseRunner();
     const toolId = agent.runner.executed[0]?.toolId as string;
     const runner = { userId: 'ada', tokenId: 't', scope: 'runner' } as const;
-    await engine.dispatcher.submitResult(runner, toolId, { status: 'completed', result: { success: true } });
+    const done = { status: 'completed', result: { success: true }, runner_id: 'runner-1' } as const;
+    await engine.dispatcher.submitResult(runner, toolId, done);
     await agent.say('And now?');
     expect(model.requests[2]?.request.messages.map(({ role }) => role)).toEqual([
       'user',

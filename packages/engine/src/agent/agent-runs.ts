@@ -4,6 +4,7 @@ import type { Engine } from '../engine.ts';
 import { commit, type FaultPoints } from '../fault-points.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
+import { StorageFull } from '../storage-full.ts';
 import type { Bus, Store } from '../store.ts';
 import { type AgentLoopDeps, driveRun, type LiveRun } from './agent-loop.ts';
 import { HeldRun, RunLost } from './held-run.ts';
@@ -230,6 +231,8 @@ export class AgentRuns {
     const { store, engine, onError } = this.#deps;
     const { step } = live;
     const { runId } = live.held;
+    // Not this run's failure, and it passes: the run goes on when there is room.
+    if (cause instanceof StorageFull) return this.#leases.park(heldOf(live));
     const before = this.#failures.get(runId);
     const count = before?.step === step ? before.count + 1 : 1;
     this.#failures.set(runId, { step, count });

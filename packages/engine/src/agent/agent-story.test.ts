@@ -116,6 +116,7 @@ describe('the story of a run', () => {
       ['assistant', '', false],
       ['assistant', 'Fine.', true],
     ]);
+    expect(new Set(created.map((message) => message.model))).toEqual(new Set([model.name]));
     expect(created[1]?.tool_calls).toEqual([
       { tool_call_id: 'call_0', tool_id: null, tool_name: 'read_file', tool_params: { path: 'README.md' } },
     ]);

@@ -89,7 +89,7 @@ export class HeldRun implements RunPlace {
 export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
   const announce = (message: MessageRow) =>
     tx.announce(run.user_id, {
-      events: [{ projectId: run.project_id, event: messageCreatedEvent(message, run.project_id, now) }],
+      events: [{ projectId: run.project_id, event: messageCreatedEvent(message, run, now) }],
     });
   return {
     tx,

@@ -5,7 +5,7 @@ import {
   type Message,
   maxEventBytes,
 } from '@countersign/protocol';
-import type { MessageRow } from '../rows.ts';
+import type { MessageRow, RunRow } from '../rows.ts';
 import { toolCallsOf } from './stored-tool-call.ts';
 
 export type AgentState = EventPayload<'agent.state'>['state'];
@@ -19,13 +19,14 @@ export interface RunPlace {
 
 const isoTime = (at: number): string => new Date(at).toISOString();
 
-/** A message as clients get it. */
-function messageView(row: MessageRow): Message {
+/** A message as clients get it; `model` is that of its run. */
+export function messageView(row: MessageRow, model: string | undefined): Message {
   const calls = toolCallsOf(row);
   return {
     message_id: row.id,
     session_id: row.session_id,
     run_id: row.run_id,
+    ...(model !== undefined && { model }),
     role: row.role,
     content: row.content,
     ...(calls.length > 0 && {
@@ -42,10 +43,15 @@ function messageView(row: MessageRow): Message {
   };
 }
 
-export function messageCreatedEvent(row: MessageRow, projectId: string, now: number): CountersignEvent {
+/** A message of a run, as it is now. */
+export function messageCreatedEvent(
+  row: MessageRow,
+  { project_id, model }: Pick<RunRow, 'project_id' | 'model'>,
+  now: number,
+): CountersignEvent {
   const data: EventPayload<'message.created'> = {
-    ...messageView(row),
-    project_id: projectId,
+    ...messageView(row, model),
+    project_id,
     timestamp: isoTime(now),
   };
   return { event: 'message.created', data: fit(data) };

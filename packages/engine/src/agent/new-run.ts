@@ -58,7 +58,7 @@ export function* storeNewRun(
     ...(session.title === '' && { title: titleOf(content) }),
   });
   const events = [
-    messageCreatedEvent(message, projectId, now),
+    messageCreatedEvent(message, run, now),
     stateEvent({ runId: run.id, projectId, sessionId }, 'thinking', now),
   ];
   tx.announce(userId, {
