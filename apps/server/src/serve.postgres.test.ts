@@ -6,7 +6,7 @@ import { TestServer } from './testing/test-server.ts';
 let postgres: TemporaryPostgres;
 beforeAll(async () => {
   postgres = await temporaryPostgres();
-}, 60_000);
+});
 afterAll(() => postgres.stop());
 
 it('[DA-2] what happens on one server is heard on another of the same PostgreSQL', async () => {
@@ -71,7 +71,7 @@ it('at overload turns new work away, with when to come again, and loses nothing 
   await holder.connect();
   await holder.query("begin; select * from counters where user_id = 'ada' for update");
   const taken = Array.from({ length: 20 }, (_, i) => call(i));
-  await expect.poll(() => server.running.store.backlog, { timeout: 20_000 }).toBeGreaterThanOrEqual(5);
+  await expect.poll(() => server.running.store.backlog).toBeGreaterThanOrEqual(5);
   const late = await Promise.all(Array.from({ length: 20 }, (_, i) => call(20 + i)));
   expect(new Set(late.map(({ status, headers }) => `${status} ${headers.get('retry-after')}`))).toEqual(
     new Set(['503 1']),
@@ -85,7 +85,7 @@ it('at overload turns new work away, with when to come again, and loses nothing 
     (await holder.query("select id from tool_executions where status = 'completed'")).rows.map(
       ({ id }) => id,
     );
-  await expect.poll(async () => (await ended()).toSorted(), { timeout: 20_000 }).toEqual(accepted.toSorted());
+  await expect.poll(async () => (await ended()).toSorted()).toEqual(accepted.toSorted());
   expect(executed.map(({ tool_id }) => tool_id).toSorted()).toEqual(accepted.toSorted());
   const { rows } = await holder.query('select count(*)::int as n from tool_executions');
   expect(rows).toEqual([{ n: accepted.length }]); // what was turned away is nowhere
@@ -93,9 +93,7 @@ it('at overload turns new work away, with when to come again, and loses nothing 
   await server.close();
 });
 
-it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes on when it is back', {
-  timeout: 60_000,
-}, async () => {
+it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes on when it is back', async () => {
   const server = await TestServer.start({ database: await postgres.createDatabase() });
   const ada = await server.person('ada');
   const call = () =>
@@ -110,9 +108,7 @@ it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes
   expect((await call()).status).toBe(200);
   await postgres.kill();
   try {
-    await expect
-      .poll(async () => (await server.send('GET', '/readyz')).status, { timeout: 20_000 })
-      .toBe(503);
+    await expect.poll(async () => (await server.send('GET', '/readyz')).status).toBe(503);
     const { status, body, headers } = await call();
     expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1']);
     expect(body.error).toContain('the database does not answer');
@@ -127,25 +123,26 @@ it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes
   } finally {
     await postgres.start();
   }
-  await expect.poll(async () => (await server.send('GET', '/readyz')).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await server.send('GET', '/readyz')).status).toBe(200);
   const { text } = await server.send('GET', '/metrics');
   expect(text.split('\n')).toContain('countersign_pending_approvals 1'); // what got 503 is nowhere
   await server.close();
 });
 
-it('[OB-1] while the database stands still is not ready, and says so soon', { timeout: 60_000 }, async () => {
+it('[OB-1] while the database stands still is not ready, and says so before it is given up', async () => {
   const server = await TestServer.start({ database: await postgres.createDatabase() });
+  const { tokens } = await server.person('ada');
   expect((await server.send('GET', '/readyz')).status).toBe(200);
   const goOn = postgres.pause();
   try {
-    const asked = performance.now();
-    const answers = await Promise.all(['/readyz', '/metrics'].map((path) => server.send('GET', path)));
-    expect(answers.map(({ status }) => status)).toEqual([503, 200]);
-    expect(performance.now() - asked).toBeLessThan(12_000); // it would be 20 s until the database is given up
+    const answers = Promise.all(['/readyz', '/metrics'].map((path) => server.send('GET', path)));
+    const statuses = answers.then((all) => all.map(({ status }) => status));
+    const givenUp = server.send('GET', '/my/projects', { token: tokens.person }).then(() => 'given up');
+    expect(await Promise.race([statuses, givenUp])).toEqual([503, 200]);
   } finally {
     goOn();
   }
-  await expect.poll(async () => (await server.send('GET', '/readyz')).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await server.send('GET', '/readyz')).status).toBe(200);
   await server.close();
 });
 

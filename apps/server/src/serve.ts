@@ -7,6 +7,7 @@ import {
   Engine,
   type FaultPoints,
   type RunObserver,
+  StorageFull,
   type Store,
   systemClock,
 } from '@countersign/engine';
@@ -31,6 +32,7 @@ import {
   openPostgresStore,
   openSqliteStore,
   PostgresBus,
+  StorageHealth,
 } from './store/index.ts';
 import { killableBus } from './test-kill.ts';
 
@@ -68,8 +70,15 @@ export interface RunningServer {
 /** Opens the store, starts the engine and listens. */
 export async function serve(config: ServerConfig, options: ServeOptions = {}): Promise<RunningServer> {
   const { logger = createLogger(config.logLevel), reached } = options;
-  const onError = (error: unknown) =>
-    logger.error({ err: error }, 'something failed behind nobody’s request');
+  let storage: StorageHealth | undefined;
+  /** What is to be logged of a failure: that there is no room is told once, by `storage`. */
+  const unlessFull = (log: (error: unknown) => void) => (error: unknown) => {
+    if (error instanceof StorageFull) storage?.failed(error);
+    else log(error);
+  };
+  const onError = unlessFull((error) =>
+    logger.error({ err: error }, 'something failed behind nobody’s request'),
+  );
   const secret = serverSecret(config);
   const masker = new SecretMasker({
     known: [...secretSettings]
@@ -86,6 +95,11 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     onError,
   );
   const { store, bus } = opened;
+  storage = new StorageHealth(store, {
+    path: isPostgres(config.database) || config.database === ':memory:' ? undefined : config.database,
+    onFull: (problem) => logger.error({ err: problem }, 'storage full: nothing can be saved'),
+    onRoom: () => logger.info('storage has room again'),
+  });
   const keyCheck = createHmac('sha256', secret).update('which secret a node signs with').digest('base64url');
   const engine = new Engine({
     store,
@@ -110,6 +124,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     await engine.leave().catch(onError);
     engine.close();
     stopSweeping?.();
+    storage?.stop();
     await opened.close();
   };
   try {
@@ -126,6 +141,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       logger,
       signInCodes,
       watching: metrics,
+      storage,
       runs: agent?.runs,
     });
     endUnused = trackUnusedConnections(app.server);
@@ -156,7 +172,9 @@ function configuredAgent({ engine, store, bus, config, logger, observer, reached
     bus,
     settings: { model, modelUrl, modelKey, providerKeys: { anthropic: anthropicKey, openai: openaiKey } },
     observer,
-    onError: (error) => logger.error({ err: error }, 'the agent failed'),
+    onError: (error) => {
+      if (!(error instanceof StorageFull)) logger.error({ err: error }, 'the agent failed'); // the store has told it
+    },
     reached,
   });
 }
@@ -202,7 +220,7 @@ async function openStore(
   const others = await PostgresBus.open({ url: database, onTrouble });
   const bus = watch(others);
   try {
-    const store = await openPostgresStore({ url: database, bus });
+    const store = await openPostgresStore({ url: database, bus, onError: onTrouble });
     return { store, bus, close: () => store.close().finally(() => others.close()) };
   } catch (error) {
     await others.close();

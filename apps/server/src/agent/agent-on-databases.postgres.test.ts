@@ -12,7 +12,7 @@ import { openPostgresStore, openSqliteStore } from '../store/index.ts';
 let postgres: TemporaryPostgres;
 beforeAll(async () => {
   postgres = await temporaryPostgres();
-}, 60_000);
+});
 afterAll(() => postgres.stop());
 
 const opened: AgentFixture[] = [];
@@ -88,7 +88,7 @@ describe.each(databases)('the agent on %s', (_, openStore) => {
     expect(await agent.transcript()).toEqual(wholeStory);
   });
 
-  it('[AG-2] survives a crash before or after any commit', { timeout: 120_000 }, async () => {
+  it('[AG-2] survives a crash before or after any commit', async () => {
     for (let at = 2; at <= 30; at += 1) {
       await closeAll();
       const model = script();

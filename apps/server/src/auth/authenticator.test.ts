@@ -1,5 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { memoryStore, tokenRow } from '@countersign/testing';
-import { SignJWT } from 'jose';
+import { exportJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Authenticator } from './authenticator.ts';
 import { TokenIssuer } from './token-issuer.ts';
@@ -96,6 +99,71 @@ describe('[PF-1] a token', () => {
     expect(caller.tokenId).toMatch(/^sha256-[\w-]{43}$/);
     expect([caller.scope, caller.tokenName]).toEqual(['person', 'Person']);
     expect(await authenticator.isStillValid(caller)).toBe(true);
+  });
+
+  /** The last of the 43 characters of 32 bytes has two bits that nobody reads. */
+  const spellings = (token: string): string[] => {
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const last = alphabet.indexOf(token.at(-1) as string);
+    return [1, 2, 3]
+      .map((bits) => token.slice(0, -1) + alphabet[last + bits])
+      .flatMap((text) => [text, `${text}=`])
+      .concat(`${token}=`);
+  };
+
+  it('[RE-5] is good in one spelling only', async () => {
+    const { authenticator, tokens } = open();
+    const { token } = await tokens.create('ada', about);
+    await authenticator.authenticate(token, 'bearer');
+    for (const other of spellings(token))
+      await expect(async () => authenticator.authenticate(other, 'bearer')).rejects.toThrow(/not written as/);
+  });
+
+  it('[RE-5] has one limit, also where its signature has a second valid form', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const keys = [{ ...(await exportJWK(publicKey)), kid: 'ec' }];
+    const keysServer = createServer((_request, response) => response.end(JSON.stringify({ keys })));
+    await new Promise<void>((resolve) => keysServer.listen(0, '127.0.0.1', resolve));
+    const issuer = `http://127.0.0.1:${(keysServer.address() as AddressInfo).port}`;
+    const trusted = { issuer, audience: 'countersign', jwksUrl: `${issuer}/keys` };
+    const rates = { ordinary: rate, runner: rate };
+    const authenticator = new Authenticator(
+      memoryStore(),
+      new TokenVerifier(secret, trusted),
+      rates,
+      () => {},
+    );
+    try {
+      const token = await new SignJWT({ sub: 'ada', iss: issuer, aud: 'countersign' })
+        .setProtectedHeader({ alg: 'ES256', kid: 'ec' })
+        .setExpirationTime('1h')
+        .sign(privateKey);
+      const first = await authenticator.authenticate(token, 'bearer');
+      const second = await authenticator.authenticate(withOtherSignature(token), 'bearer');
+      expect(second.tokenId).toBe(first.tokenId); // what one may cancel, and how many it may ask for, hangs on it
+      expect([first.requests.take(rate, 0), second.requests.take(rate, 0)]).toEqual([0, 1]);
+    } finally {
+      keysServer.close();
+    }
+  });
+
+  /** (r, n - s) is as valid as (r, s). */
+  function withOtherSignature(token: string): string {
+    const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+    const at = token.lastIndexOf('.') + 1;
+    const signature = Buffer.from(token.slice(at), 'base64url');
+    const s = order - BigInt(`0x${signature.toString('hex', 32)}`);
+    signature.write(s.toString(16).padStart(64, '0'), 32, 'hex');
+    return token.slice(0, at) + signature.toString('base64url');
+  }
+
+  it('[RE-5] keeps its limit when it is forgotten and verified again', async () => {
+    const { authenticator, tokens } = open();
+    const { token, row } = await tokens.create('ada', about);
+    const first = await authenticator.authenticate(token, 'bearer');
+    authenticator.forget(row.id);
+    const second = await authenticator.authenticate(token, 'bearer');
+    expect([first.requests.take(rate, 0), second.requests.take(rate, 0)]).toEqual([0, 1]);
   });
 
   it('says when it was last used, about', async () => {

@@ -32,7 +32,7 @@ const RECHECK_MS = 5_000;
 const LAST_USED_EVERY_MS = 60_000;
 
 /**
- * Who is calling, from the token alone (RE-5). A verified token is remembered by its hash until it expires or is
+ * Who is calling, from the token alone (RE-5). A verified token is remembered by the hash of its text until it expires or is
  * revoked, so that a known one costs a hash and a look-up (PF-1). Where several nodes share the database, the look-up is
  * in its table: what one node revokes is revoked on all of them at once.
  */
@@ -41,7 +41,10 @@ export class Authenticator {
   readonly #verifier: TokenVerifier;
   readonly #rates: Rates;
   readonly #onError: (error: unknown) => void;
+  /** By the text of the token: what was checked once, letter by letter. */
   readonly #known = new Map<string, Known>();
+  /** By the identity of the token, so that no second spelling and no second verification gives a second limit. */
+  readonly #buckets = new Map<string, Pick<AuthenticatedCaller, 'requests' | 'runnerRequests'>>();
 
   constructor(store: Store, verifier: TokenVerifier, rates: Rates, onError: (error: unknown) => void) {
     this.#store = store;
@@ -78,7 +81,7 @@ export class Authenticator {
 
   async #verify(key: string, token: string, use: TokenUse): Promise<AuthenticatedCaller> {
     const verified = await this.#verifier.verify(token, use);
-    const tokenId = verified.tokenId ?? `sha256-${key.slice(use.length)}`;
+    const tokenId = verified.tokenId ?? `sha256-${hash('sha256', signedPart(token), 'base64url')}`;
     const { scope, name, projectId } = await this.#lookUp(tokenId, verified);
     const now = performance.now();
     const caller: AuthenticatedCaller = {
@@ -89,10 +92,9 @@ export class Authenticator {
       tokenName: name,
       use,
       expiresAt: verified.expiresAt,
-      requests: new TokenBucket(this.#rates.ordinary, now),
-      runnerRequests: new TokenBucket(this.#rates.runner, now),
+      ...this.#bucketsOf(`${use} ${tokenId} ${verified.userId}`, now),
     };
-    this.#remember(key, { caller, checkedAt: now });
+    putLast(this.#known, key, { caller, checkedAt: now });
     return caller;
   }
 
@@ -104,7 +106,7 @@ export class Authenticator {
       throw error;
     }
     known.checkedAt = performance.now();
-    this.#remember(key, known);
+    putLast(this.#known, key, known);
     return known.caller;
   }
 
@@ -129,17 +131,29 @@ export class Authenticator {
     return { scope: row.scope, name: row.name, projectId: row.project_id };
   }
 
-  /** The one that was not checked for the longest time goes first. */
-  #remember(key: string, known: Known): void {
-    this.#known.delete(key);
-    this.#known.set(key, known);
-    if (this.#known.size <= MAX_KNOWN) return;
-    for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest);
-      break;
-    }
+  #bucketsOf(identity: string, now: number): Pick<AuthenticatedCaller, 'requests' | 'runnerRequests'> {
+    const buckets = this.#buckets.get(identity) ?? {
+      requests: new TokenBucket(this.#rates.ordinary, now),
+      runnerRequests: new TokenBucket(this.#rates.runner, now),
+    };
+    putLast(this.#buckets, identity, buckets);
+    return buckets;
   }
 }
+
+/** At most MAX_KNOWN entries: the one that was put there the longest ago goes first. */
+function putLast<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= MAX_KNOWN) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    break;
+  }
+}
+
+/** Header and claims. An elliptic-curve signature has a second form that is valid as well; what it signs has not. */
+const signedPart = (token: string): string => token.slice(0, token.lastIndexOf('.'));
 
 /** Of a token that we did not make: it has no name of its own. */
 const nameOf = {

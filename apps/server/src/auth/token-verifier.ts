@@ -50,6 +50,7 @@ export class TokenVerifier {
   async verify(token: string, use: TokenUse): Promise<VerifiedToken> {
     try {
       const header = decodeProtectedHeader(token);
+      requireCanonicalSignature(token);
       const claims =
         header.alg === 'HS256'
           ? await this.#verifyOwn(token, header, use)
@@ -88,6 +89,16 @@ export class TokenVerifier {
     });
     return payload;
   }
+}
+
+/**
+ * A signature is read leniently: padding, `+` for `-` and the unused bits of its last character do not count, so one
+ * token has many spellings. Header and claims have one: it is their text that is signed.
+ */
+function requireCanonicalSignature(token: string): void {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  if (Buffer.from(signature, 'base64url').toString('base64url') !== signature)
+    throw invalid('its signature is not written as it was made');
 }
 
 function readClaims({ sub, jti, exp, scope }: JWTPayload): VerifiedToken {

@@ -2,6 +2,7 @@ import { Transform } from 'node:stream';
 import { Refusal } from '@countersign/engine';
 import type { Route } from '@countersign/protocol';
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
+import { addressBlock } from '../auth/address-block.ts';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { readStreamCookie } from '../auth/stream-cookie.ts';
 import type { RateLimiter } from '../auth/token-bucket.ts';
@@ -66,7 +67,7 @@ export function admission(
   /** A failed attempt counts against its address. */
   const refuse = (request: FastifyRequest, error: unknown): Error => {
     if (!(error instanceof Refusal) || error.code !== 'UNAUTHENTICATED') return error as Error;
-    const seconds = anonymous.take(request.ip, performance.now());
+    const seconds = anonymous.take(addressBlock(request.ip), performance.now());
     return seconds > 0 ? new RateLimited(seconds) : error;
   };
 
@@ -74,7 +75,7 @@ export function admission(
   const findRefusal = (request: FastifyRequest): Error | undefined | Promise<Error | undefined> => {
     try {
       if (scopes === 'public') {
-        const seconds = anonymous.take(request.ip, performance.now());
+        const seconds = anonymous.take(addressBlock(request.ip), performance.now());
         if (seconds > 0) return new RateLimited(seconds);
         checkBodyType(takesBody, request);
         return undefined;

@@ -1,4 +1,4 @@
-import { type Bus, type Engine, Refusal, type Store } from '@countersign/engine';
+import { type Bus, type Engine, Refusal, RunnerBindings, StorageFull, type Store } from '@countersign/engine';
 import { describeError, isManageable, maxParamValues } from '@countersign/protocol';
 import Fastify, {
   type FastifyBaseLogger,
@@ -13,6 +13,7 @@ import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
+import type { StorageHealth } from '../store/storage-health.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import { handlersOf } from './handlers.ts';
 import { LargeAnswers } from './large-answers.ts';
@@ -38,14 +39,19 @@ export interface ServerOptions {
   readonly runs?: Runs | undefined;
   readonly signInCodes?: SignInCodes;
   readonly watching?: Watching;
+  /** Whether what is written can be kept. */
+  readonly storage?: StorageHealth;
 }
 
 /** The server over HTTP; it listens when it is told to. Closing it ends the streams first (clients reconnect). */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { engine, store, bus, config, logger, runs } = options;
   const app = newFastify(config, logger);
-  const onError = (error: unknown) =>
-    logger.error({ err: error }, 'something failed behind nobody’s request');
+  const onError = (error: unknown) => {
+    // The store reported a full disk.
+    if (!(error instanceof StorageFull))
+      logger.error({ err: error }, 'something failed behind nobody’s request');
+  };
   const openStreams = new Set<OpenConnection>();
   const issuer = issuerOf(config);
   const parts: ServerParts = {
@@ -65,6 +71,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       onError,
     ),
     tokens: new TokenIssuer(store, options.secret),
+    bindings: new RunnerBindings(store),
     signInCodes: options.signInCodes ?? new SignInCodes(options.secret, config.user),
   };
   const anonymous = new RateLimiter({

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { StreamSink } from '@countersign/engine';
+import { type EncodedRequest, endOfRequest, type StreamSink } from '@countersign/engine';
 import type { CountersignEvent } from '@countersign/protocol';
 
 /** After a cut, a client comes back this soon. */
@@ -34,6 +34,27 @@ function encodeEvent(event: CountersignEvent, id: number | undefined): string {
   return frame;
 }
 
+const requestHead = Buffer.from('event: tool.approval_request\ndata: ');
+const frameEnd = '\n\n';
+
+/** Frames of requests that are sent now: their bytes are copied, and only the time that is left is written. */
+function encodePending(requests: readonly EncodedRequest[], now: number): Buffer {
+  const ends = requests.map((request) => endOfRequest(request, now) + frameEnd);
+  const frames = Buffer.allocUnsafe(
+    requests.reduce(
+      (sum, { json }, place) => sum + requestHead.length + json.length + (ends[place]?.length ?? 0),
+      0,
+    ),
+  );
+  let at = 0;
+  for (const [place, { json }] of requests.entries()) {
+    at += requestHead.copy(frames, at);
+    at += json.copy(frames, at);
+    at += frames.write(ends[place] ?? '', at, 'latin1');
+  }
+  return frames;
+}
+
 /**
  * The response of one listening client. Frames of one turn go out together. Whoever does not read is cut off at a
  * bounded buffer and resumes by id.
@@ -57,6 +78,17 @@ export class EventStream implements StreamSink {
 
   send(event: CountersignEvent, id: number | undefined): boolean {
     return this.#push(encodeEvent(event, id));
+  }
+
+  sendPending(requests: readonly EncodedRequest[], now: number): boolean {
+    if (this.#ended || this.#response.destroyed) return false;
+    const frames = encodePending(requests, now);
+    const unread = this.#response.writableLength + this.#waiting.length;
+    // A buffer that is smaller than one piece has room for it when nothing else is in it.
+    if (unread > 0 && unread + frames.length > this.#maxBufferedBytes) return false;
+    this.#flush();
+    this.#response.write(frames);
+    return true;
   }
 
   /** A client that catches up gets as much as it reads: a quarter of the buffer is under way. */

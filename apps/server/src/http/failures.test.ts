@@ -54,7 +54,7 @@ describe('what fails on our side', () => {
       new Promise<number>((resolve) => {
         server.running.app.server.getConnections((_error, count) => resolve(count));
       });
-    await expect.poll(left, { timeout: 10_000 }).toBeLessThanOrEqual(1);
+    await expect.poll(left).toBeLessThanOrEqual(1);
     await server.close(); // every request has had its end
     expect(lines.filter((line) => line.includes('"level":50'))).toEqual([]);
   });

@@ -341,7 +341,7 @@ describe('[RK-5] the policy', () => {
       runnerId: newId(),
       workspace: '/b',
       execute: () => completed(),
-      preview: () => ({ preview: { kind: 'summary', summary: 's' }, digest: someDigest }),
+      preview: () => ({ preview: { kind: 'summary', summary: 's' }, digest_base: someDigest }),
     });
     const { post } = as(person.tokens.person);
     const call = async (tool_name: string, tool_params: object) =>
@@ -453,7 +453,7 @@ describe('messages', () => {
       const { session_id, run_id } = await post('/chat/messages', { content: 'hello', ...body });
       const run = async () =>
         (await server.send('GET', `/my/runs/${run_id}`, { token: joe.tokens.person })).body.run.status;
-      await expect.poll(run, { timeout: 10_000 }).toBe('completed');
+      await expect.poll(run).toBe('completed');
       return session_id;
     };
     const open = async (title: string) => (await post('/sessions', { title })).session.session_id;

@@ -1,9 +1,10 @@
+import { checkShown } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../testing/scripted-runner.ts';
 import { type Person, TestServer } from '../testing/test-server.ts';
 
 const content = 'x'.repeat(200_000);
-const digest = `sha256:${'1'.repeat(64)}`;
+const base = `sha256:${'1'.repeat(64)}`;
 
 describe('[EV-2] [DA-3] what is as large as a file', () => {
   let server: TestServer;
@@ -31,7 +32,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
       runner_id: 'runner-1',
       revision: 1,
       preview: { kind: 'summary', summary },
-      digest,
+      digest_base: base,
       risk_level: 'MEDIUM',
       network: false,
       reasons: [],
@@ -60,6 +61,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
     const updated = await screen.until(({ event }) => event === 'approval.updated');
     expect(updated.data).toMatchObject({ ...leftOut, ...said, preview: { summary: 'what happens' } });
 
+    const { digest } = updated.data as { digest: string };
     const signal = await runner.nextSignal(() =>
       post(`/approvals/${approval_id}/approve`, ada.tokens.person, { digest }),
     );
@@ -71,11 +73,12 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
     const { tool_id, approval_id } = await ask('b.md');
     await preview(approval_id, content);
     expect((await get('/my/approvals')).approvals).toMatchObject([
-      { approval_id, tool_params: {}, preview: null, digest, omitted: ['tool_params', 'preview'] },
+      { approval_id, tool_params: {}, preview: null, digest_base: base, omitted: ['tool_params', 'preview'] },
     ]);
     const { approval } = await get(`/my/approvals/${approval_id}`);
     expect(approval).toMatchObject({ tool_params: { path: 'b.md', content }, preview: { summary: content } });
     expect(approval).not.toHaveProperty('omitted');
+    expect(checkShown(approval)).toBe('fits');
     const call = await get(`/my/tools/${tool_id}`);
     expect(call).toMatchObject({ execution: { tool_params: { content } }, preview: { summary: content } });
     expect(call).not.toHaveProperty('requested_params');

@@ -88,7 +88,7 @@ describe('[RE-4] answers that nobody takes', () => {
       // Once they are gone, there is room again.
       for (const socket of sockets) socket.destroy();
       const again = () => server.send('GET', `/my/tools/${tool_id}`, { token: eve.tokens.agent });
-      await expect.poll(async () => (await again()).status, { timeout: 10_000 }).toBe(200);
+      await expect.poll(async () => (await again()).status).toBe(200);
     } finally {
       for (const socket of sockets) socket.destroy();
       await server.close();
@@ -109,7 +109,7 @@ describe('[RE-4] answers that nobody takes', () => {
       const connections = () =>
         new Promise<number>((resolve) => http.getConnections((_error, count) => resolve(count)));
       const before = await connections();
-      await expect.poll(connections, { timeout: 10_000 }).toBeLessThan(before);
+      await expect.poll(connections).toBeLessThan(before);
       socket.resume();
       await new Promise((resolve) => socket.once('close', resolve)); // before the whole answer had come
       expect(socket.bytesRead).toBeLessThan(7_000_000);

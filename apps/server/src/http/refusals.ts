@@ -1,4 +1,4 @@
-import { Refusal } from '@countersign/engine';
+import { Refusal, StorageFull } from '@countersign/engine';
 import {
   CountersignError,
   describeError,
@@ -64,6 +64,10 @@ export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
     return { ...answer(error.code, error.message, more), ...(headers && { headers }) };
   }
   if (error instanceof RefusedCall) return answer(error.code, error.message, { tool_id: error.toolId });
+  if (error instanceof StorageFull) {
+    // Not an entry in the log for each request: that there is no room was said when it was found out.
+    return { ...answer(error.code, error.message), headers: { 'retry-after': '5' } };
+  }
   if (error instanceof CountersignError) {
     const told = answer(error.code, error.message, { request_id: requestId });
     return { ...told, unexpected: told.status >= 500 };

@@ -61,6 +61,8 @@ interface Example {
 }
 
 /** How each route is called well, by a person who owns everything it names. A route without one does not compile. */
+const runnerOf = (who: Person): string => (who === ada ? 'runner-1' : 'runner-2');
+
 const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promise<Example> } = {
   sendMessage: ({ projectId }) => ({ params: { project_id: projectId }, body: { content: 'hello' } }),
   listMessages: ({ projectId }) => ({ params: { project_id: projectId }, query: '?limit=1' }),
@@ -69,15 +71,15 @@ const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promi
   availableTools: ({ projectId }) => ({ params: { project_id: projectId } }),
   submitResult: async (who) => ({
     params: { project_id: who.projectId, tool_id: await executing(who) },
-    body: { status: 'completed', result: { success: true } },
+    body: { status: 'completed', result: { success: true }, runner_id: runnerOf(who) },
   }),
   submitProgress: async (who) => ({
     params: { project_id: who.projectId, tool_id: await executing(who) },
-    body: { progress: 40, message: 'half way' },
+    body: { progress: 40, message: 'half way', runner_id: runnerOf(who) },
   }),
   startExecution: async (who) => ({
     params: { project_id: who.projectId, tool_id: await signalled(who) },
-    body: { digest: null, runner_id: who === ada ? 'runner-1' : 'runner-2' },
+    body: { digest: null, runner_id: runnerOf(who) },
   }),
   approve: async (who) => ({
     params: { project_id: who.projectId, approval_id: (await pending(who)).approvalId },
@@ -90,17 +92,17 @@ const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promi
   submitPreview: async (who) => ({
     params: { project_id: who.projectId, approval_id: (await pending(who)).approvalId },
     body: {
-      runner_id: who === ada ? 'runner-1' : 'runner-2',
+      runner_id: runnerOf(who),
       revision: 1,
       reasons: [],
       preview: somePreview('write_file'),
-      digest: someDigest,
+      digest_base: someDigest,
       risk_level: 'MEDIUM',
       network: false,
     },
   }),
   heartbeat: (who) => ({
-    params: { project_id: who.projectId, runner_id: who === ada ? 'runner-1' : 'runner-2' },
+    params: { project_id: who.projectId, runner_id: runnerOf(who) },
     body: { queued: [], executing: ['unknown'], unacknowledged: [] },
   }),
   executeTool: ({ sessionId }) => ({
@@ -159,7 +161,7 @@ async function signalled(who: Person): Promise<string> {
       }),
       status: 'approved',
       risk_level: 'LOW',
-      runner_id: who === ada ? 'runner-1' : 'runner-2',
+      runner_id: runnerOf(who),
       attempt: 1,
       approved_by: 'auto',
       approved_at: now,

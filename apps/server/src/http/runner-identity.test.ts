@@ -1,6 +1,6 @@
 import { runnerKey } from '@countersign/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Person, someDigest, TestServer } from '../testing/test-server.ts';
+import { type Person, signToken, TestServer } from '../testing/test-server.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -21,13 +21,13 @@ const state = async (person: Person, toolId: string) =>
 describe('a runner over HTTP', () => {
   it('[EX-6] is one program: a copy of it is refused, it itself may come again', async () => {
     const ada = await server.person('ada');
-    const listen = (instance: string) =>
+    const listen = async (instance: string, token?: string) =>
       server.listen(`/my/stream?runner=r&workspace=/workspace&instance=${instance}`, {
-        token: ada.tokens.runner,
+        token: token ?? ada.tokens.runner,
       });
     const first = await listen('journal');
     await first.untilListening();
-    const copy = await listen('copy');
+    const copy = await listen('copy', await signToken('ada', 'runner'));
     expect(copy.status).toBe(409);
     const again = await listen('journal');
     expect(again.status).toBe(200);
@@ -93,10 +93,10 @@ describe('[RN-3] an undo', () => {
     const fay = await server.person('fay', '/fay');
     const runner = await server.runner(fay, { workspace: '/fay', execute: () => undefined });
     const { body } = await execute(fay, 'write_file', { path: 'a.md', content: 'x' });
-    await runner.stream.until(({ event }) => event === 'approval.updated');
+    const shown = await runner.stream.until(({ event }) => event === 'approval.updated');
     await server.send('POST', `/my/approvals/${body.approval_id}/confirm`, {
       token: fay.tokens.person,
-      body: { digest: someDigest },
+      body: { digest: (shown.data as { digest: string }).digest },
     });
     await expect.poll(async () => (await state(fay, body.tool_id)).status).toBe('executing');
     const gone = { id: 'runner-1', userId: 'fay', workspace: '/fay', capabilities: [] };

@@ -1,4 +1,4 @@
-import type { Bus, Engine, Store } from '@countersign/engine';
+import type { Bus, Engine, RunnerBindings, Store } from '@countersign/engine';
 import type { AuthenticatedCaller, Authenticator } from '../auth/authenticator.ts';
 import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenIssuer } from '../auth/token-issuer.ts';
@@ -13,6 +13,7 @@ export interface ServerParts {
   readonly config: ServerConfig;
   readonly authenticator: Authenticator;
   readonly tokens: TokenIssuer;
+  readonly bindings: RunnerBindings;
   readonly signInCodes: SignInCodes;
   /** Undefined: no agent is configured. */
   readonly runs: Runs | undefined;

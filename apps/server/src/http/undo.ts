@@ -2,9 +2,12 @@ import {
   type Engine,
   type ExecutionRow,
   newId,
+  type Reading,
   Refusal,
   type ResultInput,
+  runnerKey,
   type Store,
+  type Unit,
 } from '@countersign/engine';
 import { describeError, type ErrorCode, errorCodes, isFinal } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
@@ -31,7 +34,7 @@ export async function requestUndo(
     const current = yield* tx.get('tool_executions', call.id);
     const changed = current && whyNotUndoable(current);
     if (changed !== undefined) throw new Refusal('NOT_UNDOABLE', { problem: changed });
-    yield* tx.update('tool_executions', call.id, { undo_id: undoId });
+    yield* tx.update('tool_executions', call.id, { undo_id: undoId, undo_runner_id: runnerId });
     const data = {
       tool_id: call.id,
       project_id: call.project_id,
@@ -77,6 +80,7 @@ export async function settleUndo(
     if (!current?.undoable) throw new Refusal('NOT_UNDOABLE', { problem: 'it changed no file' });
     if (current.undo_id !== undoId)
       throw new Refusal('NOT_UNDOABLE', { problem: 'this undo was not asked for' });
+    yield* requireAsked(tx, current, input);
     if (isDone && current.undone_at !== null) return 'The undo was known already';
     if (isDone) yield* tx.update('tool_executions', call.id, { undone_at: now });
     tx.announce(call.user_id, {
@@ -108,6 +112,18 @@ export async function settleUndo(
     });
     return isDone ? 'The undo is recorded' : 'The undo failed, and the person is told';
   });
+}
+
+/** Only the runner that was asked says what came of it (AP-9). */
+function* requireAsked(
+  tx: Reading,
+  { user_id, undo_runner_id }: ExecutionRow,
+  { runner_id, instance }: ResultInput,
+): Unit<void> {
+  const runner =
+    undo_runner_id === runner_id ? yield* tx.get('runners', runnerKey(user_id, runner_id ?? '')) : null;
+  if (!runner || (instance !== undefined && instance !== runner.instance))
+    throw new Refusal('CLAIM_REFUSED', { problem: 'another runner was asked for this undo' });
 }
 
 function undoError({ error }: ResultInput) {

@@ -3,14 +3,13 @@ import {
   errorOf,
   type GrantRow,
   type JsonObject,
-  type MessageRow,
   type ProjectRow,
   predicateOf,
   type RunRow,
   type SessionRow,
   type TokenRow,
 } from '@countersign/engine';
-import type { Execution, Message } from '@countersign/protocol';
+import type { Execution } from '@countersign/protocol';
 
 /** Rows as the wire shows them. */
 
@@ -93,35 +92,5 @@ export function executionView(row: ExecutionRow, params?: JsonObject): Execution
     approved_at: isoTimeOrNull(row.approved_at),
     completed_at: isoTimeOrNull(row.completed_at),
     undone_at: isoTimeOrNull(row.undone_at),
-  };
-}
-
-/** A tool call as a message row holds it. */
-interface StoredToolCall {
-  readonly tool_call_id: string;
-  readonly tool_id?: string | null;
-  readonly tool_name: string;
-  readonly tool_params: JsonObject;
-}
-
-export function messageView(row: MessageRow): Message {
-  const calls = Array.isArray(row.tool_calls) ? (row.tool_calls as unknown as StoredToolCall[]) : [];
-  return {
-    message_id: row.id,
-    session_id: row.session_id,
-    run_id: row.run_id,
-    role: row.role,
-    content: row.content,
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ tool_call_id, tool_id, tool_name, tool_params }) => ({
-        tool_call_id,
-        tool_id: tool_id ?? null,
-        tool_name,
-        tool_params: tool_params as Execution['tool_params'],
-      })),
-    }),
-    ...(row.tool_id !== null && { tool_id: row.tool_id }),
-    complete: row.complete,
-    created_at: isoTime(row.created_at),
   };
 }

@@ -3,6 +3,7 @@ import type { Store } from '@countersign/engine';
 import { Refusal } from '@countersign/engine';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, type ServerConfig } from '../config.ts';
+import type { StorageHealth } from '../store/storage-health.ts';
 import { within } from '../within.ts';
 import { openApiDocument } from './open-api.ts';
 import { bearerToken } from './request-guard.ts';
@@ -19,7 +20,17 @@ export interface Watching {
 /** `/healthz`, `/readyz`, `/metrics`, `/openapi.json`: for those who run the server or write against it. */
 export function registerWatching(
   app: FastifyInstance,
-  { store, config, watching }: { store: Store; config: ServerConfig; watching?: Watching },
+  {
+    store,
+    storage,
+    config,
+    watching,
+  }: {
+    store: Store;
+    storage?: Pick<StorageHealth, 'check'> | undefined;
+    config: ServerConfig;
+    watching?: Watching;
+  },
 ): void {
   const document = JSON.stringify(openApiDocument());
   app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
@@ -34,7 +45,11 @@ export function registerWatching(
         bounds === undefined ? new Error(`The store has not answered for ${READY_MS} ms.`) : undefined,
       (cause: unknown) => cause,
     );
-    if (problem === undefined) return { success: true };
+    if (problem === undefined) {
+      const full = await storage?.check();
+      if (full) throw full;
+      return { success: true };
+    }
     app.log.error({ err: problem }, 'the store does not answer');
     throw new Refusal('UNAVAILABLE', { problem: 'the database does not answer' });
   });

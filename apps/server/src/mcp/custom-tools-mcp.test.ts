@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { officialClients } from '../testing/mcp-clients.ts';
 import { type Person, TestServer } from '../testing/test-server.ts';
 
-const patience = { timeout: 15_000, interval: 10 };
+const patience = { interval: 10 };
 const beatSeconds = 1;
 
 let server: TestServer;

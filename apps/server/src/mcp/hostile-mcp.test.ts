@@ -209,7 +209,6 @@ describe('/mcp', () => {
       expect([ended.status, await list(session, agent, small)]).toEqual([200, 404]);
       const unused = await begin(agent, small);
       await vi.waitFor(async () => expect(await list(unused, agent, small)).toBe(404), {
-        timeout: 15_000,
         interval: 2_500, // longer than it takes to end: looking at it is using it
       });
     } finally {
@@ -263,17 +262,14 @@ describe('/mcp', () => {
       () => 'answered',
       () => 'cut off',
     );
-    await vi.waitFor(
-      async () => {
-        const rows = await server.store.read((tx) => tx.pendingApprovals('ada'));
-        expect(rows.some(({ agent }) => agent === 'soon gone')).toBe(true);
-      },
-      { timeout: 10_000 },
-    );
+    await vi.waitFor(async () => {
+      const rows = await server.running.engine.approvals.getPendingApprovals('ada');
+      expect(rows.some(({ agent }) => agent === 'soon gone')).toBe(true);
+    });
     await server.send('DELETE', `/my/tokens/${details.token_id}`, { token: ada.tokens.person });
     expect([await held, await list(session, token)]).toEqual(['cut off', 401]);
     // What it asked is not asked any more; what others ask is.
-    const left = await server.store.read((tx) => tx.pendingApprovals('ada'));
+    const left = await server.running.engine.approvals.getPendingApprovals('ada');
     expect([left.some(({ agent }) => agent === 'soon gone'), left.length > 0]).toEqual([false, true]);
   });
 
@@ -426,7 +422,7 @@ describe('/mcp', () => {
       if (status === 429) refused += 1;
       return status;
     });
-    await vi.waitFor(() => expect(refused).toBe(50), { timeout: 15_000 });
+    await vi.waitFor(() => expect(refused).toBe(50));
     const cancelled = await server.send('POST', `/my/tools/${tool_id}/cancel`, { token: agent, body: {} });
     expect(cancelled.status).toBe(200);
     expect((await Promise.all(waiting)).filter((status) => status === 200).length).toBe(100);

@@ -37,7 +37,7 @@ beforeAll(async () => {
     execute: () => ({ status: 'completed', result: { success: true, content: 'hello' } }),
   });
   await new Promise<void>((resolve) => balancer.listen(0, '127.0.0.1', resolve));
-}, 60_000);
+});
 afterAll(async () => {
   balancer.closeAllConnections();
   balancer.close();
@@ -67,7 +67,7 @@ it.each(Object.entries(officialClients))(
       version: 1,
       rules: [{ id: 'no', tool: 'delete_file', effect: 'deny', why: 'never' }],
     });
-    await expect.poll(() => changes, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => changes).toBeGreaterThan(0);
     await (servers[1] as TestServer).running.engine.policies.replace('ada', { version: 1, rules: [] });
     await client.close();
   },

@@ -10,11 +10,13 @@ import type {
   MetricsPoint,
   NodeRow,
   PayloadRow,
+  PendingRequest,
   ProjectRow,
   Reading,
   RunnerRow,
   RunRow,
   SessionRow,
+  ShownApproval,
   ShownPayload,
   StoredEvent,
   TableName,
@@ -23,14 +25,14 @@ import type {
   ToolMetricsRow,
   Unit,
 } from '@countersign/engine';
-import { auditGenesis, largestShown } from '@countersign/engine';
+import { approvalsAtOnce, auditGenesis, largestShown } from '@countersign/engine';
 import type { ExecutionStatus } from '@countersign/protocol';
 import { type AliasedRawBuilder, sql } from 'kysely';
 import { columnsOf } from './columns.ts';
 import { historyStatement } from './history-query.ts';
 import { metricsSeriesStatement, metricsStatement } from './metrics-query.ts';
 import { isOpen, openStatuses } from './migrations.ts';
-import type { Statement, Statements, StepResult } from './statements.ts';
+import type { Slots, Statement, Statements, StepResult } from './statements.ts';
 
 /** Neither database reads what is not asked for (SQLite, since it stands last in its row). */
 const unlessLarge = <C extends string>(column: C, size: string): AliasedRawBuilder<never, C> =>
@@ -38,6 +40,16 @@ const unlessLarge = <C extends string>(column: C, size: string): AliasedRawBuild
 const smallColumns = Object.keys(columnsOf.approvals).filter(
   (column): column is keyof ApprovalRow => column !== 'preview',
 );
+
+const noPayload: ShownPayload = { description: null, offered_scopes: null, params: null };
+
+/** A list in a prepared statement has always the same length: the places that are left over hold no id. */
+const listPlaces = Array.from({ length: approvalsAtOnce }, (_, place) => `id${place}`);
+const listSlots = (slot: Slots): string[] => listPlaces.map((name) => slot.text(name));
+function listValues(ids: readonly string[]): Readonly<Record<string, string>> {
+  if (ids.length > approvalsAtOnce) throw new RangeError(`${ids.length} ids are read at once`);
+  return Object.fromEntries(listPlaces.map((name, place) => [name, ids[place] ?? '']));
+}
 
 /** The queries of the engine, once for both databases: each yields its statement and takes the rows. */
 export class DatabaseReading implements Reading {
@@ -113,6 +125,21 @@ export class DatabaseReading implements Reading {
     return yield* this.rows(statement, { sessionId, after: after ?? Number.MIN_SAFE_INTEGER, limit });
   }
 
+  *modelsOf(sessionId: string, positions: { from: number; to: number }): Unit<ReadonlyMap<string, string>> {
+    const statement = this.statements.prepare('models:of-messages', {}, (db, slot) =>
+      db
+        .selectFrom('messages')
+        .innerJoin('runs', 'runs.id', 'messages.run_id')
+        .select(['runs.id', 'runs.model'])
+        .distinct()
+        .where('messages.session_id', '=', slot.text('sessionId'))
+        .where('messages.position', '>=', slot.integer('from'))
+        .where('messages.position', '<=', slot.integer('to')),
+    );
+    const rows = yield* this.rows<Pick<RunRow, 'id' | 'model'>>(statement, { sessionId, ...positions });
+    return new Map(rows.map(({ id, model }) => [id, model]));
+  }
+
   *lastPosition(sessionId: string): Unit<number> {
     const statement = this.statements.prepare('lastPosition', {}, (db, slot) =>
       db
@@ -176,11 +203,14 @@ export class DatabaseReading implements Reading {
     return (yield* this.rows<ExecutionRow>(statement, { runId, step, index }))[0];
   }
 
-  *openExecutionsOf(userId: string, runnerId: string): Unit<readonly ExecutionRow[]> {
-    const statement = this.statements.prepare('tool_executions:open', { of: 'tool_executions' }, (db, slot) =>
+  *openExecutionsOf(
+    userId: string,
+    runnerId: string,
+  ): Unit<readonly Pick<ExecutionRow, 'id' | 'status' | 'attempt'>[]> {
+    const statement = this.statements.prepare('tool_executions:open', {}, (db, slot) =>
       db
         .selectFrom('tool_executions')
-        .selectAll()
+        .select(['id', 'status', 'attempt'])
         .where('runner_id', '=', slot.text('runnerId'))
         .where('user_id', '=', slot.text('userId'))
         .where(isOpen)
@@ -243,17 +273,46 @@ export class DatabaseReading implements Reading {
     );
   }
 
-  *pendingApprovals(userId: string): Unit<readonly ApprovalRow[]> {
-    const statement = this.statements.prepare('approvals:pending', { of: 'approvals' }, (db, slot) =>
+  *pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]> {
+    const statement = this.statements.prepare('approvals:pending', {}, (db, slot) =>
       db
         .selectFrom('approvals')
-        .select([...smallColumns, unlessLarge('preview', 'preview_size')])
+        .select(['id', 'tool_id'])
         .where('user_id', '=', slot.text('userId'))
         .where('status', '=', sql.lit('pending' as const))
         .orderBy('created_at')
         .orderBy('id'),
     );
     return yield* this.rows(statement, { userId });
+  }
+
+  *shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]> {
+    const statement = this.statements.prepare('approvals:shown', { of: 'approvals' }, (db, slot) =>
+      db
+        .selectFrom('approvals')
+        .select([...smallColumns, unlessLarge('preview', 'preview_size')])
+        .where('id', 'in', listSlots(slot))
+        .where('status', '=', sql.lit('pending' as const))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    const approvals = yield* this.rows<ApprovalRow>(statement, listValues(ids));
+    const payloads = yield* this.#shownPayloads(approvals.map(({ tool_id }) => tool_id));
+    return approvals.map((approval) => ({
+      approval,
+      payload: payloads.get(approval.tool_id) ?? noPayload,
+    }));
+  }
+
+  *#shownPayloads(toolIds: readonly string[]): Unit<ReadonlyMap<string, ShownPayload>> {
+    const statement = this.statements.prepare('shownPayloads', { of: 'payloads' }, (db, slot) =>
+      db
+        .selectFrom('payloads')
+        .select(['id', 'description', 'offered_scopes', unlessLarge('params', 'params_size')])
+        .where('id', 'in', listSlots(slot)),
+    );
+    const rows = yield* this.rows<ShownPayload & { readonly id: string }>(statement, listValues(toolIds));
+    return new Map(rows.map(({ id, ...shown }) => [id, shown]));
   }
 
   *shownPayload(toolId: string): Unit<ShownPayload> {
@@ -264,7 +323,7 @@ export class DatabaseReading implements Reading {
         .where('id', '=', slot.text('toolId')),
     );
     const [found] = yield* this.rows<ShownPayload>(statement, { toolId });
-    return found ?? { description: null, offered_scopes: null, params: null };
+    return found ?? noPayload;
   }
 
   *editedParams(toolId: string): Unit<JsonObject | null> {
@@ -277,6 +336,20 @@ export class DatabaseReading implements Reading {
     );
     const [found] = yield* this.rows<Pick<PayloadRow, 'params'>>(statement, { toolId });
     return found?.params ?? null;
+  }
+
+  *pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]> {
+    const statement = this.statements.prepare('pendingInProject', {}, (db, slot) =>
+      db
+        .selectFrom('approvals')
+        .select(['id', 'session_id', 'tool_name'])
+        .where('user_id', '=', slot.text('userId'))
+        .where('project_id', '=', slot.text('projectId'))
+        .where('status', '=', sql.lit('pending' as const))
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+    return yield* this.rows(statement, { userId, projectId });
   }
 
   *countPendingApprovals(sessionId: string): Unit<number> {

@@ -135,6 +135,7 @@ const indexes: readonly Index[] = [
   { name: 'runners_of_user', table: 'runners', columns: ['user_id'] },
   { name: 'runners_by_sign_of_life', table: 'runners', columns: ['connected', 'last_seen_at'] },
   { name: 'tokens_of_user', table: 'tokens', columns: ['user_id'] },
+  { name: 'bindings_by_end', table: 'runner_bindings', columns: ['expires_at'] },
 ];
 
 function history(name: string, filter: readonly string[], where?: RawBuilder<boolean>): Index {

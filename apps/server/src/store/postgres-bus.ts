@@ -165,7 +165,8 @@ function forOthers(
     case 'settled':
       return [`settled ${hint.toolId}`, JSON.stringify(hint)];
     case 'decided':
-      return [`decided ${hint.approvalId}`, JSON.stringify(hint)];
+    case 'previewed':
+      return [`${hint.kind} ${hint.approvalId}`, JSON.stringify(hint)];
     case 'unassigned':
       return [`unassigned ${hint.toolId}`, JSON.stringify(hint)];
     case 'runner':

@@ -1,5 +1,11 @@
-import type { Hint } from '@countersign/engine';
-import { projectRow, runRow, type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
+import type { Hint, StorageFull } from '@countersign/engine';
+import {
+  payloadRow,
+  projectRow,
+  runRow,
+  type TemporaryPostgres,
+  temporaryPostgres,
+} from '@countersign/testing';
 import { databaseContract } from '@countersign/testing/database-contract';
 import { storeContract } from '@countersign/testing/store-contract';
 import { sql } from 'kysely';
@@ -13,6 +19,7 @@ import { InProcessBus } from './in-process-bus.ts';
 import { PostgresBus } from './postgres-bus.ts';
 import { OutcomeUnknown } from './postgres-failure.ts';
 import { openPostgresStore, type PostgresStore } from './postgres-store.ts';
+import { StorageHealth } from './storage-health.ts';
 
 let server: TemporaryPostgres;
 let shared: string;
@@ -20,7 +27,7 @@ beforeAll(async () => {
   server = await temporaryPostgres();
   shared = await server.createDatabase();
   await (await openPostgresStore({ url: shared, bus: new InProcessBus() })).close();
-}, 60_000);
+});
 afterAll(() => server.stop());
 
 async function execute(url: string, sql: string): Promise<void> {
@@ -269,6 +276,37 @@ describe('PostgreSQL', () => {
     });
     expect(attempts).toBe(2);
   });
+
+  it.each(['53100', '53200', '25006'])(
+    '[PF-2] says that there is no room (%s), and goes on when there is',
+    async (code) => {
+      const told: unknown[] = [];
+      const own = await openPostgresStore({
+        url,
+        bus: new InProcessBus(),
+        onError: (error) => told.push(error),
+      });
+      await admin.query(`create function no_room() returns trigger language plpgsql as $$
+      begin raise exception 'could not extend file' using errcode = '${code}'; end $$;
+      create trigger no_room before insert on payloads for each row execute function no_room()`);
+      const health = new StorageHealth(own, { path: undefined, onFull: () => {}, onRoom: () => {} });
+      try {
+        const write = (id: string) => own.write((tx) => tx.insert('payloads', payloadRow({ id })));
+        const full = { code: 'STORAGE_FULL', message: expect.stringContaining('PostgreSQL server') };
+        await expect(write('one')).rejects.toMatchObject(full);
+        expect(told).toMatchObject([full]);
+        health.failed(told[0] as StorageFull);
+        await admin.query('drop trigger no_room on payloads');
+        await write('two');
+        await expect.poll(() => health.check()).toBeUndefined();
+        expect(await own.read((tx) => tx.get('payloads', 'one'))).toBeUndefined();
+      } finally {
+        health.stop();
+        await own.close();
+        await admin.query('drop trigger if exists no_room on payloads; drop function no_room()');
+      }
+    },
+  );
 
   it('undoes a unit that swallowed a failure of the database', async () => {
     const writing = store.write(function* (tx) {

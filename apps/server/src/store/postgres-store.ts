@@ -18,6 +18,7 @@ import { openPool } from './postgres-pool.ts';
 import { PostgresTime } from './postgres-time.ts';
 import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
 import { Statements, type Step, type StepResult } from './statements.ts';
+import { storageFull } from './storage-failure.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database` */
@@ -31,6 +32,8 @@ export interface PostgresStoreOptions {
   readonly clockEveryMs?: number;
   /** How long an answer of the database is waited for. */
   readonly patienceMs?: number;
+  /** Hears that there is no room (`StorageFull`). */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** Opens the database behind a URL and brings its tables up to date. Several servers may stand on it. */
@@ -41,7 +44,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2), patienceMs });
   try {
     const time = await PostgresTime.start(reading, clockEveryMs);
-    return new PostgresStore({ writing, reading, bus, time, now: options.now ?? time.now, patienceMs });
+    const { now = time.now, onError = () => {} } = options;
+    return new PostgresStore({ writing, reading, bus, time, now, patienceMs, onError });
   } catch (error) {
     await Promise.allSettled([writing.end(), reading.end()]);
     throw error;
@@ -65,6 +69,7 @@ interface PostgresStoreParts {
   readonly time: PostgresTime;
   readonly now: () => number;
   readonly patienceMs: number;
+  readonly onError: (error: unknown) => void;
 }
 
 const nothing: StepResult = { rows: [], changes: 0 };
@@ -99,6 +104,10 @@ export class PostgresStore implements DatabaseStore {
     this.#underWay += 1;
     try {
       return await this.#write(unit);
+    } catch (error) {
+      const full = storageFull(error);
+      if (full) this.#parts.onError(full);
+      throw full ?? error;
     } finally {
       this.#underWay -= 1;
     }

@@ -24,6 +24,8 @@ export interface Swept {
   readonly previews: number;
   /** Rows of server processes that have long gone. */
   readonly nodes: number;
+  /** Runners of tokens that have ended (AP-9). */
+  readonly bindings: number;
 }
 
 const day = 24 * 60 * 60 * 1_000;
@@ -32,7 +34,7 @@ const day = 24 * 60 * 60 * 1_000;
 export async function removeExpired(store: Store, limits: RetentionLimits): Promise<Swept> {
   const { now, eventsMs = 7 * day, payloadsMs = 30 * day } = limits;
   const { rowsAtOnce = 200, unitsAtMost = 100 } = limits;
-  const swept = { events: 0, payloads: 0, results: 0, previews: 0, nodes: 0 };
+  const swept = { events: 0, payloads: 0, results: 0, previews: 0, nodes: 0, bindings: 0 };
   let units = 0;
   for (const [what, before] of [
     ['events', now - eventsMs],
@@ -40,6 +42,7 @@ export async function removeExpired(store: Store, limits: RetentionLimits): Prom
     ['results', now - payloadsMs],
     ['previews', now - payloadsMs],
     ['nodes', now - day],
+    ['bindings', now - day],
   ] as const) {
     let removed = rowsAtOnce;
     while (removed === rowsAtOnce && units < unitsAtMost) {
@@ -145,6 +148,16 @@ const removals: Readonly<Record<keyof Swept, Removal>> = {
           .where('old.preview', 'is not', null)
           .where('old.status', '<>', sql.lit('pending' as const))
           .orderBy(byAge(dialect))
+          .limit(slot.integer('limit')),
+      ),
+  bindings: (db, slot) =>
+    db
+      .deleteFrom('runner_bindings')
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('runner_bindings as old')
+          .select('old.id')
+          .where('old.expires_at', '<', slot.integer('before'))
           .limit(slot.integer('limit')),
       ),
   nodes: (db, slot) =>

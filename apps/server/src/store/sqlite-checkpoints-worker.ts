@@ -7,6 +7,12 @@ const database = new DatabaseSync((workerData as { path: string }).path, { timeo
 database.exec('pragma synchronous = full');
 
 parentPort?.on('message', () => {
-  database.exec('pragma wal_checkpoint(passive)');
-  parentPort?.postMessage('done');
+  try {
+    database.exec('pragma wal_checkpoint(passive)');
+    parentPort?.postMessage('done');
+  } catch (error) {
+    // A full disk, for example. What was committed stands in the log, and the next look tries again.
+    const { message, code, errcode } = error as Error & { code?: string; errcode?: number };
+    parentPort?.postMessage({ message, code, errcode });
+  }
 });

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
+import { storageFull } from './storage-failure.ts';
 
 /** How long a statement waits for another connection. */
 export const busyTimeoutMs = 5_000;
@@ -68,7 +69,10 @@ export class SqliteCheckpoints {
     const program = new URL('./sqlite-checkpoints-worker.ts', import.meta.url);
     const worker = new Worker(program, { workerData: { path: this.#path } });
     worker.unref();
-    worker.on('message', () => this.#startAnew());
+    worker.on('message', (answer: 'done' | { readonly message: string }) => {
+      if (answer === 'done') this.#startAnew();
+      else this.#failed(Object.assign(new Error(answer.message), answer));
+    });
     // Without its thread, all of the log is carried over here.
     worker.once('error', (error) => {
       this.#onError(error);
@@ -78,6 +82,12 @@ export class SqliteCheckpoints {
     return worker;
   }
 
+  /** The log goes on and grows; the next look tries again. */
+  #failed(error: unknown): void {
+    this.#busy = false;
+    this.#onError(storageFull(error) ?? error);
+  }
+
   /** Not while somebody reads an older state: then the log goes on, and the next look tries again. */
   #startAnew(): void {
     this.#busy = false;
@@ -85,7 +95,7 @@ export class SqliteCheckpoints {
     try {
       this.#database.exec('pragma busy_timeout = 0; pragma wal_checkpoint(restart)');
     } catch (error) {
-      this.#onError(error); // what was committed stands in the log, which goes on
+      this.#onError(storageFull(error) ?? error); // what was committed stands in the log, which goes on
     } finally {
       this.#database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
     }

@@ -159,14 +159,17 @@ describe('SQLite', () => {
   });
 
   /** A store on a connection that the test can reach, and what its bus heard. */
-  async function openWithin(prepare: (database: DatabaseSync) => void) {
+  async function openWithin(
+    prepare: (database: DatabaseSync) => void,
+    onError: (error: unknown) => void = () => {},
+  ) {
     await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
     const database = new DatabaseSync(path);
     prepare(database);
     const bus = new InProcessBus();
     const hints: Hint[] = [];
     bus.subscribe((hint) => void hints.push(hint));
-    const store = new SqliteStore(database, bus, Date.now, () => {});
+    const store = new SqliteStore(database, bus, Date.now, () => {}, onError);
     const write = (id: string, bytes = 10) =>
       store.write(function* (tx) {
         yield* tx.insert('payloads', payloadRow({ id, params: { text: 'x'.repeat(bytes) } }));
@@ -207,12 +210,25 @@ describe('SQLite', () => {
     await store.close();
   });
 
-  it('[PF-2] survives a full disk', async () => {
-    const { database, store, write, written } = await openWithin(() => {});
+  it('[PF-2] survives a full disk, and says so', async () => {
+    const told: unknown[] = [];
+    const { database, store, write, written } = await openWithin(
+      () => {},
+      (error) => told.push(error),
+    );
     await write('before');
     const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number };
     database.exec(`pragma max_page_count = ${pages + 4}`);
-    await expect(write('large', 1_000_000)).rejects.toThrow('full');
+    const full = {
+      code: 'STORAGE_FULL',
+      message: expect.stringMatching(/full \(SQLITE_FULL\).*Free space on the disk of the database file/s),
+    };
+    const outcomes = await Promise.allSettled([write('large', 1_000_000), write('with it')]);
+    expect(outcomes).toMatchObject([
+      { status: 'rejected', reason: full },
+      { status: 'rejected', reason: full },
+    ]);
+    expect(told).toMatchObject([full]);
     database.exec('pragma max_page_count = 1000000');
     await write('after', 1_000_000);
     expect(await written()).toEqual({ kept: ['before', 'after'], newest: 2 });
@@ -312,14 +328,11 @@ describe('SQLite', () => {
     expect(pagesInLog()).toBeGreaterThan(2_000);
     reader.close();
     let extra = 0;
-    await vi.waitFor(
-      async () => {
-        extra += 1;
-        await write(`extra-${extra}`);
-        expect(pagesInLog()).toBeLessThan(2_000);
-      },
-      { timeout: 10_000 },
-    );
+    await vi.waitFor(async () => {
+      extra += 1;
+      await write(`extra-${extra}`);
+      expect(pagesInLog()).toBeLessThan(2_000);
+    });
     await store.close();
   });
 

@@ -18,6 +18,7 @@ import { SqliteSteps } from './sqlite-steps.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
 import { Statements, type StepResult } from './statements.ts';
 import { steadyTime } from './steady-time.ts';
+import { storageFull } from './storage-failure.ts';
 
 export interface SqliteStoreOptions {
   /** A file, which is made when it is missing, or `:memory:`. */
@@ -25,7 +26,7 @@ export interface SqliteStoreOptions {
   readonly bus: Bus;
   /** Milliseconds since 1970. The system's, made steady, unless a test has its own. */
   readonly now?: () => number;
-  /** Hears of what goes wrong behind nobody's request. */
+  /** Hears of what goes wrong behind nobody's request, and that there is no room (`StorageFull`). */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -48,7 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     return new SqliteStore(database, options.bus, options.now ?? steadyTime(), unlock, options.onError);
   } catch (error) {
     unlock();
-    throw error;
+    throw storageFull(error) ?? error;
   }
 }
 
@@ -102,6 +103,7 @@ export class SqliteStore implements DatabaseStore {
   readonly #control: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release', StatementSync>>;
   readonly #reading: DatabaseReading;
   readonly #longReads: SqliteLongReads | undefined;
+  readonly #onError: (error: unknown) => void;
   readonly #queue: QueuedUnit[] = [];
   #closed = false;
 
@@ -116,6 +118,7 @@ export class SqliteStore implements DatabaseStore {
     this.#database = database;
     this.#bus = bus;
     this.#unlock = unlock;
+    this.#onError = onError;
     this.#statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
     this.#steps = new SqliteSteps(database);
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
@@ -191,12 +194,13 @@ export class SqliteStore implements DatabaseStore {
       outcomes = this.#commit(group, (unit) => this.#run(unit)) ?? this.#commitApart(group);
     } catch (error) {
       // The disk is full or failed: nothing of this group is written, and nobody is told otherwise.
-      for (const { reject } of group) reject(error);
+      const reason = this.#reasonOf(error);
+      for (const { reject } of group) reject(reason);
       return;
     }
     for (const [place, outcome] of outcomes.entries()) {
       if (outcome.ok) group[place]?.resolve(outcome.value);
-      else group[place]?.reject(outcome.error);
+      else group[place]?.reject(this.#reasonOf(outcome.error));
     }
     for (const outcome of outcomes) if (outcome.ok) this.#publish(outcome.events);
     this.#checkpoints?.committed();
@@ -259,6 +263,13 @@ export class SqliteStore implements DatabaseStore {
       this.#spoilt = error;
       return undefined;
     }
+  }
+
+  /** Why a unit failed, as everybody is told it. That there is no room concerns more than those who wait for this one. */
+  #reasonOf(error: unknown): unknown {
+    const full = storageFull(error);
+    if (full) this.#onError(full);
+    return full ?? error;
   }
 
   #rollBack(): void {

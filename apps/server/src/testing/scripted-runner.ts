@@ -13,7 +13,7 @@ export interface ScriptedRunnerOptions {
   readonly workspace?: string;
   /** What a call comes to; the body of `POST …/result`. Undefined: nothing is reported. */
   readonly execute?: (signal: Signal) => object | undefined | Promise<object | undefined>;
-  /** The digest of what is shown; undefined: no preview is made. */
+  /** What is shown, with the base of its digest; undefined: no preview is made. */
   readonly preview?: (request: ApprovalRequest) => object | undefined;
 }
 

@@ -145,7 +145,7 @@ export class TestServer {
       token: tokens.runner,
       projectId,
       execute: () => ({ status: 'completed', result: { success: true }, execution_time_ms: 1 }),
-      preview: ({ tool_name }) => ({ preview: somePreview(tool_name), digest: someDigest }),
+      preview: ({ tool_name }) => ({ preview: somePreview(tool_name), digest_base: someDigest }),
       ...script,
     });
     this.#open.push(runner);
@@ -154,6 +154,7 @@ export class TestServer {
   }
 }
 
+/** As the base of a digest: what a scripted runner finds on its disk. */
 export const someDigest = `sha256:${'a'.repeat(64)}`;
 
 /** A preview of the right kind, with nothing in it. */

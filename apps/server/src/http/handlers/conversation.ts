@@ -2,6 +2,7 @@ import {
   type Caller,
   DuplicateRow,
   digestOf,
+  messageView,
   newId,
   notFound,
   type ProjectRow,
@@ -14,7 +15,7 @@ import { refuseWhenOverloaded } from '../overload.ts';
 import { ownProject, ownRun, ownSession, reaches } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { isoTime, messageView, projectView, runView, sessionView } from '../views.ts';
+import { isoTime, projectView, runView, sessionView } from '../views.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 
 /** An agent may open as many sessions as it likes; those where people spoke come first. */
@@ -65,13 +66,17 @@ export function conversationHandlers({
       if (!session) return { success: true, messages: [], next_cursor: null };
       const after = query.cursor === undefined ? undefined : readMessageCursor(query.cursor);
       const page = { limit: query.limit + 1, ...(after !== undefined && { after }) };
-      const rows = await store.read((tx) => tx.messagesOf(session.id, page));
+      const { rows, models } = await store.read(function* (tx) {
+        const rows = yield* tx.messagesOf(session.id, page);
+        const positions = { from: rows[0]?.position ?? 0, to: rows.at(-1)?.position ?? 0 };
+        return { rows, models: yield* tx.modelsOf(session.id, positions) };
+      });
       const shown = rows.slice(0, query.limit);
       const last = shown.at(-1);
       const hasMore = rows.length > shown.length && last !== undefined;
       return {
         success: true,
-        messages: shown.map(messageView),
+        messages: shown.map((row) => messageView(row, models.get(row.run_id ?? ''))),
         next_cursor: hasMore ? encodeCursor([last.position]) : null,
       };
     },

@@ -4,17 +4,15 @@ import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { inProject } from '../own-rows.ts';
 import type { Handlers, Input } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
+import { speakerOf } from '../speaker.ts';
 
 type ApproveBody = Input<(typeof routes)['approve']>['body'];
 
 /** Approvals: listed, decided, previewed (AP). */
-export function decisionHandlers({
-  engine,
-}: ServerParts): Pick<
-  Handlers,
-  'approve' | 'confirm' | 'reject' | 'submitPreview' | 'listApprovals' | 'getApproval'
-> {
-  const { approvals } = engine;
+export function decisionHandlers(
+  parts: ServerParts,
+): Pick<Handlers, 'approve' | 'confirm' | 'reject' | 'submitPreview' | 'listApprovals' | 'getApproval'> {
+  const { approvals } = parts.engine;
 
   /** One handler behind approve and confirm (RE-2). */
   const decide = async (caller: AuthenticatedCaller, approvalId: string, body: ApproveBody) => {
@@ -50,7 +48,9 @@ export function decisionHandlers({
     },
 
     async submitPreview({ caller, params, body }) {
-      await approvals.submitPreview(inProject(caller, params), params.approval_id, body);
+      const speaker = await speakerOf(parts, caller, params, body);
+      const input = { ...body, ...speaker, runner_id: speaker.runner_id ?? body.runner_id };
+      await approvals.submitPreview(inProject(caller, params), params.approval_id, input);
       return { success: true };
     },
 

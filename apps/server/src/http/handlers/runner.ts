@@ -1,18 +1,27 @@
-import { auditHeadText, notFound, rememberTools, runnerKey, type Store } from '@countersign/engine';
+import {
+  auditHeadText,
+  notFound,
+  notItsRunner,
+  rememberTools,
+  runnerKey,
+  type Store,
+} from '@countersign/engine';
 import { inProject, ownCall, ownProject } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
+import { speakerOf } from '../speaker.ts';
 import { settleUndo } from '../undo.ts';
 
 /** What runners report: claim, progress, result, heartbeat (EX-4 to EX-7). */
-export function runnerHandlers({
-  engine,
-  store,
-}: ServerParts): Pick<Handlers, 'submitResult' | 'submitProgress' | 'startExecution' | 'heartbeat'> {
-  const { dispatcher } = engine;
+export function runnerHandlers(
+  parts: ServerParts,
+): Pick<Handlers, 'submitResult' | 'submitProgress' | 'startExecution' | 'heartbeat'> {
+  const { store } = parts;
+  const { dispatcher } = parts.engine;
   return {
-    async submitResult({ caller, params, body }) {
+    async submitResult({ caller, params, body: sent }) {
       const { tool_id } = params;
+      const body = { ...sent, ...(await speakerOf(parts, caller, params, sent)) };
       if (body.undo_id !== undefined) {
         const call = await ownCall(store, caller, tool_id, params.project_id);
         const message = await settleUndo(store, call, body.undo_id, body);
@@ -24,19 +33,24 @@ export function runnerHandlers({
     },
 
     async submitProgress({ caller, params, body }) {
-      await dispatcher.progress(inProject(caller, params), params.tool_id, body);
+      const speaker = await speakerOf(parts, caller, params, body);
+      await dispatcher.progress(inProject(caller, params), params.tool_id, { ...body, ...speaker });
       return { success: true };
     },
 
     async startExecution({ caller, params, body }) {
-      const { id, attempt } = await dispatcher.claim(inProject(caller, params), params.tool_id, body);
+      const claim = { ...body, ...(await speakerOf(parts, caller, params, body)) };
+      const { id, attempt } = await dispatcher.claim(inProject(caller, params), params.tool_id, claim);
       return { success: true, tool_id: id, status: 'executing', attempt };
     },
 
     async heartbeat({ caller, params, body }) {
       await ownProject(store, caller, params.project_id);
       const key = runnerKey(caller.userId, params.runner_id);
-      if (!(await store.read((tx) => tx.get('runners', key)))) throw notFound('runner');
+      const runner = await store.read((tx) => tx.get('runners', key));
+      if (!runner) throw notFound('runner');
+      const { instance } = await speakerOf(parts, caller, params, { ...params, instance: body.instance });
+      if (instance !== undefined && instance !== runner.instance) throw notItsRunner(params.runner_id);
       const named = new Set([...body.queued, ...body.executing, ...body.unacknowledged]);
       const calls = await dispatcher.heartbeat(caller, params.runner_id, [...named]);
       const now = store.now();

@@ -1,4 +1,4 @@
-import { Refusal } from '@countersign/engine';
+import { Refusal, type Store } from '@countersign/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { EventStream } from '../event-stream.ts';
@@ -19,7 +19,7 @@ interface StreamQuery {
 
 /** Event streams (EV-1 to EV-4). */
 export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStream' | 'personStream'> {
-  const { store, engine, config, authenticator, openStreams } = parts;
+  const { store, engine, config, authenticator, bindings, openStreams } = parts;
 
   return {
     async projectStream({ caller, params, query, request, reply }) {
@@ -91,16 +91,24 @@ export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStrea
     if (workspace === undefined || workspace === null) {
       throw new Refusal('INVALID_QUERY', { problem: 'workspace: a runner names the root that it serves' });
     }
-    if (project && project.workspace === null) {
-      await store.write(function* (tx) {
-        yield* tx.update('projects', project.id, { workspace });
-      });
-    }
     const list = capabilities.split(',').filter((word) => word !== '');
-    const runner = { id, userId: caller.userId, workspace, capabilities: list, instance };
-    await engine.requireFree(runner);
-    return runner;
+    const runner = { id, userId: caller.userId, workspace, capabilities: list };
+    const claimed = { runner_id: id, instance };
+    // A token that is refused because another program is connected belongs to nobody yet.
+    await engine.requireFree({ ...runner, instance: await bindings.requireMayBe(caller, claimed) });
+    const bound = await bindings.opensAs(caller, claimed);
+    // After the checks above, so that a stream that is refused changes nothing.
+    if (project?.workspace === null) await setWorkspace(store, project.id, workspace);
+    return { ...runner, instance: bound.instance };
   }
+}
+
+/** The workspace of a project that has none yet. The first runner to name it wins. */
+function setWorkspace(store: Store, projectId: string, workspace: string): Promise<void> {
+  return store.write(function* (tx) {
+    const project = yield* tx.get('projects', projectId);
+    if (project?.workspace === null) yield* tx.update('projects', projectId, { workspace });
+  });
 }
 
 /** A cookie reads; who takes calls says so with a token that may report them. */
