@@ -40,7 +40,17 @@ export class ApiError extends Error {
   get isPassing(): boolean {
     return this.status === 0 || this.status >= 500 || passingStatuses.has(this.status);
   }
+
+  /** Whether a connection broke before the answer was there. */
+  get isInterrupted(): boolean {
+    for (let cause = this.cause; cause instanceof Error; cause = cause.cause)
+      if ('code' in cause && brokenConnection.has(cause.code)) return true;
+    return false;
+  }
 }
+
+/** The connection was there and broke. Browsers do not say so, and send what only reads again by themselves. */
+const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 

@@ -114,7 +114,7 @@ describe('a call', () => {
 describe('an error answer', () => {
   const failing = async (answer: (request: Awaited<ReturnType<TestServer['next']>>) => void) => {
     const failure = setup()
-      .listApprovals()
+      .listApprovals({}, { retry: { times: 0 } })
       .catch((error: unknown) => error);
     answer(await server.next());
     const error = await failure;
@@ -340,6 +340,35 @@ describe('a call that is to be retried', () => {
     stop.abort(new Error('enough'));
     await expect(answer).rejects.toThrow('enough');
     expect(clock.pending).toBe(0);
+  });
+
+  it('is what only reads, without being told, when the server asks for a moment or a connection breaks', async () => {
+    const answer = setup().listApprovals();
+    (await server.next()).destroy();
+    await pause(500);
+    (await server.next()).refuse(503, 'UNAVAILABLE', {}, { 'retry-after': '1' });
+    await pause(1_000);
+    (await server.next()).answer(200, nothingPending);
+    expect(await answer).toEqual(nothingPending);
+    expect(clock.pending).toBe(0);
+  });
+
+  it.each([
+    ['it says nothing about a moment', 503, {}],
+    ['it asks for more than a moment', 429, { 'retry-after': '6' }],
+    ['it failed', 500, {}],
+  ])('is not what only reads, without being told, when %s', async (_what, status, headers) => {
+    const answer = setup().listApprovals();
+    (await server.next()).refuse(status, 'UNAVAILABLE', {}, headers);
+    await expect(answer).rejects.toMatchObject({ status });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is not what changes something, without being told', async () => {
+    const answer = setup().submitResult(result);
+    (await server.next()).destroy();
+    await expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE', isInterrupted: true });
+    expect(server.requests.all).toHaveLength(1);
   });
 
   it('is sent once only when repeating would do it twice, whatever a caller without types says', async () => {

@@ -4,7 +4,7 @@ import { type AnswerRoute, type AnyInput, call } from './call.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import { type Retries, withRetries } from './retries.ts';
+import { type Retries, readAgain, withRetries } from './retries.ts';
 import {
   type CallInput,
   type CallName,
@@ -57,8 +57,9 @@ export function createClient(options: ClientOptions): Client {
         const deadline = new Deadline(clock, ms, () => tooSlow(ms), signal);
         return call(connection, route, input, deadline.signal).finally(() => deadline.release());
       };
-      const retry = isRepeatable(name, route) ? options.retry : undefined;
-      return withRetries(once, retry ?? { times: 0 }, { clock, random, signal });
+      const unlessTold = route.method === 'GET' ? readAgain : { times: 0 };
+      const retry = isRepeatable(name, route) ? (options.retry ?? unlessTold) : { times: 0 };
+      return withRetries(once, retry, { clock, random, signal });
     };
   };
 

@@ -58,6 +58,7 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
         ...(executionTimeMs !== undefined && { execution_time_ms: Math.round(executionTimeMs) }),
         attempt,
         runner_id,
+        instance,
         ...(undoId !== undefined && { undo_id: undoId }),
       };
       const body =
@@ -83,13 +84,14 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
 
     async sendToolPreview(approvalId, report) {
       const { revision, reasons } = report;
-      const common = { runner_id, revision, reasons: [...reasons] };
+      const common = { runner_id, instance, revision, reasons: [...reasons] };
       const body =
         'refused' in report
           ? { ...common, refused: report.refused }
           : {
               ...common,
               preview: report.preview,
+              digest_base: report.base,
               digest: report.digest,
               risk_level: report.riskLevel,
               network: report.network,
@@ -99,11 +101,14 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
     },
 
     async sendToolProgress(toolId, progress) {
-      await refusing(runner.submitProgress({ params: call(toolId), body: { ...progress, runner_id } }));
+      await refusing(
+        runner.submitProgress({ params: call(toolId), body: { ...progress, runner_id, instance } }),
+      );
     },
 
     async sendHeartbeat({ queued, executing, unacknowledged, customTools }) {
       const body = {
+        instance,
         queued: [...queued],
         executing: [...executing],
         unacknowledged: [...unacknowledged],

@@ -92,12 +92,15 @@ describe('[AP-4] a grant covers it', () => {
       ...call,
     });
   const npm = { tool_name: 'execute_command', tool_params: { command: 'npm', args: ['test'] } };
+  const install = { ...npm, tool_params: { command: 'npm', args: ['install', 'x'] } };
   const no = 'APPROVAL_STALE: the grant does not cover it here';
 
   it.each<[string, ExecutionSignal, string]>([
     ['path', granted(), 'yes'],
     ['everything of the session', granted({ tool: '*', pattern: null }), 'yes'],
     ['command', granted({ tool: 'execute_command', pattern: 'npm *' }, npm), 'yes'],
+    ['a command that is on no list', granted({ tool: 'execute_command', pattern: 'npm *' }, install), no],
+    ['that very command', granted({ tool: 'execute_command', pattern: 'npm install x' }, install), 'yes'],
     ['another command', granted({ tool: 'execute_command', pattern: 'git *' }, npm), no],
     ['another path', granted({ pattern: 'docs/**' }), no],
     ['another tool', granted({ tool: 'edit_file' }), no],
@@ -179,6 +182,18 @@ describe("[AP-4] a rule of the person's policy approved it", () => {
     ],
   ])('%s', (_, signal, over, expected) => {
     expect(answer(signal, over)).toBe(expected);
+  });
+
+  it('that was made with a click covers harmless commands only', () => {
+    const install = { tool_name: 'execute_command', tool_params: { command: 'npm', args: ['install', 'x'] } };
+    const byRule = (over: object): ExecutionSignal =>
+      writeSignal({
+        ...install,
+        approval_id: null,
+        approved_by: 'config',
+        rule: { id: 'npm', effect: 'allow', tool: 'execute_command', command: 'npm *', ...over },
+      });
+    expect([answer(byRule({})), answer(byRule({ harmless_only: true }))]).toEqual(['yes', uncovered]);
   });
 
   it('[RK-5] and a rule here wants it asked: ask beats allow, whichever file each stands in', () => {

@@ -1,6 +1,8 @@
 import type { BuiltInToolCall, BuiltInToolName, EventPayload } from '@countersign/protocol';
 import type { CallContext, Executor, ToolResult } from './executor.ts';
+import { shownView } from './preview/shown-view.ts';
 import type { ApprovalRequest, ExecutionSignal } from './runner-api.ts';
+import type { ToolHandler } from './tool-handler.ts';
 
 /** Small real executor: what it does, and when, is the test's. */
 export class ScriptedExecutor implements Executor {
@@ -61,6 +63,13 @@ export const writeSignal = (over: Partial<ExecutionSignal> = {}): ExecutionSigna
     ...over,
   });
 
+/** The digest of the card that a person would approve now, at the machine of this handler. */
+export async function shownDigestOf(handler: ToolHandler, signal: ExecutionSignal): Promise<string> {
+  const own = handler.decide(signal.tool_name, signal.tool_params);
+  if (!own.call) throw new Error(JSON.stringify(own.verdict));
+  return shownView(signal, own, await handler.previews.preview(own.call, own)).digest;
+}
+
 export const approvalRequest = (over: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
   ...place,
   approval_id: 'approval-1',
@@ -80,6 +89,7 @@ export const approvalRequest = (over: Partial<ApprovalRequest> = {}): ApprovalRe
   runner_id: null,
   preview: null,
   digest: null,
+  digest_base: null,
   offered_scopes: [],
   context: { message_id: null, run_id: null, step: null, excerpt: '' },
   timestamp,

@@ -10,7 +10,7 @@ export interface CallContext {
   readonly riskLevel: RiskLevel;
   /** Granted by the assessment and shown on the card. */
   readonly network: boolean;
-  /** What was approved and claimed (AP-8): an executor that changes files compares it with its own plan. */
+  /** The base of what was approved and claimed (AP-8): an executor that changes files compares it with its own plan. */
   readonly digest?: string;
   /** Aborted when the call is cancelled or the runner is disposed of. */
   readonly signal: AbortSignal;

@@ -1,3 +1,4 @@
+export { announcedCapabilities } from './announced-capabilities.ts';
 export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';

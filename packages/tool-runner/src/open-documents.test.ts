@@ -49,7 +49,7 @@ const propose = (tool: BuiltInToolName, params: Record<string, unknown>) => {
 };
 /** Approved as it is shown now, then executed. */
 async function run(tool: BuiltInToolName, params: Record<string, unknown>, digest?: string) {
-  const shown = digest ?? (await look(tool, params)).digest;
+  const shown = digest ?? (await look(tool, params)).base;
   const context = recordingContext({ digest: shown });
   return {
     result: await codeOf(() => executor.execute(callOf(tool, params), context)),
@@ -122,11 +122,11 @@ describe('[RN-9] an unsaved buffer', () => {
       files: [{ unsaved: true, diff: expect.stringContaining('-typed') }],
     });
     expect(JSON.stringify(saved.preview)).not.toContain('unsaved');
-    expect(unsaved.digest).not.toBe(saved.digest);
+    expect(unsaved.base).not.toBe(saved.base);
     // The same text, saved, is another base: then nothing is saved along.
     put('a.md', 'typed\n');
     editor.open(at('a.md'));
-    expect((await look('write_file', { path: 'a.md', content: 'new\n' })).digest).not.toBe(unsaved.digest);
+    expect((await look('write_file', { path: 'a.md', content: 'new\n' })).base).not.toBe(unsaved.base);
   });
 
   it('is edited and saved, as one step in the editor, and can be undone to what was typed', async () => {
@@ -153,7 +153,7 @@ describe('[RN-9] an unsaved buffer', () => {
   it('[AP-8] that changed after the approval is asked about again, and nothing happens', async () => {
     put('a.md', 'saved\n');
     editor.open(at('a.md'), 'typed\n');
-    const { digest } = await look('edit_file', edit);
+    const { base: digest } = await look('edit_file', edit);
     editor.open(at('a.md'), 'typed more\n');
     expect((await run('edit_file', edit, digest)).result).toBe('APPROVAL_STALE');
     expect([onDisk('a.md'), editor.textOf(at('a.md'))]).toEqual(['saved\n', 'typed more\n']);
@@ -162,7 +162,7 @@ describe('[RN-9] an unsaved buffer', () => {
   it('[AP-8] that changes at the last moment is not overwritten', async () => {
     put('a.md', 'saved\n');
     editor.open(at('a.md'), 'typed\n');
-    const { digest } = await look('edit_file', edit);
+    const { base: digest } = await look('edit_file', edit);
     const context = recordingContext({ digest, onBegin: () => editor.open(at('a.md'), 'typed more\n') });
     expect(await codeOf(() => executor.execute(callOf('edit_file', edit), context))).toBe('APPROVAL_STALE');
     expect([onDisk('a.md'), editor.textOf(at('a.md'))]).toEqual(['saved\n', 'typed more\n']);
@@ -171,7 +171,7 @@ describe('[RN-9] an unsaved buffer', () => {
   it('whose file changes on the disk at the last moment is not written', async () => {
     put('a.md', 'saved\n');
     editor.open(at('a.md'), 'typed\n');
-    const { digest } = await look('edit_file', edit);
+    const { base: digest } = await look('edit_file', edit);
     const context = recordingContext({ digest, onBegin: () => put('a.md', 'by somebody else\n') });
     expect(await codeOf(() => executor.execute(callOf('edit_file', edit), context))).toBe('APPROVAL_STALE');
     expect(onDisk('a.md')).toBe('by somebody else\n');

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { catalogue, defaultLimits, type JsonValue } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readSignal, writeSignal } from './call-samples.test-data.ts';
+import { readSignal, shownDigestOf, writeSignal } from './call-samples.test-data.ts';
 import { systemClock } from './clock.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { openWorkspace, personsFolders, workspaceAt } from './open-workspace.ts';
@@ -153,14 +153,9 @@ async function approved(
 ): Promise<ExecutionSignal> {
   const own = handler.decide(tool_name, tool_params);
   if (!own.call) throw new Error(JSON.stringify(own.verdict));
-  const digest = await handler.previews.digest(own.call, own);
-  return writeSignal({
-    tool_name,
-    tool_params,
-    digest,
-    risk_level: own.assessed?.decision ?? 'HIGH',
-    ...over,
-  });
+  const risk_level = own.assessed?.decision ?? 'HIGH';
+  const signal = writeSignal({ tool_name, tool_params, risk_level, ...over });
+  return { ...signal, digest: await shownDigestOf(handler, signal), ...over };
 }
 
 it('[EX-1] runs a harmless command, a git read and an approved script', async () => {

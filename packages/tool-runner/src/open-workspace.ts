@@ -140,7 +140,14 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const isIsolated = () => config.isIsolated ?? (config.runUnisolated === true || starter.isIsolated);
   const toolServers = new ToolServers({ workspace, configFolder, starter, clock, logger });
   const custom = new CustomExecutor(workspace, toolServers);
-  const verdict = new OwnVerdict({ workspace, configFolder, isIsolated, customTools: toolServers });
+  const canHideLinks = () => config.runUnisolated === true || starter.canHideLinks;
+  const verdict = new OwnVerdict({
+    workspace,
+    configFolder,
+    isIsolated,
+    canHideLinks,
+    customTools: toolServers,
+  });
   const executors = config.executors ?? [
     new FileSystemExecutor(workspace, {
       clock,
@@ -170,7 +177,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     previews: config.previews ?? {
       preview: async (call, decision) =>
         isCustomCall(call) ? custom.preview(call, decision) : previewCall(call, decision, looked),
-      digest: async (call, decision) =>
+      base: async (call, decision) =>
         isCustomCall(call) ? custom.digest(call, decision) : digestCall(call, decision, looked),
     },
     journal,

@@ -233,6 +233,24 @@ it('[RN-2] reads the ceiling, and says what is wrong with it', () => {
   });
 });
 
+it('[VA-1] asks before a command that could read more hard links than can be hidden from it', () => {
+  const { workspace, configFolder } = fixture;
+  const decide = (canHideLinks: boolean, tool: string, params: object) =>
+    new OwnVerdict({
+      workspace,
+      configFolder,
+      isIsolated: () => true,
+      canHideLinks: () => canHideLinks,
+    }).decide(tool, params).verdict;
+  const list = { command: 'ls', args: [] };
+  expect(decide(true, 'execute_command', list).decision).toBe('LOW');
+  expect(decide(false, 'execute_command', list)).toMatchObject({
+    decision: 'MEDIUM',
+    reasons: expect.arrayContaining([expect.objectContaining({ rule: 'ISO-2' })]),
+  });
+  expect(decide(false, 'git_status', {}).decision).toBe('LOW');
+});
+
 it('[RN-5] a custom tool that needs no question asks where its program cannot be isolated', () => {
   const { workspace, configFolder } = fixture;
   const tool = (name: string) =>

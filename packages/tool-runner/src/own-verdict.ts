@@ -8,7 +8,14 @@ import {
   readPolicyFile,
   ToolCallPolicy,
 } from '@countersign/policy';
-import { describeError, findTool, higherRisk, type PolicyRule, type RiskLevel } from '@countersign/protocol';
+import {
+  describeError,
+  findTool,
+  higherRisk,
+  type PolicyRule,
+  type Reason,
+  type RiskLevel,
+} from '@countersign/protocol';
 import { openInside } from './open-inside.ts';
 import { MAX_SETTINGS_BYTES, type PersonsFile, readPersonsFile } from './persons-file.ts';
 import { realDisk } from './real-disk.ts';
@@ -23,6 +30,8 @@ export interface OwnVerdictOptions {
   readonly configFolder: string;
   /** Whether programs run isolated here; where not, LOW ones ask instead of running (RN-5). Asked when it matters. */
   readonly isIsolated: () => boolean;
+  /** Whether a LOW command can be kept from files that have names outside the workspace (VA-1). */
+  readonly canHideLinks?: () => boolean;
   /** Those that this machine has itself: the server's word on them counts for nothing (VA-8). */
   readonly customTools?: CustomTools & { startsProcess(tool: string): boolean };
 }
@@ -47,7 +56,7 @@ export class OwnVerdict {
     if (!existsSync(root)) return refusedWith('WORKSPACE_GONE', { path: root });
     const policy = this.#policy(added);
     if (typeof policy === 'string') return refusedWith('POLICY_INVALID', { problem: policy });
-    return this.#askWithoutIsolation(policy.decide(tool, params));
+    return this.#askUnlessConfined(policy.decide(tool, params));
   }
 
   /** The sensitive files that the person's own policy lifts (RK-5). */
@@ -97,18 +106,28 @@ export class OwnVerdict {
     return policy;
   }
 
-  #askWithoutIsolation(decision: Decision): Decision {
+  /** LOW rests on confinement: without it, a program is asked about (RN-5). */
+  #askUnlessConfined(decision: Decision): Decision {
     const { verdict, call } = decision;
-    const { customTools, isIsolated } = this.#options;
-    const starts = (tool: string): boolean =>
-      startsProcess(tool) || customTools?.startsProcess(tool) === true;
-    if (verdict.decision !== 'LOW' || !call || !starts(call.tool) || isIsolated()) return decision;
-    const reason = { rule: 'ISO-1', why: 'this machine cannot isolate programs, so each one is asked about' };
+    if (verdict.decision !== 'LOW' || !call) return decision;
+    const reason = this.#whyNotConfined(call.tool);
+    if (!reason) return decision;
     return {
       ...decision,
       allowedBy: undefined,
       verdict: { ...verdict, decision: 'MEDIUM', reasons: [...verdict.reasons, reason] },
     };
+  }
+
+  #whyNotConfined(tool: string): Reason | undefined {
+    const { customTools, isIsolated, canHideLinks } = this.#options;
+    if (!startsProcess(tool) && !customTools?.startsProcess(tool)) return undefined;
+    if (!isIsolated())
+      return { rule: 'ISO-1', why: 'this machine cannot isolate programs, so each one is asked about' };
+    if (findTool(tool)?.category !== 'command' || !canHideLinks || canHideLinks()) return undefined;
+    const why =
+      'very many files of the workspace have several names (hard links), so it may show files outside the workspace';
+    return { rule: 'ISO-2', why };
   }
 }
 

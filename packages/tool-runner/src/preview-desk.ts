@@ -1,8 +1,16 @@
-import { CountersignError, type EventPayload, errorCodes } from '@countersign/protocol';
+import { CountersignError, type ErrorCode, type EventPayload, errorCodes } from '@countersign/protocol';
 import { backoffMs, pause, type RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
-import type { OwnViews } from './own-views.ts';
+import { failedPreview, type OwnViews } from './own-views.ts';
 import type { ApprovalRequest, PreviewReport, RunnerApi } from './runner-api.ts';
+
+/** Decided meanwhile, there is a newer revision, or another runner has the call. */
+const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
+  'ALREADY_DECIDED',
+  'PREVIEW_CHANGED',
+  'NOT_FOUND',
+  'CLAIM_REFUSED',
+]);
 
 export interface PreviewDeskDeps {
   readonly api: Pick<RunnerApi, 'sendToolPreview'>;
@@ -18,6 +26,8 @@ export interface PreviewDeskDeps {
 export class PreviewDesk {
   readonly #deps: PreviewDeskDeps;
   readonly #underWay = new Map<string, { readonly revision: number; readonly stop: AbortController }>();
+
+  readonly #closed = new AbortController();
 
   constructor(deps: PreviewDeskDeps) {
     this.#deps = deps;
@@ -35,10 +45,15 @@ export class PreviewDesk {
       const report = await this.#deps.views.report(request);
       // The server has it already, from this runner or from its life before.
       if ('digest' in report && report.digest === request.digest) return;
-      await this.#send(approval_id, report, stop.signal);
+      await this.#tell(approval_id, report, stop.signal);
     } finally {
       if (this.#underWay.get(approval_id) === own) this.#underWay.delete(approval_id);
     }
+  }
+
+  /** What was asked about cannot even be read: the call ends with that reason. */
+  async fail({ approval_id, revision }: ApprovalRequest, error: unknown): Promise<void> {
+    await this.#send(approval_id, failedPreview(revision, error), this.#closed.signal);
   }
 
   /** Decided: nobody needs its preview any more. */
@@ -47,23 +62,38 @@ export class PreviewDesk {
   }
 
   close(): void {
+    this.#closed.abort();
     for (const { stop } of this.#underWay.values()) stop.abort();
     this.#underWay.clear();
   }
 
-  async #send(approvalId: string, report: PreviewReport, signal: AbortSignal): Promise<void> {
+  /** A preview that the server does not take ends the call with its reason: nobody could ever approve it (AP-7). */
+  async #tell(approvalId: string, report: PreviewReport, signal: AbortSignal): Promise<void> {
+    const refusal = await this.#send(approvalId, report, signal);
+    if (!refusal || isNotNeeded.has(refusal.code) || 'refused' in report) return;
+    const problem = `the server did not take the preview: ${refusal.message}`;
+    const failed = new CountersignError('PREVIEW_FAILED', { problem }, { cause: refusal });
+    await this.#send(approvalId, failedPreview(report.revision, failed), signal);
+  }
+
+  /** Sends it until it is taken or refused; what cannot be sent now is sent again. */
+  async #send(
+    approvalId: string,
+    report: PreviewReport,
+    signal: AbortSignal,
+  ): Promise<CountersignError | undefined> {
     const { api, clock, logger } = this.#deps;
     for (let failures = 0; !signal.aborted; ) {
       try {
         await api.sendToolPreview?.(approvalId, report);
-        return;
+        return undefined;
       } catch (error) {
         failures += 1;
         logger.error(`Sending the preview failed: ${approvalId}, try ${failures}`, { error });
-        // Decided meanwhile, or there is a newer revision: the server's word.
-        if (error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat') return;
+        if (error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat') return error;
         await pause(clock, backoffMs(failures), signal);
       }
     }
+    return undefined;
   }
 }

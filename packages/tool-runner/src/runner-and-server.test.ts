@@ -106,6 +106,7 @@ function apiOf(engine: () => Engine): RunnerApi {
               revision,
               reasons,
               preview: report.preview,
+              digest_base: report.base,
               digest: report.digest,
               risk_level: report.riskLevel,
               network: report.network,
@@ -174,13 +175,13 @@ it('[AP-5] goes on without a tool that the person rejects', async () => {
 
 it('[AP-8] a file that changes between approval and execution makes the server ask again, with a new preview', async () => {
   writeFileSync(at('notes.md'), 'one\n');
-  const { digest } = runner.handler.previews;
+  const { preview } = runner.handler.previews;
   let calls = 0;
-  // It is made just before the execution.
-  runner.handler.previews.digest = async (...args) => {
+  // The second is made just before the execution.
+  runner.handler.previews.preview = async (...args) => {
     calls += 1;
-    if (calls === 1) writeFileSync(at('notes.md'), 'mine\n');
-    return digest(...args);
+    if (calls === 2) writeFileSync(at('notes.md'), 'mine\n');
+    return preview(...args);
   };
   const outcome = execute('write_file', { path: 'notes.md', content: 'theirs\n' });
   await approveWhenPreviewed(1);

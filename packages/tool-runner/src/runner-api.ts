@@ -53,6 +53,7 @@ export type ResultAnswer =
 export type PreviewReport = { readonly revision: number; readonly reasons: readonly Reason[] } & (
   | {
       readonly preview: Preview;
+      readonly base: string;
       readonly digest: string;
       readonly riskLevel: RiskLevel;
       readonly network: boolean;

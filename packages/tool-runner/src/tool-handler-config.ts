@@ -9,9 +9,9 @@ import type { Workspace } from './workspace.ts';
 
 /** What a card shows of a call and what its approval stands for (AP-7, AP-8). */
 export interface CallPreviews {
-  preview(call: ToolCall, decision: Decision): Promise<{ preview: Preview; digest: string }>;
-  /** The same digest without drawing anything: just before a call starts. */
-  digest(call: ToolCall, decision: Decision): Promise<string>;
+  preview(call: ToolCall, decision: Decision): Promise<{ preview: Preview; base: string }>;
+  /** The same base without drawing anything, for a call that nobody was shown. */
+  base(call: ToolCall, decision: Decision): Promise<string>;
 }
 
 /** Everything is optional: what is missing is the real thing, in the folder that the process stands in. */

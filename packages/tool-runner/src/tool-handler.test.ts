@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError, type JsonValue } from '@countersign/protocol';
+import { CountersignError, checkShown, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DialogAnswer } from './approval-desk.ts';
@@ -10,13 +10,15 @@ import {
   approvalUpdate,
   readSignal,
   ScriptedExecutor,
+  shownDigestOf,
   writeSignal,
 } from './call-samples.test-data.ts';
 import type { CallContext, ToolResult } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
-import type { Claim, ExecutionSignal } from './runner-api.ts';
+import { shownView } from './preview/shown-view.ts';
+import type { ApprovalRequest, Claim, ExecutionSignal } from './runner-api.ts';
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
@@ -67,9 +69,7 @@ const contentOf = (path: string) => readFileSync(join(fixture.files.root, path),
 /** A signal for a call as its preview shows it now. */
 async function approvedWrite(handler: ToolHandler, over: Parameters<typeof writeSignal>[0] = {}) {
   const signal = writeSignal(over);
-  const own = handler.decide(signal.tool_name, signal.tool_params);
-  if (!own.call) throw new Error('The call of this test is not valid');
-  return { ...signal, digest: await handler.previews.digest(own.call, own), ...over };
+  return { ...signal, digest: await shownDigestOf(handler, signal), ...over };
 }
 
 describe('a new ToolHandler', () => {
@@ -610,6 +610,16 @@ describe('handleToolExecutionSignal', () => {
     expect((await second).status).toBe('cancelled');
   });
 
+  it('[EX-6] asks for a claim again that a server without room could not keep', async () => {
+    const full = { problem: 'database or disk is full', remedy: 'Free space' };
+    fixture.api.failures.claim = [new CountersignError('STORAGE_FULL', full)];
+    const handler = makeHandler();
+    const done = handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await sent('failed claim');
+    await fixture.clock.advance(500);
+    expect((await done).status).toBe('success');
+  });
+
   it('a claim that fails for good is reported', async () => {
     fixture.api.failures.claim = [new CountersignError('FORBIDDEN', { scope: 'runner' })];
     const handler = makeHandler();
@@ -675,10 +685,11 @@ describe('handleToolExecutionSignal', () => {
     const executor = new ScriptedExecutor(['write_file'], () => done);
     const handler = makeHandler({ executors: [executor] });
     const signal = await approvedWrite(handler, { network: true });
+    const own = handler.decide(signal.tool_name, signal.tool_params);
     await handler.handleToolExecutionSignal(signal);
     expect(executor.executed[0]?.context).toMatchObject({
       network: false,
-      digest: signal.digest,
+      digest: (await handler.previews.preview(executor.executed[0]?.call as never, own)).base,
       riskLevel: 'MEDIUM',
       sessionId: 'session',
     });
@@ -1023,7 +1034,9 @@ describe('the ceiling', () => {
     });
     const own = handler.decide('shell_exec', evil);
     expect(own.call).toBeDefined();
-    const { preview, digest } = await handler.previews.preview(own.call as never, own);
+    const { preview, base } = await handler.previews.preview(own.call as never, own);
+    const asked = { tool_name: 'shell_exec', tool_params: evil, risk_level: 'MEDIUM' } as const;
+    const { digest } = shownView(asked, own, { preview, base });
     expect(shown).toMatchObject({
       description: 'Agent wants to fix a typo in README.md; wants to run echo pwned > pwned.txt',
       risk_level: 'HIGH',
@@ -1031,7 +1044,9 @@ describe('the ceiling', () => {
       network: false,
       preview,
       digest,
+      digest_base: base,
     });
+    expect(checkShown(shown as ApprovalRequest)).toBe('fits');
     expect(shown).not.toHaveProperty('omitted');
     expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
   });

@@ -33,6 +33,7 @@ import { openWorkspace } from './open-workspace.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { OwnViews } from './own-views.ts';
 import { type ProposedText, proposedText } from './preview/proposed-text.ts';
+import { shownView } from './preview/shown-view.ts';
 import { ProgressSender } from './progress-sender.ts';
 import { ResultOutbox } from './result-outbox.ts';
 import type {
@@ -475,7 +476,7 @@ export class ToolHandler {
       const result = await this.#work(executor, call, event, { risk, network: false, signal });
       return reportOf(result, attempt, elapsed());
     }
-    const digest = await this.#digestNow(call, own, event);
+    const { base, digest } = await this.#digestNow(call, own, event);
     const permission = permissionFor({
       signal: event,
       own,
@@ -497,7 +498,7 @@ export class ToolHandler {
     const network = event.network && verdict.network;
     let report: ResultReport;
     try {
-      const result = await this.#work(executor, call, event, { risk, network, signal, digest });
+      const result = await this.#work(executor, call, event, { risk, network, signal, base });
       report = reportOf(result, attempt, elapsed());
     } catch (error) {
       this.#logger.error(`Tool failed: ${tool_id}`, { error: this.#masked(error) });
@@ -516,7 +517,7 @@ export class ToolHandler {
     executor: Executor,
     call: ToolCall,
     event: ExecutionSignal,
-    how: { risk: RiskLevel; network: boolean; signal: AbortSignal; digest?: string },
+    how: { risk: RiskLevel; network: boolean; signal: AbortSignal; base?: string },
   ): Promise<ToolResult> {
     const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = event;
     this.#logger.info(`Tool execution started: ${toolId}, ${tool_name}`);
@@ -528,12 +529,12 @@ export class ToolHandler {
         sessionId,
         riskLevel: how.risk,
         network: how.network,
-        ...(how.digest !== undefined && { digest: how.digest }),
+        ...(how.base !== undefined && { digest: how.base }),
         signal: how.signal,
         onProgress: (made) => progress.report(made),
         changes: {
           begin: (changes) => {
-            if (how.digest === undefined)
+            if (how.base === undefined)
               throw new CountersignError('JOURNAL_UNAVAILABLE', {
                 problem: `${tool_name} was started as harmless`,
               });
@@ -553,10 +554,23 @@ export class ToolHandler {
     return approval_id === null ? undefined : this.#journal.decidedHere(approval_id, tool_id);
   }
 
-  /** What was approved and cannot even be planned any more has changed as well (AP-8). */
-  async #digestNow(call: ToolCall, own: Decision, event: ExecutionSignal): Promise<string> {
+  /**
+   * The digest by which the call may start: of the whole card, drawn again from the disk, where a person approved it; of
+   * call, place and files alone where a grant or a rule did, and nobody saw a card (0005). What was approved and cannot
+   * even be planned any more has changed as well (AP-8).
+   */
+  async #digestNow(
+    call: ToolCall,
+    own: Decision,
+    event: ExecutionSignal,
+  ): Promise<{ readonly base: string; readonly digest: string }> {
     try {
-      return await this.#previews.digest(call, own);
+      if (event.approved_by !== 'user') {
+        const base = await this.#previews.base(call, own);
+        return { base, digest: base };
+      }
+      const { digest_base: base, digest } = shownView(event, own, await this.#previews.preview(call, own));
+      return { base, digest };
     } catch (error) {
       if (event.digest === null || !(error instanceof CountersignError)) throw error;
       throw new CountersignError('APPROVAL_STALE', { problem: error.message }, { cause: error });
@@ -593,7 +607,7 @@ export class ToolHandler {
     if (findTool(event.tool_name)?.category === 'filesystem') return;
     const own = this.decide(event.tool_name, event.tool_params, event.path_rules);
     if (own.verdict.decision === 'REJECT') throw new RefusedHere(own.verdict);
-    if (own.call && (await this.#digestNow(own.call, own, event)) === digest) return;
+    if (own.call && (await this.#digestNow(own.call, own, event)).digest === digest) return;
     throw new CountersignError('APPROVAL_STALE', { problem: 'something changed while it was being claimed' });
   }
 

@@ -199,15 +199,72 @@ it('[AP-7] sends a preview again that the server could not take while it waited 
   await expect.poll(() => previews().length).toBe(1);
 });
 
-it('a preview that fails in an unexpected way is told as a refusal', async () => {
+it('[AP-7] sends a preview again that a server without room could not keep, and ends no call for that', async () => {
+  const full = { problem: 'database or disk is full', remedy: 'Free space' };
+  fixture.api.failures.preview = [new CountersignError('STORAGE_FULL', full)];
+  startRunner();
+  runner?.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(1);
+  await fixture.clock.advance(500);
+  await expect.poll(previews).toMatchObject([{ revision: 1, preview: { kind: 'diff' } }]);
+});
+
+it('[AP-7] a preview that fails in an unexpected way ends the call, and says that it was the preview', async () => {
   startRunner({
     previews: {
       preview: () => Promise.reject(new Error('odd')),
-      digest: () => Promise.reject(new Error('odd')),
+      base: () => Promise.reject(new Error('odd')),
     },
   });
   runner?.receive(event('tool.approval_request', approvalRequest()));
-  await expect.poll(previews).toMatchObject([{ refused: { code: 'EXECUTION_FAILED' } }]);
+  const message = expect.stringContaining('could not be shown, so that nobody could approve it: odd');
+  await expect.poll(previews).toMatchObject([{ refused: { code: 'PREVIEW_FAILED', message } }]);
+});
+
+it('[AP-7] a judgement that fails in an unexpected way ends the call too', async () => {
+  const started = startRunner();
+  started.handler.decide = () => {
+    throw new TypeError('a bug');
+  };
+  started.receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(previews).toMatchObject([{ refused: { code: 'PREVIEW_FAILED' } }]);
+});
+
+it.each(['INVALID_BODY', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const)(
+  '[AP-7] a preview that the server refuses with %s ends the call with that reason',
+  async (code) => {
+    fixture.api.failures.preview = [new CountersignError(code), new Error('offline')];
+    startRunner().receive(event('tool.approval_request', approvalRequest()));
+    await expect.poll(() => fixture.api.of('failed preview').length).toBe(2);
+    await fixture.clock.advance(500);
+    await expect
+      .poll(previews)
+      .toMatchObject([{ revision: 1, reasons: [], refused: { code: 'PREVIEW_FAILED' } }]);
+  },
+);
+
+it('[AP-7] a call whose parameters cannot be had for its preview ends with that reason', async () => {
+  fixture.api.fetchToolParams = () =>
+    Promise.reject(new CountersignError('NOT_FOUND', { what: 'tool call' }));
+  const request = approvalRequest({ tool_params: {}, omitted: ['tool_params'] });
+  startRunner().receive(event('tool.approval_request', request));
+  await expect.poll(previews).toMatchObject([{ revision: 1, refused: { code: 'NOT_FOUND' } }]);
+});
+
+it('[RK-5] [VA-8] a denial that the person saves on this machine after the approval refuses before the claim', async () => {
+  startRunner().receive(event('tool.approval_request', approvalRequest()));
+  await expect.poll(previews).toMatchObject([{ preview: { kind: 'diff' } }]);
+  const digest = (previews() as { digest: string }[]).at(0)?.digest ?? '';
+  const rules = [{ id: 'no', effect: 'deny', tool: 'write_file' }];
+  writeFileSync(join(fixture.configFolder, 'policy.json'), JSON.stringify({ version: 1, rules }), {
+    mode: 0o600,
+  });
+  runner?.receive(event('tool.execution_signal', writeSignal({ digest })));
+  await expect
+    .poll(() => fixture.api.reports)
+    .toMatchObject([{ status: 'failed', error: { code: 'DENIED_BY_POLICY' } }]);
+  expect(fixture.api.of('claim')).toEqual([]);
+  expect(existsSync(join(fixture.files.root, 'notes.md'))).toBe(false);
 });
 
 it('executes signals that are its own, and no others', async () => {

@@ -144,7 +144,7 @@ export class WorkspaceRunner {
   async #approvalRequested(request: ApprovalRequest): Promise<void> {
     const { approval_id } = request;
     this.#open.set(approval_id, request);
-    const tool_params = await this.#paramsOf(request);
+    const tool_params = await this.#paramsToShow(request);
     const newest = this.#open.get(approval_id);
     if (!newest) return; // decided meanwhile
     const complete = { ...newest, tool_params };
@@ -158,8 +158,9 @@ export class WorkspaceRunner {
     if (!known) return;
     // What an update does not say of these is so no more.
     const { omitted: _, path_rules: __, ...before } = known;
-    this.#open.set(update.approval_id, { ...before, ...update });
-    const tool_params = await this.#paramsOf(update);
+    const changed = { ...before, ...update };
+    this.#open.set(update.approval_id, changed);
+    const tool_params = await this.#paramsToShow(changed);
     const newest = this.#open.get(update.approval_id);
     if (newest?.revision !== update.revision) return;
     const complete = { ...newest, tool_params };
@@ -181,6 +182,16 @@ export class WorkspaceRunner {
     const { runnerId, projectId } = this.#options;
     if (runner_id !== null && runner_id !== runnerId) return false;
     return projectId === undefined || project_id === projectId;
+  }
+
+  /** Of a request. Where they cannot be had, there will be no preview either: the call ends with that reason (AP-7). */
+  async #paramsToShow(request: ApprovalRequest): Promise<Record<string, JsonValue>> {
+    try {
+      return await this.#paramsOf(request);
+    } catch (error) {
+      if (this.#isOurs(request)) await this.#previews.fail(request, error);
+      throw error;
+    }
   }
 
   /** The parameters, also where the event left them out for their size (EV-2). */

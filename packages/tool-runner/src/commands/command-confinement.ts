@@ -17,7 +17,7 @@ export function commandConfinement(
   // `git am` goes on with steps of its own after a conflict: only its files are looked at.
   const gitWrites = dataOnly.has(subcommand) ? 'data' : subcommand === 'am' ? 'patches' : 'everything';
   return riskLevel === 'LOW'
-    ? { workspace: 'read', network: false, maskSensitive: true }
+    ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }
     : {
         workspace: 'write',
         network,

@@ -1,10 +1,11 @@
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { CommandExecutor } from './command-executor.ts';
+import { longTime, timeIsOverOnce } from './time-over.test-data.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -34,7 +35,7 @@ function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) 
   const execute = async (
     command: string,
     args: string[],
-    { timeout = 20, ...more }: Partial<CallContext> & { timeout?: number } = {},
+    { timeout = 200, ...more }: Partial<CallContext> & { timeout?: number } = {},
   ): Promise<ToolResult> => {
     const call: BuiltInToolCall = { tool: 'execute_command', params: { command, args, timeout } };
     const result = await executor.execute(call, context(more));
@@ -122,50 +123,58 @@ describe.skipIf(cannotIsolate)('CommandExecutor', () => {
   });
 
   it('[EX-8] stops what runs out of time, and tells what it had printed', async () => {
-    const { execute, script } = setup({ killDelayMs: 10_000 });
-    const source = 'import sys, time\nprint("begun", flush=True)\ntime.sleep(60)\n';
-    const result = await execute('python3', [script(source)], { timeout: 1 });
+    const { execute, script, fixture } = setup({ killDelayMs: 3_600_000 }); // longer than this test may take
+    const source = `import time
+print("begun", flush=True)
+open("ready", "w").close()
+time.sleep(600)
+`;
+    timeIsOverOnce(() => fixture.has('ready'));
+    const result = await execute('python3', [script(source)], { timeout: longTime });
     expect(result).toMatchObject({
       success: false,
       code: 'COMMAND_TIMEOUT',
       stdout: 'begun\n',
       exit_code: null,
     });
-    expect(result.execution_time).toBeLessThan(8);
   });
 
   it('[EX-8] asks with SIGTERM first, so that a program can clean up', async () => {
-    const { execute, script, fixture } = setup({ killDelayMs: 10_000 });
+    const { execute, script, fixture } = setup({ killDelayMs: 3_600_000 });
     const source = `import signal, sys, time
 def end(*_):
   open("cleaned", "w").close()
   sys.exit(0)
 signal.signal(signal.SIGTERM, end)
-time.sleep(60)
+open("ready", "w").close()
+time.sleep(600)
 `;
-    expect(await execute('python3', [script(source)], { timeout: 1 })).toMatchObject({
+    timeIsOverOnce(() => fixture.has('ready'));
+    expect(await execute('python3', [script(source)], { timeout: longTime })).toMatchObject({
       code: 'COMMAND_TIMEOUT',
     });
     expect(fixture.has('cleaned')).toBe(true);
   });
 
   it('[EX-8] kills what ignores SIGTERM, with all that it started', async () => {
-    const { execute, script } = setup();
+    const { execute, script, fixture } = setup();
     const sign = mark();
     const source = `import os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "${sign}"])
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "${sign}"])
 if os.fork() == 0:
   os.setsid()
   if os.fork() == 0:
-    os.execvp("python3", ["python3", "-c", "import time; time.sleep(60)", "${sign}"])
+    os.execvp("python3", ["python3", "-c", "import time; time.sleep(600)", "${sign}"])
   os._exit(0)
 print("begun", flush=True)
-time.sleep(60)
+open("ready", "w").close()
+time.sleep(600)
 `;
-    const result = await execute('python3', [script(source)], { timeout: 1 });
+    timeIsOverOnce(() => fixture.has('ready'));
+    const result = await execute('python3', [script(source)], { timeout: longTime });
     expect(result).toMatchObject({ code: 'COMMAND_TIMEOUT', stdout: 'begun\n' });
-    expect(result.execution_time).toBeGreaterThan(1.25);
+    expect(result.execution_time).toBeGreaterThan(0.25); // SIGKILL comes 0.3 s after SIGTERM
     expect(processesWith(sign)).toEqual([]);
   });
 
@@ -176,14 +185,13 @@ time.sleep(60)
 if os.fork() == 0:
   os.setsid()
   if os.fork() == 0:
-    os.execvp("python3", ["python3", "-c", "import time; time.sleep(60)", "${sign}"])
+    os.execvp("python3", ["python3", "-c", "import time; time.sleep(3600)", "${sign}"])
   os._exit(0)
 os.wait()
 print("done")
 `;
     const result = await execute('python3', [script(source)]);
     expect(result).toMatchObject({ success: true, stdout: 'done\n' });
-    expect(result.execution_time).toBeLessThan(5);
     expect(processesWith(sign)).toEqual([]);
   });
 
@@ -202,7 +210,7 @@ print("done")
   });
 
   it('[EX-8] ends a call that is cancelled while isolation is being set up', async () => {
-    const { execute, abort } = setup({ killDelayMs: 600_000 }); // longer than this test may take
+    const { execute, abort } = setup({ killDelayMs: 3_600_000 }); // longer than this test may take
     const running = execute('python3', ['-c', 'import time; time.sleep(600)']);
     abort.abort();
     await expect(running).rejects.toMatchObject({ code: 'EXECUTION_CANCELLED' });
@@ -241,7 +249,8 @@ print("done")
   it('[RN-4] bounds a program that never stops printing', async () => {
     const { execute, progress } = setup();
     const before = process.memoryUsage().rss;
-    const result = (await execute('yes', [], { timeout: 1 })) as unknown as { stdout: string };
+    timeIsOverOnce(() => progress.length >= 10);
+    const result = (await execute('yes', [], { timeout: longTime })) as unknown as { stdout: string };
     expect(result).toMatchObject({ code: 'COMMAND_TIMEOUT', truncated: true });
     expect(result.stdout.length).toBeLessThan(1024 * 1024 + 100);
     expect(process.memoryUsage().rss - before).toBeLessThan(500e6);
@@ -299,6 +308,18 @@ print("problem", file=sys.stderr, flush=True)
     expect(await execute('cat', ['.env'])).toMatchObject({ stdout: 'SECRET=1\n' });
   });
 
+  it('[VA-1] hides a file with a name outside from a LOW command, which looks wherever it likes', async () => {
+    const { fixture, execute } = setup();
+    writeFileSync(join(fixture.parent, 'outside.txt'), 'needle outside');
+    linkSync(join(fixture.parent, 'outside.txt'), join(fixture.root, 'notes.txt'));
+    fixture.write('own.txt', 'needle inside');
+    linkSync(join(fixture.root, 'own.txt'), join(fixture.root, 'same.txt'));
+    const { stdout } = await execute('grep', ['-rh', 'needle', '.'], { riskLevel: 'LOW' });
+    expect(stdout).toBe('needle inside\nneedle inside\n');
+    const approved = await execute('grep', ['-h', 'needle', 'notes.txt'], { riskLevel: 'MEDIUM' });
+    expect(approved.stdout).toBe('needle outside\n');
+  });
+
   it('[VA-3] tells what a command planted and lost', async () => {
     const { execute, fixture } = setup();
     const result = await execute('python3', ['-c', 'open(".envrc", "w").write("evil")']);
@@ -332,15 +353,17 @@ print("problem", file=sys.stderr, flush=True)
   it('[RN-5] without isolation nothing runs unless the operator decided so', async () => {
     const refusing = setup({ bubblewrap: '/no/such/bwrap' });
     await expect(refusing.execute('echo', ['hi'])).rejects.toMatchObject({ code: 'ISOLATION_UNAVAILABLE' });
-    const { execute, script } = setup({ bubblewrap: '/no/such/bwrap', allowUnisolated: true });
+    const { execute, script, fixture } = setup({ bubblewrap: '/no/such/bwrap', allowUnisolated: true });
     expect(await execute('echo', ['hi'])).toMatchObject({ success: true, stdout: 'hi\n' });
     const sign = mark();
     const source = `import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "${sign}"])
-time.sleep(60)
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "${sign}"])
+open("ready", "w").close()
+time.sleep(600)
 `;
-    expect(await execute('python3', [script(source)], { timeout: 1 })).toMatchObject({
+    timeIsOverOnce(() => fixture.has('ready'));
+    expect(await execute('python3', [script(source)], { timeout: longTime })).toMatchObject({
       code: 'COMMAND_TIMEOUT',
     });
     await expect.poll(() => processesWith(sign)).toEqual([]);

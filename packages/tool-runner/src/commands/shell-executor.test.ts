@@ -6,6 +6,7 @@ import type { CallContext, Progress, ToolResult } from '../executor.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { mostRunningJobs } from './background-jobs.ts';
 import { ShellExecutor } from './shell-executor.ts';
+import { longTime, timeIsOverOnce } from './time-over.test-data.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -41,7 +42,7 @@ function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) 
     return result;
   };
   const exec = (command: string, params: object = {}, more: Partial<CallContext> = {}) =>
-    call('shell_exec', { command, timeout: 20, ...params }, more);
+    call('shell_exec', { command, timeout: 200, ...params }, more);
   const background = async (command: string, more: Partial<CallContext> = {}): Promise<string> =>
     String((await call('shell_background', { command }, more)).job_id);
   const output = (job_id: string, more: Partial<CallContext> = {}) => call('shell_output', { job_id }, more);
@@ -99,8 +100,9 @@ describe.skipIf(cannotIsolate)('shell_exec', () => {
   });
 
   it('[EX-8] stops at its time, and when it is cancelled', async () => {
-    const { exec, progress } = setup();
-    expect(await exec('echo begun; sleep 60', { timeout: 1 })).toMatchObject({
+    const { exec, progress, fixture } = setup();
+    timeIsOverOnce(() => fixture.has('ready'));
+    expect(await exec('echo begun; echo > ready; sleep 600', { timeout: longTime })).toMatchObject({
       code: 'COMMAND_TIMEOUT',
       stdout: 'begun\n',
     });
@@ -186,9 +188,7 @@ describe.skipIf(cannotIsolate)('background jobs', () => {
     await expect(output(first)).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 
-  it('of sessions long ago are forgotten: what they printed does not pile up', {
-    timeout: 30_000,
-  }, async () => {
+  it('of sessions long ago are forgotten: what they printed does not pile up', async () => {
     const { background, output } = setup();
     const sessions = Array.from({ length: 66 }, (_, i) => ({ sessionId: `session-${i}` }));
     const jobs: string[] = [];

@@ -207,9 +207,7 @@ it('[RN-8] a large program of the workspace is not replaced by another of its si
 describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
   const script = () => readFileSync(hostileServer, 'utf8');
 
-  it('starts only once the person has allowed exactly that, and waits again when it changes', {
-    timeout: 60_000,
-  }, async () => {
+  it('starts only once the person has allowed exactly that, and waits again when it changes', async () => {
     fixture.isolation.write('tools/server.ts', script());
     const entry = {
       command: 'node',
@@ -359,12 +357,10 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
       await new Promise((resolve) => setTimeout(resolve, 500));
       return lives() === before;
     };
-    await expect.poll(isQuiet, { timeout: 20_000, interval: 10 }).toBe(true);
+    await expect.poll(isQuiet, { interval: 10 }).toBe(true);
   });
 
-  it('keeps its state where it never writes, and is switched off by the configuration', {
-    timeout: 30_000,
-  }, async () => {
+  it('keeps its state where it never writes, and is switched off by the configuration', async () => {
     const reads = hostile('plain', { countersign: { workspace: 'read' } });
     const blind = hostile('plain', { countersign: { workspace: 'none' } });
     fixture.isolation.write('a.txt', 'a');

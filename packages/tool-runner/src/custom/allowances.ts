@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError } from '@countersign/protocol';
+import { CountersignError, canonicalJson } from '@countersign/protocol';
 import { z } from 'zod';
 import { readPersonsFile } from '../persons-file.ts';
-import { canonicalJson } from '../preview/call-digest.ts';
 import type { ServerEntry } from './server-entry.ts';
 import { type NamedFile, namedFiles } from './server-files.ts';
 

@@ -9,6 +9,7 @@ import {
 } from '@countersign/protocol';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import { digestOf } from '../preview/call-digest.ts';
+import { fitPreview } from '../preview/fit-preview.ts';
 import type { Workspace } from '../workspace.ts';
 import type { ListedTool } from './listed-tools.ts';
 import { onOneLine } from './server-entry.ts';
@@ -29,7 +30,7 @@ export class CustomExecutor implements Executor {
     this.#servers = servers;
   }
 
-  preview(call: CustomToolCall, decision: Decision): { preview: Preview; digest: string } {
+  preview(call: CustomToolCall, decision: Decision): { preview: Preview; base: string } {
     const { server, listed } = this.#locate(call);
     const { tool, ownName } = listed;
     const preview: Preview = {
@@ -44,7 +45,7 @@ export class CustomExecutor implements Executor {
         ...(tool.destructive ? ['destructive' as const] : []),
       ],
     };
-    return { preview, digest: this.digest(call, decision) };
+    return { preview: fitPreview(preview), base: this.digest(call, decision) };
   }
 
   /** Covers the call and the tool as its server describes it, with the server's own entry (AP-8). */

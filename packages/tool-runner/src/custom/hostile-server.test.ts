@@ -107,14 +107,14 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
     });
     await fixture.until(() => listed >= 3, 'a third look');
     const before = listed;
+    const started = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 400));
-    expect(listed - before).toBeLessThan(25);
+    const passed = performance.now() - started; // more than asked for, where much else is done
+    expect(listed - before).toBeLessThan(25 * Math.max(passed / 400, 1));
     expect(await fixture.call('changing__do', { what: 'version' })).toMatchObject({ success: true });
   });
 
-  it('has a bounded list of tools, with names and descriptions that hide nothing', {
-    timeout: 30_000,
-  }, async () => {
+  it('has a bounded list of tools, with names and descriptions that hide nothing', async () => {
     await start({ many: hostile('many'), names: hostile('names') });
     expect(fixture.status('many').tools).toHaveLength(128);
     expect(fixture.status('many').leftOut).toEqual(['it has 5000 tools; the first 128 are used']);
@@ -185,9 +185,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     expect(existsSync(join(fixture.root, 'made.txt'))).toBe(true);
   });
 
-  it('[RN-8] has the limits of the specification, and dies alone of too much memory', {
-    timeout: 60_000,
-  }, async () => {
+  it('[RN-8] has the limits of the specification, and dies alone of too much memory', async () => {
     const limits = String((await does('limits')).content);
     expect(limits).toMatch(/Max cpu time\s+3600\s/);
     expect(limits).toMatch(/Max data size\s+1073741824\s/);

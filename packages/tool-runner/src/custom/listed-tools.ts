@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import {
   type CustomTool,
   type CustomToolName,
+  canonicalJson,
   customToolSchema,
   type JsonValue,
   jsonValueSchema,
   makeVisible,
 } from '@countersign/protocol';
 import { z } from 'zod';
-import { canonicalJson } from '../preview/call-digest.ts';
 import type { ServerEntry } from './server-entry.ts';
 
 /** One tool of a server: how it is called here, how it is called there, and what exactly it is. */

@@ -1,7 +1,12 @@
 import { hash } from 'node:crypto';
-import { describeIssues, makeVisible, type RiskLevel, riskLevelSchema } from '@countersign/protocol';
+import {
+  canonicalJson,
+  describeIssues,
+  makeVisible,
+  type RiskLevel,
+  riskLevelSchema,
+} from '@countersign/protocol';
 import { z } from 'zod';
-import { canonicalJson } from '../preview/call-digest.ts';
 
 /** Whose configuration names a server. A workspace's is started only once the person has allowed it here. */
 export type ServerOwner = 'person' | 'workspace';

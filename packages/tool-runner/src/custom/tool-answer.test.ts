@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import { resultOfAnswer } from './tool-answer.ts';
 
 it('[RN-8] a picture that is none is looked through once, however long it is', () => {
-  const started = performance.now();
+  const started = process.cpuUsage();
   const content = ['!', '=\n='].map((end) => ({
     type: 'image',
     mimeType: 'image/png',
     data: `${'\n'.repeat(500_000)}${end}`,
   }));
   const result = resultOfAnswer({ content }, { outputBytes: 1024 ** 2, mask: (text) => text });
-  expect(performance.now() - started).toBeLessThan(20_000);
+  expect(process.cpuUsage(started).user / 1_000).toBeLessThan(20_000);
   expect(result).toMatchObject({ items: [{ left_out: 'it is not base64' }, { encoding: 'base64' }] });
 });

@@ -110,7 +110,7 @@ export class ToolServersFixture {
   async until(holds: () => boolean, what: string): Promise<void> {
     const started = performance.now();
     while (!holds()) {
-      if (performance.now() - started > 20_000)
+      if (performance.now() - started > 120_000)
         throw new Error(`${what} never came: ${JSON.stringify(this.servers.status)}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

@@ -122,7 +122,7 @@ describe('[VA-1] a change whose path is swapped by a link', () => {
     expect([...seen].filter((outcome) => !possible.includes(outcome))).toEqual([]);
     expect([...seen]).toEqual(expect.arrayContaining(['PATH_OUTSIDE_WORKSPACE', 'done']));
     expect(stateOfOutside()).toEqual(before);
-  }, 60_000);
+  });
 });
 
 const swapping = `

@@ -26,9 +26,9 @@ describe('findText', () => {
   it('is quick where everything almost matches', () => {
     const text = 'a'.repeat(5_000_000);
     const wanted = `${'a'.repeat(20_000)}b${'a'.repeat(20_000)}`;
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(findText(text, wanted, everything)).toEqual([]);
     // indexOf took 55 s for it where this took 0.1.
-    expect(performance.now() - started).toBeLessThan(30_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(30_000);
   });
 });

@@ -1,4 +1,5 @@
 import {
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -169,6 +170,14 @@ describe('[TL-2] search_files', () => {
     expect(await paths({ content: 'needle', pattern: '{.*,*}/{.*,*}' })).toEqual([]);
     expect(await paths({ pattern: '{.*,*}' })).toEqual(['open']);
     expect(await codeOf({ content: 'needle', path: 'new/.ssh' })).toBe('PATH_SENSITIVE');
+  });
+
+  it('[VA-1] shows no line of a file that has several names: it may be a file outside', async () => {
+    writeFileSync(join(workspace.outside, 'secret.txt'), 'needle');
+    put('new/open', 'needle');
+    linkSync(join(workspace.outside, 'secret.txt'), join(workspace.root, 'new/notes.txt'));
+    expect(await paths({ content: 'needle' })).toEqual(['open']);
+    expect(await paths({ pattern: '*' })).toEqual(['notes.txt', 'open']);
   });
 
   it('takes a pattern for a pattern, and refuses one that cannot be used', async () => {

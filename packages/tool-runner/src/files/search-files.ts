@@ -91,8 +91,8 @@ async function inBuffers(search: Search, { files, truncated }: Found): Promise<F
   const found: FoundFile[] = [];
   for (const { path, text } of searched) {
     const stats = lookExactly(rawPath(root), rawPath(path));
-    const matches = stats && (await matchesIn(text, search));
-    if (stats && matches?.length) found.push({ ...describeEntry(path, stats), matches });
+    const matches = stats && stats.nlink === 1 && (await matchesIn(text, search));
+    if (stats && matches && matches.length > 0) found.push({ ...describeEntry(path, stats), matches });
   }
   const paths = new Set(searched.map(({ path }) => path));
   const all = [...files.filter(({ path }) => !paths.has(path)), ...found];
@@ -162,8 +162,10 @@ class ConfirmedMatches {
     if (!place) return;
     this.#shown = place.path;
     this.#file = ConfirmedFile.open(place.root, place.raw);
-    if (this.#file && isGitConfig(place.path) && holdsLogin(this.#file.head(MOST_OF_GIT_CONFIG)))
-      this.close();
+    if (!this.#file) return;
+    const showsLogin = isGitConfig(place.path) && holdsLogin(this.#file.head(MOST_OF_GIT_CONFIG));
+    // A file with several names may be one outside: `read_file` asks about it, so a search leaves it out (VA-1).
+    if (showsLogin || this.#file.stats.nlink > 1) this.close();
   }
 }
 

@@ -10,9 +10,12 @@ type Hunk = DiffFile['hunks'][number];
 /**
  * Reads `git diff --raw --patch` (without -z: then every path is one quoted word, and a line is a line). The raw part
  * says which files changed and how; the patches follow in its order. `cut` says that the end is missing. Files whose
- * old or new name is sensitive are left out with all their lines.
+ * old or new name is sensitive are left out with all their lines; of those that `hides` names, the lines are.
  */
-export function parseDiff(output: Buffer, options: { entries: number; cut: boolean }): Diff {
+export function parseDiff(
+  output: Buffer,
+  options: { entries: number; cut: boolean; hides?: (path: Buffer) => boolean },
+): Diff {
   const lines = output.toString('latin1').split('\n');
   // After the last line feed there is nothing, or a line that was cut in the middle.
   lines.pop();
@@ -32,12 +35,14 @@ export function parseDiff(output: Buffer, options: { entries: number; cut: boole
       truncated = true;
       break;
     }
+    const isHidden = own.length > 0 && options.hides?.(change.path) === true;
+    truncated ||= isHidden;
     files.push({
       path: pathText(change.path),
       ...(change.from ? { old_path: pathText(change.from) } : {}),
       state: change.state,
       binary: own.some((patch) => patch.binary),
-      hunks: own.flatMap((patch) => patch.hunks),
+      hunks: isHidden ? [] : own.flatMap((patch) => patch.hunks),
     });
   }
   return { success: true, files, truncated };

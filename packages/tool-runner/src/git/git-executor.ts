@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBranchName, isRemoteName } from '@countersign/policy';
 import type { BuiltInToolCall, BuiltInToolName, ToolParams, ToolSuccess } from '@countersign/protocol';
@@ -79,7 +79,7 @@ export class GitExecutor implements Executor {
   /** Since the last commit: the work tree against it, staged or not. Staged: the index against it. */
   async #diff(
     { path, staged }: ToolParams<'git_diff'>,
-    { signal }: CallContext,
+    { signal, riskLevel }: CallContext,
   ): Promise<ToolSuccess<'git_diff'>> {
     const own = await this.#repository.open(signal);
     const args = ['--raw', '--patch', '--find-copies', '--no-ext-diff', '--no-textconv', '--no-color'];
@@ -106,7 +106,20 @@ export class GitExecutor implements Executor {
       answer = await diffWith(await this.#emptyTree(own, signal));
       if (answer.exitCode !== 0 && !answer.cut) throw gitFailed(answer.stderr, answer.exitCode);
     }
-    return parseDiff(answer.stdout, { entries: this.#limits.entries, cut: answer.cut });
+    const options = { entries: this.#limits.entries, cut: answer.cut };
+    // What is staged comes from the repository. Of the work tree, nobody was asked about a file that may be one outside.
+    const isUnasked = !staged && riskLevel === 'LOW';
+    return parseDiff(
+      answer.stdout,
+      isUnasked ? { ...options, hides: (file) => this.#isShared(file) } : options,
+    );
+  }
+
+  /** Whether a file has several names (hard links), so that its content may be a file outside (VA-1). */
+  #isShared(path: Buffer): boolean {
+    const absolute = Buffer.concat([Buffer.from(`${this.#root}/`), path]);
+    const stats = lstatSync(absolute, { throwIfNoEntry: false });
+    return stats?.isFile() === true && stats.nlink > 1;
   }
 
   async #log(

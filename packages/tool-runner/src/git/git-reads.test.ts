@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFixture } from './git-fixture.test-data.ts';
@@ -201,6 +201,26 @@ describe('bounds', () => {
 });
 
 describe('git_diff', () => {
+  it('[VA-1] leaves out the lines of a file that may be one outside, and says so', async () => {
+    fixture.withCommit();
+    fixture.write('b.txt', 'own\n');
+    fixture.git('add', '.');
+    writeFileSync(join(fixture.outside, 'secret.txt'), 'secret\n');
+    rmSync(join(fixture.root, 'a.txt'));
+    linkSync(join(fixture.outside, 'secret.txt'), join(fixture.root, 'a.txt'));
+    const diff = await fixture.call('git_diff');
+    expect(diff).toMatchObject({
+      files: [
+        { path: 'a.txt', state: 'modified', hunks: [] },
+        { path: 'b.txt', hunks: [{ lines: ['+own'] }] },
+      ],
+      truncated: true,
+    });
+    expect(JSON.stringify(diff)).not.toContain('secret');
+    const staged = await fixture.call('git_diff', { staged: true });
+    expect(staged).toMatchObject({ files: [{ path: 'b.txt' }], truncated: false });
+  });
+
   it('[TL-2] tells hunks, renames, modes and binary files', async () => {
     fixture.withCommit();
     fixture.write('bin', new Uint8Array([0, 1, 2]));
@@ -364,12 +384,12 @@ describe('a call', () => {
   it('[PF-3] is quick once it is warm', async () => {
     fixture.withCommit();
     await fixture.call('git_status');
-    const times: number[] = [];
-    for (let i = 0; i < 5; i++) {
+    const once = async () => {
       const start = performance.now();
       await fixture.call('git_status');
-      times.push(performance.now() - start);
-    }
-    expect(Math.min(...times)).toBeLessThan(250);
+      return performance.now() - start;
+    };
+    // Other programs may hold up one call; that none is quick would be our fault.
+    await expect.poll(once).toBeLessThan(250);
   });
 });

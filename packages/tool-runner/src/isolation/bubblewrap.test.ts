@@ -25,7 +25,7 @@ it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens
       node: { programs: join(shown, 'bin'), shown },
       hasSeccomp: false,
       gate: undefined,
-      places: { sensitive: [], executing: [], doors: [] },
+      places: { sensitive: [], executing: [], doors: [], linkedOutside: [] },
       readOnly: [],
       pinned: [],
       cwd: '',

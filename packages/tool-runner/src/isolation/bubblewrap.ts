@@ -85,9 +85,10 @@ function workspaceArguments({ root, confinement, files, places, readOnly, pinned
 
   const isWritable = confinement.workspace === 'write';
   const absolute = (path: string): string => join(root, path);
-  const masked = confinement.maskSensitive
-    ? places.sensitive.flatMap((place) => maskedPlace(root, place))
-    : [];
+  const masked = [
+    ...(confinement.maskSensitive ? places.sensitive : []),
+    ...(confinement.maskLinkedOutside ? places.linkedOutside : []),
+  ].flatMap((place) => maskedPlace(root, place));
   const outermost = masked.filter(
     ({ path }) => !masked.some((other) => other.path !== path && isInside(other.path, path)),
   );

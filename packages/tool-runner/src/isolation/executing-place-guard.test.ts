@@ -65,6 +65,37 @@ describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () 
   });
 });
 
+describe.skipIf(cannotIsolate)('configuration that a tool obeys by itself', () => {
+  it('[VA-3] is set aside where a command plants it', async () => {
+    const planted = await plant(`mkdir -p .mvn .hg .semaphore gradle/wrapper .vs src
+echo evil | tee .mvn/extensions.xml .hg/hgrc .semaphore/semaphore.yml gradle/wrapper/gradle-wrapper.properties \\
+  .vs/tasks.vs.json .cirrus.yml .woodpecker.yml .simple-git-hooks.json .overcommit.yml src/mvn.ts semaphore.md`);
+    expect(pathsOf(planted)).toEqual([
+      '.cirrus.yml',
+      '.hg',
+      '.mvn',
+      '.overcommit.yml',
+      '.semaphore',
+      '.simple-git-hooks.json',
+      '.vs',
+      '.woodpecker.yml',
+      'gradle/wrapper',
+    ]);
+    expect([read('src/mvn.ts'), read('semaphore.md')]).toEqual(['evil\n', 'evil\n']);
+  });
+
+  it('[VA-3] is read-only where it is', async () => {
+    const places = ['.mvn/jvm.config', '.hg/hgrc', 'gradle/wrapper/gradle-wrapper.properties', '.cirrus.yml'];
+    for (const path of places) fixture.write(path, 'good');
+    expect(
+      await plant(`echo evil | tee ${places.join(' ')} .mvn/more .hg/more; rm -rf .mvn .cirrus.yml`),
+    ).toEqual({
+      setAside: [],
+    });
+    expect(places.map(read)).toEqual(places.map(() => 'good'));
+  });
+});
+
 describe.skipIf(cannotIsolate)('a folder that git would take for a repository', () => {
   const bare = (folder: string) =>
     `mkdir -p ${folder}/objects ${folder}/refs; echo ref: refs/heads/x > ${folder}/HEAD

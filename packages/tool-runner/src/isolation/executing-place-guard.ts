@@ -192,7 +192,7 @@ export class ExecutingPlaceGuard {
     const looking = records.filter(({ looksForPlanted }) => looksForPlanted);
     // What git checks out comes from history, which a person reviews; half a work tree would help nobody.
     const after: SpecialPlaces =
-      looking.length > 0 ? this.#look() : { sensitive: [], executing: [], doors: [] };
+      looking.length > 0 ? this.#look() : { sensitive: [], executing: [], doors: [], linkedOutside: [] };
     const places = after.executing.filter(({ path }) => !this.#held.has(join(this.#root, path)));
     const planted = new Set([
       ...looking.flatMap((record) => findPlanted(this.#root, record, places)),

@@ -13,6 +13,8 @@ export interface Confinement {
   readonly writableGit?: 'data' | 'patches' | 'everything' | undefined;
   /** Hides sensitive files (VA-2): always for LOW; an approved program may read the workspace's own .env. */
   readonly maskSensitive: boolean;
+  /** Hides files that have a further name outside the workspace (VA-1): for what runs unasked and reads by itself. */
+  readonly maskLinkedOutside?: boolean;
   /** Folders beside the workspace that it may read (a language server's own files, a remote repository). */
   readonly readable?: readonly string[];
   /** Folders that it may also write: only the repository that an approved push goes to by its path (RN-6). */

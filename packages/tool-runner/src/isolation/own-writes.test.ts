@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { writeSignal } from '../call-samples.test-data.ts';
+import { shownDigestOf, writeSignal } from '../call-samples.test-data.ts';
 import { runnerFixture } from '../handler-fixture.test-data.ts';
 import { ToolHandler } from '../tool-handler.ts';
 import { cannotIsolate } from './isolation-fixture.test-data.ts';
@@ -14,13 +14,10 @@ it.skipIf(cannotIsolate)(
     const has = (path: string): boolean => existsSync(join(workspace.root, path));
     let count = 0;
     const run = async (tool_name: string, tool_params: Parameters<typeof handler.decide>[1]) => {
-      const own = handler.decide(tool_name, tool_params);
-      const digest = own.call ? await handler.previews.digest(own.call, own) : null;
       const tool_id = `tool-${count++}`;
-      const over = { tool_id, tool_name, tool_params, digest, risk_level: 'HIGH' } as const;
-      const result = await handler.handleToolExecutionSignal(
-        writeSignal(over as Parameters<typeof writeSignal>[0]),
-      );
+      const signal = writeSignal({ tool_id, tool_name, tool_params, risk_level: 'HIGH' });
+      const digest = await shownDigestOf(handler, signal);
+      const result = await handler.handleToolExecutionSignal({ ...signal, digest });
       expect(result).toMatchObject({ status: 'success' });
       return { tool_id, output: result.output as Record<string, unknown> };
     };
@@ -31,14 +28,14 @@ it.skipIf(cannotIsolate)(
     });
     const look = async () => (await run('shell_output', { job_id: output.job_id as string })).output;
     // Before that its places are still being set up, and one that vanishes then ends it.
-    await expect.poll(look, { timeout: 15_000 }).toMatchObject({ stdout: 'begun\n' });
+    await expect.poll(look).toMatchObject({ stdout: 'begun\n' });
     await run('write_file', { path: '.pre-commit-config.yaml', content: 'approved\n' });
     await run('create_directory', { path: '.circleci' });
     const deleted = await run('delete_file', { path: '.envrc' });
     await handler.undoCalls([deleted.tool_id], { force: false });
     writeFileSync(join(workspace.root, 'go'), '');
     await expect
-      .poll(look, { timeout: 15_000 })
+      .poll(look)
       .toMatchObject({ running: false, stderr: expect.stringContaining('".bashrc" would execute') });
     expect(['.pre-commit-config.yaml', '.circleci', '.envrc', '.bashrc'].map(has)).toEqual([
       true,

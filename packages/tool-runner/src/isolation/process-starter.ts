@@ -48,6 +48,8 @@ export interface ProcessStarterOptions {
 export interface IsolatingStarter extends ProcessStarter {
   /** False: nothing is claimed, and LOW commands ask instead of running unless the operator decided otherwise (RN-5). */
   readonly isIsolated: boolean;
+  /** False: so many files have names outside the workspace that a LOW command cannot be kept from them (VA-1). */
+  readonly canHideLinks: boolean;
   /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
   planted(child: ChildProcess): Planted;
   /**
@@ -102,6 +104,7 @@ class Starter implements IsolatingStarter {
   readonly #scan: WorkspaceScan;
   readonly #started = new Map<ChildProcess, StartedProcess>();
   readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
+  #places: SpecialPlaces | undefined;
   #probe: Probe | undefined;
   #prepared: Prepared | undefined;
   #gate: NetworkGate | undefined;
@@ -116,6 +119,11 @@ class Starter implements IsolatingStarter {
 
   get isIsolated(): boolean {
     return 'tools' in this.#probed();
+  }
+
+  get canHideLinks(): boolean {
+    const { linkedOutside } = this.#places ?? this.#look();
+    return linkedOutside.length <= mostHiddenLinks;
   }
 
   start(request: ProcessRequest): ChildProcess {
@@ -143,7 +151,7 @@ class Starter implements IsolatingStarter {
   }
 
   readableSecrets(): readonly string[] {
-    return this.#scan.look().sensitive.map(({ path }) => path);
+    return this.#look().sensitive.map(({ path }) => path);
   }
 
   hasRun(child: ChildProcess): boolean {
@@ -272,9 +280,14 @@ class Starter implements IsolatingStarter {
   }
 
   #lookAround(mayConnect: boolean): SpecialPlaces {
-    const places = this.#scan.look();
+    const places = this.#look();
     if (!mayConnect) return places;
     return { ...places, doors: [...new Set([...places.doors, ...listeningSockets(this.#workspace.root)])] };
+  }
+
+  #look(): SpecialPlaces {
+    this.#places = this.#scan.look();
+    return this.#places;
   }
 
   #openGate(): NetworkGate {
@@ -331,5 +344,7 @@ class Starter implements IsolatingStarter {
 /** A program that only looks gets no sockets in files: one may appear in the workspace at any time. */
 const needsSockets = ({ workspace, network }: Confinement): boolean => workspace === 'write' || network;
 
-const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [] };
+/** Each one is a mount, and a copied tree may be nothing but hard links. */
+const mostHiddenLinks = 500;
+const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], linkedOutside: [] };
 const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { WorkspaceScan } from './workspace-scan.ts';
 
 const folders: string[] = [];
@@ -74,6 +74,33 @@ describe('WorkspaceScan', () => {
     expect(executing.find(({ path }) => path === '.husky')?.type).toBe('link');
   });
 
+  it('[VA-3] also where the place is told by names that are not hidden', () => {
+    const root = workspace([
+      '.mvn/extensions.xml',
+      '.hg/hgrc',
+      'app/gradle/wrapper/gradle-wrapper.properties',
+      'gradle/libs.versions.toml',
+      'mise/config.toml',
+      'real/wrapper/gradle-wrapper.properties',
+      'autostart/x.desktop',
+    ]);
+    symlinkSync('real', join(root, 'gradle2'));
+    symlinkSync('../real', join(root, 'app2'));
+    symlinkSync('../real', join(root, 'autostart/y'));
+    mkdirSync(join(root, 'sub'));
+    symlinkSync('../real', join(root, 'sub/gradle'));
+    const { executing } = new WorkspaceScan(at(root)).look();
+    expect(paths(executing)).toEqual([
+      '.hg',
+      '.mvn',
+      'app/gradle/wrapper',
+      'autostart',
+      'autostart/y',
+      'mise/config.toml',
+      'sub/gradle',
+    ]);
+  });
+
   it('sees what changed since, also within the grain of the clock', () => {
     const root = workspace(['a/b/x', 'c/y']);
     const scan = new WorkspaceScan(at(root));
@@ -111,6 +138,35 @@ describe('WorkspaceScan', () => {
       sensitive: [],
       executing: [],
       doors: [],
+      linkedOutside: [],
     });
+  });
+
+  it('[VA-1] finds files that have a further name outside, and takes no notice of those whose names are all inside', () => {
+    const [root, outside] = [workspace(['src/a.txt', 'src/b.txt']), workspace(['secret.txt', 'late.txt'])];
+    const scan = new WorkspaceScan(at(root));
+    linkSync(join(root, 'src/a.txt'), join(root, 'copy.txt'));
+    linkSync(join(outside, 'secret.txt'), join(root, 'src/notes.txt'));
+    expect(scan.look().linkedOutside).toEqual([{ path: 'src/notes.txt', type: 'file' }]);
+    linkSync(join(outside, 'late.txt'), join(root, 'late.txt'));
+    expect(paths(scan.look().linkedOutside)).toEqual(['late.txt', 'src/notes.txt']);
+  });
+
+  it('[VA-1] counts the names anew where another folder got or lost one', () => {
+    const [root, outside] = [workspace(['src/own.txt', 'other/x']), workspace(['secret.txt'])];
+    linkSync(join(outside, 'secret.txt'), join(root, 'src/notes.txt'));
+    linkSync(join(root, 'src/own.txt'), join(root, 'other/own.txt'));
+    const scan = new WorkspaceScan(at(root));
+    const settled = new Date(Date.now() + 10_000);
+    vi.useFakeTimers({ now: settled, toFake: ['Date'] });
+    try {
+      expect(paths(scan.look().linkedOutside)).toEqual(['src/notes.txt']);
+      linkSync(join(root, 'src/notes.txt'), join(root, 'other/notes.txt'));
+      expect(paths(scan.look().linkedOutside)).toEqual(['other/notes.txt', 'src/notes.txt']);
+      rmSync(join(root, 'other/own.txt'));
+      expect(paths(scan.look().linkedOutside)).toEqual(['other/notes.txt', 'src/notes.txt']);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

@@ -24,6 +24,8 @@ export interface SpecialPlaces {
   readonly executing: readonly FoundPlace[];
   /** Sockets, pipes and devices: a way to processes outside. */
   readonly doors: readonly string[];
+  /** Files with a further name (hard link) that is not in the workspace: their content may be a file outside (VA-1). */
+  readonly linkedOutside: readonly FoundPlace[];
   /** Why something may have been missed; undefined when everything was seen. */
   readonly missed?: string;
 }
@@ -41,6 +43,16 @@ const packageFolders = new Set(['node_modules', 'site-packages']);
 const hiddenPackages = new Set(['.bin', '.pnpm', '.store']);
 /** Listings younger than this are read again: within one tick of its clock a directory changes unseen. */
 const tickMs = 2_000;
+/** A copied tree may be nothing but hard links: so many are not looked at one by one before each command. */
+const MOST_COUNTED_AGAIN = 1_000;
+
+/** A file with several names. */
+interface HardLinked {
+  readonly place: FoundPlace;
+  /** Device and inode: the same for each of its names. */
+  readonly file: string;
+  readonly names: number;
+}
 
 interface Listing {
   readonly mtimeMs: number;
@@ -51,9 +63,10 @@ interface Listing {
   readonly sensitive: readonly FoundPlace[];
   readonly executing: readonly FoundPlace[];
   readonly doors: readonly string[];
+  readonly hardLinked: readonly HardLinked[];
   /** Configurations of git: secret where a login stands in them. */
   readonly gitConfigs: readonly FoundPlace[];
-  /** Hidden links: where one leads to a folder, what stands in it has their name before it. */
+  /** Links that may begin a place by their name: where one leads to a folder, what stands in it has that name before it. */
   readonly aliases: readonly string[];
 }
 
@@ -82,6 +95,7 @@ export class WorkspaceScan {
     const sensitive: FoundPlace[] = [];
     const executing = linkedFromHome(this.#home, this.#root);
     const doors: string[] = [];
+    const hardLinked: HardLinked[] = [];
     const todo = [''];
     let missed: string | undefined;
     let isCut = false;
@@ -101,11 +115,13 @@ export class WorkspaceScan {
       );
       executing.push(...listing.executing, ...listing.aliases.flatMap((alias) => this.#lookThrough(alias)));
       doors.push(...listing.doors);
+      hardLinked.push(...listing.hardLinked);
       todo.push(...listing.below);
     }
     // What was read before the bounds were reached stays known, so that the next look gets further.
     this.#listings = isCut ? new Map([...this.#listings, ...seen]) : seen;
-    return { sensitive, executing, doors, ...(missed !== undefined && { missed }) };
+    const linkedOutside = withNamesOutside(this.#root, hardLinked);
+    return { sensitive, executing, doors, linkedOutside, ...(missed !== undefined && { missed }) };
   }
 
   /** Undefined for what is gone, or closed to us and so to the command; text says why it cannot be known. */
@@ -147,6 +163,35 @@ export class WorkspaceScan {
   }
 }
 
+/**
+ * Where all names of a file are in the workspace, its content is the workspace's own. A new or removed name changes the
+ * count of the file but not the other folders that name it, so their listings know an older count. The newest name was
+ * listed with the highest count; files that it makes suspicious are counted again.
+ */
+function withNamesOutside(root: string, entries: readonly HardLinked[]): FoundPlace[] {
+  const files = new Map<string, { inside: number; names: number }>();
+  for (const { file, names } of entries) {
+    const known = files.get(file) ?? { inside: 0, names: 0 };
+    files.set(file, { inside: known.inside + 1, names: Math.max(known.names, names) });
+  }
+  const isOutside = (file: string, names = files.get(file)?.names ?? 0): boolean =>
+    (files.get(file)?.inside ?? 0) < names;
+  const suspicious = entries.filter(({ file }) => isOutside(file));
+  if (suspicious.length > MOST_COUNTED_AGAIN) return suspicious.map(({ place }) => place);
+  return suspicious
+    .filter(({ place, file }) => isOutside(file, namesNow(join(root, place.path))))
+    .map(({ place }) => place);
+}
+
+/** Undefined where the file is gone or cannot be seen: then the listed count has to do. */
+function namesNow(path: string): number | undefined {
+  try {
+    return lstatSync(onDisk(path)).nlink;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Neither listed nor walked through, nor ours to open. A command has no rights beyond our own. */
 function isClosed(path: string | Buffer, stats: Stats | undefined): boolean {
   if (stats === undefined || stats.uid === process.geteuid?.()) return false;
@@ -161,18 +206,32 @@ function isClosed(path: string | Buffer, stats: Stats | undefined): boolean {
 interface Entry {
   readonly name: string;
   readonly type: FoundPlace['type'] | undefined;
+  /** Of a file with several names. */
+  readonly links?: Pick<HardLinked, 'file' | 'names'>;
 }
 
 function readEntries(path: string | Buffer): Entry[] {
   const entries = readdirSync(path, { withFileTypes: true });
-  const entryOf = (entry: Dirent | Dirent<Buffer>, name: string): Entry => ({ name, type: typeOf(entry) });
+  const entryOf = (entry: Dirent | Dirent<Buffer>, name: string): Entry => {
+    const type = typeOf(entry);
+    return type === 'file' ? { name, type, ...linksOf(path, entry.name) } : { name, type };
+  };
   if (!entries.some(({ name }) => name.includes('\ufffd')))
     return entries.map((entry) => entryOf(entry, entry.name));
   const exact = readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
   return exact.map((entry) => entryOf(entry, nameFromDisk(entry.name)));
 }
 
-type Sorted = Pick<Listing, 'below' | 'sensitive' | 'executing' | 'doors' | 'gitConfigs' | 'aliases'>;
+function linksOf(folder: string | Buffer, name: string | Buffer): Pick<Entry, 'links'> {
+  const path = Buffer.concat([Buffer.from(folder), Buffer.from('/'), Buffer.from(name)]);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats && stats.nlink > 1 ? { links: { file: `${stats.dev}:${stats.ino}`, names: stats.nlink } } : {};
+}
+
+type Sorted = Pick<
+  Listing,
+  'below' | 'sensitive' | 'executing' | 'doors' | 'hardLinked' | 'gitConfigs' | 'aliases'
+>;
 
 function sortEntries(folder: string, entries: readonly Entry[]): Sorted {
   const inPackages = folder.split('/').some((name) => packageFolders.has(name));
@@ -189,6 +248,7 @@ function sortPackages(folder: string, entries: readonly Entry[]): Sorted {
     doors: entries.filter(({ type }) => type === undefined).map(pathOf),
     sensitive: [],
     executing: [],
+    hardLinked: [],
     gitConfigs: [],
     aliases: [],
   };
@@ -199,30 +259,32 @@ function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
   const sensitive: FoundPlace[] = [];
   const executing: FoundPlace[] = [];
   const doors: string[] = [];
+  const hardLinked: HardLinked[] = [];
   const gitConfigs: FoundPlace[] = [];
   const aliases: string[] = [];
-  const isHidden = /(^|\/)\./.test(folder);
   const isGit = /(^|\/)\.git$/i.test(folder);
   // Inside such a place all of it is protected already; only secrets are still looked for, and links that lead out.
-  const isInExecuting = isHidden && executingPlaces.find(folder) !== undefined;
+  const isInExecuting = executingPlaces.find(folder) !== undefined;
+  // Elsewhere the name of an entry tells alone what it is.
+  const needsPath = /(^|\/)\./.test(folder) || isInExecuting || executingPlaces.beginsRun(folder);
   const isBare = !isGit && looksLikeRepository(entries);
-  for (const { name, type } of entries) {
+  for (const { name, type, links } of entries) {
     const path = folder === '' ? name : `${folder}/${name}`;
     if (type === undefined) {
       doors.push(path);
       continue;
     }
-    // The places that are told by several names in a row all begin with a hidden folder.
-    const kind = isHidden ? kindOf(path) : kindOfName(name);
+    if (links) hardLinked.push({ place: { path, type }, ...links });
+    const kind = needsPath ? kindOf(path) : kindOfName(name);
     if (kind.isSensitive) sensitive.push({ path, type });
     const isObeyed = isBare && obeyedByGit.has(name);
     if ((kind.isExecuting && (!isInExecuting || type === 'link')) || isObeyed) executing.push({ path, type });
-    else if (type === 'link' && name.startsWith('.')) aliases.push(path);
+    else if (type === 'link' && (name.startsWith('.') || executingPlaces.beginsRun(name))) aliases.push(path);
     if (isGit && type === 'file' && isGitConfig(path)) gitConfigs.push({ path, type });
     const goesOn = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
     if (goesOn) below.push(path);
   }
-  return { below, sensitive, executing, doors, gitConfigs, aliases };
+  return { below, sensitive, executing, doors, hardLinked, gitConfigs, aliases };
 }
 
 /**

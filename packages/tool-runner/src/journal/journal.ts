@@ -403,9 +403,17 @@ function orUnavailable<T>(work: () => T): T {
     return work();
   } catch (cause) {
     if (cause instanceof CountersignError) throw cause;
-    const problem = cause instanceof Error ? cause.message : String(cause);
+    const said = cause instanceof Error ? cause.message : String(cause);
+    const problem = isOfDisk(cause) ? `${said}; free space on the disk of Countersign's state folder` : said;
     throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
   }
+}
+
+/** SQLITE_FULL, or an I/O error of SQLite: a quota and a limit on the size of files are told as those. */
+function isOfDisk(cause: unknown): boolean {
+  const { code, errcode = 0 } = (cause ?? {}) as { code?: unknown; errcode?: number };
+  if (code === 'ENOSPC' || code === 'EDQUOT') return true;
+  return code === 'ERR_SQLITE_ERROR' && (errcode === 13 || (errcode & 0xff) === 10);
 }
 
 /** A file tool that fails leaves its files as they were, but for these two codes, which promise nothing. */

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { ScriptedExecutor, writeSignal } from '../call-samples.test-data.ts';
+import { ScriptedExecutor, shownDigestOf, writeSignal } from '../call-samples.test-data.ts';
 import type { RunnerApi } from '../runner-api.ts';
 import { ToolHandler } from '../tool-handler.ts';
 import type { Workspace } from '../workspace.ts';
@@ -72,9 +72,7 @@ async function main({ workspace, configFolder, death }: MortalRun): Promise<void
         ? [appendCall('a'), appendCall('b')]
         : [appendCall()];
   for (const signal of calls) {
-    const own = handler.decide(signal.tool_name, signal.tool_params);
-    if (!own.call) throw new Error(JSON.stringify(own.verdict));
-    const digest = await handler.previews.digest(own.call, own);
+    const digest = await shownDigestOf(handler, signal);
     await handler.handleToolExecutionSignal({ ...signal, digest });
   }
   isUndoing = true;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findTool, resultSchemaOf } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { shownDigestOf } from '../call-samples.test-data.ts';
 import { versionOf } from '../files/file-version.ts';
 import { type RunnerFixture, runnerFixture } from '../handler-fixture.test-data.ts';
 import { ToolHandler } from '../tool-handler.ts';
@@ -42,17 +43,14 @@ function restart(): ToolHandler {
   return handler;
 }
 
-async function digestOf(next: ToolHandler, signal: ReturnType<typeof appendCall>): Promise<string> {
-  const own = next.decide(signal.tool_name, signal.tool_params);
-  if (!own.call) throw new Error('not valid');
-  return next.previews.digest(own.call, own);
-}
-
 it('[RN-3] killed after the claim: nothing had started, and the repeated signal runs it, once', async () => {
   killAt('claimed');
   const next = restart();
   const signal = appendCall();
-  const result = await next.handleToolExecutionSignal({ ...signal, digest: await digestOf(next, signal) });
+  const result = await next.handleToolExecutionSignal({
+    ...signal,
+    digest: await shownDigestOf(next, signal),
+  });
   expect([result.status, contentOf('notes.md')]).toEqual(['success', 'old\nline\n']);
 });
 

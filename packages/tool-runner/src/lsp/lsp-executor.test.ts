@@ -44,7 +44,7 @@ const failureOf = async (call: Promise<unknown>) => {
 
 /** Where a fake leaves a trace. */
 const traceOf = (name: string) => join(fixture.workspace.stateFolder, name);
-const seen = (trace: string) => vi.waitUntil(() => existsSync(trace), { timeout: 15_000, interval: 5 });
+const seen = (trace: string) => vi.waitUntil(() => existsSync(trace), { interval: 5 });
 
 /** Lets the clock go on in steps, each not quicker than real programs need, until something has happened. */
 async function passTime<T>(clock: ManualClock, stepMs: number, event: Promise<T>): Promise<T> {

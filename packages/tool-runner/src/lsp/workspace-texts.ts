@@ -20,7 +20,7 @@ export class WorkspaceTexts {
     this.#validator = new PathValidator({
       root: workspace.root,
       disk: realDisk,
-      maxCharacters: workspace.limits.pathCharacters,
+      limits: workspace.limits,
     });
   }
 

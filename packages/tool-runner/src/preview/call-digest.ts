@@ -1,11 +1,19 @@
 import { hash } from 'node:crypto';
-import type { BuiltInToolCall, ToolCall } from '@countersign/protocol';
+import {
+  type BuiltInToolCall,
+  digestOf as digestOfValue,
+  type Sha256,
+  type ToolCall,
+} from '@countersign/protocol';
 import type { FileVersion } from '../file-change.ts';
 import type { PlannedDirectory } from '../files/plan-directory.ts';
 import type { FileChangeCall, PlannedChange } from '../files/plan-file-change.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** Everything about a call that the person agrees to when they approve it (AP-8, docs/decisions/0005). */
+/** Node's own, which is many times faster than the portable one. */
+export const nodeSha256: Sha256 = (text) => hash('sha256', text);
+
+/** What the base of a call's digest covers: call, place and files (AP-8, docs/decisions/0005). */
 export interface DigestedCall {
   readonly call: ToolCall;
   /** Absolute, links resolved. */
@@ -29,7 +37,7 @@ export interface DigestedFile {
 }
 
 /**
- * The digest of a call: `sha256:` over the canonical JSON of
+ * The base of a call's digest: the protocol's digest of
  *
  * - the form of this digest (1), the tool and its parameters with defaults filled in;
  * - the workspace root, the directory that the call runs in, and whether it gets network;
@@ -40,15 +48,15 @@ export interface DigestedFile {
  * - for commit and push what GitPreviewer names: commits, index, files, remote;
  * - for a custom tool how its server describes it, and that server's entry.
  *
- * Nothing else: not times, not owners, not files that are only read, not the modules that a script imports.
+ * `shownDigest` of the protocol adds what the card shows. Nothing else is covered: not times, not owners, not files that are only read, not the modules that a script imports.
  */
 export function digestOf({ call, root, directory, network, files, base }: DigestedCall): string {
   const ordered = files.toSorted((a, b) => compare(a.path, b.path) || compare(a.part, b.part));
   const { tool, params } = call;
-  return `sha256:${hash('sha256', canonicalJson({ form: 1, tool, params, root, directory, network, files: ordered, base }))}`;
+  return digestOfValue({ form: 1, tool, params, root, directory, network, files: ordered, base }, nodeSha256);
 }
 
-/** The digest of a call that changes one file: the one that is displayed, and that the executor compares with. */
+/** The base of a call that changes one file: part of what is displayed, and what the executor compares with. */
 export function digestOfChange(call: FileChangeCall, { root }: Workspace, plan: PlannedChange): string {
   const { path, before, source, saved } = plan;
   const files: DigestedFile[] = [{ path, part: 'changed', version: before?.version ?? null }];
@@ -67,15 +75,6 @@ export function digestOfDirectory(
 ): string {
   const files: DigestedFile[] = [{ path, part: 'directory', version: exists ? 'there' : null }];
   return digestOf({ call, root, directory: '', network: false, files, base: [] });
-}
-
-/** JSON with the keys of every object in order, so that equal values have equal texts. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) =>
-    item !== null && typeof item === 'object' && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => compare(a, b)))
-      : item,
-  );
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -47,8 +47,8 @@ const digest = (tool: BuiltInToolName, params: Record<string, unknown>, git?: Gi
 async function preview(tool: BuiltInToolName, params: Record<string, unknown>): Promise<Preview> {
   const seen = await look(tool, params);
   expect(previewSchema.parse(seen.preview)).toEqual(seen.preview);
-  expect(seen.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
-  expect(await digest(tool, params)).toBe(seen.digest);
+  expect(seen.base).toMatch(/^sha256:[0-9a-f]{64}$/);
+  expect(await digest(tool, params)).toBe(seen.base);
   return seen.preview;
 }
 
@@ -164,12 +164,12 @@ describe('[AP-7] previewCall', () => {
     };
     const params = { message: 'm', files: ['README.md'] };
     const first = await look('git_commit', params, git);
-    expect(first.preview).toBe(shown);
+    expect(first.preview).toEqual(shown);
     expect((await look('git_push', {}, git)).preview).toMatchObject({ message: 'p' });
-    expect(await digest('git_commit', params, git)).toBe(first.digest);
+    expect(await digest('git_commit', params, git)).toBe(first.base);
     base = ['HEAD 2'];
-    expect(await digest('git_commit', params, git)).not.toBe(first.digest);
-    expect(await look('git_commit', params)).toMatchObject({ preview: { kind: 'unavailable' } });
+    expect(await digest('git_commit', params, git)).not.toBe(first.base);
+    await expect(look('git_commit', params)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it('[VA-2] shows nothing of a file that policy has not judged', async () => {
@@ -187,13 +187,13 @@ describe('[AP-7] previewCall', () => {
     mkdirSync(at('.ssh'));
     symlinkSync('.ssh', at('made'));
     for (const call of judged) {
-      const { preview: shown, digest } = await previewCall(...call);
-      expect(shown).toEqual({ kind: 'unavailable', reason: expect.not.stringContaining('CANARY') });
-      expect(await digestCall(...call)).toBe(digest);
+      const refusal = { code: 'APPROVAL_STALE', message: expect.not.stringContaining('CANARY') };
+      await expect(previewCall(...call)).rejects.toMatchObject(refusal);
+      await expect(digestCall(...call)).rejects.toMatchObject(refusal);
     }
   });
 
-  it('refuses what cannot succeed, and says what stands in the way of the rest', async () => {
+  it('[AP-7] is refused with its reason where it cannot be made, whoever could mend that', async () => {
     put('a.md', 'one');
     await expect(look('edit_file', { path: 'a.md', old: 'x', new: 'y' })).rejects.toMatchObject({
       code: 'EDIT_NO_MATCH',
@@ -210,12 +210,7 @@ describe('[AP-7] previewCall', () => {
       throw new CountersignError('NOT_A_REPOSITORY');
     };
     const git: GitPreviewer = { commitPreview: failing, pushPreview: failing };
-    const unavailable = await look('git_push', {}, git);
-    expect(unavailable.preview).toEqual({
-      kind: 'unavailable',
-      reason: 'The workspace is not a git repository. The person must make it one first.',
-    });
-    expect(await digest('git_push', {}, git)).toBe(unavailable.digest);
+    await expect(look('git_push', {}, git)).rejects.toMatchObject({ code: 'NOT_A_REPOSITORY' });
     const broken: GitPreviewer = { ...git, pushPreview: () => Promise.reject(new TypeError('a bug')) };
     await expect(look('git_push', {}, broken)).rejects.toThrow('a bug');
   });

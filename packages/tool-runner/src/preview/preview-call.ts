@@ -1,11 +1,5 @@
 import { type Decision, isRefused } from '@countersign/policy';
-import {
-  type BuiltInToolCall,
-  CountersignError,
-  errorCodes,
-  makeVisible,
-  type Preview,
-} from '@countersign/protocol';
+import { type BuiltInToolCall, CountersignError, makeVisible, type Preview } from '@countersign/protocol';
 import { fileFailure } from '../files/file-failure.ts';
 import { belowRoot } from '../files/place.ts';
 import { planDirectory } from '../files/plan-directory.ts';
@@ -22,6 +16,7 @@ import {
 import { summaryOf } from './call-summary.ts';
 import { fileDiff } from './file-diff.ts';
 import { fileHead } from './file-head.ts';
+import { fitPreview } from './fit-preview.ts';
 import type { GitPreviewer } from './git-previewer.ts';
 import { runFiles } from './run-files.ts';
 import { visibleName } from './visible-name.ts';
@@ -32,53 +27,40 @@ export interface PreviewDeps {
   readonly git?: GitPreviewer;
 }
 
-/** What the person is shown, and the digest of what they agree to when they approve it. */
+/** What the person is shown, and the base of its digest: the call, its place and the files as they are (AP-8). */
 export interface CallPreview {
   readonly preview: Preview;
-  readonly digest: string;
+  readonly base: string;
 }
 
 /**
  * Says what a call will do, from the disk as it is now, and changes nothing (AP-7). `decision` is this machine's own.
  *
- * Throws a CountersignError where the call cannot succeed as it stands and only the caller can mend it (no match, no
- * such file): there is nothing to approve, so it is refused. What stands in the way otherwise (permissions, a disk
- * that fails) makes the preview `unavailable`, with a digest of its own: once it can be seen, it is asked again.
+ * Throws where it cannot be said, whatever stands in the way (no match, no such file, permissions, a disk that fails):
+ * there is nothing to look at, so nobody can approve it, and the call ends with that reason.
  */
 export async function previewCall(
   call: BuiltInToolCall,
   decision: Decision,
   deps: PreviewDeps,
 ): Promise<CallPreview> {
-  const { draw, digest } = await look(call, decision, deps);
-  return { preview: draw(), digest };
+  const { draw, digest } = await lookAt(call, decision, deps);
+  return { preview: fitPreview(draw()), base: digest };
 }
 
-/** The same digest without drawing the preview: computed again before execution, and compared (AP-8). */
+/** The same base without drawing the preview, for a call that nobody was shown (AP-4). */
 export async function digestCall(
   call: BuiltInToolCall,
   decision: Decision,
   deps: PreviewDeps,
 ): Promise<string> {
-  return (await look(call, decision, deps)).digest;
+  return (await lookAt(call, decision, deps)).digest;
 }
 
 interface Look {
   readonly digest: string;
   /** Only who shows it pays for drawing it. */
   readonly draw: () => Preview;
-}
-
-async function look(call: BuiltInToolCall, decision: Decision, deps: PreviewDeps): Promise<Look> {
-  try {
-    return await lookAt(call, decision, deps);
-  } catch (error) {
-    if (!(error instanceof CountersignError) || errorCodes[error.code].remedy === 'change') throw error;
-    return {
-      digest: digest(call, decision, deps, { base: ['unavailable', error.code] }),
-      draw: () => ({ kind: 'unavailable', reason: makeVisible(error.message) }),
-    };
-  }
 }
 
 async function lookAt(call: BuiltInToolCall, decision: Decision, deps: PreviewDeps): Promise<Look> {

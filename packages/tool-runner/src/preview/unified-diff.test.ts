@@ -45,12 +45,12 @@ describe('[AP-7] unifiedDiff', () => {
   });
 
   it('is quick where everything differs, and shows of both', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     const { hunks, truncated } = unifiedDiff(
       lines(60_000, (i) => `old ${i} ${(i * 7919) % 1000}`),
       lines(60_000, (i) => `new ${i} ${(i * 31) % 1000}`),
     );
-    expect(performance.now() - started).toBeLessThan(30_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(30_000);
     expect(truncated).toBe(true);
     expect(hunks).toContain('@@ -1,60000 +1,60000 @@\n-old 0 0\n');
     expect(hunks).toContain('+new 0 0\n');
@@ -61,19 +61,19 @@ describe('[AP-7] unifiedDiff', () => {
 
   it('is quick for a large file with a small change, and says where it is', () => {
     const before = lines(1_000_000, (i) => `line ${i + 1}`);
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(unifiedDiff(before, before.replace('line 500000\n', 'changed\n')).hunks).toContain(
       '@@ -499997,7 +499997,7 @@\n line 499997\n',
     );
-    expect(performance.now() - started).toBeLessThan(30_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(30_000);
   });
 
   it('is quick where lines are many and empty, or one is long', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     const empty = unifiedDiff('\n'.repeat(5_000_000), '\n'.repeat(4_000_000));
     const long = unifiedDiff('x'.repeat(5_000_000), `${'x'.repeat(5_000_000)}y`);
     const alike = unifiedDiff(`a\n${'\n'.repeat(19_000)}a\n`, `b\n${'\n'.repeat(15_000)}b\n`);
-    expect(performance.now() - started).toBeLessThan(30_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(30_000);
     expect([empty.truncated, long.truncated, alike.truncated]).toEqual([true, true, false]);
     expect(long.hunks.includes(`\n+⟨4999800 characters before⟩${'x'.repeat(200)}y\n`)).toBe(true);
     expect(empty.hunks.length + long.hunks.length).toBeLessThan(600 * 1024);
