@@ -11,6 +11,7 @@ import {
   type EventPayload,
   type RouteName,
   routes,
+  shownDigest,
 } from '@countersign/protocol';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { act, render } from '@testing-library/react';
@@ -42,7 +43,33 @@ export function anApproval(change: Partial<Approval> = {}): Approval {
   const { approvals } = examples<{ approvals: Approval[] }>('bodies/listApprovals.response')[0] ?? {
     approvals: [],
   };
-  return approvalSchema.parse({ ...approvals[0], ...change });
+  return sealed(approvalSchema.parse({ ...approvals[0], digest_base: null, ...change }));
+}
+
+/** With the digest of what it shows. A digest that the test made up is taken for the runner's part of it. */
+export function sealed<A extends Approval>(approval: A): A {
+  const { preview, digest, digest_base, omitted } = approval;
+  if (digest === null || preview === null || omitted)
+    return { ...approval, digest_base: digest_base ?? digest };
+  const base = digest_base ?? digest;
+  return { ...approval, digest_base: base, digest: shownDigest({ ...approval, preview, digest_base: base }) };
+}
+
+/** What an update of this request changes, with the digest of what it shows then. */
+export function updateEvent(
+  approval: Approval,
+  change: Partial<Approval>,
+): CountersignEvent & { readonly event: 'approval.updated' } {
+  const { approval_id, tool_params, risk_level } = approval;
+  const update = event('approval.updated', {
+    approval_id,
+    tool_params,
+    risk_level,
+    ...change,
+    digest_base: null,
+  });
+  const { digest, digest_base } = sealed({ ...approval, ...(update.data as Partial<Approval>) });
+  return { ...update, data: { ...update.data, digest, digest_base } } as never;
 }
 
 /** The same request as its event. */

@@ -10,7 +10,10 @@ import {
   openPage,
   Refused,
   requestEvent,
+  sealed,
   settle,
+  TestServer,
+  updateEvent,
 } from '../page-fixture.test-data.tsx';
 import { ConnectedCard } from './connected-card.tsx';
 
@@ -32,9 +35,10 @@ const diffPreview: Preview = {
 };
 const summary: Preview = { kind: 'summary', summary: 'Runs the tests.' };
 
-async function openCard(change: Partial<Approval> = {}) {
+async function openCard(change: Partial<Approval> = {}, server = new TestServer()) {
   const approval = anApproval({ preview: summary, digest, ...change });
-  const page = await openPage(<ConnectedCard approvalId={approval.approval_id} chatHref="#/chat/s" />);
+  const shown = <ConnectedCard approvalId={approval.approval_id} chatHref="#/chat/s" />;
+  const page = await openPage(shown, { server });
   await page.server.emit(requestEvent(approval));
   const card = () => screen.getByRole('article');
   /** As somebody who has looked at it. */
@@ -133,7 +137,7 @@ describe('approving', () => {
     const page = await openCard();
     await page.look();
     await page.press('y');
-    expect(page.server.bodiesOf('approve')).toEqual([{ digest, device: 'test page' }]);
+    expect(page.server.bodiesOf('approve')).toEqual([{ digest: page.approval.digest, device: 'test page' }]);
     expect(page.card().textContent).toContain('You approved this.');
   });
 
@@ -194,23 +198,34 @@ describe('approving', () => {
     expect(decided(page)).toHaveLength(1);
   });
 
+  it('[AP-8] shows no preview that its digest does not name, and leaves only rejecting', async () => {
+    const page = await openCard();
+    const forged = { ...page.approval, preview: { kind: 'summary', summary: 'Nothing at all.' } as const };
+    await page.server.emit(requestEvent(forged));
+    await page.look();
+    expect(page.card().textContent).not.toContain('Nothing at all.');
+    expect(page.card().textContent).toContain('does not fit its digest');
+    expect(screen.getByRole('button', { name: /^Approve y/ })).toHaveProperty('disabled', true);
+    await page.press('y');
+    expect(decided(page)).toEqual([]);
+    await page.press('n');
+    await page.clock.advance(500);
+    await userEvent.click(screen.getByRole('button', { name: /^Reject/ }));
+    await settle();
+    expect(page.server.bodiesOf('reject')).toHaveLength(1);
+  });
+
   it('[UI-6] a new preview must be looked at anew', async () => {
     const page = await openCard();
     await page.look();
     const other = `sha256:${'b'.repeat(64)}`;
-    await page.server.emit(
-      event('approval.updated', {
-        approval_id: page.approval.approval_id,
-        revision: 2,
-        digest: other,
-        preview: diffPreview,
-      }),
-    );
+    const update = updateEvent(page.approval, { revision: 2, digest: other, preview: diffPreview });
+    await page.server.emit(update);
     await page.press('y');
     expect(decided(page)).toEqual([]);
     await page.clock.advance(500);
     await page.press('y');
-    expect(page.server.bodiesOf('approve')).toEqual([{ digest: other, device: 'test page' }]);
+    expect(page.server.bodiesOf('approve')).toEqual([{ digest: update.data.digest, device: 'test page' }]);
   });
 
   it('[UI-6] believes the browser, not React, about where the pointer is', async () => {
@@ -256,7 +271,8 @@ describe('approving', () => {
       event('approval.updated', { approval_id, digest, preview: null, omitted: ['preview'] }),
     );
     await page.look();
-    answer.resolve({ success: true, approval: { ...page.approval, preview: diffPreview } });
+    const whole = sealed({ ...page.approval, digest, digest_base: null, preview: diffPreview });
+    answer.resolve({ success: true, approval: whole });
     await settle();
     expect(page.card().querySelector('.file-diff')).not.toBeNull();
     await page.press('y');
@@ -272,12 +288,12 @@ describe('approving', () => {
     await page.press('y');
     expect(decided(page)).toEqual([]);
     expect(page.card().textContent).toContain('you would approve this without having seen what it does');
-    const { approval_id } = page.approval;
-    await page.server.emit(event('approval.updated', { approval_id, digest, preview: diffPreview }));
+    const update = updateEvent(page.approval, { digest, preview: diffPreview });
+    await page.server.emit(update);
     await page.clock.advance(500);
     expect(screen.queryByRole('button', { name: /^Yes, approve it unseen/ })).toBeNull();
     await page.press('y');
-    expect(page.server.bodiesOf('approve')).toEqual([{ digest, device: 'test page' }]);
+    expect(page.server.bodiesOf('approve')).toEqual([{ digest: update.data.digest, device: 'test page' }]);
   });
 
   it('[AP-7] what has no preview yet can be approved deliberately', async () => {
@@ -355,6 +371,18 @@ describe('[RK-1] a HIGH call', () => {
     expect(decided(page)).toHaveLength(1);
   });
 
+  it('[UI-6] has the focus on the safe answer: Enter, a pause and Enter approve nothing', async () => {
+    const page = await openCard({ risk_level: 'HIGH' });
+    await page.look();
+    screen.getByRole('button', { name: /^Approve y/ }).focus();
+    await page.press('{Enter}');
+    expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Back' }));
+    await page.clock.advance(500);
+    await page.press('{Enter}');
+    expect(screen.queryByRole('button', { name: 'Back' })).toBeNull();
+    expect(decided(page)).toEqual([]);
+  });
+
   it('can be left again by Escape and by Back', async () => {
     const page = await openCard({ risk_level: 'HIGH' });
     await page.look();
@@ -379,9 +407,15 @@ describe('[RK-1] a HIGH call', () => {
     expect(decided(page)).toEqual([]);
   });
 
-  it('says when nobody is there to make the preview', async () => {
-    const page = await openCard({ risk_level: 'HIGH', preview: null, digest: null, runner_id: null });
-    expect(page.card().textContent).toContain('No runner is connected');
+  it('[AP-7] says when nobody is there to make the preview, and only then', async () => {
+    const asked = { risk_level: 'HIGH', preview: null, digest: null, runner_id: null } as const;
+    const { card } = await openCard(asked);
+    expect(card().textContent).toContain('Your machine is still working out');
+    expect(card().textContent).not.toContain('No runner is connected');
+    cleanup();
+    const server = new TestServer();
+    server.on('listRunners', { success: true, runners: [] });
+    expect((await openCard(asked, server)).card().textContent).toContain('No runner is connected');
   });
 });
 
@@ -464,6 +498,14 @@ describe('decided elsewhere', () => {
     ],
     [{ status: 'timeout', device: null }, 'Expired: nobody decided in time.'],
     [{ status: 'cancelled', device: null }, 'Withdrawn: the call ended before anybody decided.'],
+    [
+      {
+        status: 'cancelled',
+        device: null,
+        error: { code: 'EDIT_NO_MATCH', message: 'It does not occur.', recoverable: true },
+      },
+      'Withdrawn: the call failed before anybody decided.',
+    ],
   ] as const)('[AP-2] %j is said at once, and the card stays readable', async (change, words) => {
     const page = await openCard();
     const base = { approved_by: null, grant_id: null, reason: null, message: null };
@@ -507,8 +549,7 @@ describe('decided elsewhere', () => {
   it('[AP-8] a page that did not see the first card knows that the call was asked before', async () => {
     const page = await openCard({ asked_before: 2 });
     expect(page.card().textContent).toContain('what would run has changed since');
-    const { approval_id } = page.approval;
-    await page.server.emit(event('approval.updated', { approval_id, preview: diffPreview }));
+    await page.server.emit(updateEvent(page.approval, { digest, preview: diffPreview }));
     expect(page.card().textContent).toContain('what would run has changed since');
   });
 });
@@ -525,6 +566,32 @@ describe('rejecting', () => {
     expect(page.server.bodiesOf('reject')).toEqual([
       { reason: 'Too early', message: 'Write the test first', device: 'test page' },
     ]);
+  });
+
+  it.each([
+    ['{Control>}{Enter}{/Control}', 'Reason (optional)', { reason: 'No' }],
+    ['{Control>}{Enter}{/Control}', 'Message to the agent (optional)', { message: 'No' }],
+    ['{Meta>}{Enter}{/Meta}', 'Message to the agent (optional)', { message: 'No' }],
+  ])('is sent by %s in "%s"', async (keys, label, sent) => {
+    const page = await openCard();
+    await page.look();
+    await page.press('n');
+    await userEvent.type(screen.getByLabelText(label), `No${keys}`);
+    await settle();
+    expect(page.server.bodiesOf('reject')).toEqual([{ ...sent, device: 'test page' }]);
+  });
+
+  it('is sent once, and Enter alone is a new line of the message', async () => {
+    const page = await openCard();
+    await page.look();
+    await page.press('n');
+    const message = screen.getByLabelText('Message to the agent (optional)');
+    await userEvent.type(message, 'One{Enter}two');
+    expect(page.server.bodiesOf('reject')).toEqual([]);
+    page.server.on('reject', () => new Promise<object>(() => {}));
+    await userEvent.type(message, '{Control>}{Enter}{Enter}{/Control}');
+    await settle();
+    expect(page.server.bodiesOf('reject')).toEqual([{ message: 'One\ntwo', device: 'test page' }]);
   });
 
   it('needs neither, and can be thought better of', async () => {
@@ -555,7 +622,7 @@ describe('editing first', () => {
     await settle();
     expect(page.server.bodiesOf('approve')).toEqual([
       {
-        digest,
+        digest: page.approval.digest,
         device: 'test page',
         tool_params: { path: 'a.mdx', lines: 5, force: true, args: ['one', 'two'], deep: { x: 1 } },
       },
@@ -600,7 +667,7 @@ describe('approving more', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Approve and grant this' }));
     await settle();
     expect(page.server.bodiesOf('approve')).toEqual([
-      { digest, scope: 'class', pattern: 'npm *', device: 'test page' },
+      { digest: page.approval.digest, scope: 'class', pattern: 'npm *', device: 'test page' },
     ]);
   });
 
@@ -616,7 +683,7 @@ describe('approving more', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Approve and grant this' }));
     await settle();
     expect(page.server.bodiesOf('approve')).toEqual([
-      { digest, scope: 'session', include_high: true, device: 'test page' },
+      { digest: page.approval.digest, scope: 'session', include_high: true, device: 'test page' },
     ]);
   });
 
@@ -641,11 +708,12 @@ describe('approving more', () => {
     expect(page.server.bodiesOf('backtestPolicy')).toEqual([
       {
         rule: {
-          id: 'to-be-saved',
+          id: 'to-be-granted',
           effect: 'allow',
           tool: 'execute_command',
           max_risk: 'MEDIUM',
           command: 'npm test',
+          harmless_only: true,
         },
       },
     ]);
@@ -674,7 +742,7 @@ describe('approving more', () => {
       examples: [],
     };
     page.server.on('backtestPolicy', { success: true, ...none });
-    await userEvent.click(screen.getByRole('radio', { name: /^All npm commands in this conversation/ }));
+    await userEvent.click(screen.getByRole('radio', { name: /^Harmless npm commands in this conversation/ }));
     await userEvent.click(screen.getByRole('radio', { name: /^Always: the command npm test/ }));
     await settle();
     expect(page.card().textContent).toContain('none of your earlier calls');
@@ -831,6 +899,18 @@ describe('the focus', () => {
     await settle();
     expect(document.activeElement).toBe(page.card());
   });
+
+  it('[UI-6] is not taken by a card that is settled while nobody is on it', async () => {
+    const page = await openCard();
+    const { approval_id } = page.approval;
+    expect(document.activeElement).toBe(document.body);
+    const base = { approved_by: null, grant_id: null, reason: null, message: null, device: null };
+    await page.server.emit(event('approval.resolved', { approval_id, ...base, status: 'cancelled' }));
+    expect(document.activeElement).toBe(document.body);
+    await page.look();
+    screen.getByRole('article').blur();
+    expect(document.activeElement).toBe(document.body);
+  });
 });
 
 it('[UI-1] speaks Russian', async () => {
@@ -843,5 +923,5 @@ it('[UI-1] speaks Russian', async () => {
   screen.getByRole('article').focus();
   await page.clock.advance(500);
   await userEvent.keyboard('a');
-  expect(screen.getByRole('radio', { name: /^Все команды npm в этой беседе/ })).toBeTruthy();
+  expect(screen.getByRole('radio', { name: /^Безобидные команды npm в этой беседе/ })).toBeTruthy();
 });

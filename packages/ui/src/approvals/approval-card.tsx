@@ -55,19 +55,25 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const isUnseen = approval.preview === null;
+  const isUnfit = approval.unfit === true;
   const needsPreview = isHigh && isUnseen;
   const isBlocked = isSending || isOffline;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
     attention.restart();
+    // The second step goes away with its buttons: the card keeps the focus that one of them had.
+    const confirm = card.current?.querySelector('.confirm');
+    if (confirm?.contains(document.activeElement)) card.current?.focus({ preventScroll: true });
     setStep((current) => (current.name === 'confirm' ? look : current));
   }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen]);
 
   const wasSettled = useRef(resolution !== null);
+  const hadFocus = useRef(false);
   useEffect(() => {
     // The buttons are gone, and the focus with them: the card keeps it, so that the keyboard stays where it was.
-    if (resolution && !wasSettled.current && document.activeElement === document.body) card.current?.focus();
+    const isLost = hadFocus.current && document.activeElement === document.body;
+    if (resolution && !wasSettled.current && isLost) card.current?.focus();
     wasSettled.current = resolution !== null;
   }, [resolution]);
 
@@ -92,6 +98,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   };
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
+      if (isUnfit) return;
       if (step.name === 'confirm' || !(isHigh || isUnseen)) {
         actions.approve(id, choice);
         go(look);
@@ -127,10 +134,15 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         attention.by(meansOf(nativeEvent));
       }}
       onFocus={() => {
+        hadFocus.current = true;
         attention.focus(true);
         setHint((current) => (current === 'missedKey' ? null : current));
       }}
-      onBlur={(event) => attention.focus(event.currentTarget.contains(event.relatedTarget))}
+      onBlur={(event) => {
+        const isInside = event.currentTarget.contains(event.relatedTarget);
+        hadFocus.current = isInside;
+        attention.focus(isInside);
+      }}
     >
       <header className="card-head">
         <div className="card-marks">
@@ -150,7 +162,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         </h2>
       </header>
       {resolution ? (
-        <SettledCard entry={entry} resolution={resolution} />
+        <SettledCard entry={entry} resolution={resolution} isAlone={chatHref !== undefined} />
       ) : (
         <>
           <NoticeLine notice={notice} askedAgain={approval.asked_before !== undefined} />
@@ -161,6 +173,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <DecisionButtons
               isBlocked={isBlocked}
               needsPreview={needsPreview}
+              isUnfit={isUnfit}
               isSending={isSending}
               onApprove={() => approve()}
               onReject={() => whenSeen(() => go({ name: 'reject' }))}
@@ -172,7 +185,13 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <div className="confirm card-step">
               <p role="alert">{isHigh ? words.approval.confirmTitle : words.approval.confirmUnseenTitle}</p>
               <div className="buttons">
-                <button type="button" className="button" onClick={() => go(look)}>
+                <button
+                  type="button"
+                  className="button"
+                  // biome-ignore lint/a11y/noAutofocus: the person has just pressed Approve; Enter must not go on (UI-6)
+                  autoFocus
+                  onClick={() => go(look)}
+                >
                   {words.approval.back}
                 </button>
                 <button
@@ -196,7 +215,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           {step.name === 'edit' && (
             <EditForm
               params={approval.tool_params}
-              isBlocked={isBlocked}
+              isBlocked={isBlocked || isUnfit}
               onCancel={() => go(look)}
               onApprove={(tool_params) => approve({ tool_params })}
             />
@@ -204,7 +223,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           {step.name === 'widen' && (
             <ScopeForm
               approval={approval}
-              isBlocked={isBlocked || needsPreview}
+              isBlocked={isBlocked || needsPreview || isUnfit}
               backtest={actions.backtest}
               onCancel={() => go(look)}
               onApprove={approve}

@@ -1,4 +1,4 @@
-import type { Approval } from '@countersign/protocol';
+import { type Approval, visibleLine } from '@countersign/protocol';
 import { callSummary } from '../text/call-summary.ts';
 import type { Words } from '../words/words.ts';
 
@@ -14,7 +14,7 @@ export function titleOf(
 ): string {
   const intent = tool_name === 'write_file' && tool_params.mode === 'append' ? 'append_file' : tool_name;
   const own = Object.hasOwn(approval.title, intent) ? approval.title[intent] : undefined;
-  const what = callSummary(tool_params).replaceAll(/\s+/g, ' ');
+  const what = visibleLine(callSummary(tool_params));
   if (!own || what === '') return description;
   return own(approval.agent(agent), what.length <= maxLength ? what : `${what.slice(0, maxLength - 1)}…`);
 }

@@ -4,6 +4,8 @@ import { useWords } from '../words/words.ts';
 interface DecisionButtonsProps {
   readonly isBlocked: boolean;
   readonly needsPreview: boolean;
+  /** The preview is not what its digest names: it can only be rejected (AP-8). */
+  readonly isUnfit: boolean;
   readonly isSending: boolean;
   onApprove(): void;
   onReject(): void;
@@ -13,7 +15,7 @@ interface DecisionButtonsProps {
 
 /** The one decision that matters, and the ways to decide more or less than asked. */
 export function DecisionButtons(props: DecisionButtonsProps) {
-  const { isBlocked, needsPreview, isSending, onApprove, onReject, onWiden, onEdit } = props;
+  const { isBlocked, needsPreview, isUnfit, isSending, onApprove, onReject, onWiden, onEdit } = props;
   const { approval } = useWords();
   const why = useId();
   return (
@@ -22,7 +24,7 @@ export function DecisionButtons(props: DecisionButtonsProps) {
         <button
           type="button"
           className="button primary"
-          disabled={isBlocked || needsPreview}
+          disabled={isBlocked || needsPreview || isUnfit}
           aria-describedby={needsPreview ? why : undefined}
           aria-keyshortcuts="y"
           onClick={onApprove}
@@ -42,7 +44,7 @@ export function DecisionButtons(props: DecisionButtonsProps) {
         <button
           type="button"
           className="button quiet"
-          disabled={isBlocked}
+          disabled={isBlocked || isUnfit}
           aria-keyshortcuts="a"
           onClick={onWiden}
         >
@@ -51,7 +53,7 @@ export function DecisionButtons(props: DecisionButtonsProps) {
         <button
           type="button"
           className="button quiet"
-          disabled={isBlocked}
+          disabled={isBlocked || isUnfit}
           aria-keyshortcuts="e"
           onClick={onEdit}
         >

@@ -3,6 +3,7 @@ import { useId, useState } from 'react';
 import { CodeBlock } from '../text/code-block.tsx';
 import { Visible, visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
+import { submitOnCtrlEnter } from './submit-keys.ts';
 
 type Params = Readonly<Record<string, JsonValue>>;
 
@@ -28,6 +29,7 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
     <form
       className="card-form card-step"
       aria-label={approval.editTitle}
+      onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
         if (parsed.ok) onApprove(parsed.value);

@@ -1,5 +1,6 @@
 import { findTool, leavesItToParameters } from '@countersign/protocol';
 import type { ApprovalEntry } from '../live/approval-entry.ts';
+import { useRunners } from '../queries/workspace.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -9,7 +10,10 @@ import { PreviewView } from './preview-view.tsx';
 export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
   const { approval, incomplete } = entry;
   const words = useWords();
-  const { preview, runner_id } = approval;
+  const { preview, project_id } = approval;
+  // The request names no runner before one has made its preview: who is connected is known apart from it.
+  const runners = useRunners();
+  const hasNoRunner = runners.data?.some((one) => one.project_id === project_id && one.connected) === false;
   const shellLine = shellLineOf(approval);
   return (
     <section className="what">
@@ -27,7 +31,7 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
         <p className="waiting-line" role="status">
           {incomplete
             ? words.states.loading
-            : runner_id === null
+            : hasNoRunner
               ? words.approval.noRunner
               : words.approval.previewPending}
         </p>

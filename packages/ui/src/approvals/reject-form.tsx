@@ -1,6 +1,7 @@
 import { useId, useState } from 'react';
 import type { RejectChoice } from '../live/approval-book.ts';
 import { useWords } from '../words/words.ts';
+import { submitOnCtrlEnter } from './submit-keys.ts';
 
 interface RejectFormProps {
   readonly isBlocked: boolean;
@@ -18,6 +19,7 @@ export function RejectForm({ isBlocked, onCancel, onReject }: RejectFormProps) {
     <form
       className="card-form card-step"
       aria-label={approval.rejectTitle}
+      onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
         onReject({

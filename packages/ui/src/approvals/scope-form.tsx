@@ -1,4 +1,4 @@
-import type { Approval } from '@countersign/protocol';
+import { type Approval, type OfferedScope, ruleOfOffer } from '@countersign/protocol';
 import { useId, useState } from 'react';
 import type { ApproveChoice } from '../live/approval-book.ts';
 import { Visible } from '../text/visible.tsx';
@@ -6,9 +6,6 @@ import { useWords, type Words } from '../words/words.ts';
 import type { ApprovalActions } from './approval-actions.ts';
 import { BacktestLine } from './backtest-line.tsx';
 import { scopeLabel } from './scope-label.ts';
-import { ruleOfScope } from './scope-rule.ts';
-
-type OfferedScope = Approval['offered_scopes'][number];
 
 interface ScopeFormProps {
   readonly approval: Approval;
@@ -62,7 +59,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
               onChange={() => setIndex(place)}
             />
             <span>
-              <Visible text={scopeLabel(offer, approval.tool_name, words)} />{' '}
+              <Visible text={scopeLabel(offer, words)} />{' '}
               <span className="muted">{names.scopeUpTo(words.risk.short[offer.max_risk])}</span>
             </span>
           </label>
@@ -83,7 +80,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
         <p className="notice danger">{names.includeHighWarning}</p>
       )}
       {chosen.scope === 'always' && (
-        <BacktestLine rule={ruleOfScope(approval.tool_name, chosen)} backtest={backtest} />
+        <BacktestLine rule={ruleOfOffer(chosen, chosen.max_risk)} backtest={backtest} />
       )}
       <div className="buttons">
         <button type="submit" className="button primary" disabled={isBlocked}>

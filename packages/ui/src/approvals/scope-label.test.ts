@@ -1,22 +1,33 @@
+import { changingToolsPattern } from '@countersign/protocol';
 import { expect, it } from 'vitest';
 import { languages } from '../words/words.ts';
 import { scopeLabel } from './scope-label.ts';
 
 it.each([
-  ['class', 'drafts/b.md', 'write_file', 'Changes to drafts/b.md in this conversation'],
-  ['always', 'drafts/b.md', 'write_file', 'Always: changes to drafts/b.md'],
-  ['class', 'drafts/**', 'edit_file', 'Changes under drafts/ in this conversation'],
-  ['class', 'git commit *', 'execute_command', 'All git commit commands in this conversation'],
-  ['always', 'npm test', 'execute_command', 'Always: the command npm test'],
-  ['class', null, 'git_push', 'All calls of git_push in this conversation'],
-  ['session', null, 'write_file', 'Whole conversation: every tool'],
-] as const)('[AP-4] %s %s of %s is said once', (scope, pattern, tool, label) => {
-  expect(scopeLabel({ scope, pattern }, tool, languages.en)).toBe(label);
+  [
+    'class',
+    { tool: changingToolsPattern, path: 'drafts/b.md' },
+    'Changes to drafts/b.md in this conversation',
+  ],
+  ['always', { tool: changingToolsPattern, path: 'drafts/b.md' }, 'Always: changes to drafts/b.md'],
+  ['class', { tool: changingToolsPattern, path: 'drafts/**' }, 'Changes under drafts/ in this conversation'],
+  ['class', { tool: 'delete_file', path: 'drafts/**' }, 'Deleting files under drafts/ in this conversation'],
+  ['class', { tool: 'delete_file', path: 'a.md' }, 'Deleting a.md in this conversation'],
+  [
+    'class',
+    { tool: 'execute_command', command: 'git commit *' },
+    'Harmless git commit commands in this conversation',
+  ],
+  ['always', { tool: 'execute_command', command: 'npm test' }, 'Always: the command npm test'],
+  ['class', { tool: 'git_push' }, 'All calls of git_push in this conversation'],
+  ['session', { tool: '*' }, 'Whole conversation: every tool'],
+] as const)('[AP-4] %s of %j is said once', (scope, rule, label) => {
+  expect(scopeLabel({ scope, rule }, languages.en)).toBe(label);
 });
 
 it('[UI-1] in Russian too', () => {
-  const label = (scope: 'class' | 'always', pattern: string) =>
-    scopeLabel({ scope, pattern }, 'write_file', languages.ru);
+  const label = (scope: 'class' | 'always', path: string) =>
+    scopeLabel({ scope, rule: { tool: changingToolsPattern, path } }, languages.ru);
   expect(label('class', 'drafts/**')).toBe('Изменения внутри drafts/ в этой беседе');
   expect(label('always', 'a.md')).toBe('Всегда: изменения a.md');
 });

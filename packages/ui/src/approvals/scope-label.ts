@@ -1,24 +1,22 @@
-import type { Approval } from '@countersign/protocol';
+import type { OfferedScope } from '@countersign/protocol';
 import type { Words } from '../words/words.ts';
-import { isCommandTool } from './scope-rule.ts';
-
-type OfferedScope = Pick<Approval['offered_scopes'][number], 'scope' | 'pattern'>;
 
 /** What a wider approval covers and for how long, said once, in the page's own words. */
 export function scopeLabel(
-  { scope, pattern }: OfferedScope,
-  tool: string,
+  { scope, rule }: Pick<OfferedScope, 'scope' | 'rule'>,
   { approval }: Pick<Words, 'approval'>,
 ): string {
   if (scope === 'session') return approval.scope.session;
-  const label = approval.scope[scope](whatOf(pattern, tool, approval));
+  const label = approval.scope[scope](whatOf(rule, approval));
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
-function whatOf(pattern: string | null, tool: string, { covers }: Words['approval']): string {
-  if (pattern === null) return covers.tool(tool);
-  if (isCommandTool(tool)) {
-    return pattern.endsWith(' *') ? covers.commands(pattern.slice(0, -2)) : covers.command(pattern);
-  }
-  return pattern.endsWith('/**') ? covers.folder(pattern.slice(0, -2)) : covers.file(pattern);
+function whatOf({ tool, path, command }: OfferedScope['rule'], { covers }: Words['approval']): string {
+  if (command !== undefined)
+    return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);
+  if (path === undefined) return covers.tool(tool);
+  const deletes = tool === 'delete_file';
+  if (!path.endsWith('/**')) return deletes ? covers.deletedFile(path) : covers.file(path);
+  const folder = path.slice(0, -2);
+  return deletes ? covers.deletedFolder(folder) : covers.folder(folder);
 }

@@ -9,22 +9,29 @@ import { Reasons } from './reasons.tsx';
 interface SettledCardProps {
   readonly entry: ApprovalEntry;
   readonly resolution: Resolution;
+  /** The call itself stands elsewhere, and so does why it failed. */
+  readonly isAlone: boolean;
 }
 
 /** What a person may have to know about a decision that was made. */
 const afterwards: readonly ErrorCode[] = ['ALREADY_DECIDED', 'APPROVAL_STALE'];
 
 /** Decided here or elsewhere, expired or withdrawn: the card says so and stays readable (AP-2). */
-export function SettledCard({ entry, resolution }: SettledCardProps) {
+export function SettledCard({ entry, resolution, isAlone }: SettledCardProps) {
   const words = useWords();
   const { approval } = words;
   const { notice } = entry;
-  const { status, reason, message } = resolution;
+  const { status, reason, message, error } = resolution;
   return (
     <div className="settled-body">
       <p className={`settled-line settled-${status}`} role="status">
         <Visible text={resolutionText(resolution, words)} />
       </p>
+      {isAlone && error && (
+        <p className="call-error">
+          <Visible text={words.said(error.message)} />
+        </p>
+      )}
       {notice && afterwards.includes(notice.code) && <NoticeLine notice={notice} askedAgain={false} />}
       {reason !== null && reason !== '' && (
         <p>
@@ -47,7 +54,7 @@ export function SettledCard({ entry, resolution }: SettledCardProps) {
 
 /** One sentence: who or what settled it, and where. */
 function resolutionText(resolution: Resolution, { approval }: Pick<Words, 'approval'>): string {
-  const { status, here, device, approvedBy } = resolution;
+  const { status, here, device, approvedBy, error } = resolution;
   const { resolved } = approval;
   const where = device ?? resolved.elsewhere;
   switch (status) {
@@ -59,6 +66,6 @@ function resolutionText(resolution: Resolution, { approval }: Pick<Words, 'appro
     case 'timeout':
       return resolved.timeout;
     case 'cancelled':
-      return resolved.cancelled;
+      return error ? resolved.failed : resolved.cancelled;
   }
 }

@@ -90,6 +90,19 @@ async function openChat(setup: Setup = {}) {
   return { ...page, onSession };
 }
 
+function TwoConversations() {
+  const [sessionId, go] = useState('s1');
+  const common = { projectId: 'p1', toolId: null, firstMessage: null, onSession: () => {} };
+  return (
+    <>
+      <button type="button" onClick={() => go('s2')}>
+        Another
+      </button>
+      <ChatScreen {...common} sessionId={sessionId} />
+    </>
+  );
+}
+
 const field = () => screen.getByLabelText<HTMLTextAreaElement>('Message');
 const transcript = () => screen.getByRole('region', { name: 'Conversation' });
 const hello = message('m1', { role: 'user', content: 'Hello' });
@@ -173,10 +186,31 @@ describe('the transcript', () => {
     expect(within(transcript()).getByRole('link').getAttribute('rel')).toContain('noreferrer');
   });
 
-  it('shows what the manual model quotes as it is', async () => {
-    const typed = message('m1', { role: 'user', content: '/read_file path=README.md' });
-    await openChat({ messages: [typed, message('m2', { content: '# not a heading' })] });
-    expect(transcript().textContent).toContain('# not a heading');
+  it.each([
+    // What answered counts: not the first letter of the question, nor the model that would answer now.
+    ['manual', 'anthropic:claude', '/read_file path=README.md', false],
+    ['anthropic:claude', 'anthropic:claude', '/explain this', true],
+    ['anthropic:claude', 'manual', 'Explain this', true],
+    ['manual', 'anthropic:claude', 'Explain this', false],
+  ])('shows an answer of %s as it is or as Markdown, while the model is %s', async (...story) => {
+    const [answered, configured, content, isMarkdown] = story;
+    const question = message('m1', { role: 'user', content, model: answered });
+    const answer = message('m2', { content: '# A heading', model: answered });
+    await openChat({ messages: [question, answer], model: { model: configured, problem: null } });
+    const heading = () => within(transcript()).queryByRole('heading', { name: 'A heading' });
+    await vi.waitFor(() => expect(heading() !== null).toBe(isMarkdown));
+    expect(transcript().textContent?.includes('# A heading')).toBe(!isMarkdown);
+  });
+
+  it('shows an answer that comes now by the model of its run', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(
+      created('m2', { role: 'user', content: '/explain this', model: 'anthropic:claude' }),
+      created('m3', { content: '# A heading', model: 'anthropic:claude' }),
+    );
+    await vi.waitFor(() =>
+      expect(within(transcript()).queryByRole('heading', { name: 'A heading' })).not.toBeNull(),
+    );
   });
 
   it('shows notes of the system, and leaves out tool messages', async () => {
@@ -339,6 +373,26 @@ describe('a tool call', () => {
     expect(transcript().textContent).not.toContain('all good');
   });
 
+  it('[AG-3] that was not made before its run ended waits no longer', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(created('m2', { tool_calls: asking.tool_calls }), state('thinking'));
+    const row = () => transcript().querySelector('.call') as HTMLElement;
+    expect(row().textContent).toContain('In the queue');
+    expect(row().querySelector('.mark-pending')).not.toBeNull();
+    await server.emit(state('idle'));
+    expect(row().textContent).toContain('Not made');
+    expect(row().querySelector('.mark-pending')).toBeNull();
+  });
+
+  it('of a run that still runs waits also on a page that is opened now', async () => {
+    const running = { ...examples<{ run: object }>('bodies/getRun.response')[1]?.run, run_id };
+    await openChat({
+      messages: [hello, asking],
+      prepare: (server) => server.on('getRun', { success: true, run: { ...running, status: 'running' } }),
+    });
+    expect(transcript().querySelector('.call')?.textContent).toContain('In the queue');
+  });
+
   it('shows its approval in its place, and what became of it', async () => {
     const { server, live } = await openChat({ messages: [hello, asking] });
     const approval = anApproval({
@@ -394,6 +448,42 @@ describe('a tool call', () => {
     );
     expect(transcript().textContent).toContain('Failed');
     expect(transcript().textContent).toContain('Nobody is there.');
+  });
+
+  it('[RN-3] an undone call has no tick any more, here and on the next visit', async () => {
+    const { server } = await openChat({ messages: [hello, asking] });
+    const done = {
+      ...place,
+      tool_id: 't1',
+      tool_call_id: 'call_0',
+      status: 'completed' as const,
+      result: null,
+      error: null,
+      execution_time_ms: 5,
+      late: false,
+    };
+    await server.emit(call(), event('tool.result', done));
+    expect(transcript().querySelector('.mark-completed')).not.toBeNull();
+    const conflict = { code: 'UNDO_CONFLICT', message: 'It was changed since.', recoverable: false } as const;
+    await server.emit(event('tool.result', { ...done, status: 'failed', error: conflict, undo_id: 'u1' }));
+    expect(transcript().querySelector('.mark-completed')).not.toBeNull();
+    await server.emit(event('tool.result', { ...done, undo_id: 'u2' }));
+    expect(transcript().querySelector('.mark-completed')).toBeNull();
+    expect(transcript().querySelector('.call-state')?.textContent).toBe('Undone');
+    cleanup();
+    const execution = {
+      ...examples<{ executions: object[] }>('bodies/history.response')[0]?.executions[0],
+      tool_id: 't1',
+      run_id,
+      tool_call_id: 'call_0',
+      status: 'completed',
+      undone_at: '2026-02-21T06:20:00Z',
+    };
+    await openChat({
+      messages: [hello, asking],
+      prepare: (one) => one.on('history', { success: true, executions: [execution], next_cursor: null }),
+    });
+    expect(transcript().querySelector('.mark-undone')).not.toBeNull();
   });
 
   it('can be cancelled while it runs', async () => {
@@ -575,6 +665,64 @@ describe('sending', () => {
     await userEvent.type(field(), '{Enter}');
     await settle();
     expect(server.bodiesOf('sendMessage')).toMatchObject([{ content: 'And then this' }]);
+  });
+
+  describe('while a run is active that this page has not heard of', () => {
+    const run = (status: 'running' | 'stopped') => ({
+      success: true,
+      run: { ...examples<{ run: object }>('bodies/getRun.response')[1]?.run, run_id: 'r2', status },
+    });
+    const others = message('m2', { role: 'user', content: 'From the phone', run_id: 'r2' });
+    async function sendTooEarly(status: 'running' | 'stopped') {
+      const page = await openChat({ messages: [hello] });
+      page.server.on('listMessages', { success: true, messages: [hello, others], next_cursor: null });
+      page.server.on('getRun', run(status));
+      page.server.on('sendMessage', () => {
+        throw new Refused(409, 'RUN_ACTIVE');
+      });
+      await userEvent.type(field(), 'And then this{Enter}');
+      await settle();
+      return page;
+    }
+
+    it('says so, offers to stop it, and says it no longer when it has ended', async () => {
+      const { server } = await sendTooEarly('running');
+      expect(screen.getByRole('alert').textContent).toContain('RUN_ACTIVE');
+      expect(screen.getByRole('button', { name: 'Stop' })).toBeTruthy();
+      await server.emit(event('agent.state', { ...place, run_id: 'r2', state: 'idle' }));
+      expect(screen.queryByRole('alert')).toBeNull();
+      expect(field().value).toBe('And then this');
+    });
+
+    it('says nothing when it has ended by then', async () => {
+      await sendTooEarly('stopped');
+      expect(screen.queryByRole('alert')).toBeNull();
+      expect(field().value).toBe('And then this');
+    });
+  });
+
+  it('[EV-2] learns after a reset that the run has ended meanwhile', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(state('thinking'));
+    expect(screen.getByRole('button', { name: 'Stop' })).toBeTruthy();
+    await server.emit(event('stream.reset'));
+    expect(screen.queryByRole('button', { name: 'Stop' })).toBeNull();
+  });
+
+  it('does not say of one conversation what was refused in another', async () => {
+    const server = new TestServer();
+    server.on('listMessages', { success: true, messages: [hello], next_cursor: null });
+    server.on('getRun', examples<object>('bodies/getRun.response')[1] ?? {});
+    server.on('sendMessage', () => {
+      throw new Refused(429, 'RATE_LIMITED');
+    });
+    await openPage(<TwoConversations />, { server });
+    await userEvent.type(field(), 'Again{Enter}');
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('RATE_LIMITED');
+    await userEvent.click(screen.getByRole('button', { name: 'Another' }));
+    await settle();
+    expect(screen.queryByRole('alert')).toBeNull();
   });
 
   it('[AG-3] stops a run', async () => {

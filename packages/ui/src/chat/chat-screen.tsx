@@ -73,7 +73,6 @@ export function ChatScreen(props: ChatScreenProps) {
           key={`transcript ${sessionId}`}
           conversation={conversation}
           sessionId={sessionId}
-          isManual={isManual}
           toolId={toolId}
           sent={sending.sent}
         />

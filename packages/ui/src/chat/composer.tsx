@@ -34,6 +34,7 @@ export function Composer(props: ComposerProps) {
   const [active, setActive] = useState(-1);
   const [isClosed, setClosed] = useState(false);
   const [isEarly, setEarly] = useState(false);
+  if (isEarly && !onStop) setEarly(false); // the run has ended; a later one is another matter
   const [taken, setTaken] = useState(suggested.count);
   if (taken !== suggested.count) {
     setTaken(suggested.count);
@@ -119,7 +120,7 @@ export function Composer(props: ComposerProps) {
           <Visible text={said(problem)} />
         </p>
       )}
-      {isEarly && onStop && (
+      {isEarly && (
         <p className="field-problem" role="status">
           {chat.early}
         </p>

@@ -2,7 +2,7 @@ import { isFinal } from '@countersign/protocol';
 import { memo, useState } from 'react';
 import { ConnectedCard } from '../approvals/connected-card.tsx';
 import { useCardsAboveInput } from '../approvals/waiting-cards.tsx';
-import { type ChatCall, type ChatMessage, callOf } from '../live/conversation.ts';
+import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
 import { links } from '../shell/links.ts';
@@ -22,22 +22,29 @@ interface ToolCallRowProps {
 
 /** A call of a message: found by its id, or by the model's own id while it has none. */
 export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }: ToolCallRowProps) {
+  const words = useWords();
   const { conversations } = useLive();
   const known = useStore(conversations.all, (all) => {
     const conversation = all.get(sessionId);
     return conversation && callOf(conversation, runId, call);
   });
+  // A call that was not made before its run ended is never made: it waits for nothing.
+  const isQueued = useStore(conversations.all, (all) => {
+    const conversation = all.get(sessionId);
+    return conversation !== undefined && isAtWork(conversation, runId);
+  });
   if (known) return <CallRow call={known} />;
   return (
     <div className="call">
       <div className="call-line">
-        <StatusMark status="pending" />
+        <StatusMark status={isQueued ? 'pending' : 'cancelled'} />
         <code className="tool-name">
           <Visible text={call.tool_name} />
         </code>
         <span className="call-summary">
           <Visible text={callSummary(call.tool_params)} />
         </span>
+        <span className="call-state">{isQueued ? words.call.queued : words.call.notMade}</span>
       </div>
     </div>
   );
@@ -49,12 +56,14 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
   const live = useLive();
   const isCardAbove = useCardsAboveInput();
   const [isOpen, setOpen] = useState(false);
-  const { status, progress, progressMessage, output, error, executionMs, approvalId, toolId } = call;
+  const { status, isUndone, progress, progressMessage, output, error, executionMs, approvalId, toolId } =
+    call;
   const isRunning = status === 'executing' || status === 'approved';
+  const state = status === 'completed' && isUndone ? 'undone' : status;
   return (
     <div className={`call call-${status}`} data-call={toolId} id={`call-${toolId}`}>
       <div className="call-line">
-        <StatusMark status={status} />
+        <StatusMark status={state} />
         <code className="tool-name">
           <Visible text={call.toolName} />
         </code>
@@ -62,8 +71,8 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
           <Visible text={callSummary(call.params)} />
         </span>
         <span className="call-state">
-          {words.call.status[status]}
-          {executionMs !== null && status === 'completed' && ` · ${duration(executionMs, words)}`}
+          {state === 'undone' ? words.history.undone : words.call.status[state]}
+          {executionMs !== null && state === 'completed' && ` · ${duration(executionMs, words)}`}
         </span>
         {!isFinal(status) && status !== 'awaiting_approval' && (
           <button

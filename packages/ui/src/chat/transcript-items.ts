@@ -6,11 +6,11 @@ export type TranscriptItem =
   | { readonly kind: 'call'; readonly call: ChatCall };
 
 /** What the transcript shows, in order. Tool messages are not shown: their calls are. */
-export function transcriptItems(
-  { order, messages, calls }: Pick<Conversation, 'order' | 'messages' | 'calls'>,
-  isManual: boolean,
-): readonly TranscriptItem[] {
-  const typedRuns = new Set<string>();
+export function transcriptItems({
+  order,
+  messages,
+  calls,
+}: Pick<Conversation, 'order' | 'messages' | 'calls'>): readonly TranscriptItem[] {
   const items: TranscriptItem[] = [];
   const alone = [...calls.values()].filter(({ runId }) => runId === null).sort(byTime);
   for (const id of order) {
@@ -19,11 +19,8 @@ export function transcriptItems(
     while (alone[0] && alone[0].createdAt < message.createdAt) {
       items.push({ kind: 'call', call: alone.shift() as ChatCall });
     }
-    const { runId } = message;
     // The manual model quotes files and output as they are: read as Markdown they would be mangled.
-    if (message.role === 'user' && runId !== null && message.text.startsWith('/')) typedRuns.add(runId);
-    const isPlain = isManual || (runId !== null && typedRuns.has(runId));
-    items.push({ kind: 'message', message, isPlain });
+    items.push({ kind: 'message', message, isPlain: message.model === 'manual' });
   }
   for (const call of alone) items.push({ kind: 'call', call });
   return items;

@@ -5,11 +5,11 @@ import { MessageRow } from './message-row.tsx';
 import { CallRow } from './tool-call-row.tsx';
 import { transcriptItems } from './transcript-items.ts';
 import { useFollowing } from './use-following.ts';
+import { useLeftPlace, useReadingPlace } from './use-reading-place.ts';
 
 interface TranscriptProps {
   readonly conversation: Conversation;
   readonly sessionId: string;
-  readonly isManual: boolean;
   /** A call to show: the person came from its approval. */
   readonly toolId: string | null;
   /** How often the person has sent something here: whoever writes wants to see what comes of it. */
@@ -23,23 +23,22 @@ const nearEnd = 80;
 export const Transcript = memo(function Transcript({
   conversation,
   sessionId,
-  isManual,
   toolId,
   sent,
 }: TranscriptProps) {
   const { chat } = useWords();
   const { order, messages, calls, agent } = conversation;
-  const items = useMemo(
-    () => transcriptItems({ order, messages, calls }, isManual),
-    [order, messages, calls, isManual],
-  );
+  const items = useMemo(() => transcriptItems({ order, messages, calls }), [order, messages, calls]);
   const box = useRef<HTMLElement>(null);
-  const isFollowing = useRef(true);
+  const leftPlace = useLeftPlace(sessionId);
+  const left = toolId === null ? leftPlace : undefined;
+  const isFollowing = useRef(left === undefined);
   const lastTop = useRef(0);
   const lastSent = useRef(sent);
-  const [isAway, setAway] = useState(false);
+  const [isAway, setAway] = useState(left !== undefined);
 
   useFollowing(box, isFollowing);
+  useReadingPlace(box, isFollowing, sessionId, left);
   useEffect(() => {
     if (toolId === null) return;
     const row = document.getElementById(`call-${toolId}`);

@@ -1,4 +1,4 @@
-import type { CallResponse } from '@countersign/client';
+import { ApiError, type CallResponse } from '@countersign/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Conversation } from '../live/conversation.ts';
@@ -16,12 +16,12 @@ interface SendingInput {
 
 /** Sends messages, begins conversations and stops runs. */
 export function useSending({ projectId, sessionId, conversation, model, onSession }: SendingInput) {
-  const { client } = useLive();
+  const { client, conversations } = useLive();
   const queries = useQueryClient();
   const [isSending, setSending] = useState(false);
   const [isStopping, setStopping] = useState(false);
   const [sent, setSent] = useState(0);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
   const [suggested, setSuggested] = useState({ text: '', count: 0 });
   const runId = conversation && conversation.agent !== 'idle' ? conversation.runId : null;
   const params = { project_id: projectId };
@@ -46,7 +46,9 @@ export function useSending({ projectId, sessionId, conversation, model, onSessio
       setSent((count) => count + 1);
       return true;
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      // A run that this page has not heard of: reading the conversation finds it, and with it the way to stop it.
+      if (isRunActive(error) && sessionId !== null) await conversations.read({ projectId, sessionId });
+      setProblem({ sessionId, error });
       return false;
     } finally {
       setSending(false);
@@ -59,7 +61,7 @@ export function useSending({ projectId, sessionId, conversation, model, onSessio
     try {
       await client.stopRun({ params: { run_id } }, { retry: { times: 3 } });
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem({ sessionId, error });
     } finally {
       setStopping(false);
     }
@@ -71,8 +73,25 @@ export function useSending({ projectId, sessionId, conversation, model, onSessio
     isSending,
     sent,
     isStopping,
-    problem,
+    problem: problem && problemText(problem, { sessionId, isAtWork: runId !== null }),
     suggested,
     suggest: (text: string) => setSuggested(({ count }) => ({ text, count: count + 1 })),
   };
 }
+
+/** Why something was not sent or stopped, and in which conversation. */
+interface Problem {
+  readonly sessionId: string | null;
+  readonly error: unknown;
+}
+
+/** What is to be said of it here and now: nothing elsewhere, nor that a run is active when it has ended. */
+function problemText(
+  { sessionId, error }: Problem,
+  here: { readonly sessionId: string | null; readonly isAtWork: boolean },
+): string | null {
+  if (sessionId !== here.sessionId || (isRunActive(error) && !here.isAtWork)) return null;
+  return error instanceof Error ? error.message : String(error);
+}
+
+const isRunActive = (error: unknown): boolean => error instanceof ApiError && error.code === 'RUN_ACTIVE';

@@ -39,6 +39,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
   const { history, call, approval, risk } = words;
   const { execution, result, late_result, requested_params, preview, omitted } = detail;
   const { status, error, reasons, tool_params } = execution;
+  const isUndone = execution.undone_at !== null;
   const isEdited =
     requested_params !== undefined && JSON.stringify(requested_params) !== JSON.stringify(tool_params);
   return (
@@ -51,7 +52,8 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
           <Visible text={callSummary(tool_params)} />
         </h1>
         <p className="with-mark">
-          <StatusMark status={status} /> {call.status[status]}
+          <StatusMark status={isUndone ? 'undone' : status} /> {call.status[status]}
+          {isUndone && <span className="muted">({history.undone})</span>}
           {execution.risk_level && <RiskBadge risk={execution.risk_level} />}
           <a href={links.chat(execution.session_id, execution.tool_id)}>{approval.openChat}</a>
         </p>

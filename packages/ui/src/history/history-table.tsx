@@ -41,6 +41,7 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
   const words = useWords();
   const language = useLanguage();
   const { tool_id, tool_name, tool_params, status, risk_level, approval_id, execution_time_ms } = execution;
+  const isUndone = execution.undone_at !== null;
   // Only a person rejects what was asked.
   const isRejected = status === 'rejected' && approval_id !== null;
   const decidedBy = isRejected ? 'user' : execution.approved_by;
@@ -58,8 +59,8 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
       </td>
       <td>
         <span className="with-mark">
-          <StatusMark status={status} /> {words.call.status[status]}
-          {execution.undone_at !== null && <span className="muted">({words.history.undone})</span>}
+          <StatusMark status={isUndone ? 'undone' : status} /> {words.call.status[status]}
+          {isUndone && <span className="muted">({words.history.undone})</span>}
         </span>
       </td>
       <td>{risk_level && <RiskBadge risk={risk_level} />}</td>

@@ -55,6 +55,7 @@ describe('the history', () => {
     expect(rows[1]).toContain('edit_file a.md');
     expect(rows[1]).toContain('Done');
     expect(rows[1]).toContain('(Undone)');
+    expect(screen.getAllByRole('row')[1]?.querySelector('.mark-undone')).not.toBeNull();
     expect(rows[1]).toContain('you');
     expect(rows[1]).toContain('1.2 s');
     expect(rows[2]).toContain('Failed');

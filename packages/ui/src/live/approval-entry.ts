@@ -1,4 +1,13 @@
-import type { Approval, ApprovalStatus, ApprovedBy, ErrorCode, EventPayload } from '@countersign/protocol';
+import {
+  type Approval,
+  type ApprovalStatus,
+  type ApprovedBy,
+  type CheckedCard,
+  checkedCard,
+  type ErrorCode,
+  type EventPayload,
+  type ToolErrorValue,
+} from '@countersign/protocol';
 
 /** How an approval was settled, as its card tells it. */
 export interface Resolution {
@@ -9,6 +18,8 @@ export interface Resolution {
   readonly approvedBy: ApprovedBy | null;
   readonly reason: string | null;
   readonly message: string | null;
+  /** Why the call failed before anybody decided: its preview could not be made. */
+  readonly error: ToolErrorValue | null;
 }
 
 /** What the person must know before deciding (again): the answer of a decision that did not count. */
@@ -20,7 +31,8 @@ export interface Notice {
 
 /** One approval as its card shows it. */
 export interface ApprovalEntry {
-  readonly approval: Approval;
+  /** Its preview is shown only if it is what the digest names (AP-8). */
+  readonly approval: CheckedCard<Approval>;
   /** When its time is over, by this page's monotonic clock (AP-3: it is only shown). */
   readonly deadline: number;
   readonly resolution: Resolution | null;
@@ -35,7 +47,7 @@ export type ApprovalEntries = ReadonlyMap<string, ApprovalEntry>;
 
 export function newEntry(approval: Approval, now: number, known: ApprovalEntry | undefined): ApprovalEntry {
   return {
-    approval,
+    approval: checkedCard(approval),
     deadline: now + approval.remaining_ms,
     // What was settled stays so: an answer that says otherwise was on its way when it happened.
     resolution: known?.resolution ?? (approval.status === 'pending' ? null : settledAs(approval.status)),
@@ -58,10 +70,10 @@ export function updatedEntry(
   now: number,
 ): ApprovalEntry {
   const { timestamp: _, omitted, ...changed } = data;
-  const { omitted: _before, ...approval } = entry.approval;
+  const { omitted: _before, unfit: _unfit, ...approval } = entry.approval;
   return {
     ...entry,
-    approval: { ...approval, ...changed, ...(omitted && { omitted }) },
+    approval: checkedCard({ ...approval, ...changed, ...(omitted && { omitted }) }),
     deadline: now + data.remaining_ms,
     incomplete: (omitted?.length ?? 0) > 0,
   };
@@ -75,6 +87,7 @@ export function resolvedEntry(entry: ApprovalEntry, data: EventPayload<'approval
     approvedBy: data.approved_by,
     reason: data.reason,
     message: data.message,
+    error: data.error ?? null,
   };
   // What the person was told about a decision that stands already stays.
   const sending = entry.sending === data.status ? entry.sending : null;
@@ -89,6 +102,7 @@ export const settledAs = (status: Exclude<ApprovalStatus, 'pending'>): Resolutio
   approvedBy: null,
   reason: null,
   message: null,
+  error: null,
 });
 
 /** Those that wait for a decision, oldest first. */

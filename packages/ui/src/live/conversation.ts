@@ -16,6 +16,8 @@ export interface ChatMessage {
   readonly text: string;
   readonly isStreaming: boolean;
   readonly runId: string | null;
+  /** The model of its run: `provider:model` or `manual`. */
+  readonly model: string | undefined;
   readonly toolCalls: NonNullable<Message['tool_calls']>;
   readonly createdAt: string;
 }
@@ -28,6 +30,8 @@ export interface ChatCall {
   readonly toolName: string;
   readonly params: Readonly<Record<string, JsonValue>>;
   readonly status: ExecutionStatus;
+  /** What it had changed was put back. */
+  readonly isUndone: boolean;
   readonly risk: RiskLevel | null;
   readonly approvalId: string | null;
   readonly progress: number | null;
@@ -92,6 +96,7 @@ export function withMessage(state: Conversation, message: Message, text = messag
     text,
     isStreaming: !message.complete,
     runId: message.run_id,
+    model: message.model,
     toolCalls: (leftOut ? known.toolCalls : message.tool_calls) ?? [],
     createdAt: message.created_at,
   };
@@ -133,6 +138,7 @@ function withExecution(state: Conversation, execution: Execution): Conversation 
     toolName: execution.tool_name,
     params: known?.params ?? execution.tool_params,
     status: execution.status,
+    isUndone: execution.undone_at !== null,
     risk: execution.risk_level,
     approvalId: execution.approval_id,
     error: execution.error,
@@ -140,6 +146,26 @@ function withExecution(state: Conversation, execution: Execution): Conversation 
     createdAt: execution.created_at,
   });
 }
+
+/** The newest run as the server has it. What it is doing an event says best; without one, its calls tell. */
+export function withRun(
+  state: Conversation,
+  { run_id, status }: { readonly run_id: string; readonly status: string },
+): Conversation {
+  if (status !== 'running') return { ...state, runId: run_id, agent: 'idle' };
+  const isKnown = state.runId === run_id && state.agent !== 'idle';
+  return { ...state, runId: run_id, agent: isKnown ? state.agent : agentStateOf(state) };
+}
+
+function agentStateOf({ calls }: Conversation): AgentState {
+  const statuses = new Set([...calls.values()].map(({ status }) => status));
+  if (statuses.has('awaiting_approval')) return 'awaiting_approval';
+  return statuses.has('executing') || statuses.has('approved') ? 'tool_execution' : 'thinking';
+}
+
+/** Whether a run is still at work. Only the newest one of a conversation can be. */
+export const isAtWork = ({ agent, runId }: Pick<Conversation, 'agent' | 'runId'>, run: string | null) =>
+  agent !== 'idle' && runId === run;
 
 /** What an event changes in its conversation, apart from texts. */
 export function withEvent(state: Conversation, event: CountersignEvent): Conversation {
@@ -199,7 +225,9 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
     }
     case 'tool.result': {
       const { tool_id, status, result, error, execution_time_ms, late, undo_id, omitted } = event.data;
-      if (late || undo_id !== undefined) return state;
+      if (undo_id !== undefined)
+        return status === 'completed' ? changeCall(state, tool_id, { isUndone: true }) : state;
+      if (late) return state;
       const known = omitted?.includes('result') ? undefined : result;
       return changeCall(state, tool_id, { status, result: known, error, executionMs: execution_time_ms });
     }
@@ -217,6 +245,7 @@ const newCall = (toolId: string): ChatCall => ({
   toolName: '',
   params: {},
   status: 'pending',
+  isUndone: false,
   risk: null,
   approvalId: null,
   progress: null,

@@ -1,4 +1,4 @@
-import { type Client, MessageText } from '@countersign/client';
+import { type CallResponse, type Client, MessageText } from '@countersign/client';
 import type { CountersignEvent, Execution, Message } from '@countersign/protocol';
 import {
   type Conversation,
@@ -6,6 +6,7 @@ import {
   withEvent,
   withHistory,
   withMessage,
+  withRun,
   withText,
 } from './conversation.ts';
 import { Store } from './store.ts';
@@ -15,12 +16,7 @@ export interface Place {
   readonly sessionId: string;
 }
 
-/** What the agent does, as far as its calls tell: an event says it better, but only when it changes. */
-function agentStateOf({ calls }: Conversation): Conversation['agent'] {
-  const statuses = new Set([...calls.values()].map(({ status }) => status));
-  if (statuses.has('awaiting_approval')) return 'awaiting_approval';
-  return statuses.has('executing') || statuses.has('approved') ? 'tool_execution' : 'thinking';
-}
+type Run = CallResponse<'getRun'>['run'];
 
 /** Pages of the history that are read for the states of a conversation's calls. */
 const maxHistoryPages = 5;
@@ -50,6 +46,11 @@ export class Conversations {
   /** Reads a conversation again, after it could not be read. */
   reload(place: Place): Promise<void> {
     this.#change(place.sessionId, (state) => ({ ...state, status: 'loading' }));
+    return this.read(place);
+  }
+
+  /** Reads a conversation again, while it is shown as it was. */
+  read(place: Place): Promise<void> {
     return this.#load(place);
   }
 
@@ -96,10 +97,11 @@ export class Conversations {
     const { sessionId } = place;
     try {
       const [messages, executions] = await Promise.all([this.#messages(place), this.#executions(place)]);
-      this.#change(sessionId, (state) =>
-        withHistory(state, messages, executions, (message) => this.#textOf(message).text),
-      );
-      await this.#findRun(sessionId, messages.at(-1)?.run_id ?? null);
+      const run = await this.#lastRun(messages);
+      this.#change(sessionId, (state) => {
+        const read = withHistory(state, messages, executions, (message) => this.#textOf(message).text);
+        return run ? withRun(read, run) : read;
+      });
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       this.#change(sessionId, (state) =>
@@ -136,14 +138,15 @@ export class Conversations {
     return executions.reverse();
   }
 
-  /** Whether the last run still runs: events tell it only from now on. */
-  async #findRun(sessionId: string, runId: string | null): Promise<void> {
-    if (runId === null || this.all.get().get(sessionId)?.runId === runId) return;
-    const { run } = await this.#client.getRun({ params: { run_id: runId } });
-    if (run.status !== 'running') return;
-    this.#change(sessionId, (state) =>
-      state.runId === null ? { ...state, runId, agent: agentStateOf(state) } : state,
-    );
+  /** The newest run. Events tell what it does only from now on, and after a reset its end was perhaps missed. */
+  async #lastRun(messages: readonly Message[]): Promise<Run | undefined> {
+    const run_id = messages.at(-1)?.run_id ?? null;
+    if (run_id === null) return undefined;
+    try {
+      return (await this.#client.getRun({ params: { run_id } })).run;
+    } catch {
+      return undefined; // the conversation can be read without it
+    }
   }
 
   #textOf(message: Message): MessageText {

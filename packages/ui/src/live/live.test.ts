@@ -10,6 +10,7 @@ import {
   settle,
   TestClock,
   TestServer,
+  updateEvent,
 } from '../page-fixture.test-data.tsx';
 import { Live } from './live.ts';
 
@@ -78,12 +79,12 @@ describe('what is read while events come', () => {
     server.on('getApproval', read.answer);
     const refreshed = live.approvals.refresh(approval_id);
     await settle();
-    await server.emit(event('approval.updated', { approval_id, revision: 1, preview }));
+    await server.emit(updateEvent(approval, { revision: 1, preview }));
     read.release();
     await refreshed;
     const shown = () => live.approvals.entries.get().get(approval_id)?.approval;
     expect(shown()?.preview).toEqual(preview);
-    await server.emit(event('approval.updated', { approval_id, revision: 2, preview }));
+    await server.emit(updateEvent(approval, { revision: 2, preview }));
     await live.approvals.refresh(approval_id);
     expect(shown()?.revision).toBe(2);
   });

@@ -1,10 +1,10 @@
-import type { Grant } from '@countersign/protocol';
+import { changingToolsPattern, type Grant } from '@countersign/protocol';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { useGrants, useRevoking } from '../queries/permissions.ts';
 import { ErrorState, LoadingState } from '../shell/states.tsx';
 import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
-import { useLanguage, useWords } from '../words/words.ts';
+import { useLanguage, useWords, type Words } from '../words/words.ts';
 
 /** AP-4: grants can be seen, counted and revoked. Those in force come first. */
 export function GrantList() {
@@ -33,6 +33,12 @@ export function GrantList() {
   );
 }
 
+/** Which tools a grant covers: one, all, or those that change files. */
+function toolsOf({ tool }: Grant, permissions: Words['permissions']): string {
+  if (tool === changingToolsPattern) return permissions.changes;
+  return tool === '*' ? permissions.everyTool : tool;
+}
+
 function GrantRow({ grant }: { readonly grant: Grant }) {
   const { permissions, said } = useWords();
   const language = useLanguage();
@@ -43,7 +49,7 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
       <div className="row-main">
         <p>
           <code className="tool-name">
-            <Visible text={grant.tool === '*' ? permissions.everyTool : grant.tool} />
+            <Visible text={toolsOf(grant, permissions)} />
           </code>{' '}
           <code>
             <Visible text={grant.pattern ?? permissions.allCalls} />
@@ -65,7 +71,7 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
           type="button"
           className="button"
           disabled={revoking.isPending}
-          aria-label={`${permissions.revoke}: ${grant.tool} ${grant.pattern ?? ''}`}
+          aria-label={`${permissions.revoke}: ${toolsOf(grant, permissions)} ${grant.pattern ?? ''}`}
           onClick={() => revoking.mutate(grant.grant_id)}
         >
           {permissions.revoke}

@@ -22,6 +22,7 @@ const policy = {
       tool: 'execute_command',
       command: 'npm test *',
       max_risk: 'MEDIUM',
+      harmless_only: true,
       why: 'tests are fine',
     },
     { id: 'r2', effect: 'deny', tool: 'delete_file' },
@@ -101,7 +102,7 @@ describe('[RK-5] the policy', () => {
     const rows = within(panel('Policy'))
       .getAllByRole('listitem')
       .map(({ textContent }) => textContent);
-    expect(rows[0]).toContain('Allow execute_command npm test * Up to MEDIUM');
+    expect(rows[0]).toContain('Allow execute_command npm test * Up to MEDIUM · harmless commands only');
     expect(rows[0]).toContain('tests are fine');
     expect(rows[1]).toContain('Deny delete_file all calls');
   });

@@ -64,6 +64,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
                   {permissions.upTo} {rule.max_risk}
                 </span>
               )}
+              {rule.harmless_only && <span className="muted"> · {permissions.harmlessOnly}</span>}
             </p>
             <p className="muted">
               {rule.why !== undefined && <Visible text={said(rule.why)} />} <code>{rule.id}</code>

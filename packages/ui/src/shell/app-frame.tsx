@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
@@ -6,6 +6,7 @@ import { useWords } from '../words/words.ts';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { type Location, links } from './links.ts';
+import { newScrollMemory, ScrollMemoryContext, useScrollMemory } from './scroll-memory.ts';
 
 interface AppFrameProps {
   readonly location: Location;
@@ -19,6 +20,9 @@ interface AppFrameProps {
 export function AppFrame({ location, aside, settings, children }: AppFrameProps) {
   const { nav } = useWords();
   const { approvals } = useLive();
+  const content = useRef<HTMLElement>(null);
+  const [memory] = useState(newScrollMemory);
+  useScrollMemory(content, placeOf(location), memory);
   const waiting = useStore(approvals.entries, (entries) => pendingOf(entries).length);
   const places: readonly (readonly [Location['screen'], IconName, string, string])[] = [
     ['chat', 'chat', nav.chat, links.chat()],
@@ -59,10 +63,14 @@ export function AppFrame({ location, aside, settings, children }: AppFrameProps)
         <div className="aside">{aside}</div>
         <div className="sidebar-foot">{settings}</div>
       </header>
-      <main id="content" className={`content content-${location.screen}`} tabIndex={-1}>
+      <main ref={content} id="content" className={`content content-${location.screen}`} tabIndex={-1}>
         <ConnectionBanner />
-        {children}
+        <ScrollMemoryContext value={memory}>{children}</ScrollMemoryContext>
       </main>
     </div>
   );
 }
+
+/** What has a scroll position of its own. A conversation keeps its own, in its transcript. */
+const placeOf = (location: Location): string =>
+  location.screen === 'history' && location.toolId !== null ? `call ${location.toolId}` : location.screen;

@@ -26,7 +26,7 @@ export function EmptyState({ title, hint, children }: EmptyStateProps) {
 export function LoadingState() {
   const { states } = useWords();
   return (
-    <div className="state" role="status">
+    <div className="state" role="status" data-loading>
       <span className="spinner" aria-hidden="true" />
       <p className="muted">{states.loading}</p>
     </div>

@@ -1,6 +1,9 @@
 import type { ExecutionStatus } from '@countersign/protocol';
 
-const shapes: Readonly<Record<ExecutionStatus, string>> = {
+/** How a call stands; what was undone is done no more. */
+export type CallState = ExecutionStatus | 'undone';
+
+const shapes: Readonly<Record<CallState, string>> = {
   pending: 'M8 3v5l3 2',
   awaiting_approval: 'M8 4v5M8 12v.5',
   approved: 'M4 8.5 7 11l5-6',
@@ -10,10 +13,11 @@ const shapes: Readonly<Record<ExecutionStatus, string>> = {
   rejected: 'M4 8h8',
   timeout: 'M8 3v5l3 2',
   cancelled: 'M4.5 11.5l7-7',
+  undone: 'M6.5 4 4 6.5 6.5 9M4 6.5h5a2.5 2.5 0 0 1 0 5H6.5',
 };
 
 /** The state of a call as a shape; the word stands beside it. */
-export function StatusMark({ status }: { readonly status: ExecutionStatus }) {
+export function StatusMark({ status }: { readonly status: CallState }) {
   return (
     <svg className={`mark mark-${status}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
       <circle cx="8" cy="8" r="7" className="mark-ring" />

@@ -144,4 +144,6 @@ export const russianMachine: Readonly<Record<string, string>> = {
   'The server closed the stream. It is opened again.': 'Сервер закрыл поток. Он открывается снова.',
   'The decision was not sent: the card was withdrawn.': 'Решение не отправлено: карточка снята.',
   'this undo is made without a server': 'эта отмена делается без сервера',
+  'it does not fit its digest, so it is not shown and cannot be approved. Reject the call, and look at the machine that executes it':
+    'он не подходит к своему дайджесту, поэтому не показан и не может быть одобрен. Отклоните вызов и проверьте машину, которая исполняет',
 };

@@ -45,6 +45,8 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'changes a {place}': 'меняет: {place}',
   'part of the git repository itself, which git executes or obeys later':
     'часть самого репозитория git, которую git потом выполняет или слушается',
+  'part of a Mercurial, Sapling or Jujutsu repository, which that program executes or obeys later':
+    'часть репозитория Mercurial, Sapling или Jujutsu, которую эта программа потом выполняет или слушается',
   'configuration of an automatic build, which runs with its own rights':
     'настройки автоматической сборки, у которой свои права',
   'workflow or action of a code host, which runs with its own rights':
@@ -71,7 +73,7 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'device, pipe or socket': 'устройство, канал или сокет',
 
   // Git tools
-  'makes a commit; hooks of the repository run': 'делает коммит; запускаются хуки репозитория',
+  'makes a commit': 'делает коммит',
   'creates a branch': 'создаёт ветку',
   'publishes commits to another machine, which cannot be undone from here':
     'публикует коммиты на другой машине; отсюда это не отменить',
@@ -124,6 +126,8 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'runs code that is written in the command itself or comes from standard input':
     'выполняет код, написанный в самой команде или пришедший на ввод',
   'runs an installed module as a program': 'выполняет установленный модуль как программу',
+  'loads further code or settings, installs packages, removes a folder or starts a program of its choice':
+    'загружает другой код или настройки, ставит пакеты, удаляет папку или запускает программу по своему выбору',
   'downloads and installs packages, whose set-up code runs at once':
     'скачивает и ставит пакеты; их код установки выполняется сразу',
   'runs the tests or checks of the workspace with a well-known module':
@@ -217,6 +221,8 @@ export const russianReasons: Readonly<Record<string, string>> = {
     'выполняет строку оболочки, которая может всё, что может ваша учётная запись',
   'the program is only known when it runs': 'какая это программа, известно только при запуске',
   'executes text that is only known when it runs': 'выполняет текст, известный только при запуске',
+  'computes what it runs: bash executes the commands in a value that it takes for a number, an index or a name':
+    'вычисляет то, что выполнит: bash исполняет команды внутри значения, которое служит числом, индексом или именем',
   'writes to a place that is only known when it runs': 'пишет туда, что известно только при запуске',
   'removes something that is only known when it runs; if the name comes out empty or wrong, more is lost than meant':
     'удаляет то, что известно только при запуске; если имя окажется пустым или неверным, потеряется больше задуманного',
@@ -314,13 +320,18 @@ export const russianReasons: Readonly<Record<string, string>> = {
   "workspace's": 'рабочей папки',
   "machine's": 'этой машины',
   'the server takes it for {risk}': 'сервер считает риск таким: {risk}',
+  'very many files of the workspace have several names (hard links), so it may show files outside the workspace':
+    'очень многие файлы рабочей папки имеют несколько имён (жёсткие ссылки), поэтому может быть показан файл вне рабочей папки',
   'this machine cannot isolate programs, so each one is asked about':
     'эта машина не может изолировать программы, поэтому спрашивается о каждой',
   'and {rest} more reasons; fetch the approval to see them': 'и ещё причин: {rest}',
+  'and {rest} more reasons': 'и ещё причин: {rest}',
+  'it has more than {limit} bytes': 'в нём больше {limit} байт',
+  'a name in it is longer than {limit} bytes': 'одно из имён в нём длиннее {limit} байт',
+  'the server did not take the preview: {problem}': 'сервер не принял предпросмотр: {problem}',
 
   // Problems that errors quote
   'it is empty': 'он пуст',
-  'it is too long': 'он слишком длинный',
   'it contains a NUL character': 'в нём есть символ NUL',
   'it is not valid Unicode': 'это неправильный Юникод',
   'it contains a backslash; components are separated by /':
@@ -334,8 +345,8 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'the approval is older than 10 minutes': 'одобрению больше 10 минут',
   'the files or the command are not those that were shown': 'файлы или команда не те, что были показаны',
   'the rule was changed or taken out of your policy': 'правило изменено или убрано из вашей политики',
-  'your policy has changed since, and has a rule on this tool':
-    'ваша политика с тех пор изменилась, и в ней есть правило об этом инструменте',
+  'your policy has changed since, and wants this to be asked':
+    'ваша политика с тех пор изменилась и требует спросить об этом',
   'the grant was revoked': 'разрешение отозвано',
   'it is not one of the offered scopes': 'этого нет среди предложенного',
   'no copy is kept of what was there before': 'копия прежнего содержимого не сохранена',
@@ -345,6 +356,10 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'it was revoked': 'он отозван',
   'it is not one of ours': 'он не наш',
   'it is stopping': 'он останавливается',
+  'Free space on the disk of the database file': 'Освободите место на диске с файлом базы данных',
+  'Free space, or what else it lacks, on the machine of the PostgreSQL server':
+    'Освободите место или то, чего ещё не хватает, на машине сервера PostgreSQL',
+  'its signature is not written as it was made': 'его подпись записана не так, как была сделана',
   'it is shutting down': 'он останавливается',
   'bubblewrap is not installed': 'не установлен bubblewrap',
   'prlimit (of util-linux) is not installed': 'не установлен prlimit (из util-linux)',

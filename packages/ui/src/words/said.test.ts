@@ -59,9 +59,9 @@ describe('what the server says', () => {
 
   it('is quick with a text made to be slow', () => {
     const text = `"${'" is a sensitive file: '.repeat(80)}`.slice(0, 2_000);
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (let i = 0; i < 20; i += 1) said(`${text}!`);
-    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(20_000);
   });
 
   it('does not take a value for a place to be filled', () => {

@@ -1,0 +1,10 @@
+import type { KeyboardEvent } from 'react';
+
+/** Ctrl+Enter, or Cmd+Enter, sends a form from any of its fields: Enter alone is a new line in most of them. */
+export function submitOnCtrlEnter(event: KeyboardEvent<HTMLFormElement>): void {
+  const { key, ctrlKey, metaKey, repeat, nativeEvent } = event;
+  if (key !== 'Enter' || !(ctrlKey || metaKey) || repeat || nativeEvent.isComposing) return;
+  event.preventDefault();
+  const submit = event.currentTarget.querySelector<HTMLButtonElement>('button[type="submit"]');
+  if (submit && !submit.disabled) event.currentTarget.requestSubmit(submit);
+}

@@ -1,0 +1,58 @@
+import { type RefObject, useContext, useLayoutEffect, useState } from 'react';
+import { type ReadingPlace, ScrollMemoryContext } from '../shell/scroll-memory.ts';
+
+/** Messages are laid out when they come into sight, so that the heights are right only after some frames. */
+const framesToSettle = 10;
+const ownScrolling = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
+
+/** Where the person was reading when they left this conversation; undefined in a new one, and at its end. */
+export function useLeftPlace(sessionId: string): ReadingPlace | undefined {
+  const places = useContext(ScrollMemoryContext)?.conversations;
+  const [left] = useState(() => places?.get(sessionId));
+  return left;
+}
+
+/** Brings the person back to `left`, and keeps where they are when they leave. */
+export function useReadingPlace(
+  box: RefObject<HTMLElement | null>,
+  isFollowing: RefObject<boolean>,
+  sessionId: string,
+  left: ReadingPlace | undefined,
+): void {
+  const places = useContext(ScrollMemoryContext)?.conversations;
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || !places) return;
+    const listening = new AbortController();
+    const { signal } = listening;
+    const settle = (framesLeft: number) => {
+      if (!left || isFollowing.current || signal.aborted || framesLeft === 0) return;
+      scrollTo(element, left);
+      requestAnimationFrame(() => settle(framesLeft - 1));
+    };
+    for (const name of ownScrolling)
+      element.addEventListener(name, () => listening.abort(), { signal, passive: true });
+    settle(framesToSettle);
+    return () => {
+      listening.abort();
+      const place = isFollowing.current ? undefined : placeIn(element);
+      if (place) places.set(sessionId, place);
+      else places.delete(sessionId);
+    };
+  }, [box, isFollowing, places, sessionId, left]);
+}
+
+const itemsOf = (box: HTMLElement): readonly Element[] => [...(box.firstElementChild?.children ?? [])];
+
+function placeIn(box: HTMLElement): ReadingPlace | undefined {
+  const { top } = box.getBoundingClientRect();
+  const items = itemsOf(box);
+  const item = items.findIndex((one) => one.getBoundingClientRect().bottom > top);
+  const shown = items[item];
+  return shown && { item, hidden: top - shown.getBoundingClientRect().top };
+}
+
+function scrollTo(box: HTMLElement, { item, hidden }: ReadingPlace): void {
+  const shown = itemsOf(box)[item];
+  if (shown) box.scrollTop += shown.getBoundingClientRect().top + hidden - box.getBoundingClientRect().top;
+}

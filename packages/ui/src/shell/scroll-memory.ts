@@ -1,0 +1,61 @@
+import { createContext, type RefObject, useLayoutEffect } from 'react';
+
+/** What stands at the top of a conversation, by its number, and how much of it is scrolled away. */
+export interface ReadingPlace {
+  readonly item: number;
+  readonly hidden: number;
+}
+
+/** Where the person was in each place when they left it. */
+export interface ScrollMemory {
+  /** How far down, by the name of the screen. */
+  readonly screens: Map<string, number>;
+  /** By the session's id; without one, it is followed at its end. */
+  readonly conversations: Map<string, ReadingPlace>;
+}
+
+export const newScrollMemory = (): ScrollMemory => ({ screens: new Map(), conversations: new Map() });
+
+/** Without a frame around it, a screen remembers nothing and begins anew. */
+export const ScrollMemoryContext = createContext<ScrollMemory | undefined>(undefined);
+
+/**
+ * Gives each place its own scroll position in a box that all of them share: a new one starts at its top, and one that
+ * was left comes back as it was.
+ */
+export function useScrollMemory(
+  box: RefObject<HTMLElement | null>,
+  place: string,
+  { screens }: ScrollMemory,
+): void {
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let wanted = screens.get(place) ?? 0;
+    let reached = 0;
+    const restore = () => {
+      element.scrollTop = wanted;
+      reached = element.scrollTop; // less than wanted while the content is too short
+    };
+    const scrolled = () => {
+      if (element.scrollTop === reached) return; // by `restore`
+      wanted = element.scrollTop;
+      reached = wanted;
+      screens.set(place, wanted);
+    };
+    restore();
+    element.addEventListener('scroll', scrolled, { passive: true });
+    // Only what is still being read may come into place later: nothing else may move under the pointer (UI-6).
+    const reading = new MutationObserver(() => {
+      if (reached < wanted) restore();
+      if (reached >= wanted || !isLoading(element)) reading.disconnect();
+    });
+    if (reached < wanted && isLoading(element)) reading.observe(element, { childList: true, subtree: true });
+    return () => {
+      reading.disconnect();
+      element.removeEventListener('scroll', scrolled);
+    };
+  }, [box, place, screens]);
+}
+
+const isLoading = (box: HTMLElement): boolean => box.querySelector('[data-loading]') !== null;
