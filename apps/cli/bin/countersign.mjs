@@ -4,7 +4,7 @@
  * newer. In a checkout it also installs what is missing, so that the command works right after cloning.
  */
 import module from 'node:module';
-import { argv } from 'node:process';
+import { argv, env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const tooling = new URL('../../../tooling/', import.meta.url);
@@ -19,6 +19,10 @@ if (await readyToRun()) {
 
 /** False when another process has taken over, or when a person has to do something first. */
 async function readyToRun() {
+  if (env.COUNTERSIGN_LAUNCHER_PIPE !== undefined) {
+    const { endWithLauncher } = await import(new URL('set-up/run-and-exit.mjs', tooling).href);
+    if (endWithLauncher()) return true; // the older Node that started us has set up
+  }
   const { explainSetUpFailure, setUp } = await import(new URL('set-up.mjs', tooling).href);
   try {
     await setUp();

@@ -1,5 +1,4 @@
-import type { ExecutionStatus, JsonValue } from '@countersign/protocol';
-import { visible } from './screen/paragraph.ts';
+import { type ExecutionStatus, type JsonValue, visibleLine } from '@countersign/protocol';
 import { paints } from './terminal.ts';
 
 /** A tool call in one line, made harmless: `execute_command npm test`, `write_file src/app.ts`. */
@@ -13,8 +12,8 @@ export function callWords(tool: string, params: Readonly<Record<string, JsonValu
   const rest = Object.entries(others)
     .filter(([name]) => parts.length === 0 || !unimportant.includes(name))
     .map(([name, value]) => `${name}=${asText(value)}`);
-  const line = [tool, ...parts, ...rest].join(' ').replace(/\s+/g, ' ').trim();
-  return visible(line.length <= 300 ? line : `${line.slice(0, 299)}…`);
+  const line = visibleLine([tool, ...parts, ...rest].join(' '));
+  return line.length <= 300 ? line : `${line.slice(0, 299)}…`;
 }
 
 /** What a line leaves out beside a path or a command: contents, and settings that are nearly always the same. */

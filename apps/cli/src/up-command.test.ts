@@ -200,7 +200,7 @@ describe('the server of countersign up', () => {
     expect(said).toEqual(['SIGKILL', 'SIGKILL', 'SIGKILL']);
     await current.stop(); // harmless
     await expect(current.signInLink()).rejects.toThrow();
-  }, 60_000);
+  });
 });
 
 describe('what countersign up finds and keeps', () => {

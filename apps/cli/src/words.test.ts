@@ -5,7 +5,7 @@ import { wordsFor } from './words.ts';
 const examples: Readonly<Record<string, readonly unknown[]>> = {
   '.said': ['only lists branches'],
   '.title': [{ agent: 'Agent', tool_name: 'delete_file', tool_params: { path: 'a' }, description: 'x' }],
-  '.scope': [{ scope: 'session', pattern: null, label: 'all of this session' }, 'write_file'],
+  '.scope': [{ scope: 'session', rule: { tool: '*' }, label: 'all of this session' }],
   '.keys.backtest': [{ considered: 3, matched: 2, approved: 1, rejected: 1 }],
   '.policy.matched': [{ considered: 3, matched: 2, wouldChange: 1 }],
 };

@@ -3,14 +3,13 @@
  * one of them does not compile. What comes from server and runner (reasons, titles, errors) is said with the words of
  * the web page where it has some, and shown as it came otherwise.
  */
-import type { Approval } from '@countersign/protocol';
+import type { OfferedScope } from '@countersign/protocol';
 import { languageOf, requestWords, scopeLabel, titleOf } from '@countersign/ui/request-words';
 import { englishHelp } from './help/english-help.ts';
 import { russianHelp } from './help/russian-help.ts';
 import { englishPolicy, russianPolicy } from './policy-words.ts';
 
 type Titled = Parameters<typeof titleOf>[0];
-type OfferedScope = Approval['offered_scopes'][number];
 
 const english = {
   help: englishHelp,
@@ -20,7 +19,7 @@ const english = {
   /** One sentence about a request. */
   title: ({ description }: Titled): string => description,
   /** What a wider approval covers. */
-  scope: ({ label }: OfferedScope, _tool: string): string => label,
+  scope: ({ label }: OfferedScope): string => label,
   error: 'error',
   risk: { LOW: 'LOW', MEDIUM: 'MEDIUM', HIGH: 'HIGH' },
   card: {
@@ -29,10 +28,12 @@ const english = {
     revision: (n: number) => `revision ${n}`,
     why: 'Why',
     said: 'Said',
+    elsewhere: 'In another conversation:',
     step: (n: number) => `step ${n}`,
     parameters: 'Parameters',
     previewComing: 'The preview is being made where the files are …',
-    noRunner: 'No runner is connected, so nobody can make the preview. Run: countersign connect',
+    noPreview:
+      'There is no preview yet. A runner makes it where the files are; to start one: countersign connect',
     unavailable: (reason: string) => `There is no preview: ${reason}`,
     network: 'It gets network.',
     noNetwork: 'It gets no network.',
@@ -88,6 +89,7 @@ const english = {
     rejectHint: 'Enter rejects, with or without words · Esc goes back',
     scopesTitle: 'Approve this one, and from now on also:',
     noScopes: 'This call can only be approved one at a time.',
+    unfit: 'The preview does not fit its digest: this call can only be rejected.',
     scopesHint: 'Press a number · Esc goes back',
     scopeConfirm: 'Press y to approve and grant this · Esc goes back',
     includeHigh: (on: boolean) => `[${on ? 'x' : ' '}] h  HIGH calls too`,
@@ -108,7 +110,7 @@ const english = {
     listTitle: 'Waiting for you',
     listHint: '↑ ↓ choose · Enter shows it · Esc goes back',
     sending: 'Sending …',
-    waitForPreview: 'A HIGH call is approved with its preview only. It is being made.',
+    waitForPreview: 'It can be approved once its preview is here. It is being made.',
   },
   outcome: {
     approvedHere: 'approved here',
@@ -118,6 +120,7 @@ const english = {
     rejectedOn: (device: string) => `rejected on ${device}`,
     timeout: 'expired: nobody decided in time',
     cancelled: 'withdrawn: the call was cancelled',
+    failed: (why: string) => `failed before anybody decided: ${why}`,
     granted: (id: string) => `granted (${id})`,
     saved: (rule: string) => `saved in your policy as ${rule}`,
     revised: 'It was changed; look at it anew.',
@@ -218,6 +221,8 @@ const english = {
     failed: (why: string) => `It failed: ${why}`,
     prompt: 'you',
     inputHint: 'Enter sends · Ctrl-D leaves',
+    othersHint: (n: number) =>
+      `${n} ${n === 1 ? 'call of another conversation waits' : 'calls of other conversations wait'} for you · Tab decides`,
     pendingHint: (n: number) => `${n} ${n === 1 ? 'call waits' : 'calls wait'} for you · Tab decides`,
     decideElsewhere: (description: string, id: string) =>
       `waits for a decision: ${description}\n  countersign approvals show ${id}`,
@@ -303,7 +308,7 @@ const russian: Words = {
   policy: russianPolicy,
   said: requestWords.ru.said,
   title: (request) => titleOf(request, requestWords.ru),
-  scope: (offer, tool) => scopeLabel(offer, tool, requestWords.ru),
+  scope: (offer) => scopeLabel(offer, requestWords.ru),
   error: 'ошибка',
   risk: { LOW: 'НИЗКИЙ', MEDIUM: 'СРЕДНИЙ', HIGH: 'ВЫСОКИЙ' },
   card: {
@@ -312,10 +317,12 @@ const russian: Words = {
     revision: (n) => `редакция ${n}`,
     why: 'Почему',
     said: 'Сказано',
+    elsewhere: 'В другой беседе:',
     step: (n) => `шаг ${n}`,
     parameters: 'Параметры',
     previewComing: 'Предпросмотр готовится там, где лежат файлы …',
-    noRunner: 'Исполнитель не подключён, предпросмотр сделать некому. Запустите: countersign connect',
+    noPreview:
+      'Предпросмотра ещё нет. Его делает исполнитель там, где лежат файлы; запустить его: countersign connect',
     unavailable: (reason) => `Предпросмотра нет: ${reason}`,
     network: 'Получит доступ к сети.',
     noNetwork: 'Без доступа к сети.',
@@ -367,6 +374,7 @@ const russian: Words = {
     rejectHint: 'Enter отклоняет, с пояснением или без · Esc назад',
     scopesTitle: 'Одобрить этот вызов и впредь также:',
     noScopes: 'Такой вызов одобряется только по одному.',
+    unfit: 'Предпросмотр не подходит к своему дайджесту: этот вызов можно только отклонить.',
     scopesHint: 'Нажмите номер · Esc назад',
     scopeConfirm: 'Нажмите y, чтобы одобрить и разрешить это · Esc назад',
     includeHigh: (on) => `[${on ? 'x' : ' '}] h  и вызовы высокого риска`,
@@ -387,7 +395,7 @@ const russian: Words = {
     listTitle: 'Ждут вас',
     listHint: '↑ ↓ выбрать · Enter показать · Esc назад',
     sending: 'Отправляю …',
-    waitForPreview: 'Вызов высокого риска одобряется только с предпросмотром. Он готовится.',
+    waitForPreview: 'Одобрить можно, когда появится предпросмотр. Он готовится.',
   },
   outcome: {
     approvedHere: 'одобрено здесь',
@@ -397,6 +405,7 @@ const russian: Words = {
     rejectedOn: (device) => `отклонено: ${device}`,
     timeout: 'истекло: никто не решил вовремя',
     cancelled: 'снято: вызов отменён',
+    failed: (why) => `ошибка до решения: ${why}`,
     granted: (id) => `разрешено (${id})`,
     saved: (rule) => `сохранено в ваших правилах как ${rule}`,
     revised: 'Вызов изменился; посмотрите заново.',
@@ -494,6 +503,7 @@ const russian: Words = {
     failed: (why) => `Не получилось: ${why}`,
     prompt: 'вы',
     inputHint: 'Enter отправит · Ctrl-D выход',
+    othersHint: (n) => `${plural(n, 'Ждёт', 'Ждут', 'Ждут')} вас в других беседах: ${n} · Tab решить`,
     pendingHint: (n) => `${plural(n, 'Ждёт', 'Ждут', 'Ждут')} вас: ${n} · Tab решить`,
     decideElsewhere: (description, id) => `ждёт решения: ${description}\n  countersign approvals show ${id}`,
     onlyProject: (workspace) => `Речь о ${workspace}: другого проекта здесь у вас нет.`,

@@ -16,7 +16,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { CommandContext } from '../command-context.ts';
 import { chosenAddress } from '../server/server-access.ts';
 import { workspaceRoot } from '../server/workspace-project.ts';
-import { addressForWorkspace, requireServer } from '../server/workspace-server.ts';
+import { requireServer, serverForWorkspace, withServer } from '../server/workspace-server.ts';
 import type { Words } from '../words.ts';
 import type { AcpWords } from './acp-words.ts';
 import { EditorSession } from './editor-session.ts';
@@ -69,7 +69,7 @@ export class AcpAgent {
           });
           const opened = this.#open(session.session_id, link, client);
           return { sessionId: session.session_id, modes: opened.modes };
-        }),
+        }, params.cwd),
       )
       .onRequest(methods.agent.session.load, ({ params, client }) =>
         this.#guard(async () => {
@@ -86,7 +86,7 @@ export class AcpAgent {
           const opened = this.#open(params.sessionId, link, client);
           await opened.replay();
           return { modes: opened.modes };
-        }),
+        }, params.cwd),
       )
       .onRequest(methods.agent.session.list, ({ params }) =>
         this.#guard(async () => {
@@ -102,7 +102,7 @@ export class AcpAgent {
               updatedAt: last_message_at ?? created_at,
             })),
           };
-        }),
+        }, params.cwd ?? undefined),
       )
       .onRequest(methods.agent.session.setMode, ({ params }) =>
         this.#guard(async () => {
@@ -110,7 +110,7 @@ export class AcpAgent {
           if (!(await this.#session(params.sessionId).setMode(params.modeId)))
             throw RequestError.invalidParams(undefined, acpWords.noSuchMode(params.modeId));
           return {};
-        }),
+        }, this.#folderOf(params.sessionId)),
       )
       .onRequest(methods.agent.session.prompt, ({ params, signal }) =>
         this.#guard(async () => {
@@ -121,7 +121,7 @@ export class AcpAgent {
           if (text === '') throw RequestError.invalidParams(undefined, acpWords.emptyPrompt);
           signal.addEventListener('abort', () => this.#cancelUnlessGone(session), { once: true });
           return session.prompt(text);
-        }),
+        }, this.#folderOf(params.sessionId)),
       )
       .onNotification(methods.agent.session.cancel, async ({ params }) => {
         await this.#sessions
@@ -195,32 +195,69 @@ export class AcpAgent {
 
   async #openedAnew(folder: string, before: Promise<WorkspaceLink> | undefined): Promise<WorkspaceLink> {
     const known = await before?.catch(() => undefined);
-    if (known && !known.isRefused) return known;
+    if (known && !known.isRefused && !(await this.#hasMoved(known))) return known;
     await known?.close();
     return this.#openLink(folder);
   }
 
+  /** `up` was started again, and its address is another one. */
+  async #hasMoved({ address, folder }: WorkspaceLink): Promise<boolean> {
+    const { env, words, server } = this.#options;
+    const now = await serverForWorkspace(server, folder, words, env);
+    return now.stoppedUp === undefined && now.address !== address;
+  }
+
   async #openLink(folder: string): Promise<WorkspaceLink> {
     const { env, terminal, words, acpWords, server } = this.#options;
-    const address = chosenAddress(await addressForWorkspace(server, folder, env), words, env);
-    await requireServer(address, words);
-    const client = this.#paired(address);
-    const onEvent = (event: CountersignEvent) => {
-      for (const session of this.#sessions.values())
-        if (this.#folders.get(session) === folder) session.receive(event);
-    };
-    const link = await WorkspaceLink.open({
-      client,
-      address,
-      folder,
-      terminal,
-      env,
-      words,
-      acpWords,
-      onEvent,
+    const found = await serverForWorkspace(server, folder, words, env);
+    return withServer(found, async (address) => {
+      await requireServer(address, words);
+      const client = this.#paired(address);
+      const onEvent = (event: CountersignEvent) => {
+        for (const session of this.#sessionsIn(folder)) session.receive(event);
+      };
+      const link = await WorkspaceLink.open({
+        client,
+        address,
+        folder,
+        // What another server has, is not what `up` of this folder has.
+        makesProject: found.stoppedUp === undefined,
+        terminal,
+        env,
+        words,
+        acpWords,
+        onEvent,
+        onLost: () => this.#tellWhatIsMissing(folder),
+      });
+      this.#clients.set(link, client);
+      return link;
     });
-    this.#clients.set(link, client);
-    return link;
+  }
+
+  #folderOf(sessionId: string): string | undefined {
+    const session = this.#sessions.get(sessionId);
+    return session && this.#folders.get(session);
+  }
+
+  #sessionsIn(folder: string): EditorSession[] {
+    return [...this.#sessions.values()].filter((session) => this.#folders.get(session) === folder);
+  }
+
+  /** `up` ended while the agent was at work: tells the caller why there is no answer. */
+  async #tellWhatIsMissing(folder: string): Promise<boolean> {
+    const missing = await this.#upNotRunning(folder);
+    if (!missing) return false;
+    const text = this.#options.words.said(missing.message);
+    for (const session of this.#sessionsIn(folder)) session.tellWhileBusy(text);
+    return true;
+  }
+
+  async #upNotRunning(folder: string): Promise<CountersignError | undefined> {
+    const { env, words, server } = this.#options;
+    const { stoppedUp } = await serverForWorkspace(server, workspaceRoot(folder), words, env);
+    return stoppedUp === undefined
+      ? undefined
+      : new CountersignError('UP_NOT_RUNNING', { workspace: stoppedUp });
   }
 
   #paired(address: string): Client {
@@ -245,12 +282,15 @@ export class AcpAgent {
       : { id: 'pair', name, description };
   }
 
-  /** Errors say what happened and what to do; an editor shows their message. */
-  async #guard<T>(work: () => Promise<T>): Promise<T> {
+  /** Errors say what happened and what to do; an editor shows their message. `folder`: where the work was done. */
+  async #guard<T>(work: () => Promise<T>, folder?: string): Promise<T> {
     try {
       return await work();
-    } catch (error) {
+    } catch (failure) {
       const { acpWords, words } = this.#options;
+      const isNoAnswer = failure instanceof ApiError && failure.code === 'UNAVAILABLE';
+      const missing = isNoAnswer && folder !== undefined ? await this.#upNotRunning(folder) : undefined;
+      const error = missing ?? failure;
       if (isUnpaired(error))
         throw RequestError.authRequired({ how: 'countersign acp --pair' }, acpWords.pairingEnded);
       if (error instanceof ApiError || error instanceof CountersignError)

@@ -11,7 +11,7 @@ import { wordsFor } from '../words.ts';
 import { acpCommand } from './acp-command.ts';
 import { TestEditor } from './editor-fixture.test-data.ts';
 
-const patience = { timeout: 15_000, interval: 20 };
+const patience = { interval: 20 };
 let server: ServerFixture;
 let person: Client;
 const editors: TestEditor[] = [];
@@ -288,14 +288,15 @@ describe('a paired editor', () => {
     expect(editor.said).toContain('was revoked (1)');
   });
 
-  it('[RK-1] asks a second time about a HIGH call, which is only ever approved by itself', async () => {
+  it('[RK-1] [UI-6] asks a second time about a HIGH call, the safe answer first; it is only ever approved by itself', async () => {
     const editor = open();
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
     writeFileSync(at('gone.txt'), 'x');
     const prompt = editor.prompt(sessionId, '/delete_file path=gone.txt');
     const first = await editor.question(0);
-    expect(kinds(editor)).toEqual(['allow_once', 'reject_once', 'reject_always']);
+    // Editors select the first option (UI-6).
+    expect(kinds(editor)).toEqual(['reject_once', 'reject_always', 'allow_once']);
     first.choose('once');
     const second = await editor.question(1);
     expect(existsSync(at('gone.txt'))).toBe(true);
@@ -341,7 +342,7 @@ describe('a paired editor', () => {
   });
 
   it('[UI-6] takes no approval that came sooner than anybody can read', async () => {
-    const editor = open({ minimumMs: 500 });
+    const editor = open({ minimumMs: 3_600_000 }); // however slow the machine is, this answer comes sooner
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
     const prompt = editor.prompt(sessionId, '/write_file path=q.ts content=1');

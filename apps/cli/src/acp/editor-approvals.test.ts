@@ -1,11 +1,12 @@
 import type { PermissionOption } from '@agentclientprotocol/sdk';
 import type { Client } from '@countersign/client';
-import type { CountersignEvent } from '@countersign/protocol';
+import { type CountersignEvent, shownDigest } from '@countersign/protocol';
 import { expect, it, vi } from 'vitest';
 import { wordsFor } from '../words.ts';
 import { acpWordsFor } from './acp-words.ts';
 import { EditorApprovals } from './editor-approvals.ts';
 
+const base = `sha256:${'a'.repeat(64)}`;
 const request = {
   event: 'tool.approval_request',
   data: {
@@ -21,7 +22,14 @@ const request = {
     reasons: [],
     network: false,
     preview: { kind: 'summary', summary: 'x' },
-    digest: null,
+    digest_base: base,
+    digest: shownDigest({
+      digest_base: base,
+      tool_name: 'write_file',
+      tool_params: { path: 'a.ts', content: 'x' },
+      risk_level: 'MEDIUM',
+      preview: { kind: 'summary', summary: 'x' },
+    }),
     offered_scopes: [],
     context: { message_id: null, run_id: 'r1', step: null, excerpt: '' },
   },
@@ -75,6 +83,17 @@ it('[AP-2] after a gap withdraws what may have been decided, and asks what is to
   await vi.waitFor(() => expect(asked.length).toBe(2));
   asked[1]?.answer('once');
   await vi.waitFor(() => expect(sent).toEqual(['approve']));
+});
+
+it('[AP-8] offers only rejecting where the preview is not what the digest names', async () => {
+  const { approvals, asked, sent } = start();
+  const preview = { kind: 'summary', summary: 'Nothing at all.' };
+  approvals.receive({ ...request, data: { ...request.data, preview } } as CountersignEvent);
+  await vi.waitFor(() => expect(asked.length).toBe(1));
+  expect(asked[0]?.options.map(({ optionId }) => optionId)).toEqual(['reject', 'stop']);
+  asked[0]?.answer('once');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(sent).toEqual([]);
 });
 
 it('[AP-3] sends nothing for an option that was not offered', async () => {

@@ -1,6 +1,12 @@
 import type { PermissionOption, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import { ApiError, type Client, decide } from '@countersign/client';
-import type { Approval, CountersignEvent } from '@countersign/protocol';
+import {
+  type Approval,
+  type CheckedCard,
+  type CountersignEvent,
+  checkedCard,
+  visibleLine,
+} from '@countersign/protocol';
 import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -8,24 +14,27 @@ import type { AcpWords } from './acp-words.ts';
 import { kindOf, locationsOf, previewContent, textContent, wholeText } from './tool-call-view.ts';
 
 /** What a card needs, of the request and of each update. */
-type Card = Pick<
-  Approval,
-  | 'approval_id'
-  | 'tool_id'
-  | 'project_id'
-  | 'session_id'
-  | 'agent'
-  | 'tool_name'
-  | 'tool_params'
-  | 'description'
-  | 'risk_level'
-  | 'reasons'
-  | 'network'
-  | 'preview'
-  | 'digest'
-  | 'offered_scopes'
-  | 'omitted'
-  | 'context'
+type Card = CheckedCard<
+  Pick<
+    Approval,
+    | 'approval_id'
+    | 'tool_id'
+    | 'project_id'
+    | 'session_id'
+    | 'agent'
+    | 'tool_name'
+    | 'tool_params'
+    | 'description'
+    | 'risk_level'
+    | 'reasons'
+    | 'network'
+    | 'preview'
+    | 'digest'
+    | 'digest_base'
+    | 'offered_scopes'
+    | 'omitted'
+    | 'context'
+  >
 >;
 
 export interface EditorApprovalsDeps {
@@ -80,7 +89,8 @@ export class EditorApprovals {
         const known = this.#open.get(data.approval_id);
         if (!known) return;
         known.asking?.abort();
-        this.#take({ card: { ...known.card, ...data, omitted: data.omitted }, asking: undefined });
+        const { unfit: _, ...before } = known.card;
+        this.#take({ card: { ...before, ...data, omitted: data.omitted }, asking: undefined });
         return;
       }
       case 'approval.resolved':
@@ -132,6 +142,7 @@ export class EditorApprovals {
       const { approval } = await client.getApproval({ params: { approval_id } });
       open.card = { ...open.card, ...approval, omitted: undefined };
     }
+    open.card = checkedCard(open.card);
     if (open.card.preview === null || !this.#isCurrent(open)) return; // an update follows
     this.#deps.show(this.#view(open.card));
     if (this.#deps.isReadOnly()) {
@@ -253,23 +264,25 @@ export class EditorApprovals {
  */
 function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
   const wider = (['class', 'session', 'always'] as const).flatMap((scope): PermissionOption[] => {
-    const offered = card.risk_level === 'HIGH' ? undefined : narrowest(card, scope);
+    const offered = narrowest(card, scope);
     if (!offered) return [];
     const name = offered.warning === null ? offered.label : `${offered.label}. ${offered.warning}`;
     return [{ optionId: scope, name: visible(name), kind: 'allow_always' }];
   });
-  return [
-    { optionId: 'once', name: words.once, kind: 'allow_once' },
-    ...wider,
+  const once: PermissionOption = { optionId: 'once', name: words.once, kind: 'allow_once' };
+  const no: PermissionOption[] = [
     { optionId: 'reject', name: words.reject, kind: 'reject_once' },
     { optionId: 'stop', name: words.stop, kind: 'reject_always' },
   ];
+  if (card.unfit) return no; // what is not shown cannot be approved (AP-8)
+  // Editors select the first option: of a HIGH call that is the safe one (UI-6).
+  return card.risk_level === 'HIGH' ? [...no, once] : [once, ...wider, ...no];
 }
 
 /** With what triggered it, on one line (RK-3). */
 function reasonLine({ why, operand }: Card['reasons'][number], { said }: Words): string {
   const isNamed = operand === undefined || why.includes(operand);
-  return isNamed ? said(why) : `${said(why)}: ${operand.replace(/\s+/g, ' ')}`;
+  return isNamed ? said(why) : `${said(why)}: ${visibleLine(operand)}`;
 }
 
 /** The server offers them narrow before wide. */

@@ -94,7 +94,7 @@ export class TestEditor {
   async question(n: number): Promise<Asked> {
     const start = performance.now();
     while (this.asked.length <= n) {
-      if (performance.now() - start > 15_000)
+      if (performance.now() - start > 120_000)
         throw new Error(`Not asked: ${JSON.stringify(this.updates)} ${this.terminal.error()}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

@@ -126,6 +126,11 @@ export class EditorSession {
     }
   }
 
+  /** Tells the waiting callers why there is no answer. */
+  tellWhileBusy(text: string): void {
+    if (this.isBusy) this.#say(`\n${text}\n`);
+  }
+
   /** Stops the run; its prompt is answered once it has ended. */
   async cancel(): Promise<void> {
     const turn = this.#turn;

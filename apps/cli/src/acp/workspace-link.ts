@@ -21,6 +21,10 @@ export interface WorkspaceLinkOptions extends Pick<CommandContext, 'terminal' | 
   readonly words: Words;
   readonly acpWords: AcpWords;
   readonly onEvent: (event: CountersignEvent) => void;
+  /** Whether a project may be made where the server has none for the folder. */
+  readonly makesProject: boolean;
+  /** The connection is lost, and tried again. Asked at each try until it answers that the person was told. */
+  readonly onLost: () => Promise<boolean>;
 }
 
 /** An editor's folder at the server: its project, its events, and a runner, which is started where there is none. */
@@ -31,20 +35,31 @@ export class WorkspaceLink {
   readonly #stream: EventStream;
   readonly #ending = new AbortController();
   #runner: Promise<unknown> | undefined;
+  #isLossTold = false;
 
   private constructor(options: WorkspaceLinkOptions, project: Project) {
     const { client, onEvent, folder } = options;
     this.#options = options;
     this.project = project;
     this.root = project.workspace ?? folder;
-    this.#stream = openStream({ client, projectId: project.project_id, onEvent });
+    this.#stream = openStream({
+      client,
+      projectId: project.project_id,
+      onEvent,
+      onState: ({ status }) => {
+        if (status === 'open') this.#isLossTold = false;
+        if (status === 'waiting') void this.#tellLoss();
+      },
+    });
   }
 
   static async open(options: WorkspaceLinkOptions): Promise<WorkspaceLink> {
-    const { client, folder, words } = options;
+    const { client, folder, words, makesProject } = options;
     const wanted = { root: folder, projectId: undefined, inside: true };
+    const found = await findProject(client, wanted, words, usage);
+    if (!found && !makesProject) throw usage(words.server.noProject(folder));
     const project =
-      (await findProject(client, wanted, words, usage)) ??
+      found ??
       // An editor may not make projects; the person at this machine may.
       (await findOrMakeProject(personsAccess(options).client, wanted, words, usage)).project;
     const link = new WorkspaceLink(options, project);
@@ -55,6 +70,10 @@ export class WorkspaceLink {
       throw error;
     }
     return link;
+  }
+
+  get address(): string {
+    return this.#options.address;
   }
 
   /** As the editor has it open. */
@@ -71,6 +90,12 @@ export class WorkspaceLink {
     this.#stream.close();
     this.#ending.abort();
     await this.#runner;
+  }
+
+  async #tellLoss(): Promise<void> {
+    if (this.#isLossTold) return;
+    this.#isLossTold = true;
+    this.#isLossTold = await this.#options.onLost().catch(() => false);
   }
 
   /**

@@ -215,7 +215,7 @@ describe('a card', () => {
   it('says what it waits for while there is no preview', () => {
     expect(cardWith(null)).toContain('The preview is being made');
     expect(cardWith(null)).toContain('path = config.json');
-    expect(cardWith(null, { runner_id: null })).toContain('No runner is connected');
+    expect(cardWith(null, { runner_id: null })).toContain('There is no preview yet.');
   });
 
   it('counts down, and says when the time is over', () => {
@@ -253,6 +253,16 @@ describe('a card', () => {
       end('rejected', 'phone'),
       end('timeout', null),
       end('cancelled', null),
+      resolutionLine(
+        'It',
+        {
+          status: 'cancelled',
+          device: null,
+          grant_id: null,
+          error: { code: 'EDIT_NO_MATCH', message: 'It is\u001b not there.', recoverable: true },
+        },
+        here,
+      ),
       resolutionLine('It', { status: 'approved', device: 'terminal', grant_id: null }, here, 'granted (g)'),
     ]).toEqual([
       '✓ It · approved here',
@@ -262,6 +272,7 @@ describe('a card', () => {
       '✗ It · rejected on phone',
       '– It · expired: nobody decided in time',
       '– It · withdrawn: the call was cancelled',
+      '– It · failed before anybody decided: It is⟨U+001B⟩ not there. (EDIT_NO_MATCH)',
       '✓ It · approved here · granted (g)',
     ]);
   });

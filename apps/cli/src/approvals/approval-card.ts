@@ -1,12 +1,18 @@
-import { type Approval, leavesItToParameters, type Preview } from '@countersign/protocol';
-import { layOut, type Paragraph, visible } from '../screen/paragraph.ts';
+import {
+  type Approval,
+  type CheckedCard,
+  leavesItToParameters,
+  type Preview,
+  visibleLine,
+} from '@countersign/protocol';
+import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import { fit, spread, widthOf } from '../screen/text-width.ts';
 import { paints, type StyleName } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { labelled, previewParagraphs } from './preview-paragraphs.ts';
 
 /** What a card needs of an approval: the wire's shape without what only the server counts. */
-export type CardApproval = Omit<Approval, 'status' | 'created_at'>;
+export type CardApproval = CheckedCard<Omit<Approval, 'status' | 'created_at'>>;
 
 export interface CardFrame {
   readonly columns: number;
@@ -23,6 +29,8 @@ export interface CardState {
   readonly scroll: number;
   /** What stands below the preview: keys, a question, a list. */
   readonly below: readonly string[];
+  /** The conversation that it comes from, where that is not the one the person is in. */
+  readonly elsewhere?: string | undefined;
 }
 
 export interface DrawnCard {
@@ -41,7 +49,12 @@ const leastRoom = 3;
 export function drawCard(approval: CardApproval, state: CardState, frame: CardFrame): DrawnCard {
   const { columns, color } = frame;
   const width = Math.max(columns - margin.length - 1, 20);
-  const title = layOut([{ text: frame.words.title(approval), style: 'bold' }], width, color);
+  const { elsewhere } = state;
+  const place: Paragraph[] =
+    elsewhere === undefined
+      ? []
+      : [{ lead: `${frame.words.card.elsewhere} `, text: visibleLine(elsewhere), style: 'yellow' }];
+  const title = layOut([...place, { text: frame.words.title(approval), style: 'bold' }], width, color);
   const story = storyLines(approval, width, frame);
   const preview = layOut(whatHappens(approval, frame.words), width, color);
 
@@ -107,7 +120,7 @@ function storyLines(approval: CardApproval, width: number, { color, words }: Car
     [
       ...reasonParagraphs(approval, words),
       ...(approval.network ? [{ ...labelled('', card.network), style: 'yellow' as const }] : []),
-      ...(excerpt === '' ? [] : [labelled(card.said, `“${oneLine(excerpt)}”${place}`)]),
+      ...(excerpt === '' ? [] : [labelled(card.said, `“${visibleLine(excerpt)}”${place}`)]),
     ],
     width,
     color,
@@ -119,7 +132,7 @@ function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Par
     const known = said(why);
     const sentence = `${known.charAt(0).toUpperCase()}${known.slice(1)}`;
     const named =
-      operand === undefined || why.includes(operand) ? sentence : `${sentence}: ${oneLine(operand)}`;
+      operand === undefined || why.includes(operand) ? sentence : `${sentence}: ${visibleLine(operand)}`;
     return labelled(i === 0 ? card.why : '', `${named}  (${rule})`);
   });
 }
@@ -129,7 +142,7 @@ function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
   const { preview, runner_id } = approval;
   const { card } = words;
   if (preview !== null) return whatIsCalled(preview, approval, words);
-  const why = runner_id === null ? card.noRunner : card.previewComing;
+  const why = runner_id === null ? card.noPreview : card.previewComing;
   return [{ text: why, style: 'yellow' }, ...parameterParagraphs(approval, card)];
 }
 
@@ -200,15 +213,15 @@ export function listLine(
   isChosen: boolean,
   width: number,
   { color, words }: CardFrame,
+  elsewhere?: string,
 ): string {
   const paint = paints(color);
   const risk = words.risk[approval.risk_level];
   const time = timeWords(remainingMs, words);
   const room = width - widthOf(risk) - widthOf(time) - 6;
-  const description = fit(oneLine(visible(words.title(approval))), room);
+  const place = elsewhere === undefined ? '' : `${elsewhere}: `;
+  const description = fit(visibleLine(`${place}${words.title(approval)}`), room);
   const text = `${description}${' '.repeat(Math.max(room - widthOf(description), 0))}`;
   const mark = isChosen ? paint.bold('› ') : '  ';
   return `${mark}${paint[riskStyle[approval.risk_level]](risk)}  ${isChosen ? paint.bold(text) : text}  ${paint.dim(time)}`;
 }
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();

@@ -4,7 +4,7 @@ import { ManualClock, settle } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
-import { ApprovalDesk } from './approval-desk.ts';
+import { ApprovalDesk, type DeskConversation } from './approval-desk.ts';
 import { approval, digestOf } from './approval-fixture.test-data.ts';
 
 const timestamp = '2026-11-15T12:00:00Z';
@@ -50,10 +50,11 @@ interface SetUp {
   readonly decide?: (decision: Decision) => Promise<DecisionOutcome>;
   readonly fetch?: (id: string) => Promise<Approval>;
   readonly backtest?: () => Promise<never>;
+  readonly conversation?: DeskConversation;
 }
 
 /** A desk that is drawn whenever it asks to be, as on a screen. */
-function setUp({ edit, decide, fetch, backtest }: SetUp = {}) {
+function setUp({ edit, decide, fetch, backtest, conversation }: SetUp = {}) {
   const clock = new ManualClock();
   const decisions: Decision[] = [];
   const rules: PolicyRule[] = [];
@@ -90,6 +91,7 @@ function setUp({ edit, decide, fetch, backtest }: SetUp = {}) {
       };
     },
     edit,
+    ...(conversation && { conversation }),
     onChange: () => draw(),
     say: (lines) => said.push(...lines),
   });
@@ -110,6 +112,8 @@ function setUp({ edit, decide, fetch, backtest }: SetUp = {}) {
 const bodies = (decisions: readonly Decision[]) =>
   decisions.map(({ decision, params: { approval_id }, body }) => ({ decision, approval_id, ...body }));
 const device = 'terminal';
+/** The digest of the card that has this base. */
+const shown = (letter: string) => approval({ digest: digestOf(letter) }).digest;
 
 describe('a card in focus', () => {
   it('[AP-8] approves with y, naming the digest that was displayed', async () => {
@@ -118,7 +122,7 @@ describe('a card in focus', () => {
     expect(screen()).toContain('y approve   n reject   a wider   e edit   ? help');
     await answer('y');
     expect(bodies(decisions)).toEqual([
-      { decision: 'approved', approval_id: 'approval-1', digest: digestOf('a'), device },
+      { decision: 'approved', approval_id: 'approval-1', digest: shown('a'), device },
     ]);
     expect(said).toEqual(['✓ Agent wants to write config.json · approved here']);
     expect(desk.lines(80, 40)).toEqual([]);
@@ -162,6 +166,18 @@ describe('a card in focus', () => {
     expect(bodies(decisions).map(({ approval_id }) => approval_id)).toEqual(['approval-1', 'approval-2']);
   });
 
+  it('[AP-8] shows no preview that its digest does not name, and leaves only rejecting', async () => {
+    const { desk, answer, decisions, screen } = setUp();
+    const request = requested();
+    const preview = { kind: 'summary', summary: 'Nothing.' } as const;
+    desk.receive({ ...request, data: { ...request.data, preview } } as CountersignEvent);
+    expect(screen()).not.toContain('Nothing.');
+    expect(screen()).toContain('does not fit its digest');
+    await answer('y');
+    expect(decisions).toEqual([]);
+    expect(screen()).toContain('this call can only be rejected');
+  });
+
   it('[UI-6] starts anew when the card changes under the eyes', async () => {
     const { clock, desk, decisions, press, screen } = setUp();
     desk.receive(requested());
@@ -173,7 +189,7 @@ describe('a card in focus', () => {
     await clock.advance(500);
     press('y');
     expect(bodies(decisions)).toEqual([
-      { decision: 'approved', approval_id: 'approval-1', digest: digestOf('b'), device },
+      { decision: 'approved', approval_id: 'approval-1', digest: shown('b'), device },
     ]);
   });
 
@@ -223,7 +239,7 @@ describe('the second step', () => {
     const { desk, answer, decisions, screen } = setUp();
     desk.receive(requested({ risk_level: 'HIGH', preview: null, digest: null }));
     await answer('y', 'y');
-    expect(screen()).toContain('approved with its preview only');
+    expect(screen()).toContain('approved once its preview is here');
     expect(decisions).toEqual([]);
   });
 
@@ -284,9 +300,15 @@ describe('approving more than one', () => {
     expect(screen()).toContain('It would have covered 12 of your last 40 calls: you approved 10 of them');
     await answer('y');
     expect(rules).toEqual([
-      { id: 'to-be-granted', effect: 'allow', tool: 'write_file', path: 'src/**', max_risk: 'MEDIUM' },
+      {
+        id: 'to-be-granted',
+        effect: 'allow',
+        tool: '{write_file,edit_file,create_directory,copy_file}',
+        path: 'src/**',
+        max_risk: 'MEDIUM',
+      },
     ]);
-    expect(bodies(decisions)).toMatchObject([{ scope: 'class', pattern: 'src/**', digest: digestOf('a') }]);
+    expect(bodies(decisions)).toMatchObject([{ scope: 'class', pattern: 'src/**', digest: shown('a') }]);
   });
 
   it('[AP-4] covers HIGH only when that is said, with a warning', async () => {
@@ -316,6 +338,7 @@ describe('approving more than one', () => {
       label: 'Always: npm',
       warning: null,
       max_risk: 'MEDIUM',
+      rule: { tool: 'execute_command', command: 'npm *' },
     } as const;
     desk.receive(requested({ tool_name: 'execute_command', offered_scopes: [always] }));
     await answer('a', '9', 'a', '1', '\u001b', 'a', '1', 'y');
@@ -354,7 +377,7 @@ describe('editing', () => {
     expect(screen()).toContain('Your change:\n│ content\n│ - {"port": 8080}\n│ + {"port": 9090}');
     await answer('y');
     expect(bodies(decisions)).toMatchObject([
-      { decision: 'approved', digest: digestOf('a'), tool_params: JSON.parse(edited) },
+      { decision: 'approved', digest: shown('a'), tool_params: JSON.parse(edited) },
     ]);
   });
 
@@ -434,7 +457,7 @@ describe('what the server answers', () => {
     await answer('y');
     expect(screen()).toContain('The preview has changed.');
     await answer('y');
-    expect(bodies(decisions)).toMatchObject([{ digest: digestOf('a') }, { digest: digestOf('c') }]);
+    expect(bodies(decisions)).toMatchObject([{ digest: shown('a') }, { digest: shown('c') }]);
   });
 
   it('[AP-2] tells the decision that stands when it came too late', async () => {
@@ -530,5 +553,53 @@ describe('looking around', () => {
     await answer('?', '\u001b');
     expect(screen()).not.toContain('A key counts');
     expect(desk.press({ name: 'ctrl-c', text: '', together: false })).toBe(false);
+  });
+});
+
+describe('beside a conversation', () => {
+  const places = { session: 'session-1', others: false };
+  const conversation: DeskConversation = {
+    isOwn: ({ session_id }) => session_id === places.session,
+    showsOthers: () => places.others,
+    titleOf: () => 'Tidy up',
+  };
+  const request = (approval_id: string, session_id: string, path: string) =>
+    requested({ approval_id, session_id, description: `Agent wants to write ${path}` });
+
+  it('shows its own cards first, and those of others with their name when they are asked for', async () => {
+    places.others = false;
+    const { desk, answer, screen, said, decisions } = setUp({ conversation });
+    desk.receive(request('other', 'session-2', 'theirs.md'));
+    expect([desk.count, desk.otherCount, screen()]).toEqual([1, 1, '']);
+    desk.receive(request('own', 'session-1', 'mine.md'));
+    expect(screen()).toContain('mine.md');
+    expect(screen()).not.toMatch(/theirs|In another conversation/);
+    places.others = true;
+    await answer('l');
+    expect(screen()).toMatch(/mine\.md.*\n.* {2}Tidy up: Agent wants to write theirs\.md/);
+    await answer('q', 'y');
+    expect(screen()).toMatch(/In another conversation: Tidy up\n.*wants to write theirs\.md/);
+    await answer('y');
+    expect(bodies(decisions).map(({ approval_id }) => approval_id)).toEqual(['own', 'other']);
+    expect(said).toEqual([
+      '✓ Agent wants to write mine.md · approved here',
+      '✓ Tidy up: Agent wants to write theirs.md · approved here',
+    ]);
+  });
+
+  it('[UI-6] a card of its own does not take the place of another that is being looked at', async () => {
+    places.others = true;
+    const { desk, screen } = setUp({ conversation });
+    desk.receive(request('other', 'session-2', 'theirs.md'));
+    desk.receive(request('own', 'session-1', 'mine.md'));
+    expect(screen()).toContain('theirs.md');
+  });
+
+  it('names the conversation of what was decided elsewhere', () => {
+    places.others = false;
+    const { desk, said } = setUp({ conversation });
+    desk.receive(request('other', 'session-2', 'theirs.md'));
+    desk.receive(resolved('other', 'timeout', null));
+    expect(said).toEqual(['– Tidy up: Agent wants to write theirs.md · expired: nobody decided in time']);
   });
 });

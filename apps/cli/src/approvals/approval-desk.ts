@@ -5,7 +5,14 @@ import {
   type Decision,
   type DecisionOutcome,
 } from '@countersign/client';
-import type { Approval, CountersignEvent, EventPayload, PolicyRule } from '@countersign/protocol';
+import {
+  type Approval,
+  type CountersignEvent,
+  type EventPayload,
+  type OfferedScope,
+  type PolicyRule,
+  ruleOfOffer,
+} from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Words } from '../words.ts';
@@ -14,7 +21,6 @@ import { type DeskMode, linesBelow, looking, rejecting } from './desk-mode.ts';
 import { changeParagraphs, readParams } from './edited-params.ts';
 import { type Pending, PendingApprovals } from './pending-approvals.ts';
 import { resolutionLine } from './resolution-line.ts';
-import { type OfferedScope, ruleOfScope } from './wider-scope.ts';
 
 export interface DeskDeps {
   readonly clock: Clock;
@@ -26,12 +32,24 @@ export interface DeskDeps {
   /** The newest version; undefined where a runner beside us shows it as soon as it has drawn it. */
   fetch(approvalId: string): Promise<Approval | undefined>;
   backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
+  /** The conversation the person is in: its cards come first, and others say where they come from. */
+  readonly conversation?: DeskConversation;
   /** Lets the person edit a text in their editor; undefined where they have none. Rejects when it did not work. */
   readonly edit: ((text: string) => Promise<string>) | undefined;
   /** Something is to be drawn anew. */
   onChange(): void;
   /** Prints lines that stay. */
   say(lines: readonly string[]): void;
+}
+
+/** A conversation beside the cards. */
+export interface DeskConversation {
+  /** Whether a request is of this conversation. */
+  isOwn(approval: CardApproval): boolean;
+  /** Whether those of others are shown too. */
+  showsOthers(): boolean;
+  /** What the conversation of a request is called. */
+  titleOf(approval: CardApproval): string;
 }
 
 /** A card, or a question on it, takes a key when it has been on the screen for this long (UI-6). */
@@ -78,6 +96,11 @@ export class ApprovalDesk {
     return this.#pending.all.length;
   }
 
+  /** How many of them are of other conversations. */
+  get otherCount(): number {
+    return this.#pending.all.filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
+  }
+
   receive(event: CountersignEvent): void {
     const resolved = event.event === 'approval.resolved' ? event.data : undefined;
     const before = resolved && this.#pending.find(resolved.approval_id);
@@ -88,7 +111,7 @@ export class ApprovalDesk {
         ...this.#deps,
         device: this.#sentHere.has(resolved.approval_id) ? this.#deps.device : '',
       };
-      this.#deps.say([resolutionLine(here.words.title(before.approval), resolved, here)]);
+      this.#deps.say([resolutionLine(this.#titleOf(before.approval), resolved, here)]);
     }
   }
 
@@ -125,9 +148,15 @@ export class ApprovalDesk {
     }
     this.#tick();
     const remainingMs = (pending: Pending) => this.#pending.remainingMs(pending);
-    const view = { current, all: this.#pending.all, remainingMs, note: this.#note };
+    const elsewhere = ({ approval }: Pending) => this.#elsewhere(approval);
+    const view = { current, all: this.#shownOnes(), remainingMs, elsewhere, note: this.#note };
     const below = linesBelow(this.#mode, view, this.#frame);
-    const state = { remainingMs: remainingMs(current), scroll: this.#scroll, below };
+    const state = {
+      remainingMs: remainingMs(current),
+      scroll: this.#scroll,
+      below,
+      elsewhere: elsewhere(current),
+    };
     const card = drawCard(current.approval, state, this.#frame);
     this.#maxScroll = card.maxScroll;
     this.#page = Math.max(card.page - 1, 1);
@@ -153,11 +182,34 @@ export class ApprovalDesk {
 
   /** The one shown stays in focus until it is settled or the person chooses another. */
   #current(): Pending | undefined {
-    const focused = this.#focused === undefined ? undefined : this.#pending.find(this.#focused);
+    const shown = this.#shownOnes();
+    const focused = shown.find(({ approval }) => approval.approval_id === this.#focused);
     if (focused) return focused;
-    const [first] = this.#pending.all;
+    const [first] = shown;
     if (this.#focused !== first?.approval.approval_id) this.#lookAt(first);
     return first;
+  }
+
+  /** Those that can be decided here now: the conversation's own before those of others. */
+  #shownOnes(): readonly Pending[] {
+    const { conversation } = this.#deps;
+    const { all } = this.#pending;
+    if (!conversation) return all;
+    const own = all.filter(({ approval }) => conversation.isOwn(approval));
+    if (!conversation.showsOthers()) return own;
+    return [...own, ...all.filter(({ approval }) => !conversation.isOwn(approval))];
+  }
+
+  #elsewhere(approval: CardApproval): string | undefined {
+    const { conversation } = this.#deps;
+    return !conversation || conversation.isOwn(approval) ? undefined : conversation.titleOf(approval);
+  }
+
+  /** What it is in a line that stays, where no card says the rest. */
+  #titleOf(approval: CardApproval): string {
+    const place = this.#elsewhere(approval);
+    const title = this.#deps.words.title(approval);
+    return place === undefined ? title : `${place}: ${title}`;
   }
 
   #lookAt(pending: Pending | undefined): DeskMode {
@@ -249,7 +301,7 @@ export class ApprovalDesk {
       case 'e':
         return this.#edit(current, this.#draft ?? JSON.stringify(approval.tool_params, null, 2));
       case 'l':
-        return { name: 'list', index: this.#pending.all.indexOf(current) };
+        return { name: 'list', index: this.#shownOnes().indexOf(current) };
       case '?':
         return this.#mode.name === 'help' ? looking : { name: 'help' };
       case 'v':
@@ -292,7 +344,7 @@ export class ApprovalDesk {
   }
 
   #choose(key: string, index: number): DeskMode {
-    const { all } = this.#pending;
+    const all = this.#shownOnes();
     const last = all.length - 1;
     const chosen = Math.min(index, last);
     if (key === 'down' || key === 'j') return { name: 'list', index: Math.min(chosen + 1, last) };
@@ -304,7 +356,8 @@ export class ApprovalDesk {
   #consider({ approval }: Pending, offer: OfferedScope, high: boolean): DeskMode {
     const { words, backtest, onChange } = this.#deps;
     const mode: DeskMode = { name: 'scope', offer, high, tried: undefined };
-    void backtest(ruleOfScope(approval, offer, high))
+    const most = high ? 'HIGH' : offer.scope === 'session' ? offer.max_risk : approval.risk_level;
+    void backtest(ruleOfOffer(offer, most))
       .then(
         ({ considered, matched, approved_before: approved, rejected_before: rejected }) =>
           words.keys.backtest({ considered, matched, approved, rejected }),
@@ -353,11 +406,15 @@ export class ApprovalDesk {
   }
 
   #approve({ approval }: Pending, more: object): DeskMode {
+    if (approval.unfit) {
+      this.#note = this.#deps.words.keys.unfit;
+      return looking;
+    }
     const { approval_id, project_id, digest } = approval;
     const body = { ...(digest !== null && { digest }), ...more, device: this.#deps.device };
     return this.#send(
       { decision: 'approved', params: { approval_id, project_id }, body },
-      this.#deps.words.title(approval),
+      this.#titleOf(approval),
     );
   }
 
@@ -366,7 +423,7 @@ export class ApprovalDesk {
     const body = { ...(message !== '' && { message }), device: this.#deps.device };
     return this.#send(
       { decision: 'rejected', params: { approval_id, project_id }, body },
-      this.#deps.words.title(approval),
+      this.#titleOf(approval),
     );
   }
 

@@ -1,11 +1,11 @@
-import type { Approval } from '@countersign/protocol';
+import { type Approval, shownDigest } from '@countersign/protocol';
 
 const digestOf = (character: string): string => `sha256:${character.repeat(64)}`;
 
 /** A request as the server sends it: MEDIUM, with its preview, unless said. */
 export function approval(over: Partial<Approval> = {}): Approval {
   const id = over.approval_id ?? 'approval-1';
-  return {
+  return sealed({
     approval_id: id,
     tool_id: `tool-of-${id}`,
     tool_call_id: 'call_0',
@@ -38,6 +38,7 @@ export function approval(over: Partial<Approval> = {}): Approval {
       ],
     },
     digest: digestOf('a'),
+    digest_base: null,
     offered_scopes: [
       {
         scope: 'class',
@@ -45,6 +46,7 @@ export function approval(over: Partial<Approval> = {}): Approval {
         label: 'Changes under src/ in this session',
         warning: null,
         max_risk: 'MEDIUM',
+        rule: { tool: '{write_file,edit_file,create_directory,copy_file}', path: 'src/**' },
       },
       {
         scope: 'session',
@@ -52,12 +54,21 @@ export function approval(over: Partial<Approval> = {}): Approval {
         label: 'Everything in this session',
         warning: 'You are not asked again.',
         max_risk: 'MEDIUM',
+        rule: { tool: '*' },
       },
     ],
     context: { message_id: null, run_id: 'run-1', step: 0, excerpt: 'Please raise the port.' },
     created_at: '2026-11-15T12:00:00Z',
     ...over,
-  };
+  });
+}
+
+/** With the digest of what it shows. A digest that the test made up is taken for the runner's part of it. */
+function sealed(card: Approval): Approval {
+  const { preview, digest } = card;
+  const digest_base = card.digest_base ?? digest;
+  if (preview === null || digest_base === null) return { ...card, digest_base };
+  return { ...card, digest_base, digest: shownDigest({ ...card, preview, digest_base }) };
 }
 
 export { digestOf };

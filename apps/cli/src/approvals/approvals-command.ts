@@ -1,6 +1,12 @@
 import { parseArgs } from 'node:util';
 import { type Client, type Decision, decide } from '@countersign/client';
-import { type Approval, CountersignError, toolParamsSchema } from '@countersign/protocol';
+import {
+  type Approval,
+  type CheckedCard,
+  CountersignError,
+  checkedCard,
+  toolParamsSchema,
+} from '@countersign/protocol';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { layOut } from '../screen/paragraph.ts';
 import { type ServerAccess, serverAccess } from '../server/server-access.ts';
@@ -90,7 +96,7 @@ async function show(
 
 /** In a terminal the card is shown and asks; a program names what it has looked at, and says HIGH out loud (RK-1). */
 async function approve(
-  approval: Approval,
+  approval: CheckedCard<Approval>,
   access: ServerAccess,
   values: Values,
   context: CommandContext,
@@ -103,6 +109,7 @@ async function approve(
     const status = await runDeskSession({ access, screen, color, words, env, only: approval });
     return status === 'approved' || status === 'rejected' ? 0 : 1;
   }
+  if (approval.unfit) throw new CountersignError('PREVIEW_MISMATCH');
   if (approval.risk_level === 'HIGH' && !values.high) throw usage(words.approvals.needsHigh);
   const { approval_id, project_id } = approval;
   const body = {
@@ -151,20 +158,22 @@ async function watch(access: ServerAccess, { terminal, env }: CommandContext, wo
 }
 
 /** By its id, or by the letters that only one of those that wait begins with. */
-async function findApproval(client: Client, id: string, words: Words): Promise<Approval> {
+async function findApproval(client: Client, id: string, words: Words): Promise<CheckedCard<Approval>> {
   const { approvals } = await client.listApprovals();
   const found = approvals.filter(({ approval_id }) => approval_id.startsWith(id));
   if (found.length > 1) throw usage(words.approvals.ambiguous(id));
   const [only] = found;
   if (only?.approval_id === id || (only && found.length === 1)) return whole(client, only);
   if (id.length < 20) throw usage(words.approvals.unknown(id));
-  return (await client.getApproval({ params: { approval_id: id } })).approval;
+  return fetched(client, id);
 }
 
-const whole = async (client: Client, approval: Approval): Promise<Approval> =>
-  approval.omitted === undefined
-    ? approval
-    : (await client.getApproval({ params: { approval_id: approval.approval_id } })).approval;
+const whole = async (client: Client, approval: Approval): Promise<CheckedCard<Approval>> =>
+  approval.omitted === undefined ? checkedCard(approval) : fetched(client, approval.approval_id);
+
+/** Its preview is shown only if it is what the digest names (AP-8). */
+const fetched = async (client: Client, approval_id: string): Promise<CheckedCard<Approval>> =>
+  checkedCard((await client.getApproval({ params: { approval_id } })).approval);
 
 function readParams(text: string): Approval['tool_params'] {
   try {

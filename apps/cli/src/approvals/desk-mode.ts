@@ -1,10 +1,10 @@
+import type { OfferedScope } from '@countersign/protocol';
 import { LineEditor } from '../screen/line-editor.ts';
 import { inputLines, layOut } from '../screen/paragraph.ts';
 import type { StyleName } from '../terminal.ts';
 import { type CardFrame, keyLines, listLine } from './approval-card.ts';
 import { changeParagraphs, type Params } from './edited-params.ts';
 import type { Pending } from './pending-approvals.ts';
-import type { OfferedScope } from './wider-scope.ts';
 
 /** What the person is doing with the card that is shown. */
 export type DeskMode =
@@ -34,6 +34,8 @@ export interface DeskView {
   readonly current: Pending;
   readonly all: readonly Pending[];
   readonly remainingMs: (pending: Pending) => number;
+  /** The conversation of one that is not of the conversation the person is in. */
+  readonly elsewhere?: (pending: Pending) => string | undefined;
   readonly note: string | undefined;
 }
 
@@ -57,11 +59,11 @@ export function linesBelow(mode: DeskMode, view: DeskView, frame: CardFrame): st
     case 'reject':
       return [...inputLines(keys.rejectPrompt, mode.editor, width, color), ...text(keys.rejectHint, 'dim')];
     case 'scopes': {
-      const { offered_scopes, tool_name } = view.current.approval;
+      const { offered_scopes } = view.current.approval;
       const offers = offered_scopes.map((offer, i) => ({
         lead: `${i + 1}  `,
         leadStyle: 'bold' as const,
-        text: words.scope(offer, tool_name),
+        text: words.scope(offer),
       }));
       return [
         ...text(keys.scopesTitle, 'bold'),
@@ -71,7 +73,7 @@ export function linesBelow(mode: DeskMode, view: DeskView, frame: CardFrame): st
     }
     case 'scope':
       return [
-        ...text(words.scope(mode.offer, view.current.approval.tool_name), 'bold'),
+        ...text(words.scope(mode.offer), 'bold'),
         ...(mode.offer.warning === null ? [] : text(words.said(mode.offer.warning), 'yellow')),
         ...text(mode.tried ?? keys.backtesting),
         ...text(keys.includeHigh(mode.high)),
@@ -92,7 +94,14 @@ export function linesBelow(mode: DeskMode, view: DeskView, frame: CardFrame): st
       return [
         ...text(keys.listTitle, 'bold'),
         ...shown.map((one, i) =>
-          listLine(one.approval, view.remainingMs(one), first + i === mode.index, width, frame),
+          listLine(
+            one.approval,
+            view.remainingMs(one),
+            first + i === mode.index,
+            width,
+            frame,
+            view.elsewhere?.(one),
+          ),
         ),
         ...text(keys.listHint, 'dim'),
       ];

@@ -1,5 +1,5 @@
 import type { Clock } from '@countersign/client';
-import type { Approval, CountersignEvent } from '@countersign/protocol';
+import { type Approval, type CountersignEvent, checkedCard } from '@countersign/protocol';
 import type { CardApproval } from './approval-card.ts';
 
 export interface Pending {
@@ -43,8 +43,10 @@ export class PendingApprovals {
     if (event === 'tool.approval_request') this.#keep(data);
     else if (event === 'approval.updated') {
       const known = this.#byId.get(data.approval_id);
-      if (known) this.#keep({ ...known.approval, omitted: undefined, ...data });
-      else void this.#refetch(data.approval_id);
+      if (known) {
+        const { unfit: _, ...before } = known.approval;
+        this.#keep({ ...before, omitted: undefined, ...data });
+      } else void this.#refetch(data.approval_id);
     } else if (event === 'approval.resolved') this.settle(data.approval_id);
   }
 
@@ -89,7 +91,10 @@ export class PendingApprovals {
       void this.#refetch(approval_id);
       return;
     }
-    this.#byId.set(approval_id, { approval, deadline: this.#deps.clock.monotonic() + remaining_ms });
+    this.#byId.set(approval_id, {
+      approval: checkedCard(approval),
+      deadline: this.#deps.clock.monotonic() + remaining_ms,
+    });
     this.#deps.onChange();
   }
 }

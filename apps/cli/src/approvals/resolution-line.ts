@@ -1,11 +1,16 @@
+import type { EventPayload } from '@countersign/protocol';
 import { visible } from '../screen/paragraph.ts';
 import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
 
+type Resolution = Pick<EventPayload<'approval.resolved'>, 'device' | 'grant_id' | 'error'> & {
+  readonly status: string;
+};
+
 /** How a request ended, in one line that stays: `✓ Agent wants to write config.json · approved on phone`. */
 export function resolutionLine(
   description: string,
-  { status, device, grant_id }: { status: string; device: string | null; grant_id: string | null },
+  { status, device, grant_id, error }: Resolution,
   here: { readonly device: string; readonly words: Words; readonly color: boolean },
   more?: string,
 ): string {
@@ -23,7 +28,9 @@ export function resolutionLine(
       case 'timeout':
         return outcome.timeout;
       default:
-        return outcome.cancelled;
+        return error
+          ? outcome.failed(`${visible(here.words.said(error.message))} (${error.code})`)
+          : outcome.cancelled;
     }
   })();
   const mark =

@@ -6,12 +6,13 @@ import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import { inputLines, layOut } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
-import { spread } from '../screen/text-width.ts';
+import { fit, spread } from '../screen/text-width.ts';
 import { streamWords } from '../server/stream-words.ts';
 import { paints, type Screen } from '../terminal.ts';
 import { type ChatPlace, exitCodeOf } from './chat-once.ts';
 import { Conversation } from './conversation.ts';
 import type { AgentState, RunFollower } from './run-follower.ts';
+import { SessionTitles } from './session-titles.ts';
 
 export interface TerminalChat extends ChatPlace {
   readonly screen: Screen;
@@ -30,6 +31,7 @@ class ChatInTerminal {
   readonly #desk: ApprovalDesk;
   readonly #conversation: Conversation;
   readonly #activity: ActivityLines;
+  readonly #titles: SessionTitles;
   readonly #editor = new LineEditor();
   readonly #sent: string[] = [];
   /** Which of the sent lines is shown again; as many as there are: none. */
@@ -37,7 +39,7 @@ class ChatInTerminal {
   #run: { readonly id: string; readonly follower: RunFollower } | undefined;
   #state: AgentState = 'thinking';
   #isStopping = false;
-  /** The person has turned to the cards while they could have typed. */
+  /** The person has turned to the cards that wait elsewhere too, from the run or from what they could have typed. */
   #isDeciding = false;
   #trouble: string | undefined;
   #exitCode = 0;
@@ -61,6 +63,7 @@ class ChatInTerminal {
       lines: (columns, rows) => this.#lines(columns, rows),
       onKey: (key) => this.#press(key),
     });
+    this.#titles = new SessionTitles(access.client, project.project_id, () => this.#stage.draw());
     this.#desk = new ApprovalDesk({
       clock: systemClock,
       words,
@@ -69,6 +72,11 @@ class ChatInTerminal {
       decide: (decision) => decide(client, decision),
       fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,
       backtest: (rule) => client.backtestPolicy({ body: { rule } }),
+      conversation: {
+        isOwn: ({ session_id }) => session_id === this.#conversation.sessionId,
+        showsOthers: () => this.#isDeciding,
+        titleOf: ({ session_id }) => this.#titles.of(session_id),
+      },
       edit: this.#stage.edit,
       onChange: () => this.#stage.draw(),
       say: (lines) => this.#stage.print(lines),
@@ -108,7 +116,7 @@ class ChatInTerminal {
     if ('session_id' in event.data && event.data.session_id === this.#conversation.sessionId) {
       this.#stage.print(this.#activity.receive(event, this.#chat.screen.columns));
     }
-    if (this.#desk.count === 0) this.#isDeciding = false;
+    if ((this.#isRunning ? this.#desk.otherCount : this.#desk.count) === 0) this.#isDeciding = false;
     this.#stage.draw();
   }
 
@@ -173,7 +181,12 @@ class ChatInTerminal {
   }
 
   #pressWhileRunning({ name }: Key): void {
+    if (name === 'tab') this.#isDeciding = this.#desk.otherCount > 0;
     if (name !== 'ctrl-c') return; // typed ahead: there is nothing to type into
+    if (this.#isDeciding) {
+      this.#isDeciding = false;
+      return;
+    }
     if (this.#isStopping) {
       this.#exitCode = 130;
       this.#isForced = true;
@@ -236,11 +249,13 @@ class ChatInTerminal {
     if (this.#isRunning || this.#isDeciding) {
       const card = this.#desk.lines(columns, rows - 3);
       const tail = card.length > 0 ? '' : (this.#run?.follower.tail ?? '');
+      const others = card.length > 0 ? 0 : this.#desk.otherCount;
       return [
         ...(tail === '' ? [] : layOut([{ text: tail }], width, terminal.color).slice(-(rows - 4))),
         ...card,
         ...trouble,
         ...(this.#isRunning && card.length === 0 ? [this.#runLine(width)] : []),
+        ...(others > 0 ? [paint.yellow(fit(words.chat.othersHint(others), width))] : []),
       ];
     }
     const pending = this.#desk.count;

@@ -1,7 +1,8 @@
 import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
-import { CountersignError, type CountersignEvent, catalogue } from '@countersign/protocol';
+import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
 import {
+  announcedCapabilities,
   JournalHeld,
   type Logger,
   runnerIdOf,
@@ -287,7 +288,6 @@ export class ConnectSession {
     const isHeard = () => count === this.#streams;
     const { access, project, workspace, words, host } = this.#options;
     const { project_id: projectId } = project;
-    const capabilities = [...new Set(Object.values(catalogue).map(({ category }) => category))];
     return openStream({
       ...(this.#runner
         ? {
@@ -295,7 +295,7 @@ export class ConnectSession {
             runner: {
               id: this.#runnerId,
               workspace: workspace.root,
-              capabilities,
+              capabilities: announcedCapabilities,
               instance: this.#instance,
             },
           }

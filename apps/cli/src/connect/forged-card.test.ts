@@ -1,7 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DecisionOutcome } from '@countersign/client';
-import { type CountersignEvent, defaultLimits, type EventPayload } from '@countersign/protocol';
+import {
+  type CountersignEvent,
+  defaultLimits,
+  type EventPayload,
+  type Preview,
+  shownDigest,
+} from '@countersign/protocol';
 import { RunnerDialogs } from '@countersign/runner-client';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { type ApprovedDecision, type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
@@ -120,7 +126,9 @@ const forged = (over: object = {}): EventPayload<'tool.approval_request'> => {
 };
 const ownDigest = async () => {
   const own = runner.handler.decide('shell_exec', evil);
-  return runner.handler.previews.digest(own.call as never, own);
+  const { preview, base: digest_base } = await runner.handler.previews.preview(own.call as never, own);
+  const shown = { tool_name: 'shell_exec', tool_params: evil, risk_level: 'HIGH' } as const;
+  return shownDigest({ ...shown, preview, digest_base });
 };
 const signal = async (): Promise<EventPayload<'tool.execution_signal'>> => ({
   tool_id: forged().tool_id,
@@ -170,10 +178,21 @@ it("[RN-2] no later event of the server's puts another card in its place", async
 it("[RN-2] approving a card of the server's, for a runner elsewhere, is no decision for this machine", async () => {
   receive({ event: 'tool.approval_request', data: forged() });
   await expect.poll(screen).toContain('echo pwned > pwned.txt');
+  const move = (revision: number, digests: object) => {
+    const moved = forged({ runner_id: 'runner-2', ...digests });
+    const { tool_call_id: _, agent: __, tool_name: ___, context: ____, ...update } = moved;
+    receive({ event: 'approval.updated', data: { ...update, revision } });
+  };
   // The server says that it was another runner's all the time, and names the digest that is this machine's.
-  const moved = forged({ runner_id: 'runner-2', digest: await ownDigest() });
-  const { tool_call_id: _, agent: __, tool_name: ___, context: ____, ...update } = moved;
-  receive({ event: 'approval.updated', data: { ...update, revision: 2 } });
+  move(2, { digest: await ownDigest() });
+  await expect.poll(screen).toContain('does not fit its digest');
+  expect(screen()).not.toContain('teh');
+  await pressInFocus('y');
+  expect(approved).toEqual([]);
+  // With a digest that fits what it has drawn, its card is shown as that of another machine.
+  const { digest_base, preview, ...lie } = forged();
+  const shown = { ...lie, digest_base: String(digest_base), preview: preview as Preview };
+  move(3, { digest: shownDigest(shown) });
   await expect.poll(screen).toContain('teh');
   await pressInFocus('y');
   await expect.poll(() => approved.length).toBe(1);

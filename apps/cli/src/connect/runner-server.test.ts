@@ -95,7 +95,7 @@ describe('the runner speaks to the server', () => {
     await api().sendToolResult('t', { ...report, status: 'failed' });
     await api().sendToolResult('t', { ...report, status: 'cancelled', error, result: 3 });
     await api().sendToolResult('t', { ...report, status: 'cancelled' });
-    const about = { execution_time_ms: 2, attempt: 1, runner_id: 'r' };
+    const about = { execution_time_ms: 2, attempt: 1, runner_id: 'r', instance: 'journal' };
     expect(sent.map(({ body }) => body)).toEqual([
       { status: 'completed', result: 1, ...about, undo_id: 'u' },
       { status: 'completed', result: null, ...about },
@@ -124,6 +124,7 @@ describe('the runner speaks to the server', () => {
     await api().sendToolPreview?.('a', {
       ...common,
       preview,
+      base: digestOf('b'),
       digest: digestOf('a'),
       riskLevel: 'HIGH',
       network: true,
@@ -135,10 +136,19 @@ describe('the runner speaks to the server', () => {
       auditHead: 'h',
     });
     expect(sent.map(({ body }) => body)).toEqual([
-      { runner_id: 'r', ...common, preview, digest: digestOf('a'), risk_level: 'HIGH', network: true },
-      { runner_id: 'r', ...common, refused: { code: 'PATH_SENSITIVE', message: 'no' } },
-      { progress: 5, message: null, output: null, runner_id: 'r' },
-      { queued: ['q'], executing: [], unacknowledged: [] },
+      {
+        runner_id: 'r',
+        instance: 'journal',
+        ...common,
+        preview,
+        digest_base: digestOf('b'),
+        digest: digestOf('a'),
+        risk_level: 'HIGH',
+        network: true,
+      },
+      { runner_id: 'r', instance: 'journal', ...common, refused: { code: 'PATH_SENSITIVE', message: 'no' } },
+      { progress: 5, message: null, output: null, runner_id: 'r', instance: 'journal' },
+      { instance: 'journal', queued: ['q'], executing: [], unacknowledged: [] },
     ]);
     expect(await codeOf(api().fetchToolParams?.('t'))).toContain('NOT_FOUND');
   });

@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outsideAgentInstructions } from '@countersign/protocol';
+import {
+  CountersignError,
+  type ErrorCode,
+  errorCodes,
+  outsideAgentInstructions,
+} from '@countersign/protocol';
 import { Client, isInputRequiredResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   type CallToolResult,
@@ -8,20 +13,22 @@ import {
   type InputRequiredResult,
   inputRequired,
   type McpRequestContext,
+  ProtocolError,
+  ProtocolErrorCode,
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import manifest from '../../package.json' with { type: 'json' };
+import type { Reached } from './agent-access.ts';
 
 export interface McpBridgeOptions {
-  /** Of the server, without the path. */
-  readonly address: string;
-  readonly token: (refused?: string) => string | Promise<string>;
+  /** Finds the server; rejects with what is missing. */
+  readonly reach: () => Promise<Reached>;
 }
 
 /** The server holds a call for its own time, and answers then; this only bounds a server that does not. */
 const answerWithinMs = 300_000;
-/** How long after the server went away we listen again. */
+/** How long after the server went away we listen, or look for it, again. */
 const listenAgainMs = 2_000;
 /** Rounds of one call: it is made, and asked for again once the link was shown. */
 const maxRounds = 3;
@@ -35,6 +42,8 @@ export class McpBridge {
   readonly #servers = new Set<Server>();
   readonly #closed = new AbortController();
   #client: Promise<Client> | undefined;
+  #address = '';
+  #isLooking = false;
 
   constructor(options: McpBridgeOptions) {
     this.#options = options;
@@ -49,17 +58,28 @@ export class McpBridge {
     this.#servers.add(server);
     server.onclose = () => this.#servers.delete(server);
     server.setRequestHandler('tools/list', async (_request, context) => {
-      const client = await this.#connected(showsLinks(server, context));
-      const { tools } = await client.listTools(undefined, { signal: context.mcpReq.signal });
-      return { tools };
+      const withLinks = showsLinks(server, context);
+      try {
+        const client = await this.#connected(withLinks);
+        const { tools } = await client.listTools(undefined, { signal: context.mcpReq.signal });
+        return { tools };
+      } catch (error) {
+        const missing = await this.#whatIsMissing(error, withLinks);
+        if (!missing) throw error;
+        const { code, message } = missing;
+        throw new ProtocolError(ProtocolErrorCode.InternalError, message, { code });
+      }
     });
     server.setRequestHandler('tools/call', async ({ params }, context) => {
+      const withLinks = showsLinks(server, context);
       try {
-        return await callThrough(await this.#connected(showsLinks(server, context)), era, params, context);
+        return await callThrough(await this.#connected(withLinks), era, params, context);
       } catch (error) {
-        const text = isNoAnswer(error) ? this.#noAnswer : causesOf(error).find(isEnded)?.message;
-        if (text === undefined) throw error;
-        return { isError: true, content: [{ type: 'text', text }] };
+        const missing = await this.#whatIsMissing(error, withLinks);
+        if (missing) return missingResult(missing);
+        const ended = causesOf(error).find(isEnded);
+        if (!ended) throw error;
+        return { isError: true, content: [{ type: 'text', text: ended.message }] };
       }
     });
     return server;
@@ -71,8 +91,46 @@ export class McpBridge {
     await client?.close();
   }
 
-  get #noAnswer(): string {
-    return `The Countersign server at ${this.#options.address} does not answer. Ask the person to start it (countersign up), then try again.`;
+  /** Why there was no answer, for an agent to tell the person. Undefined: that was not why it failed. */
+  async #whatIsMissing(error: unknown, withLinks: boolean): Promise<Missing | undefined> {
+    if (!isNoAnswer(error) && !isUpNotRunning(error)) return undefined;
+    const now = isUpNotRunning(error) ? error : await this.#lookAgain();
+    if (!this.#client) void this.#tellWhenBack(withLinks);
+    if (isUpNotRunning(now)) return now;
+    const message = `The Countersign server at ${this.#address} does not answer. Ask the person to start it (countersign up), then try again.`;
+    return { code: 'UNAVAILABLE', message };
+  }
+
+  /** Looks where the server is now. Where it has moved, the next request goes there. Answers what is missing. */
+  async #lookAgain(): Promise<unknown> {
+    try {
+      const { address } = await this.#options.reach();
+      if (address === this.#address) return undefined;
+      const moved = await this.#client?.catch(() => undefined);
+      this.#client = undefined;
+      await moved?.close();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** The server was not running. Once it is, the program reads the list of tools again. */
+  async #tellWhenBack(withLinks: boolean): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      await sleep(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) return;
+      const isBack = await this.#connected(withLinks).then(
+        () => true,
+        () => false,
+      );
+      if (isBack) break;
+    }
+    this.#isLooking = false;
+    this.#tellChanged();
   }
 
   /** As capable as the program behind us: the server offers it a link only if that can be shown. */
@@ -85,6 +143,8 @@ export class McpBridge {
   }
 
   async #connect(withLinks: boolean): Promise<Client> {
+    const { address, token } = await this.#options.reach();
+    this.#address = address;
     const client = new Client(
       { name: 'countersign mcp', version: manifest.version },
       {
@@ -93,17 +153,17 @@ export class McpBridge {
         inputRequired: { autoFulfill: false },
       },
     );
-    const transport = new StreamableHTTPClientTransport(new URL(`${this.#options.address}/mcp`), {
-      fetch: (url, init) => this.#fetch(url, init),
+    const transport = new StreamableHTTPClientTransport(new URL(`${address}/mcp`), {
+      fetch: (url, init) => fetchWith(token, url, init),
     });
     await client.connect(transport);
     client.setNotificationHandler('notifications/tools/list_changed', () => this.#tellChanged());
-    void this.#listen(client);
+    void this.#listen(client, withLinks);
     return client;
   }
 
   /** Passes on that the list of tools has changed, for as long as we are there; the server may come and go. */
-  async #listen(client: Client): Promise<void> {
+  async #listen(client: Client, withLinks: boolean): Promise<void> {
     const { signal } = this.#closed;
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       try {
@@ -112,6 +172,8 @@ export class McpBridge {
         await closed;
       } catch (error) {
         if (causesOf(error).some(isEnded)) return; // nothing will be told any more
+        await this.#lookAgain();
+        if (!this.#client) return void this.#tellWhenBack(withLinks); // it is at another address now
       }
       await sleep(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
     }
@@ -120,25 +182,46 @@ export class McpBridge {
   #tellChanged(): void {
     for (const server of this.#servers) server.sendToolListChanged().catch(() => {}); // the program is gone
   }
-
-  /** With the token, and once more with a newer one when it is refused. */
-  async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-    const { token } = this.#options;
-    const send = (bearer: string) => {
-      const headers = new Headers(init.headers);
-      headers.set('authorization', `Bearer ${bearer}`);
-      return fetch(url, { ...init, headers, redirect: 'error' });
-    };
-    const first = await token();
-    const response = await send(first);
-    if (response.status !== 401) return response;
-    await response.body?.cancel();
-    const newer = await token(first);
-    const again = newer === first ? response : await send(newer);
-    if (again.status === 401) throw new AccessEnded();
-    return again;
-  }
 }
+
+/** With the token, and once more with a newer one when it is refused. */
+async function fetchWith(
+  token: Reached['token'],
+  url: string | URL,
+  init: RequestInit = {},
+): Promise<Response> {
+  const send = (bearer: string) => {
+    const headers = new Headers(init.headers);
+    headers.set('authorization', `Bearer ${bearer}`);
+    return fetch(url, { ...init, headers, redirect: 'error' });
+  };
+  const first = await token();
+  const response = await send(first);
+  if (response.status !== 401) return response;
+  await response.body?.cancel();
+  const newer = await token(first);
+  const again = newer === first ? response : await send(newer);
+  if (again.status === 401) throw new AccessEnded();
+  return again;
+}
+
+interface Missing {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** As the server says what it refuses (apps/server/src/mcp/call-result.ts). */
+function missingResult({ code, message }: Missing): CallToolResult {
+  const value = { status: 'error', error: { code, message, recoverable: errorCodes[code].recoverable } };
+  return {
+    isError: true,
+    content: [{ type: 'text', text: JSON.stringify(value) }],
+    structuredContent: value,
+  };
+}
+
+const isUpNotRunning = (error: unknown): error is CountersignError =>
+  error instanceof CountersignError && error.code === 'UP_NOT_RUNNING';
 
 /** Programs of 2026 say with each request what they can do, those of 2025 once. */
 function showsLinks(server: Server, { mcpReq }: ServerContext): boolean {

@@ -11,7 +11,7 @@ import { ServerFixture } from '../server-fixture.test-data.ts';
 import { wordsFor } from '../words.ts';
 import { mcpCommand } from './mcp-command.ts';
 
-const patience = { timeout: 15_000, interval: 20 };
+const patience = { interval: 20 };
 let server: ServerFixture;
 let person: Person;
 const running: (() => Promise<void>)[] = [];

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import { MadeToken } from '@countersign/runner-client';
+import { CountersignError } from '@countersign/protocol';
 import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
-import { findProject, workspaceRoot } from '../server/workspace-project.ts';
-import { accessForWorkspace } from '../server/workspace-server.ts';
+import { workspaceRoot } from '../server/workspace-project.ts';
+import { AgentAccess } from './agent-access.ts';
 import { McpBridge } from './mcp-bridge.ts';
 
 const usage = usageOf('mcp');
@@ -37,18 +37,16 @@ export async function mcpCommand(
   if (values.help) return terminal.write(words.help.mcp).then(() => 0);
   if (positionals[1] !== undefined) throw usage(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
-  const access = await accessForWorkspace(values.server, root, words, env);
-  const project = await findProject(
-    access.client,
-    { root, projectId: values.project, inside: true },
-    words,
-    usage,
-  );
-  if (!project) throw usage(words.server.noProject(root));
-  const { name } = values;
-  const token = new MadeToken(access, { name, scope: 'agent', project_id: project.project_id });
-  await token.client.connection.token(); // a name that cannot be is said here, not to the agent
-  const bridge = new McpBridge({ address: access.address, token: token.client.connection.token });
+  const { server, project, name } = values;
+  const access = new AgentAccess({ server, projectId: project, root, name, words, env });
+  try {
+    await access.reach();
+  } catch (error) {
+    if (!(error instanceof CountersignError) || error.code !== 'UP_NOT_RUNNING') throw error;
+    // The program may stay for hours, and `up` be started meanwhile: each call says what is missing until then.
+    terminal.writeError(`countersign mcp: ${words.said(error.message)}\n`);
+  }
+  const bridge = new McpBridge({ reach: () => access.reach() });
   const { transport, ended } = wire();
   const handle = serveStdio((about) => bridge.newServer(about), {
     transport,
@@ -57,7 +55,7 @@ export async function mcpCommand(
   await ended;
   await handle.close();
   await bridge.close();
-  await token.revoke();
+  await access.revoke();
   return 0;
 }
 

@@ -28,8 +28,8 @@ export function layOut(paragraphs: readonly Paragraph[], columns: number, color:
   );
 }
 
-/** What the runner has marked already is not marked twice. */
-export const visible = (text: string): string => makeVisible(text).replace(/(⟨U\+[0-9A-F]+⟩)\1/g, '$1');
+/** Nothing in it moves the cursor or hides; what the runner has made visible already stays as it is. */
+export const visible = makeVisible;
 
 /** Text that is being typed, with the cursor drawn in it: the terminal's own one is hidden. */
 export function inputLines(prompt: string, editor: LineEditor, width: number, color: boolean): string[] {

@@ -1,6 +1,9 @@
 import type { Screen, Terminal } from '../terminal.ts';
 import { type Key, KeyDecoder } from './keys.ts';
 
+/** What comes, comes at once, unless the machine does much else. */
+const eventuallyMs = 120_000;
+
 /** A terminal for tests: it understands what we send, shows what a person would see, and has keys to press. */
 export class FakeScreen implements Screen {
   columns: number;
@@ -61,22 +64,21 @@ export class FakeScreen implements Screen {
   }
 
   /** Waits until the person would see it. */
-  async shows(wanted: string | RegExp, withinMs = 15_000): Promise<void> {
+  async shows(wanted: string | RegExp): Promise<void> {
     await this.#until(
       () => (typeof wanted === 'string' ? this.text.includes(wanted) : wanted.test(this.text)),
-      withinMs,
       wanted,
     );
   }
 
-  async hides(unwanted: string, withinMs = 15_000): Promise<void> {
-    await this.#until(() => !this.text.includes(unwanted), withinMs, `no ${unwanted}`);
+  async hides(unwanted: string): Promise<void> {
+    await this.#until(() => !this.text.includes(unwanted), `no ${unwanted}`);
   }
 
-  async #until(holds: () => boolean, withinMs: number, what: unknown): Promise<void> {
+  async #until(holds: () => boolean, what: unknown): Promise<void> {
     const start = performance.now();
     while (!holds()) {
-      if (performance.now() - start > withinMs)
+      if (performance.now() - start > eventuallyMs)
         throw new Error(`The screen does not show ${what}:\n${this.text}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

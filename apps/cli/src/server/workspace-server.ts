@@ -1,28 +1,43 @@
 import { dirname } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { personsFolders, workspaceAt } from '@countersign/tool-runner';
-import { findRunningUp } from '../up/running-up.ts';
+import { findRunningUp, readUpRecord } from '../up/running-up.ts';
 import type { Words } from '../words.ts';
-import { type ServerAccess, serverAccess } from './server-access.ts';
+import { chosenAddress } from './server-access.ts';
 
 type PersonsFolders = ReturnType<typeof personsFolders>;
 type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface WorkspaceServer {
+  readonly address: string;
+  /** The folder whose `countersign up` has ended: then the address is a guess, which may be of other projects. */
+  readonly stoppedUp: string | undefined;
+}
 
 /**
  * The server that is meant for a workspace, for programs that an editor or an agent starts there: the one that was
  * named, else that of `countersign up` for this folder or one around it, else the last one signed in to.
  */
-export async function addressForWorkspace(
+export async function serverForWorkspace(
   named: string | undefined,
   root: string,
+  words: Words,
   env: Environment,
-): Promise<string | undefined> {
-  if (named !== undefined || env.COUNTERSIGN_URL) return named;
+): Promise<WorkspaceServer> {
+  const up = named === undefined && !env.COUNTERSIGN_URL ? await findUp(root, env) : undefined;
+  return { address: chosenAddress(named ?? up?.address, words, env), stoppedUp: up?.stopped };
+}
+
+/** The `up` of a folder or the nearest one around it: where it is, or the folder whose `up` has ended. */
+async function findUp(root: string, env: Environment): Promise<{ address?: string; stopped?: string }> {
   const folders = personsFolders(env);
+  let stopped: string | undefined;
   for (let folder = root; ; folder = dirname(folder)) {
     const stateFolder = stateFolderOf(folder, folders);
     const running = stateFolder === undefined ? undefined : await findRunningUp(stateFolder);
-    if (running || folder === dirname(folder)) return running?.address;
+    if (running) return { address: running.address };
+    if (stateFolder !== undefined && readUpRecord(stateFolder).port !== undefined) stopped ??= folder;
+    if (folder === dirname(folder)) return stopped === undefined ? {} : { stopped };
   }
 }
 
@@ -35,16 +50,20 @@ function stateFolderOf(folder: string, folders: PersonsFolders): string | undefi
   }
 }
 
-/** The person's access to it. Throws what to do when nobody is there. */
-export async function accessForWorkspace(
-  named: string | undefined,
-  root: string,
-  words: Words,
-  env: Environment,
-): Promise<ServerAccess> {
-  const access = serverAccess(await addressForWorkspace(named, root, env), words, env);
-  await requireServer(access.address, words);
-  return access;
+/**
+ * Does what needs the server of a workspace. Where its `countersign up` has ended, whatever another server says instead
+ * (not signed in, not paired, no such project) would mislead: the person is told to start `up`.
+ */
+export async function withServer<T>(
+  { address, stoppedUp }: WorkspaceServer,
+  work: (address: string) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(address);
+  } catch (cause) {
+    if (stoppedUp === undefined) throw cause;
+    throw new CountersignError('UP_NOT_RUNNING', { workspace: stoppedUp }, { cause });
+  }
 }
 
 /** Throws when nobody answers there, in words that say what to start. */

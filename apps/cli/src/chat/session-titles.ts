@@ -1,0 +1,34 @@
+import type { Client } from '@countersign/client';
+
+/** What the conversations of a project are called, read when one is asked for that is not known yet. */
+export class SessionTitles {
+  readonly #client: Pick<Client, 'listSessions'>;
+  readonly #projectId: string;
+  readonly #onChange: () => void;
+  readonly #titles = new Map<string, string>();
+  readonly #asked = new Set<string>();
+
+  constructor(client: Pick<Client, 'listSessions'>, projectId: string, onChange: () => void) {
+    this.#client = client;
+    this.#projectId = projectId;
+    this.#onChange = onChange;
+  }
+
+  /** The title; the end of its id while it is being read, and where it has none. */
+  of(sessionId: string): string {
+    const title = this.#titles.get(sessionId) ?? '';
+    if (title === '' && !this.#asked.has(sessionId)) void this.#read(sessionId);
+    return title === '' ? sessionId.slice(-8) : title;
+  }
+
+  async #read(sessionId: string): Promise<void> {
+    this.#asked.add(sessionId);
+    try {
+      const { sessions } = await this.#client.listSessions({ params: { project_id: this.#projectId } });
+      for (const { session_id, title } of sessions) this.#titles.set(session_id, title);
+      this.#onChange();
+    } catch {
+      this.#asked.delete(sessionId); // asked again when it is drawn the next time
+    }
+  }
+}
