@@ -1,9 +1,11 @@
 import type { Clock } from '@countersign/client';
+import { type CheckedCard, checkedCard } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 
 /** A request that waits, and the folder whose runner or stream told of it. */
 export interface PendingEntry<Folder> {
-  readonly request: ApprovalRequest;
+  /** Its preview is shown only if it is what the digest names (AP-8). */
+  readonly request: CheckedCard<ApprovalRequest>;
   readonly folder: Folder;
   /** By the monotonic clock; it is only shown (AP-3). */
   readonly deadline: number;
@@ -49,7 +51,7 @@ export class PendingApprovals<Folder> {
     const { approval_id, revision, remaining_ms } = request;
     const known = this.#byId.get(approval_id);
     if (known && known.request.revision > revision) return;
-    const entry = { request, folder, deadline: this.#clock.monotonic() + remaining_ms };
+    const entry = { request: checkedCard(request), folder, deadline: this.#clock.monotonic() + remaining_ms };
     this.#byId.set(approval_id, entry);
     const isNew = !this.#seen.has(approval_id);
     this.#seen.add(approval_id);

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { wordsFor } from '../words/words.ts';
 import { previewText, requestText } from './preview-text.ts';
 import { requestTitle, said } from './request-title.ts';
-import { ruleOfScope, scopeLabel } from './wider-scope.ts';
 
 const words = wordsFor('en');
 const file = {
@@ -65,6 +64,30 @@ const previews: readonly (readonly [Preview, string])[] = [
     'Pushes main to origin (https://x/y)\n01234567  s  (me)',
   ],
   [{ kind: 'custom', server: 'db', summary: 'query' }, 'Tool of the MCP server db\nquery'],
+  [
+    {
+      kind: 'custom',
+      server: 'db',
+      tool: 'drop',
+      summary: 'Drops a table',
+      runs: 'node db.mjs',
+      network: true,
+      hints: ['destructive'],
+    },
+    "Tool of the MCP server db · drop\nDrops a table\nRuns: node db.mjs\nwith network\nIt says that it may destroy something.\nThis tool's own program decides what it touches.",
+  ],
+  [
+    {
+      kind: 'custom',
+      server: 'db',
+      tool: 'look',
+      summary: 'Reads a table',
+      runs: 'node db.mjs',
+      network: false,
+      hints: ['read_only'],
+    },
+    "Tool of the MCP server db · look\nReads a table\nRuns: node db.mjs\nwithout network\nIt says that it only reads.\nThis tool's own program decides what it touches.",
+  ],
   [{ kind: 'summary', summary: 'Reads' }, 'Reads'],
   [{ kind: 'unavailable', reason: 'no permission' }, 'no permission'],
 ];
@@ -162,30 +185,5 @@ describe('[AP-7] what will happen, in words', () => {
     expect(requestText({ tool_name: 'x', tool_params: {}, preview, reasons: [] } as never, words)).toBe(
       'Reads',
     );
-  });
-});
-
-describe('[AP-4] wider approvals, in words and as rules', () => {
-  it.each([
-    ['session', null, 'write_file', 'Everything in this conversation'],
-    ['class', 'src/**', 'write_file', 'write_file src/** in this conversation'],
-    ['class', null, 'git_commit', 'all calls of git_commit in this conversation'],
-    ['always', 'npm *', 'execute_command', 'Always: execute_command npm *'],
-  ] as const)('%s %s', (scope, pattern, tool, label) => {
-    expect(scopeLabel({ scope, pattern, max_risk: 'MEDIUM' } as never, tool, words)).toBe(label);
-  });
-
-  it('names commands or paths', () => {
-    const rule = { id: 'to-be-saved', effect: 'allow', max_risk: 'MEDIUM' };
-    const offer = (pattern: string | null) => ({ scope: 'always', pattern, max_risk: 'MEDIUM' }) as never;
-    expect([
-      ruleOfScope('execute_command', offer('npm *')),
-      ruleOfScope('write_file', offer('src/**')),
-      ruleOfScope('git_commit', offer(null)),
-    ]).toEqual([
-      { ...rule, tool: 'execute_command', command: 'npm *' },
-      { ...rule, tool: 'write_file', path: 'src/**' },
-      { ...rule, tool: 'git_commit' },
-    ]);
   });
 });

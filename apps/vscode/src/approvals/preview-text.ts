@@ -1,4 +1,10 @@
-import { findTool, leavesItToParameters, makeVisible, type Preview } from '@countersign/protocol';
+import {
+  findTool,
+  leavesItToParameters,
+  makeVisible,
+  type Preview,
+  visibleLine,
+} from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 import type { Words } from '../words/words.ts';
 import { said } from './request-title.ts';
@@ -21,7 +27,7 @@ export function requestText(
   if (reasons.length === 0) return what.join('\n');
   const why = reasons.map(({ why, operand }) => {
     const isNamed = operand === undefined || why.includes(operand);
-    return `• ${said(why, words)}${isNamed ? '' : `: ${makeVisible(operand.replace(/\s+/g, ' '))}`}`;
+    return `• ${said(why, words)}${isNamed ? '' : `: ${visibleLine(operand)}`}`;
   });
   return [...what, '', `${words.preview.reasons}:`, ...why].join('\n');
 }
@@ -94,12 +100,28 @@ export function previewText(preview: Preview, all: Words): string {
         ...preview.commits.map(({ id, subject, author }) => `${id.slice(0, 8)}  ${subject}  (${author})`),
       );
     case 'custom':
-      return lines(words.custom(preview.server), preview.summary);
+      return customText(preview, words);
     case 'summary':
       return preview.summary;
     case 'unavailable':
       return said(preview.reason, all);
   }
+}
+
+/** What the tool says of itself is its own word: what runs, with or without network, is known. */
+function customText(
+  { server, tool, summary, runs, network, hints = [] }: Extract<Preview, { kind: 'custom' }>,
+  words: Words['preview'],
+): string {
+  return lines(
+    words.custom(tool === undefined ? server : `${server} · ${tool}`),
+    summary,
+    runs !== undefined && `${words.runs}: ${runs}`,
+    network !== undefined && (network ? words.network : words.noNetwork),
+    hints.includes('destructive') && words.saysDestructive,
+    hints.includes('read_only') && words.saysReadOnly,
+    runs !== undefined && words.itsProgram,
+  );
 }
 
 function fileText(file: FileDiff, words: Words['preview']): string {

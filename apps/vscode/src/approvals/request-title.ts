@@ -1,5 +1,6 @@
+import type { OfferedScope } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
-import { requestWords, titleOf } from '@countersign/ui/request-words';
+import { requestWords, scopeLabel, titleOf } from '@countersign/ui/request-words';
 import type { Words } from '../words/words.ts';
 
 /** As long as a name: it must not tell a story. */
@@ -8,6 +9,10 @@ const maxAgentName = 40;
 /** The sentence about a request, as the chat's card has it, in the person's language. */
 export const requestTitle = ({ agent, ...request }: ApprovalRequest, { language }: Words): string =>
   titleOf({ ...request, agent: agent.slice(0, maxAgentName).trim() }, requestWords[language]);
+
+/** What a wider approval covers, as the chat's card says it. */
+export const scopeTitle = (offer: OfferedScope, { language }: Words): string =>
+  scopeLabel(offer, requestWords[language]);
 
 /** What server and runner say, in the person's language where it has a sentence for it. */
 export const said = (text: string, { language }: Words): string => requestWords[language].said(text);

@@ -14,7 +14,7 @@ let fixture: ServerFixture;
 let account: Account;
 let folder: FolderRunner;
 const pending = new PendingApprovals<FolderRunner>(systemClock);
-const within = { timeout: 20_000, interval: 20 };
+const within = { interval: 20 };
 const nobody = (): never => {
   throw new Error('nobody asks');
 };
@@ -48,7 +48,7 @@ beforeAll(async () => {
   });
   folder.start();
   await vi.waitFor(() => expect(folder.state).toEqual({ status: 'open', runs: 'here' }), within);
-}, 30_000);
+});
 afterAll(async () => {
   await folder.dispose();
   await fixture.close();

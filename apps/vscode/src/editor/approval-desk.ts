@@ -1,14 +1,14 @@
 import { ApiError, type Client, type Decision } from '@countersign/client';
+import { type CheckedCard, type OfferedScope, ruleOfOffer } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
-import { requestTitle, said } from '../approvals/request-title.ts';
-import { type OfferedScope, ruleOfScope, scopeLabel } from '../approvals/wider-scope.ts';
+import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
-import { attentionMs, deliberateAnswer } from './deliberate-answer.ts';
+import { attentionMs, deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
 import { WholeRequests } from './whole-request.ts';
@@ -118,9 +118,15 @@ export class ApprovalDesk implements Disposable {
   async #ask(entry: Entry): Promise<void> {
     const { approval } = this.#options.words;
     const { request } = entry;
-    const items = this.#isSeen(request)
-      ? [approval.approve, approval.approveMore, approval.reject]
-      : [approval.showAll, approval.reject];
+    const approving = [approval.approve, approval.approveMore];
+    const items = request.unfit
+      ? [approval.reject]
+      : !this.#isSeen(request)
+        ? [approval.showAll, approval.reject]
+        : // The first one has the focus, and Enter presses it: in a HIGH dialog that is the safe one (UI-6).
+          request.risk_level === 'HIGH'
+          ? [approval.reject, ...approving]
+          : [...approving, approval.reject];
     const choice = await this.#dialog(requestTitle(request, this.#options.words), request, items);
     if (choice === approval.showAll) await this.#showWhole(request);
     else if (choice === approval.approve) await this.#confirmAndApprove(entry, request, {});
@@ -151,19 +157,21 @@ export class ApprovalDesk implements Disposable {
   /** HIGH takes a deliberate second step (RK-1); so does what was not shown yet. */
   async #confirmAndApprove(
     entry: Entry,
-    shown: ApprovalRequest,
+    shown: CheckedCard<ApprovalRequest>,
     body: Approved,
     what?: string,
   ): Promise<void> {
     const { approval } = this.#options.words;
+    if (shown.unfit) return this.#say(approval.unfit);
     if (shown.risk_level === 'HIGH' && shown.preview === null) return this.#say(approval.previewPending);
-    if (shown.risk_level === 'HIGH' || what !== undefined) {
-      const yes = shown.risk_level === 'HIGH' ? approval.confirmApprove : (what ?? approval.approve);
-      const sentence = requestTitle(shown, this.#options.words);
-      const title = shown.risk_level === 'HIGH' ? approval.highQuestion(sentence) : sentence;
-      if ((await this.#dialog(title, shown, [yes])) !== yes) return;
-    }
     const { project_id, approval_id, digest } = shown;
+    const sentence = requestTitle(shown, this.#options.words);
+    if (shown.risk_level === 'HIGH') {
+      const choices = [approval.lookAgain, approval.confirmApprove];
+      const choice = await this.#dialog(approval.highQuestion(sentence), shown, choices);
+      if (choice === approval.lookAgain) return this.review(approval_id);
+      if (choice !== approval.confirmApprove) return;
+    } else if (what !== undefined && (await this.#dialog(sentence, shown, [what])) !== what) return;
     await this.#send(entry, {
       decision: 'approved',
       params: { project_id, approval_id },
@@ -180,7 +188,7 @@ export class ApprovalDesk implements Disposable {
     return deliberateAnswer(short, detail, ...choices);
   }
 
-  async #pickScope({ offered_scopes, tool_name }: ApprovalRequest): Promise<Approved | undefined> {
+  async #pickScope({ offered_scopes, risk_level }: ApprovalRequest): Promise<Approved | undefined> {
     const { words, client } = this.#options;
     const { approval } = words;
     if (offered_scopes.length === 0) {
@@ -189,7 +197,7 @@ export class ApprovalDesk implements Disposable {
     }
     type Item = QuickPickItem & { readonly offer: OfferedScope; readonly high?: boolean };
     const items = offered_scopes.flatMap((offer): Item[] => {
-      const label = scopeLabel(offer, tool_name, words);
+      const label = scopeTitle(offer, words);
       if (offer.scope === 'always') return [{ label, detail: approval.alwaysWarning, offer }];
       if (offer.scope === 'class') return [{ label, offer }];
       return [
@@ -197,11 +205,13 @@ export class ApprovalDesk implements Disposable {
         { label, description: approval.includeHigh, detail: approval.sessionWarning, offer, high: true },
       ];
     });
-    const picked = await window.showQuickPick(items, { title: approval.scopePick, ignoreFocusOut: true });
+    const picked = await deliberately(() =>
+      window.showQuickPick(items, { title: approval.scopePick, ignoreFocusOut: true }),
+    );
     if (!picked) return undefined;
     const { scope, pattern } = picked.offer;
     if (scope === 'always') {
-      const rule = ruleOfScope(tool_name, picked.offer);
+      const rule = ruleOfOffer(picked.offer, picked.offer.max_risk);
       const tried = await client()
         ?.backtestPolicy({ body: { rule } })
         .catch(() => undefined);
@@ -211,7 +221,13 @@ export class ApprovalDesk implements Disposable {
         ...(tried ? [approval.backtest(tried.matched, tried.rejected_before)] : []),
       ].join('\n\n');
       const yes = approval.saveRule;
-      if ((await deliberateAnswer(picked.label, detail, yes)) !== yes) return undefined;
+      const choices = risk_level === 'HIGH' ? [approval.lookAgain, yes] : [yes];
+      if ((await deliberateAnswer(picked.label, detail, ...choices)) !== yes) return undefined;
+    }
+    if (picked.high) {
+      const yes = approval.confirmApprove;
+      const detail = `${approval.includeHigh}.\n\n${approval.sessionWarning}`;
+      if ((await deliberateAnswer(picked.label, detail, approval.lookAgain, yes)) !== yes) return undefined;
     }
     return { scope, ...(pattern !== null && { pattern }), ...(picked.high && { include_high: true }) };
   }
@@ -230,11 +246,10 @@ export class ApprovalDesk implements Disposable {
         this.#say(approval.overruled(status, device ?? approval.elsewhere));
       }
     } catch (error) {
-      const isChanged =
-        error instanceof ApiError && ['PREVIEW_CHANGED', 'RISK_ROSE', 'PREVIEW_PENDING'].includes(error.code);
-      this.#say(
-        isChanged ? approval.changedMeanwhile : approval.failed(said((error as Error).message, words)),
-      );
+      const code = error instanceof ApiError ? error.code : undefined;
+      if (code === 'PREVIEW_PENDING') this.#say(approval.previewPending);
+      else if (code === 'PREVIEW_CHANGED' || code === 'RISK_ROSE') this.#say(approval.changedMeanwhile);
+      else this.#say(approval.failed(said((error as Error).message, words)));
     }
   }
 

@@ -13,6 +13,7 @@ import {
 import { said } from '../approvals/request-title.ts';
 import { callLabel, isRunning, isUndoable } from '../history/call-label.ts';
 import type { Words } from '../words/words.ts';
+import { deliberateAnswer } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 
 export interface HistoryViewOptions {
@@ -39,6 +40,8 @@ const icons: Readonly<Record<Execution['status'], readonly [icon: string, colour
   timeout: ['watch'],
   cancelled: ['debug-stop'],
 };
+/** What was undone is done no more, however it ended. */
+const undoneIcon = ['discard'] as const;
 
 /** The calls of this window's projects, newest first, with undo where something can be put back. */
 export class HistoryView implements Disposable {
@@ -158,9 +161,11 @@ export class HistoryView implements Disposable {
       void window.showErrorMessage(history.undoFailed(said(error.message, this.#options.words)));
       return;
     }
-    const choice = await window.showWarningMessage(
+    // Enter keeps what the person has written since.
+    const choice = await deliberateAnswer(
       labelOf(row),
-      { modal: true, detail: history.conflict },
+      history.conflict,
+      history.keepChanges,
       history.undoForce,
     );
     if (choice === history.undoForce) await this.#askToUndo(row, true);
@@ -229,7 +234,7 @@ export class HistoryView implements Disposable {
     });
     const state = row.undone_at === null ? history.status[row.status] : history.undone;
     item.description = [this.#folderOf(row), state, time].filter(Boolean).join(' · ');
-    const [icon, colour] = icons[row.status];
+    const [icon, colour] = row.undone_at === null ? icons[row.status] : undoneIcon;
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
     const problem = row.error && said(row.error.message, this.#options.words);
     item.tooltip = [labelOf(row), state, problem].filter(Boolean).join('\n');

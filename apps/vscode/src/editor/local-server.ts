@@ -9,6 +9,7 @@ import {
 } from 'vscode';
 import type { Words } from '../words/words.ts';
 import { deliberateAnswer } from './deliberate-answer.ts';
+import { completeStep } from './walkthrough.ts';
 
 export interface LocalServerOptions {
   readonly words: Words;
@@ -86,7 +87,10 @@ export class LocalServer implements Disposable {
     );
     if (read === 'cancelled') return;
     if (read === 'ended') return this.#tellEnd(command);
-    if (read !== undefined) return signIn(read.link);
+    if (read !== undefined) {
+      completeStep('hasServer');
+      return signIn(read.link);
+    }
     await askForLink(words.localServer.pasteIt);
   }
 }

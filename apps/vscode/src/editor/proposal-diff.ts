@@ -85,6 +85,8 @@ export class ProposalDiffs implements Disposable {
     const text = await folder.proposedText(request).catch(() => undefined);
     if (!text) return false;
     const uri = this.#keep(entry, text);
+    // Else the editor would take it for whatever the person's files are usually encoded in.
+    await workspace.openTextDocument(uri, { encoding: 'utf8' });
     const { approval } = this.#words;
     const path = [nameAmongFolders(folder.folder), text.path].filter(Boolean).join('/');
     const title = request.tool_name === 'copy_file' ? approval.copied(path) : approval.proposed(path);
@@ -266,6 +268,7 @@ async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
   }
 }
 
-/** With a mark in front: else the editor would take it for whatever the person's files are usually encoded in. */
-const encode = (text: string): Uint8Array => new TextEncoder().encode(`\ufeff${text}`);
+/** A text that begins with a mark gets another one in front, which the editor takes off. */
+const encode = (text: string): Uint8Array =>
+  new TextEncoder().encode(text.startsWith('\ufeff') ? `\ufeff${text}` : text);
 const withLineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');

@@ -23,6 +23,7 @@ import { notifyOfNew } from './notifications.ts';
 import { openDocuments } from './open-documents.ts';
 import { askForLink } from './sign-in-box.ts';
 import { stateText, statusBar } from './status-bar.ts';
+import { completeStep, followWalkthrough } from './walkthrough.ts';
 
 /** Everything of this window: the account, a runner for each folder, and the places where the person decides. */
 export class Workplace {
@@ -172,6 +173,7 @@ export class Workplace {
   #accountIsAnother(): void {
     const isSignedIn = this.#accounts.current !== undefined;
     void commands.executeCommand('setContext', 'countersign.signedIn', isSignedIn);
+    if (isSignedIn) completeStep('hasServer');
     this.#chat.update({ isOtherAccount: true });
     this.#mcp.update();
     this.#reopen({ anew: true });
@@ -237,6 +239,7 @@ export class Workplace {
   #receive(event: CountersignEvent): void {
     this.#commandLog.receive(event);
     this.#history.receive(event);
+    followWalkthrough(event, this.#device);
     if (event.event === 'file.changed') void this.#desk.diffs.fileChanged(event.data);
     if (event.event === 'approval.resolved') this.#tellResolution(event.data);
   }
@@ -258,9 +261,13 @@ export class Workplace {
   /** What was decided elsewhere goes away here; a word says why. */
   #tellResolution(data: Extract<CountersignEvent, { event: 'approval.resolved' }>['data']): void {
     const entry = this.#pending.find(data.approval_id);
-    if (!entry || data.device === this.#device || data.status === 'cancelled') return;
+    if (!entry || data.device === this.#device) return;
     const { resolved, elsewhere } = this.#words.approval;
-    const text = resolved[data.status](requestTitle(entry.request, this.#words), data.device ?? elsewhere);
+    const title = requestTitle(entry.request, this.#words);
+    // It failed before anybody decided: its preview could not be made, or it is denied now (AP-7, RK-5).
+    if (data.error) void window.showWarningMessage(`${title}: ${said(data.error.message, this.#words)}`);
+    if (data.status === 'cancelled') return;
+    const text = resolved[data.status](title, data.device ?? elsewhere);
     window.setStatusBarMessage(`$(shield) ${text}`, 6_000);
   }
 

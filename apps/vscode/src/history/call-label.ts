@@ -1,4 +1,4 @@
-import type { Execution, JsonValue } from '@countersign/protocol';
+import { type Execution, type JsonValue, visibleLine } from '@countersign/protocol';
 
 /** The one thing that tells a call from others of its tool, on one line. */
 export function callLabel(tool: string, params: Readonly<Record<string, JsonValue>>): string {
@@ -10,7 +10,7 @@ export function callLabel(tool: string, params: Readonly<Record<string, JsonValu
       : typeof source === 'string' && typeof dest === 'string'
         ? `${source} → ${dest}`
         : [path, message, pattern, content, name].find((value) => typeof value === 'string');
-  return what === undefined ? tool : `${tool} ${what.replaceAll(/\s+/g, ' ').slice(0, 120)}`;
+  return what === undefined ? tool : `${tool} ${visibleLine(what).slice(0, 120)}`;
 }
 
 /** Whether a call can still be cancelled. */

@@ -38,7 +38,7 @@ const features: LanguageFeatures = {
   definition: nobody,
   references: nobody,
 };
-const within = { timeout: 15_000, interval: 20 };
+const within = { interval: 20 };
 
 function open(options: Partial<FolderRunnerOptions> = {}) {
   const pending = new PendingApprovals<FolderRunner>(systemClock);

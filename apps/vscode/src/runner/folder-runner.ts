@@ -7,10 +7,11 @@ import {
   openStream,
   type StreamState,
 } from '@countersign/client';
-import { type CountersignEvent, catalogue, makeVisible } from '@countersign/protocol';
+import { type CountersignEvent, makeVisible } from '@countersign/protocol';
 import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
 import {
   type ApprovalRequest,
+  announcedCapabilities,
   JournalHeld,
   type LanguageFeatures,
   type Logger,
@@ -231,11 +232,10 @@ export class FolderRunner {
 
   #listen(workspace: Workspace, { project_id }: FolderProject): void {
     const { account, pending } = this.#options;
-    const capabilities = [...new Set(Object.values(catalogue).map(({ category }) => category))];
     const runner = this.#runner && {
       id: runnerIdOf(workspace.stateFolder),
       workspace: workspace.root,
-      capabilities,
+      capabilities: announcedCapabilities,
       instance: runnerInstanceOf(workspace.stateFolder),
     };
     pending.withdrawAll(this); // what still waits comes with the stream
@@ -281,7 +281,7 @@ export class FolderRunner {
     else if (event === 'approval.updated') {
       const known = pending.find(data.approval_id)?.request;
       if (known) {
-        const { omitted: _, ...before } = known;
+        const { omitted: _, unfit: _unfit, ...before } = known;
         void this.#showWhole({ ...before, ...data });
       }
     } else if (event === 'stream.reset') void this.#readAnew();
