@@ -458,6 +458,8 @@ preview yet."
 SEEN tells whether there is a preview."
   (let ((high (countersign-pending-high-p pending)))
     (cond
+     ((countersign-pending-get pending 'unfit)
+      (user-error "%s" (countersign-words "The preview does not fit its digest: this call can only be rejected")))
      ((and high (not seen))
       (user-error "%s" (countersign-words "A HIGH call is approved with its preview only; it is being made")))
      (high
@@ -504,7 +506,7 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
         (countersign-approval--type-yes
          (concat (countersign-one-line (countersign-text-of offer 'label) 80) ".  "
                  (and (equal scope "always")
-                      (countersign-approval--backtest project pending offer include-high))
+                      (countersign-approval--backtest project offer include-high))
                  (and warning (concat (countersign-one-line warning 200) "  "))
                  (and include-high (countersign-words "HIGH calls will run without a second look.  "))))))
     (countersign-approval--second-step pending seen "")
@@ -513,15 +515,14 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
        (countersign-project-approve project pending callback :scope offer
                                     :include-high (and include-high t))))))
 
-(defun countersign-approval--backtest (project pending offer include-high)
-  "Say what OFFER, a rule, would have decided on earlier calls (RK-5).
-It is for the tool of PENDING in PROJECT, with HIGH calls if INCLUDE-HIGH."
+(defun countersign-approval--backtest (project offer include-high)
+  "Say what OFFER would have decided on earlier calls of PROJECT (RK-5).
+HIGH calls count as covered if INCLUDE-HIGH."
   (message "%s" (countersign-words "Looking at your earlier calls …"))
   (condition-case problem
       (let* ((found (countersign-project-await
                      project "POST" (countersign-transport-path "my" "policy" "backtest")
-                     (countersign-body-backtest (countersign-pending-get pending 'tool_name)
-                                                offer include-high)))
+                     (countersign-body-backtest offer include-high)))
              (decided (or (countersign-get found 'matched) 0))
              (rejected (or (countersign-get found 'rejected_before) 0)))
         (pcase decided

@@ -197,7 +197,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
         (countersign-insert
          (if (countersign-get data 'runner_id)
              (concat (countersign-words "  It is being made where the files are …") "\n")
-           (concat (countersign-words "  No runner is connected, so nobody can make it.  M-x countersign-start-runner") "\n"))
+           (concat (countersign-words "  There is none yet.  A runner makes it; to start one: M-x countersign-start-runner") "\n"))
          'countersign-warning)
       (pcase (countersign-get preview 'kind)
         ("diff" (mapc #'countersign-card--file (countersign-list-of preview 'files)))
@@ -218,17 +218,36 @@ In a DIFF its sign is repeated: what is added must not look removed."
          (mapc #'countersign-card--file (countersign-list-of preview 'files)))
         ("push" (countersign-card--push preview))
         ("custom"
-         (countersign-card--fact "  Server" (countersign-text-of preview 'server))
-         (countersign-card--block (countersign-text-of preview 'summary) nil "  ")
-         (when-let* ((runs (countersign-text-of preview 'runs)) ((not (string-empty-p runs))))
-           (countersign-card--fact "  Runs" runs)
-           (countersign-insert "  This tool's own program decides what it touches.\n")))
+         (countersign-card--custom preview))
         ("summary" (countersign-card--block (countersign-text-of preview 'summary) nil "  "))
         ("unavailable"
          (countersign-insert (concat (countersign-words "  There is none: %s" (countersign-text-of preview 'reason)) "\n")
                              'countersign-warning))
         ;; A newer server: show what came, so that nobody decides blindly.
         (_ (countersign-card--block (countersign-json-pretty preview) nil "  "))))))
+
+(defun countersign-card--custom (preview)
+  "Insert PREVIEW, of a custom tool: what runs, and the tool's own word on it."
+  (let ((tool (countersign-text-of preview 'tool))
+        (runs (countersign-text-of preview 'runs))
+        (hints (countersign-list-of preview 'hints)))
+    (countersign-card--fact "  Server" (countersign-text-of preview 'server))
+    (unless (string-empty-p tool) (countersign-card--fact "  Tool" tool))
+    (countersign-card--block (countersign-text-of preview 'summary) nil "  ")
+    (unless (string-empty-p runs) (countersign-card--fact "  Runs" runs))
+    (when (assq 'network preview) (countersign-card--network preview))
+    (when (member "destructive" hints)
+      (countersign-card--fact "  It says" (countersign-words "it may destroy something") 'countersign-warning))
+    (when (member "read_only" hints)
+      (countersign-card--fact "  It says" (countersign-words "it only reads")))
+    (unless (string-empty-p runs)
+      (countersign-insert (concat "  " (countersign-words "This tool's own program decides what it touches.") "\n")))))
+
+(defun countersign-card--network (preview)
+  "Insert whether what PREVIEW is of gets network."
+  (let ((network (countersign-get preview 'network)))
+    (countersign-card--fact "  Network" (if network (countersign-words "yes") (countersign-words "no"))
+                            (and network 'countersign-warning))))
 
 (defun countersign-card--file (file)
   "Insert the change of FILE as `diff-mode' shows it."
@@ -302,8 +321,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
                                    (if (string-empty-p cwd) "." cwd)))
   (when-let ((scripts (countersign-list-of preview 'scripts)))
     (countersign-card--fact "  Executes" (string-join scripts "  ")))
-  (countersign-card--fact "  Network" (if (countersign-get preview 'network) (countersign-words "yes") (countersign-words "no"))
-                          (and (countersign-get preview 'network) 'countersign-warning))
+  (countersign-card--network preview)
   (unless (countersign-get preview 'reversible)
     (countersign-card--fact "" (countersign-words "It cannot be undone.") 'countersign-warning)))
 

@@ -161,12 +161,14 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   "Say how PROJECT is connected."
   (let ((problem (countersign-one-line (or (countersign-project-problem project) "") 80)))
     (pcase (countersign-project-state project)
+      ((guard (countersign-project-lost-its-up-p project))
+       (countersign-words "`countersign up' has ended: M-x countersign starts it again"))
       ('starting (countersign-words "starting …"))
       ('connecting (countersign-words "connecting …"))
       ('open (if (countersign-project-runners project) (countersign-words "connected") (countersign-words "connected, no runner")))
       ('waiting (countersign-words "connection lost: %s" problem))
       ('signed-out (countersign-words "signed out: M-x countersign-sign-in"))
-      ('failed (countersign-words "failed: %s" problem))
+      ('failed (countersign-words "failed: %s  (M-x countersign tries again)" problem))
       ('closed (countersign-words "disconnected")))))
 
 ;;;; Drawing
@@ -284,7 +286,10 @@ Where that is the buffer's own point, WINDOW is nil."
                         'countersign-tool)
     (insert " " (countersign-operand (countersign-item-params item)) "  ")
     (pcase status
-      ("completed" (insert (propertize (countersign-words "done") 'face 'success)))
+      ("completed"
+       (insert (propertize (countersign-words "done")
+                           ;; An undone call no longer counts as a success.
+                           'face (if (eq (countersign-item-undo item) 'undone) 'countersign-label 'success))))
       ("awaiting_approval"
        (insert (propertize (countersign-words
                             "waits for you (%s)"

@@ -152,7 +152,7 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
              (if told
                  (unless (or (process-get process 'countersign-asked)
                              (= (process-exit-status process) 0))
-                   (message "%s" (countersign-words "`countersign up' for %s has ended (%d): %s"
+                   (message "%s" (countersign-words "`countersign up' for %s has ended (%d): %s  M-x countersign starts it again"
                                                     (countersign-project-name project)
                                                     (process-exit-status process)
                                                     (countersign-process--last-words project))))
@@ -182,16 +182,28 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
     (run-at-time countersign-process-grace nil
                  (lambda () (when (process-live-p process) (kill-process process))))))
 
-(defun countersign-process-stop-all ()
-  "Stop everything that Emacs started, and wait a moment for it to end.
-Without this, what a runner executes would outlive Emacs."
-  (let ((processes (cl-loop for project in countersign-projects
-                            append (list (countersign-project-runner-process project)
-                                         (countersign-project-up-process project))))
-        (until (+ (float-time) countersign-process-grace)))
+(defun countersign-process--end (processes)
+  "Stop PROCESSES, and wait a moment for them to end."
+  (let ((until (+ (float-time) countersign-process-grace)))
     (mapc #'countersign-process--stop processes)
     (while (and (cl-some #'process-live-p processes) (< (float-time) until))
       (accept-process-output nil 0.05))))
+
+(defun countersign-process--of (project)
+  "Answer the processes that Emacs started for PROJECT."
+  (delq nil (list (countersign-project-runner-process project)
+                  (countersign-project-up-process project))))
+
+(defun countersign-process-end (project)
+  "Stop what Emacs started for PROJECT, wait a moment for it, and forget it."
+  (countersign-process--end (countersign-process--of project))
+  (setf (countersign-project-runner-process project) nil
+        (countersign-project-up-process project) nil))
+
+(defun countersign-process-stop-all ()
+  "Stop everything that Emacs started, and wait a moment for it to end.
+Without this, what a runner executes would outlive Emacs."
+  (countersign-process--end (mapcan #'countersign-process--of countersign-projects)))
 
 (add-hook 'kill-emacs-hook #'countersign-process-stop-all)
 

@@ -147,6 +147,17 @@ CALLBACK gets nil, or an error."
               (setf (countersign-project-id project) (countersign-get made 'project 'project_id))
               (funcall callback problem)))))))))
 
+(defun countersign-project-lost-its-up-p (project)
+  "Tell whether PROJECT cannot connect because its `countersign up' has ended.
+Where another program has the server, ours ends at once and the stream is
+open; when that program ends as well, a new one of ours is needed."
+  (and (countersign-project-up-process project)
+       (not (process-live-p (countersign-project-up-process project)))
+       (pcase (countersign-project-state project)
+         ('waiting t)
+         ;; A try after a loss.
+         ('connecting (and (countersign-project-problem project) t)))))
+
 (defun countersign-project-listen (project)
   "Open the event stream of PROJECT."
   (setf (countersign-project-stream project)
@@ -287,6 +298,8 @@ CALLBACK is called then, with an error or nil."
   "Approve PENDING of PROJECT as it is displayed: the digest names it (AP-8).
 CALLBACK gets nil, or an error.  SCOPE, PARAMS and INCLUDE-HIGH are as
 for `countersign-body-approve'."
+  (when (countersign-pending-get pending 'unfit)
+    (user-error "%s" (countersign-words "The preview does not fit its digest: this call can only be rejected")))
   (countersign-project--decide
    project pending "approve" "approved"
    (countersign-body-approve (countersign-pending-get pending 'digest) (countersign-device)

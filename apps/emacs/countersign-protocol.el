@@ -125,6 +125,110 @@ Null, false and what is missing are nil."
   "Tell whether OBJECT came without WHAT because of its size."
   (member what (countersign-list-of object 'omitted)))
 
+;;;; A card shows only what its digest names (AP-8)
+
+(defvar countersign-digest--long nil
+  "Texts that are digested as they are, the last one first.")
+
+(defun countersign-digest (value)
+  "Answer the protocol's digest of VALUE, as `countersign-json-read' answers it.
+It is that of its canonical JSON and then of its long texts, each with
+its length.  The examples in packages/protocol/fixtures/digests.json pin it."
+  (let* ((countersign-digest--long nil)
+         (text (countersign-json--deeply (lambda () (countersign-digest--text value))))
+         (long (mapconcat (lambda (item) (format "#%d:%s" (countersign-digest--length item) item))
+                          (reverse countersign-digest--long) "")))
+    (concat "sha256:" (secure-hash 'sha256 (encode-coding-string (concat text long) 'utf-8 t)))))
+
+(defun countersign-digest--text (value)
+  "Write VALUE as JSON with the keys of each object in order."
+  (cond
+   ((stringp value)
+    (if (or (<= (countersign-digest--length value) 65536) (string-match-p "[\ud800-\udfff]" value))
+        (countersign-digest--string value)
+      (push (substring-no-properties value) countersign-digest--long)
+      "#"))
+   ((vectorp value) (concat "[" (mapconcat #'countersign-digest--text value ",") "]"))
+   ((floatp value) (countersign-digest--float value))
+   ((and value (listp value))
+    (concat "{"
+            (mapconcat (lambda (field)
+                         (concat (countersign-digest--string (format "%s" (car field))) ":"
+                                 (countersign-digest--text (cdr field))))
+                       (sort (copy-sequence value)
+                             (lambda (a b) (string< (countersign-digest--key a) (countersign-digest--key b))))
+                       ",")
+            "}"))
+   (t (countersign-json--text value))))
+
+(defun countersign-digest--key (field)
+  "Answer what the name of FIELD is ordered by: its UTF-16 code units."
+  (encode-coding-string (format "%s" (car field)) 'utf-16be t))
+
+(defun countersign-digest--length (text)
+  "Answer the length of TEXT in UTF-16 code units."
+  (if (or (<= (length text) 32768) (string-match-p "\\`[[:ascii:]]*\\'" text)) (length text)
+    (/ (length (encode-coding-string text 'utf-16be t)) 2)))
+
+(defun countersign-digest--string (text)
+  "Write TEXT as JavaScript writes a JSON string."
+  (concat "\""
+          (replace-regexp-in-string
+           "[\"\\\0-\x1f\ud800-\udfff]"
+           (lambda (character)
+             (pcase (aref character 0)
+               (?\" "\\\"") (?\\ "\\\\") (?\n "\\n") (?\t "\\t") (?\r "\\r") (?\b "\\b") (?\f "\\f")
+               (code (format "\\u%04x" code))))
+           (substring-no-properties text) t t)
+          "\""))
+
+(defun countersign-digest--float (number)
+  "Write NUMBER as JavaScript writes it."
+  (let ((text (number-to-string (abs number))) (sign (if (< number 0) "-" "")))
+    (unless (string-match "\\`\\([0-9]+\\)\\(?:\\.\\([0-9]+\\)\\)?\\(?:e\\([-+]?[0-9]+\\)\\)?\\'" text)
+      (signal 'wrong-type-argument (list 'json-value-p number)))
+    (let* ((whole (match-string 1 text))
+           (all (concat whole (match-string 2 text)))
+           (zeros (string-match-p "[1-9]\\|\\'" all))
+           (point (- (+ (length whole) (string-to-number (or (match-string 3 text) "0"))) zeros))
+           (digits (replace-regexp-in-string "0+\\'" "" (substring all zeros)))
+           (count (length digits)))
+      (concat
+       sign
+       (cond
+        ((zerop count) "0")
+        ((and (<= count point) (<= point 21)) (concat digits (make-string (- point count) ?0)))
+        ((and (< 0 point) (<= point 21)) (concat (substring digits 0 point) "." (substring digits point)))
+        ((and (< -6 point) (<= point 0)) (concat "0." (make-string (- point) ?0) digits))
+        (t (concat (substring digits 0 1) (if (> count 1) (concat "." (substring digits 1)) "")
+                   (format "e%+d" (1- point)))))))))
+
+(defun countersign-shown-digest (data)
+  "Answer the digest of what the card of the approval DATA shows."
+  (countersign-digest
+   `((form . 2)
+     (base . ,(alist-get 'digest_base data))
+     (tool_name . ,(alist-get 'tool_name data))
+     (tool_params . ,(alist-get 'tool_params data))
+     (risk_level . ,(alist-get 'risk_level data))
+     (preview . ,(alist-get 'preview data)))))
+
+(defun countersign-checked (data)
+  "Answer the approval DATA as it may be shown.
+A preview that its digest does not name is taken away, and `unfit' says so:
+then only rejecting is left."
+  (let ((preview (countersign-get data 'preview)) (digest (countersign-get data 'digest))
+        (data (assq-delete-all 'unfit (copy-alist data))))
+    (if (or (and (null digest) (or (null preview) (equal (countersign-get preview 'kind) "unavailable")))
+            (countersign-list-of data 'left_out)
+            (and preview digest (countersign-get data 'digest_base)
+                 (equal digest (ignore-errors (countersign-shown-digest data)))))
+        data
+      `((unfit . t)
+        (preview . ((kind . "unavailable")
+                    (reason . ,(countersign-words "it does not fit its digest, so it is not shown and cannot be approved"))))
+        ,@(assq-delete-all 'preview data)))))
+
 ;;;; Text of tools and models
 
 (defconst countersign-text--hidden
@@ -466,14 +570,14 @@ their size, or nil when it is settled or older than what is known."
      (known
       (let ((before (countersign-pending-identity known)))
         (setf (countersign-pending-data known)
-              (countersign--merge (countersign-pending-data known) data)
+              (countersign-checked (countersign--merge (countersign-pending-data known) data))
               (countersign-pending-deadline known) deadline)
         (unless (equal before (countersign-pending-identity known)) 'changed)))
      ;; An update of what we never saw has no context: fetch it.
      ((null (countersign-get data 'tool_name)) 'fetch)
      (t (setf (countersign-approvals-waiting approvals)
               (append (countersign-approvals-waiting approvals)
-                      (list (make-countersign-pending :data data :deadline deadline))))
+                      (list (make-countersign-pending :data (countersign-checked data) :deadline deadline))))
         'new))))
 
 (defun countersign--merge (old new)
@@ -502,7 +606,10 @@ HERE is non-nil when this Emacs decided it."
              (t (countersign-words "approved on %s" device))))
       ("rejected" (if here (countersign-words "rejected here") (countersign-words "rejected on %s" device)))
       ("timeout" (countersign-words "expired: nobody decided in time"))
-      ("cancelled" (countersign-words "withdrawn: the call was cancelled"))
+      ("cancelled"
+       (if-let* ((failure (countersign-get resolution 'error 'message)))
+           (countersign-words "withdrawn, the call failed: %s" (countersign-one-line failure 500))
+         (countersign-words "withdrawn: the call was cancelled")))
       (_ (countersign-words "settled: %s" (countersign-one-line (or status "?") 40))))))
 
 ;;;; Bodies of requests
@@ -519,17 +626,12 @@ when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    (and tool-params `((tool_params . ,(car tool-params))))
    `((device . ,device))))
 
-(defun countersign-body-backtest (tool scope &optional include-high)
-  "The body that tries on the history what \"always\" for TOOL would save.
-SCOPE is the offered scope that was chosen; INCLUDE-HIGH widens it."
-  (let ((pattern (countersign-get scope 'pattern)))
-    `((rule . ((id . "to-be-saved") (effect . "allow") (tool . ,tool)
-               (max_risk . ,(if include-high "HIGH" (countersign-get scope 'max_risk)))
-               ,@(and pattern
-                      (list (cons (if (member tool '("execute_command" "shell_exec" "shell_background"))
-                                      'command
-                                    'path)
-                                  pattern))))))))
+(defun countersign-body-backtest (scope &optional include-high)
+  "The body that tries on the history what choosing SCOPE would save.
+SCOPE is an offered scope, with its rule; INCLUDE-HIGH widens it."
+  `((rule . ((id . "to-be-granted") (effect . "allow")
+             (max_risk . ,(if include-high "HIGH" (countersign-get scope 'max_risk)))
+             ,@(countersign-get scope 'rule)))))
 
 (defun countersign-body-reject (message device)
   "The body that rejects with MESSAGE, which may be empty, from DEVICE."

@@ -125,6 +125,10 @@
                       . ", сохранено в вашей политике как %s")
                      ("%s lists what waits"
                       . "%s покажет, что ждёт")
+                     ("it does not fit its digest, so it is not shown and cannot be approved"
+                      . "он не подходит к своему дайджесту, поэтому не показан и не может быть одобрен")
+                     ("The preview does not fit its digest: this call can only be rejected"
+                      . "Предпросмотр не подходит к своему дайджесту: этот вызов можно только отклонить")
                      ("A HIGH call is approved with its preview only; it is being made"
                       . "Вызов с высоким риском одобряется только с предпросмотром; он готовится")
                      ("HIGH risk: %s."
@@ -215,8 +219,8 @@
                       . "  (нет)")
                      ("  It is being made where the files are …"
                       . "  Готовится там, где файлы …")
-                     ("  No runner is connected, so nobody can make it.  M-x countersign-start-runner"
-                      . "  Исполнитель не подключён, сделать его некому.  M-x countersign-start-runner")
+                     ("  There is none yet.  A runner makes it; to start one: M-x countersign-start-runner"
+                      . "  Его ещё нет.  Его делает исполнитель; запустить его: M-x countersign-start-runner")
                      ("  Deletes %s (%s bytes).  It begins with:"
                       . "  Удалит %s (%s байт).  Начинается так:")
                      ("  (the file is empty)"
@@ -227,6 +231,16 @@
                       . "  Текст")
                      ("  Server"
                       . "  Сервер")
+                     ("  Tool"
+                      . "  Имя")
+                     ("  It says"
+                      . "  О себе")
+                     ("it may destroy something"
+                      . "может что-то уничтожить")
+                     ("it only reads"
+                      . "только читает")
+                     ("This tool's own program decides what it touches."
+                      . "Что затронет этот инструмент, решает его собственная программа.")
                      ("  There is none: %s"
                       . "  Его нет: %s")
                      ("new file"
@@ -293,8 +307,10 @@
                       . "связь потеряна: %s")
                      ("signed out: M-x countersign-sign-in"
                       . "нужен вход: M-x countersign-sign-in")
-                     ("failed: %s"
-                      . "не удалось: %s")
+                     ("failed: %s  (M-x countersign tries again)"
+                      . "не удалось: %s  (M-x countersign попробует снова)")
+                     ("`countersign up' has ended: M-x countersign starts it again"
+                      . "`countersign up' завершился: M-x countersign запустит его снова")
                      ("disconnected"
                       . "отключено")
                      ("You"
@@ -385,6 +401,8 @@
                       . "отклонено: %s")
                      ("expired: nobody decided in time"
                       . "истекло: никто не решил вовремя")
+                     ("withdrawn, the call failed: %s"
+                      . "отозвано, вызов не удался: %s")
                      ("withdrawn: the call was cancelled"
                       . "отозвано: вызов отменён")
                      ("settled: %s"
@@ -451,8 +469,10 @@ revert-buffer takes the file, saving takes yours."
 файл, сохранение оставит ваше.")
                      ("`countersign up' printed something else than its address"
                       . "`countersign up' напечатал не свой адрес")
-                     ("`countersign up' for %s has ended (%d): %s"
-                      . "`countersign up' для %s завершился (%d): %s")
+                     ("`countersign up' for %s has ended (%d): %s  M-x countersign starts it again"
+                      . "`countersign up' для %s завершился (%d): %s  M-x countersign запустит его снова")
+                     ("`countersign up' for %s has ended; starting it again …"
+                      . "`countersign up' для %s завершился; запускается снова …")
                      ("`countersign up' has ended (%d): %s"
                       . "`countersign up' завершился (%d): %s")
                      ("Cannot start %s: %s.  Customize `countersign-program'"

@@ -58,9 +58,6 @@ With a prefix argument ASK, ask for the folder and for the server."
                         (unless (string-empty-p typed) typed))
                     countersign-server))
          (known (countersign-project-at root)))
-    (when (and known (memq (countersign-project-state known) '(failed signed-out)))
-      (countersign-disconnect known)
-      (setq known nil))
     (when (and known ask address) (countersign--check-server known address))
     (unless (or known ask) (countersign--check-root root))
     (let* ((project (or known (countersign-connect root address)))
@@ -68,7 +65,27 @@ With a prefix argument ASK, ask for the folder and for the server."
       (pop-to-buffer (countersign-chat-buffer project)
                      '((display-buffer-reuse-window display-buffer-same-window)))
       (when (and was-killed (countersign-project-id project))
-        (countersign-chat-open-latest project)))))
+        (countersign-chat-open-latest project))
+      (when known (countersign--bring-back project address)))))
+
+(defun countersign--bring-back (project address)
+  "Bring PROJECT, which is open in this Emacs, back to work where it has stopped.
+ADDRESS is that of its server; nil: one of its own."
+  (let ((runner (countersign-project-runner-process project)))
+    (cond
+     ((memq (countersign-project-state project) '(failed signed-out))
+      (countersign--reconnect project address))
+     ((countersign-project-lost-its-up-p project)
+      (message "%s" (countersign-words "`countersign up' for %s has ended; starting it again …"
+                                       (countersign-project-name project)))
+      (countersign--reconnect project nil))
+     ((eq (countersign-project-state project) 'waiting)
+      (message "%s" (countersign-words "Countersign for %s: %s" (countersign-project-name project)
+                                       (countersign-chat--state-words project)))
+      (countersign-stream-retry-now (countersign-project-stream project)))
+     ;; It ended by itself: nobody asked it to.
+     ((and runner (not (process-live-p runner)) (not (process-get runner 'countersign-asked)))
+      (countersign-process-start-runner project)))))
 
 (defun countersign--root (ask)
   "Answer the folder of the current project; ask for it when ASK."
@@ -103,25 +120,42 @@ Answer the project at once; its state tells how far it is."
   (countersign--install)
   (let ((project (make-countersign-project
                   :root root :name (file-name-nondirectory root))))
-    (if address
-        (progn
-          (setf (countersign-project-server project) (countersign--server address))
-          (push project countersign-projects)
-          (countersign-chat-buffer project)
-          ;; Who gave no link, or a wrong one, begins anew: a project that was never signed in would stand in the way.
-          (condition-case problem
-              (countersign--with-token project (lambda () (countersign--join project countersign-run-here)))
-            ((error quit)
-             (countersign-disconnect project)
-             (signal (car problem) (cdr problem)))))
-      (push project countersign-projects)
-      (condition-case problem
-          (countersign-process-start-up
-           project (lambda (line problem) (countersign--up-is-there project line problem)))
-        (error (setq countersign-projects (delq project countersign-projects))
-               (signal (car problem) (cdr problem))))
-      (countersign-chat-buffer project))
+    (push project countersign-projects)
+    ;; Who gave no link, or a wrong one, begins anew: a project that was never signed in would stand in the way.
+    (condition-case problem
+        (countersign--begin project address)
+      ((error quit)
+       (countersign-disconnect project)
+       (signal (car problem) (cdr problem))))
     project))
+
+(defun countersign--reconnect (project address)
+  "Connect PROJECT anew to the server at ADDRESS, or to one of its own.
+Its buffer stays, with what was typed there."
+  (let ((stream (countersign-project-stream project))
+        (state (countersign-project-state project))
+        (reason (countersign-project-problem project)))
+    (when stream
+      (setf (countersign-project-stream project) nil)
+      (countersign-stream-close stream))
+    (countersign-process-end project)
+    (countersign-project-changed project 'starting)
+    (condition-case problem
+        (countersign--begin project address)
+      ((error quit)
+       (countersign-project-changed project (if (eq state 'signed-out) state 'failed) reason)
+       (signal (car problem) (cdr problem))))))
+
+(defun countersign--begin (project address)
+  "Connect PROJECT to the server at ADDRESS; without one, start `countersign up'."
+  (if address
+      (progn
+        (setf (countersign-project-server project) (countersign--server address))
+        (countersign-chat-buffer project)
+        (countersign--with-token project (lambda () (countersign--join project countersign-run-here))))
+    (countersign-process-start-up
+     project (lambda (line problem) (countersign--up-is-there project line problem)))
+    (countersign-chat-buffer project)))
 
 (defun countersign--server (address)
   "Answer the server at ADDRESS with the token that auth-source has for it."
@@ -174,20 +208,23 @@ When there is none, ask for the sign-in link that the server printed."
 
 (defun countersign--join (project with-runner)
   "Find PROJECT on its server and listen to it; start a runner if WITH-RUNNER."
-  (countersign-project-find-or-make
-   project
-   (lambda (problem)
-     (cond
-      ((eq (countersign-project-state project) 'closed))
-      (problem (unless (eq (countersign-project-state project) 'signed-out)
-                 (countersign--fail project (plist-get problem :message))))
-      (t
-       (countersign-project-listen project)
-       (countersign-chat-open-latest project)
-       (when with-runner
-         (condition-case trouble
-             (countersign-process-start-runner project)
-           (error (message "%s" (error-message-string trouble))))))))))
+  (let ((again (countersign-project-id project)))
+    (countersign-project-find-or-make
+     project
+     (lambda (problem)
+       (cond
+        ((eq (countersign-project-state project) 'closed))
+        (problem (unless (eq (countersign-project-state project) 'signed-out)
+                   (countersign--fail project (plist-get problem :message))))
+        (t
+         (countersign-project-listen project)
+         ;; What happened since an earlier stream is read, as after a gap.
+         (when again (countersign-project-receive project "stream.reset" nil))
+         (countersign-chat-open-latest project)
+         (when with-runner
+           (condition-case trouble
+               (countersign-process-start-runner project)
+             (error (message "%s" (error-message-string trouble)))))))))))
 
 (defun countersign--fail (project words)
   "Connecting PROJECT failed, as WORDS say."

@@ -52,6 +52,27 @@
       (countersign-card-insert (countersign-test-approval (cons 'preview preview)) "/nowhere")
       (should (string-search wanted (buffer-string))))))
 
+(ert-deftest countersign-card-tells-what-a-custom-tool-runs ()
+  "[AP-7] The program of a custom tool, its network and the tool's own word stand on its card."
+  (let ((card (lambda (network hints)
+                (with-temp-buffer
+                  (countersign-card-insert
+                   `((tool_name . "db__drop") (risk_level . "HIGH")
+                     (preview (kind . "custom") (server . "db") (tool . "drop") (summary . "Drops a table")
+                              (runs . "node db.mjs") (network . ,network) (hints . ,hints)))
+                   "/tmp")
+                  (buffer-string))))
+        (countersign-language 'en))
+    (let ((text (funcall card t ["destructive"])))
+      (dolist (wanted '("  Server   db\n" "  Tool     drop\n" "Drops a table" "  Runs     node db.mjs\n" "  Network  yes\n"
+                        "  It says  it may destroy something\n" "This tool's own program decides what it touches."))
+        (should (string-search wanted text)))
+      (should (eq (get-text-property (string-search "it may destroy" text) 'face text) 'countersign-warning)))
+    (let ((text (funcall card :false ["read_only"])))
+      (should (string-search "  Network  no\n" text))
+      (should (string-search "  It says  it only reads\n" text))
+      (should-not (string-search "destroy" text)))))
+
 (ert-deftest countersign-card-shows-a-diff-as-diff-mode-does ()
   "[AP-7] Added and removed lines have the faces of diff-mode."
   (with-temp-buffer
@@ -147,7 +168,7 @@
       (countersign-test-wait (null (countersign-waiting)))
       (should (equal (countersign-test-sent fake)
                      `(,(format "/my/projects/p1/approvals/%s/approve" (countersign-pending-id pending))
-                       (digest . ,countersign-test-digest) (device . ,(countersign-device)))))
+                       (digest . ,(countersign-pending-get pending 'digest)) (device . ,(countersign-device)))))
       (should-not (countersign-approval--buffer pending)))))
 
 (ert-deftest countersign-approval-key-does-not-count-too-early ()
@@ -172,16 +193,32 @@
       (should-not (countersign-fake-exchanges fake))
       (should (countersign-waiting)))))
 
+(ert-deftest countersign-approval-shows-only-what-its-digest-names ()
+  "[AP-8] A preview that its digest does not name is not shown, and only rejecting is left."
+  (countersign-test-with-desk project fake
+    (let* ((approval (countersign-test-approval))
+           (forged (countersign--merge approval '((preview . ((kind . "summary") (summary . "Nothing at all."))))))
+           (pending (countersign-test-arrive project forged)))
+      (countersign-test-look project pending)
+      (should-not (string-search "Nothing at all." (countersign-test-card-text pending)))
+      (should (string-search "it does not fit its digest" (countersign-test-card-text pending)))
+      (should-error (countersign-test-press "y") :type 'user-error)
+      (should-not (countersign-test-sent fake))
+      (countersign-project-receive project "approval.updated" (countersign--merge approval '((revision . 2))))
+      (should (string-search "8080" (countersign-test-card-text pending)))
+      (should-not (countersign-pending-get pending 'unfit)))))
+
 (ert-deftest countersign-approval-a-changed-card-is-a-new-card ()
   "[UI-6] [AP-8] A new revision takes its own half second and its own digest."
   (countersign-test-with-desk project fake
     (let* ((approval (countersign-test-approval))
            (pending (countersign-test-arrive project approval))
-           (digest (concat "sha256:" (make-string 64 ?b))))
+           (update (countersign-test-sealed
+                    (countersign--merge approval `((revision . 2)
+                                                   (digest . ,(concat "sha256:" (make-string 64 ?b)))))))
+           (digest (countersign-get update 'digest)))
       (countersign-test-look project pending)
-      (countersign-project-receive
-       project "approval.updated"
-       (countersign--merge approval `((revision . 2) (digest . ,digest))))
+      (countersign-project-receive project "approval.updated" update)
       (should-not countersign-approval--armed)
       (should-error (countersign-test-press "y") :type 'user-error)
       (should (string-search "It was changed; look at it anew." (countersign-test-card-text pending)))
@@ -248,10 +285,10 @@
 
 (ert-deftest countersign-approval-widen-offers-what-the-server-offers ()
   "[AP-4] a offers tool, class, session and always; a warning takes a typed yes."
-  (let ((offers `(offered_scopes . [((scope . "class") (pattern . "npm *") (label . "All npm commands in this session")
+  (let ((offers `(offered_scopes . [((scope . "class") (pattern . "npm *") (label . "Harmless npm commands in this session")
                                      (warning . :null) (max_risk . "MEDIUM"))
                                     ((scope . "always") (pattern . :null) (label . "Always: all calls of write_file")
-                                     (warning . "It is saved.") (max_risk . "MEDIUM"))
+                                     (warning . "It is saved.") (max_risk . "MEDIUM") (rule . ((tool . "write_file"))))
                                     ((scope . "session") (pattern . :null) (label . "Everything in this session")
                                      (warning . "The agent is not asked again.") (max_risk . "MEDIUM"))])))
     (pcase-dolist (`(,answers ,prefix ,body)
@@ -265,7 +302,7 @@
           (countersign-test-answering answers (countersign-test-press "a"))
           (countersign-test-wait (null (countersign-waiting)))
           (should (equal (cdr (countersign-test-sent fake))
-                         `((digest . ,countersign-test-digest) ,@body (device . ,(countersign-device))))))))
+                         `((digest . ,(countersign-pending-get pending 'digest)) ,@body (device . ,(countersign-device))))))))
     (countersign-test-with-desk project fake
       (let ((pending (countersign-test-arrive project (countersign-test-approval offers))))
         (countersign-test-look project pending)
@@ -281,16 +318,16 @@
   "[RK-5] Before a rule is saved, it is said what it would have decided."
   (pcase-dolist (`(,prefix ,status ,answer ,rule ,words)
                  `((nil 200 ((success . t) (matched . 212) (rejected_before . 2))
-                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        ((id . "to-be-granted") (effect . "allow") (max_risk . "MEDIUM") (tool . "write_file") (path . "src/**"))
                         "would have decided 212 earlier calls, 2 of which you rejected\\.")
                    ((4) 200 ((success . t) (matched . 0) (rejected_before . 0))
-                    ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "HIGH") (path . "src/**"))
+                    ((id . "to-be-granted") (effect . "allow") (max_risk . "HIGH") (tool . "write_file") (path . "src/**"))
                     "would have decided none of your earlier calls")
                    (nil 200 ((success . t) (matched . 1) (rejected_before . 1))
-                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        ((id . "to-be-granted") (effect . "allow") (max_risk . "MEDIUM") (tool . "write_file") (path . "src/**"))
                         "would have decided one earlier call, which you rejected")
                    (nil 500 ((success . :false) (error . "The disk is full.") (code . "INTERNAL"))
-                        ((id . "to-be-saved") (effect . "allow") (tool . "write_file") (max_risk . "MEDIUM") (path . "src/**"))
+                        ((id . "to-be-granted") (effect . "allow") (max_risk . "MEDIUM") (tool . "write_file") (path . "src/**"))
                         "could not be looked at: The disk is full\\. ")))
     (countersign-test-with-desk project fake
       (setf (countersign-fake-handler fake)
@@ -301,7 +338,8 @@
       (let ((pending (countersign-test-arrive
                       project (countersign-test-approval
                                '(offered_scopes . [((scope . "always") (pattern . "src/**") (label . "Always: src")
-                                                    (warning . "It is saved.") (max_risk . "MEDIUM"))]))))
+                                                    (warning . "It is saved.") (max_risk . "MEDIUM")
+                                                    (rule . ((tool . "write_file") (path . "src/**"))))]))))
             (current-prefix-arg prefix) (countersign-test-prompts '()))
         (countersign-test-look project pending)
         (countersign-test-answering '("Always" "no")
@@ -471,7 +509,7 @@
         (countersign-approval--tick)
         (should-not (get-buffer-window (countersign-approval--buffer pending))))
       ;; The clock that counts the time down shows it; nobody else has to happen by.
-      (countersign-test-wait (get-buffer-window (countersign-approval--buffer pending)) 5)
+      (countersign-test-wait (get-buffer-window (countersign-approval--buffer pending)))
       ;; Who leaves it, or kills it, is left alone.
       (delete-window (get-buffer-window (countersign-approval--buffer pending)))
       (kill-buffer (countersign-approval--buffer pending))
@@ -496,7 +534,7 @@
       (should-not (get-buffer-window (countersign-approval--buffer second)))
       (countersign-project-receive project "approval.resolved"
                                    `((approval_id . "a1") (status . "approved") (device . "phone")))
-      (countersign-test-wait (eq (window-buffer window) (countersign-approval--buffer second)) 5))))
+      (countersign-test-wait (eq (window-buffer window) (countersign-approval--buffer second))))))
 
 (ert-deftest countersign-approval-the-next-one-takes-its-own-time ()
   "After a decision the next card is shown, and keys do not count for it yet."
@@ -566,7 +604,7 @@
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-press "?")
-      (should (string-search countersign-test-digest (with-current-buffer "*countersign help*" (buffer-string))))
+      (should (string-search (countersign-pending-get pending 'digest) (with-current-buffer "*countersign help*" (buffer-string))))
       (countersign-approval-visit project pending)
       (countersign-test-press "d")
       (should (derived-mode-p 'diff-mode))

@@ -148,8 +148,8 @@
       ;; A decision that cannot be sent is told, and can be made again.
       (should (eq (countersign-approval--buffer pending) (current-buffer)))
       (countersign-live-serve)
-      (countersign-test-wait (eq (countersign-project-state project) 'open) 40)
-      (countersign-test-wait (countersign-project-runners project) 40)
+      (countersign-test-wait (eq (countersign-project-state project) 'open))
+      (countersign-test-wait (countersign-project-runners project))
       (let ((again (countersign-live-asked project)))
         (should (equal (countersign-pending-id again) (countersign-pending-id pending)))
         (countersign-test-look project again)
@@ -393,12 +393,19 @@
       (should (member "--no-prompt" (process-command runner)))
       ;; Stopped and started again by commands.
       (countersign-stop-runner project)
-      (countersign-test-wait (not (process-live-p runner)) 20)
+      (countersign-test-wait (not (process-live-p runner)))
       (countersign-start-runner project)
       (setq runner (countersign-project-runner-process project))
       (countersign-live-say project "/read_file path=config.json")
       (countersign-live-shows project "read_file config.json  done"))
-    (countersign-test-wait (not (process-live-p runner)) 20)))
+    (countersign-test-wait (not (process-live-p runner)))))
+
+(defun countersign-live-is-up (project)
+  "Wait until PROJECT is connected with a runner."
+  (countersign-test-until
+   (lambda () (format "%s %s %s" (countersign-project-state project) (countersign-project-problem project)
+                      (countersign-process--last-words project)))
+   (lambda () (and (eq (countersign-project-state project) 'open) (countersign-project-runners project)))))
 
 (ert-deftest countersign-live-up ()
   "[UI-4] M-x countersign without a server: the real `countersign up' for the project."
@@ -408,11 +415,7 @@
     (let* ((countersign-program (countersign-live-program))
            (root (countersign-live-workspace "up"))
            (project (countersign-connect root)))
-      (countersign-test-until
-       (lambda () (format "%s %s %s" (countersign-project-state project) (countersign-project-problem project)
-                          (countersign-process--last-words project)))
-       (lambda () (and (eq (countersign-project-state project) 'open) (countersign-project-runners project)))
-       90)
+      (countersign-live-is-up project)
       (countersign-live-say project "/edit_file path=config.json old=3000 new=5555")
       (countersign-test-look project (countersign-live-asked project))
       (countersign-test-press "y")
@@ -420,6 +423,113 @@
       (should (equal (countersign-live-read root "config.json") "{\"port\": 5555}\n"))
       (let ((process (countersign-project-up-process project)))
         (countersign-disconnect project)
-        (countersign-test-wait (not (process-live-p process)) 30)))))
+        (countersign-test-wait (not (process-live-p process)))))))
+
+(defun countersign-live-m-x-countersign (root)
+  "Do M-x countersign in a buffer of ROOT."
+  (let ((default-directory (file-name-as-directory root)))
+    (cl-letf (((symbol-function 'project-current) #'ignore))
+      (call-interactively #'countersign))))
+
+(ert-deftest countersign-live-up-is-started-again ()
+  "[UI-3] After its `countersign up' died, M-x countersign starts it again; what was typed stays."
+  (countersign-live-start)
+  (countersign-test-with-clean-state
+    (let* ((countersign-program (countersign-live-program))
+           (countersign-model "manual")
+           (root (countersign-live-workspace "dies"))
+           (project (progn (countersign-live-m-x-countersign root) (countersign-project-at root)))
+           (chat (countersign-project-chat project)))
+      (countersign-live-is-up project)
+      (countersign-live-say project "/read_file path=config.json")
+      (countersign-live-shows project "read_file config.json  done")
+      (countersign-live-idle project)
+      (with-current-buffer chat (goto-char (point-max)) (insert "a long draft"))
+      ;; As the system kills it: nothing of it is left that could say something.
+      (let ((process (countersign-project-up-process project)))
+        (signal-process (- (process-id process)) 'SIGKILL)
+        (countersign-test-wait (not (process-live-p process))))
+      (countersign-test-wait (eq (countersign-project-state project) 'waiting))
+      (with-current-buffer chat
+        (should (string-search "`countersign up' has ended: M-x countersign starts it again"
+                               (countersign-chat--header))))
+      (countersign-live-m-x-countersign root)
+      (should (eq (countersign-project-at root) project))
+      (should (eq (window-buffer) chat))
+      (countersign-live-is-up project)
+      (should (equal (with-current-buffer chat (countersign-chat-input)) "a long draft"))
+      (countersign-live-shows project "read_file config.json  done")
+      (with-current-buffer chat (countersign-chat--set-input ""))
+      (countersign-live-say project "/edit_file path=config.json old=3000 new=5556")
+      (countersign-test-look project (countersign-live-asked project))
+      (countersign-test-press "y")
+      (countersign-live-shows project "edit_file config.json  done")
+      (should (equal (countersign-live-read root "config.json") "{\"port\": 5556}\n"))
+      (let ((process (countersign-project-up-process project)))
+        (countersign-disconnect project)
+        (countersign-test-wait (not (process-live-p process)))))))
+
+(ert-deftest countersign-live-up-of-another-program-is-replaced ()
+  "[UI-3] Where another program had the server and ended, M-x countersign starts one."
+  (countersign-live-start)
+  (countersign-test-with-clean-state
+    (let* ((countersign-program (countersign-live-program))
+           (root (countersign-live-workspace "others"))
+           (other (make-process :name "up in a terminal" :noquery t :connection-type 'pipe
+                                :command (append countersign-program (list "up" "--json" "--no-open" root))
+                                :filter (lambda (process text)
+                                          (process-put process 'said (concat (process-get process 'said) text)))))
+           (project nil))
+      (unwind-protect
+          (progn
+            (countersign-test-until "the other one is there"
+                                    (lambda () (string-search "\n" (or (process-get other 'said) ""))))
+            (countersign-live-m-x-countersign root)
+            (setq project (countersign-project-at root))
+            (countersign-live-is-up project)
+            (countersign-test-wait (not (process-live-p (countersign-project-up-process project))))
+            (signal-process (- (process-id other)) 'SIGKILL)
+            (countersign-test-wait (eq (countersign-project-state project) 'waiting))
+            (countersign-live-m-x-countersign root)
+            (countersign-live-is-up project)
+            (should (process-live-p (countersign-project-up-process project))))
+        (when (process-live-p other) (signal-process (- (process-id other)) 'SIGKILL))
+        (when project
+          (let ((process (countersign-project-up-process project)))
+            (countersign-disconnect project)
+            (countersign-test-wait (not (process-live-p process)))))))))
+
+(ert-deftest countersign-live-a-failed-connection-keeps-the-draft ()
+  "[UI-3] M-x countersign after a failure connects the same buffer, with what was typed."
+  (countersign-live-start)
+  (countersign-test-with-clean-state
+    (let* ((countersign-program '("false"))
+           (countersign-model "manual")
+           (root (countersign-live-workspace "fails"))
+           (project (progn (countersign-live-m-x-countersign root) (countersign-project-at root)))
+           (chat (countersign-project-chat project)))
+      (countersign-test-wait (eq (countersign-project-state project) 'failed))
+      (with-current-buffer chat (goto-char (point-max)) (insert "typed too soon"))
+      (let ((countersign-program (countersign-live-program)))
+        (countersign-live-m-x-countersign root)
+        (countersign-live-is-up project)
+        (should (eq (window-buffer) chat))
+        (should (equal (with-current-buffer chat (countersign-chat-input)) "typed too soon"))
+        (let ((process (countersign-project-up-process project)))
+          (countersign-disconnect project)
+          (countersign-test-wait (not (process-live-p process))))))))
+
+(ert-deftest countersign-live-a-runner-that-died-is-started-again ()
+  "[UI-3] M-x countersign starts the runner again where it ended by itself."
+  (countersign-live-with-project project root
+    (let ((before (countersign-project-runner-process project)))
+      (signal-process (- (process-id before)) 'SIGKILL)
+      (countersign-test-wait (not (process-live-p before)))
+      (let ((countersign-server (countersign-live-address)))
+        (countersign-live-m-x-countersign root))
+      (setq runner (countersign-project-runner-process project))
+      (should-not (eq runner before))
+      (should (process-live-p runner))
+      (countersign-live-is-up project))))
 
 ;;; countersign-live-test.el ends here

@@ -88,7 +88,7 @@ Some stories need a part of the runner that is merged separately."
                                                "--database" (expand-file-name "countersign.db" countersign-live--folder)))
                         :filter (lambda (_process text) (setq output (concat output text)))))
     (countersign-test-until (lambda () (format "the server listens; it says: %s" output))
-                            (lambda () (string-match "http[^ ]*#sign-in=[^ \n]+\n" output)) 60)
+                            (lambda () (string-match "http[^ ]*#sign-in=[^ \n]+\n" output)))
     (string-trim (match-string 0 output))))
 
 (defun countersign-live-kill ()
@@ -144,7 +144,7 @@ Some stories need a part of the runner that is merged separately."
               (runner (countersign-project-runner-process ,project)))
          (unwind-protect (progn ,@body)
            (countersign-disconnect ,project)
-           (countersign-test-wait (not (process-live-p runner)) 20))))))
+           (countersign-test-wait (not (process-live-p runner))))))))
 
 (defun countersign-live-say (project text)
   "Type TEXT in the chat buffer of PROJECT and press RET."

@@ -56,6 +56,21 @@
   (dolist (bad '("" "nope" "{\"a\":1}x" "{" "[1,]"))
     (should-error (countersign-json-read bad) :type 'countersign-bad-json)))
 
+(ert-deftest countersign-protocol-digests-as-the-server-does ()
+  "[AP-8] Values, long texts and cards of digests.json have the digests that TypeScript gives them."
+  (let ((fixture (countersign-test-fixture "digests.json")))
+    (seq-doseq (example (alist-get 'values fixture))
+      (should (equal (countersign-digest--text (alist-get 'value example)) (alist-get 'json example)))
+      (should (equal (countersign-digest (alist-get 'value example)) (alist-get 'digest example))))
+    (seq-doseq (example (alist-get 'repeated fixture))
+      (let ((text (apply #'concat (make-list (alist-get 'times example) (alist-get 'unit example)))))
+        (should (equal (countersign-digest (list (cons (alist-get 'key example) text)))
+                       (alist-get 'digest example)))))
+    (seq-doseq (card (alist-get 'shown fixture))
+      (should (equal (countersign-shown-digest card) (alist-get 'digest card)))
+      (should-not (countersign-get (countersign-checked card) 'unfit))
+      (should (countersign-get (countersign-checked (countersign--merge card '((risk_level . "LOW")))) 'unfit)))))
+
 (ert-deftest countersign-protocol-names-what-hides ()
   "[UI-6] [AP-7] The cases of packages/protocol/src/visible-text.test.ts."
   (dolist (text '("npm test" "two\nlines\tand a tab" "größe" "привет мир" "日本語" "🧪" ""))
@@ -182,7 +197,8 @@
                          (countersign-test-fixture "events/approval.resolved.json"))
                  '("approved on phone" "approved on phone" "approved by what you granted"
                    "rejected on phone" "expired: nobody decided in time"
-                   "withdrawn: the call was cancelled")))
+                   "withdrawn: the call was cancelled"
+                   "withdrawn, the call failed: What this call would do could not be shown, so that nobody could approve it: the disk failed. Nothing ran.")))
   (should (equal (countersign-resolution-words '((status . "approved") (device . "a\e[2Jb")) nil)
                  "approved on a⟨U+001B⟩[2Jb"))
   (should (equal (countersign-resolution-words '((status . "approved")) t) "approved here")))

@@ -37,8 +37,7 @@
 (defun countersign-terminal-shows (wanted)
   "Wait until the screen shows WANTED, a regexp."
   (countersign-test-until (lambda () (format "%S on the screen:\n%s" wanted (countersign-terminal-screen)))
-                          (lambda () (string-match-p wanted (countersign-terminal-screen)))
-                          30))
+                          (lambda () (string-match-p wanted (countersign-terminal-screen)))))
 
 (defun countersign-terminal-keep (name)
   "Keep the screen under NAME, with its colours, where that is asked for."
@@ -82,8 +81,7 @@
          (countersign-terminal-keys "C-x" "C-c")
          (ignore-errors (countersign-test-until "Emacs has ended"
                                                 (lambda () (string-match-p "no server\\|error connecting"
-                                                                           (countersign-terminal--tmux "ls")))
-                                                8))
+                                                                           (countersign-terminal--tmux "ls")))))
          (countersign-terminal--tmux "kill-server")))))
 
 (ert-deftest countersign-terminal-a-person-decides-with-keys ()
@@ -198,7 +196,7 @@
     (should (countersign-terminal--runners root))
     (signal-process (string-to-number (countersign-terminal--tmux "display-message" "-p" "#{pane_pid}"))
                     'SIGKILL)
-    (countersign-test-wait (null (countersign-terminal--runners root)) 20)))
+    (countersign-test-wait (null (countersign-terminal--runners root)))))
 
 (provide 'countersign-terminal-test)
 

@@ -36,9 +36,12 @@
                                              countersign-test-root)
                            t "\\.json\\'")))
 
+(defconst countersign-test-eventually 120
+  "How many seconds to wait for what must come, also on a machine that does much else.")
+
 (defun countersign-test-until (what condition &optional seconds)
-  "Wait until CONDITION holds, for SECONDS; WHAT is said when it does not."
-  (let ((until (+ (float-time) (or seconds 20)))
+  "Wait until CONDITION holds, for SECONDS if that is longer than usual; WHAT is said when it does not."
+  (let ((until (+ (float-time) (max countersign-test-eventually (or seconds 0))))
         (value nil))
     (while (and (not (setq value (funcall condition))) (< (float-time) until))
       (accept-process-output nil 0.02))
@@ -46,7 +49,7 @@
     value))
 
 (defmacro countersign-test-wait (condition &optional seconds)
-  "Wait until CONDITION, a form, holds, for SECONDS."
+  "Wait until CONDITION, a form, holds, for SECONDS if that is longer than usual."
   `(countersign-test-until ',condition (lambda () ,condition) ,seconds))
 
 (defun countersign-test-pass (seconds)
@@ -96,15 +99,29 @@
 (defun countersign-test-look (project pending)
   "Look at the card of PENDING in PROJECT for long enough."
   (countersign-approval-visit project pending)
-  (countersign-test-wait countersign-approval--armed 5))
+  (countersign-test-wait countersign-approval--armed))
 
 ;;;; Approvals without a server
 
 (defconst countersign-test-digest (concat "sha256:" (make-string 64 ?a)))
 
+;; Parameters can be too deep for Emacs to digest: then no digest fits.
+(defun countersign-test--digest-of (data)
+  "Answer the digest of what is shown of DATA, or one that does not fit."
+  (or (ignore-errors (countersign-shown-digest data)) countersign-test-digest))
+
+(defun countersign-test-sealed (data)
+  "Answer the approval DATA with the digest of what it shows.
+A digest that the test made up is taken for the runner's part of it."
+  (let ((base (or (alist-get 'digest data) :null)))
+    (setq data (countersign--merge data `((digest_base . ,base))))
+    (if (or (eq base :null) (null (countersign-get data 'preview)) (countersign-get data 'omitted)) data
+      (countersign--merge data `((digest . ,(countersign-test--digest-of data)))))))
+
 (defun countersign-test-approval (&rest fields)
   "Answer an approval request with a preview, and with FIELDS as (NAME . VALUE)."
-  (countersign--merge
+  (countersign-test-sealed
+   (countersign--merge
    (car (countersign-test-fixture "events/tool.approval_request.json"))
    (append fields
            `((project_id . "p1") (tool_name . "write_file") (risk_level . "MEDIUM")
@@ -114,7 +131,7 @@
              (preview . ((kind . "diff")
                          (files . [((path . "config.json") (operation . "modified")
                                     (diff . "--- a/config.json\n+++ b/config.json\n@@ -1 +1 @@\n-{\"port\": 3000}\n+{\"port\": 8080}\n")
-                                    (truncated . :false) (size_before . 15) (size_after . 15))])))))))
+                                    (truncated . :false) (size_before . 15) (size_after . 15))]))))))))
 
 (defun countersign-test-arrive (project approval)
   "Let APPROVAL arrive in PROJECT; answer what waits then."

@@ -99,7 +99,7 @@
         (countersign-transport-request
          (countersign-server-at address (lambda () "wrong")) "GET" "/my/projects"
          :callback (lambda (_answer problem) (push (plist-get problem :status) answers)))
-        (countersign-test-wait (> (length answers) number) 5))
+        (countersign-test-wait (> (length answers) number)))
       (should (equal (delete-dups answers) '(401))))))
 
 (ert-deftest countersign-tls-a-handshake-that-never-ends-blocks-nobody ()

@@ -71,7 +71,7 @@
         (countersign-test-look project pending)
         (countersign-test-answering '("да") (countersign-test-press "y"))
         (countersign-test-wait (null (countersign-waiting)))
-        (should (equal (countersign-get (cdr (countersign-test-sent fake)) 'digest) countersign-test-digest))))))
+        (should (equal (countersign-get (cdr (countersign-test-sent fake)) 'digest) (countersign-pending-get pending 'digest)))))))
 
 (provide 'countersign-words-test)
 
