@@ -17,11 +17,13 @@ export default defineConfig({
     // All cores: by itself Vitest leaves one free, which on two is half of them.
     maxWorkers: '100%',
     sequence: { sequencer: SoonAResult },
-    setupFiles: ['tooling/test/property-seed.ts'],
-    testTimeout: 40_000,
-    // What is waited for comes at once; a machine that does much else may take longer than Vitest's second.
-    expect: { poll: { timeout: 20_000 } },
-    hookTimeout: 40_000,
+    setupFiles: ['tooling/test/property-seed.ts', 'tooling/test/eventually.ts'],
+    // What is waited for comes at once. A machine that does much else takes longer, and no test may fail for that: single
+    // tests have no limits of their own (tooling/test/eventually.ts).
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    teardownTimeout: 120_000,
+    expect: { poll: { timeout: 120_000 } },
     // Coverage is off unless asked for; the full `npm test` asks, and then these lines hold.
     coverage: {
       provider: 'v8',

@@ -24,6 +24,8 @@ const calls: readonly (readonly [tool: string, params: object])[] = [
   ['read_file', { path: '.env' }],
   ['read_file', { path: '../a' }],
   ['read_file', { path: 'a\\b' }],
+  ['read_file', { path: 'a/'.repeat(3_000) }],
+  ['read_file', { path: 'a'.repeat(300) }],
   ['list_directory', { path: '.' }],
   ['search_files', { content: 'x' }],
   ['search_files', { pattern: '.env*' }],
@@ -60,7 +62,10 @@ const written = (file: string, sentence: RegExp): string[] =>
   [...readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').matchAll(sentence)].map(
     ([, text]) => text as string,
   );
-const stale = written('packages/engine/src/claims.ts', /code: '[A-Z_]+', problem: '([^']+)'/g);
+const stale = [
+  ...written('packages/engine/src/claims.ts', /code: '[A-Z_]+', problem: '([^']+)'/g),
+  ...written('packages/engine/src/policy-review.ts', /'(your policy [^']+)'/g),
+];
 const broken = written('apps/server/src/store/audit-log.ts', /broken\([^;']*'([^']+)'\)/g);
 
 it('finds what is written', () => {

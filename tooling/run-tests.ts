@@ -1,20 +1,26 @@
 /**
  * `npm test`: runs every part of the suite that this machine can, or the one that is named.
+ * `npm test -- --busy [part]`: the same while another program keeps every core busy.
  * The last line is `N passed, N failed`.
  */
+import { fork } from 'node:child_process';
 import { argv, env } from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { howToGet, type Need, nameOf, obtain } from './test/needs.ts';
 import { type Part, type PartResult, parts } from './test/parts.ts';
 
 const inCi = env.CI !== undefined && env.CI !== '' && env.CI !== 'false';
-const [name, ...args] = argv.slice(2);
+const isBusy = argv[2] === '--busy';
+const [name, ...args] = argv.slice(isBusy ? 3 : 2);
 const chosen = parts.filter((part) => name === undefined || part.name === name);
 
 if (chosen.length === 0) {
   console.error(`There is no part "${name}". Choose one of: ${parts.map((part) => part.name).join(', ')}.`);
   process.exitCode = 2;
 } else {
+  const keepsBusy = isBusy ? fork(fileURLToPath(new URL('test/keep-busy.mjs', import.meta.url))) : undefined;
   const { passed, failures } = await runAll(chosen);
+  keepsBusy?.disconnect(); // it ends with us
   // A long log is read from its end: what failed stands there again.
   if (failures.length > 0) console.log(`\nFailed:\n${failures.map((failure) => `- ${failure}`).join('\n')}`);
   console.log(`\n${passed} passed, ${failures.length} failed`);
@@ -25,16 +31,20 @@ async function runAll(chosen: readonly Part[]): Promise<PartResult> {
   let passed = 0;
   const failures: string[] = [];
   const leftOut: string[] = [];
+  const times: string[] = [];
   for (const part of chosen) {
     const missing = await obtain(part.needs);
     if (missing.length > 0) {
       leftOut.push(explainLeftOut(part, missing));
       continue;
     }
+    const startedAt = performance.now();
     const result = await part.run({ args, whole: name === undefined });
+    times.push(`${part.name} ${Math.round((performance.now() - startedAt) / 1000)} s`);
     passed += result.passed;
     failures.push(...result.failures.map((failure) => `${part.name}: ${failure}`));
   }
+  console.log(`\nTook: ${times.join(', ')}`);
   for (const line of leftOut) console.log(line);
   // Someone who names a part, like CI, relies on it having run.
   if (inCi || name !== undefined) failures.push(...leftOut);

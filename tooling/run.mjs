@@ -3,17 +3,21 @@
  * All npm scripts go through here, because the `node` a shell found before the set-up stays the old one after it.
  */
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { argv, env } from 'node:process';
-import { pathToFileURL } from 'node:url';
+import { argv, env, kill, pid, ppid } from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { findNode24, runsOnNode24 } from './set-up/node-24.mjs';
+import { endWithLauncher, runAndExit } from './set-up/run-and-exit.mjs';
 import { explainSetUpFailure, repositoryRoot, setUp } from './set-up.mjs';
 
 const program = resolve(argv[2] ?? '');
-try {
-  await setUp();
-} catch (failure) {
-  console.error(explainSetUpFailure(failure));
-  process.exit(1);
+if (!endWithLauncher()) {
+  endWithShell();
+  try {
+    await setUp();
+  } catch (failure) {
+    console.error(explainSetUpFailure(failure));
+    process.exit(1);
+  }
 }
 
 const node = findNode24(repositoryRoot) ?? 'node';
@@ -24,6 +28,13 @@ if (runsOnNode24) {
   argv.splice(1, 2, program);
   await import(pathToFileURL(program).href);
 } else {
-  const { runAndExit } = await import('./set-up/run-and-exit.mjs');
-  runAndExit(node, [program, ...argv.slice(3)]);
+  runAndExit(node, [fileURLToPath(import.meta.url), ...argv.slice(2)]);
+}
+
+/** The shell between npm and us passes no signal on. When it has been ended, so are we. */
+function endWithShell() {
+  if (env.npm_lifecycle_event === undefined) return; // started by hand, perhaps to outlive its shell
+  setInterval(() => {
+    if (process.ppid !== ppid) kill(pid, 'SIGTERM');
+  }, 500).unref();
 }

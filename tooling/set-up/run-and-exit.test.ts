@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { execPath } from 'node:process';
+import { execPath, platform } from 'node:process';
 import { expect, it } from 'vitest';
 
 const module = new URL('run-and-exit.mjs', import.meta.url).href;
@@ -31,6 +31,27 @@ it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
 it('ends by the signal that ended the program', async () => {
   const child = runInOurPlace(`process.kill(process.pid, 'SIGKILL')`);
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+});
+
+it.runIf(platform !== 'win32')('ends the program, as SIGTERM does, when this process is killed', async () => {
+  const child = runInOurPlace(`import('${module}').then(({ endWithLauncher }) => {
+    process.on('SIGTERM', () => { console.log('in order'); process.exit(); });
+    setInterval(() => {}, 1000);
+    const isLaunched = endWithLauncher();
+    console.log(JSON.stringify({ isLaunched, again: endWithLauncher(), names: Object.keys(process.env) }));
+  })`);
+  const [ready] = await once(child.stdout, 'data');
+  const { isLaunched, again, names } = JSON.parse(String(ready));
+  expect([isLaunched, again]).toEqual([true, false]);
+  expect(names).not.toContain('COUNTERSIGN_LAUNCHER_PIPE'); // not for what the program starts
+  child.kill('SIGKILL');
+  const [words] = await once(child.stdout, 'data');
+  expect(String(words)).toBe('in order\n');
+});
+
+it('lets a program without a launcher live on', async () => {
+  const { endWithLauncher } = await import(module);
+  expect(endWithLauncher()).toBe(false);
 });
 
 it('says which program could not be started', async () => {

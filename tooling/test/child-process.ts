@@ -1,5 +1,6 @@
 /** Runs a program of the tool chain in the repository's root. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import process, { kill, pid } from 'node:process';
 import { repositoryRoot } from '../set-up.mjs';
 
 export interface RunResult {
@@ -11,13 +12,29 @@ export interface RunResult {
 
 export function run(program: string, args: readonly string[], { capture = false } = {}): Promise<RunResult> {
   const child = spawn(program, args, { cwd: repositoryRoot, stdio: capture ? 'pipe' : 'inherit' });
+  const release = endTogether(child);
   const chunks: Buffer[] = [];
   child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
-  return new Promise((resolve) => {
+  return new Promise<RunResult>((resolve) => {
     child.on('error', (error) => resolve({ exitCode: 1, output: error.message }));
     child.on('close', (code) =>
       resolve({ exitCode: code ?? 1, output: Buffer.concat(chunks).toString('utf8') }),
     );
-  });
+  }).finally(release);
+}
+
+/** A signal that ends this process ends the program as well. Ctrl-C in a terminal reaches both by itself. */
+function endTogether(child: ChildProcess): () => void {
+  const signals = ['SIGTERM', 'SIGHUP'] as const;
+  const end = (signal: NodeJS.Signals) => {
+    release();
+    child.kill(signal);
+    kill(pid, signal);
+  };
+  const release = () => {
+    for (const signal of signals) process.off(signal, end);
+  };
+  for (const signal of signals) process.on(signal, end);
+  return release;
 }

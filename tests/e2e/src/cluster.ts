@@ -133,7 +133,6 @@ export class Cluster {
     });
     await Promise.all([person.connect(), runner.connect()]);
     await until(async () => (await client.listRunners()).runners.some(({ connected }) => connected), {
-      within: 10_000,
       otherwise: () => 'the runner does not connect',
     });
     const made = { userId, projectId, person, client, runner };
@@ -164,14 +163,14 @@ export class Cluster {
   }
 
   /** Waits until a query answers with a row. */
-  async untilRow(sql: string, values: readonly string[], within = 15_000): Promise<Record<string, unknown>> {
+  async untilRow(sql: string, values: readonly string[]): Promise<Record<string, unknown>> {
     let found: Record<string, unknown> | undefined;
     await until(
       async () => {
         [found] = await this.database.query(sql, ...values);
         return found !== undefined;
       },
-      { within, otherwise: () => `nothing answers to ${sql}\n${this.logs()}` },
+      { otherwise: () => `nothing answers to ${sql}\n${this.logs()}` },
     );
     return found as Record<string, unknown>;
   }

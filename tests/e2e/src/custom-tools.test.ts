@@ -36,7 +36,7 @@ beforeAll(async () => {
   desk.write('.env', 'KEY=secret\n');
   await desk.startRunner();
   await untilListed('files__write_file', 'everything__echo');
-}, 60_000);
+});
 afterAll(async () => {
   await desk?.close();
   await server?.close();
@@ -57,7 +57,6 @@ async function untilListed(...names: readonly string[]): Promise<void> {
       return names.every((name) => known.includes(name));
     },
     {
-      within: 30_000,
       otherwise: async () => `${names} are not among ${JSON.stringify(await listed())}\n${desk.runner.log}`,
     },
   );
@@ -195,7 +194,6 @@ describe('[RN-8] the official everything server', () => {
     await desk.approve(await desk.card(toolId));
     await desk.untilStatus(toolId, 'executing');
     await until(() => desk.person.all('tool.progress').some(({ tool_id }) => tool_id === toolId), {
-      within: 20_000,
       otherwise: () => `no progress\n${desk.runner.log}`,
     });
     await desk.agent.cancelExecution({ params: { tool_id: toolId } });
@@ -208,7 +206,6 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
   it('[AP-10] the server still knows the tools, before the runner has told it again', async () => {
     await server.crash();
     await until(async () => (await listed().catch(() => [])).length > 0, {
-      within: 20_000,
       otherwise: () => 'the tools are forgotten',
     });
     expect(await desk.call('everything__echo', { message: 'back' })).toMatchObject({ status: 'completed' });
@@ -224,16 +221,13 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
     expect(await desk.ask('ship__ship', { environment: 'moon' })).toMatchObject({ code: 'INVALID_PARAMS' });
   });
 
-  it("a workspace's server waits until the person allows it on this machine", {
-    timeout: 60_000,
-  }, async () => {
+  it("a workspace's server waits until the person allows it on this machine", async () => {
     desk.write('tools/server.ts', readFileSync(scriptedServer, 'utf8'));
     const args = ['--disable-warning=ExperimentalWarning', 'tools/server.ts'];
     desk.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: { command: 'node', args } } }));
     const notice = () =>
       desk.runner.said.find((line) => (line.tool_server as { name?: string } | undefined)?.name === 'theirs');
     await until(() => notice() !== undefined, {
-      within: 20_000,
       otherwise: () => `the runner says nothing of it\n${desk.runner.log}`,
     });
     expect(notice()).toMatchObject({ tool_server: { state: 'not_allowed' } });
@@ -258,7 +252,6 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
     const before = await desk.card(toolId);
     await desk.call('theirs__do', { what: 'change' });
     await until(async () => (await listed()).some(({ description }) => description === 'Version 2'), {
-      within: 20_000,
       otherwise: () => 'the list is not followed',
     });
     await desk.approve(before);
@@ -269,7 +262,6 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
 
     desk.write('tools/server.ts', '// another program\n');
     await until(async () => !(await listed()).some(({ name }) => name.startsWith('theirs__')), {
-      within: 20_000,
       otherwise: () => 'its tools are still offered',
     });
   });

@@ -33,15 +33,13 @@ export interface Life {
   readonly goesOn?: boolean;
   /** What was begun is left as it is: the server is killed from outside, and the next life finds it. */
   readonly leavesWork?: boolean;
-  /** How long the work may take. */
-  readonly within?: number;
 }
 
 const usualPlans = ['read', 'approve', 'reject', 'withdraw', 'slow', 'stale', 'edit'];
 /** How often a life is given new work until it gets to its point. */
 const batchesOfALife = 4;
-/** A request that expires is near its deadline when the server starts, and a slow start has 30 s of grace (AP-3). */
-const workMs = 60_000;
+/** Leases, retries and the 30 s of grace after a slow start (AP-3) included. */
+const workMs = 240_000;
 const expiresSoonMs = 3_000;
 /** We see in the database that all is done before the server has got to the point after that commit. */
 const lastGaspMs = 500;
@@ -177,12 +175,12 @@ export class FaultLane {
     const batches = life.killAt === undefined || life.goesOn ? 1 : batchesOfALife;
     for (let batch = 0; batch < batches && server.isRunning; batch++) {
       const waits = life.runnerComesLate || life.runnerStaysAway || life.goesOn;
-      if (!waits) await this.#finishWork(life);
+      if (!waits) await this.#finishWork();
       if (!life.goesOn) await this.#makeCalls(life);
       // What nobody answers any more goes on in the next life.
       await Promise.race([life.during?.(this), server.ended]);
       if (life.runnerComesLate) await Promise.race([this.runner.connect(), server.ended]);
-      if (!life.leavesWork) await this.#finishWork(life);
+      if (!life.leavesWork) await this.#finishWork();
     }
   }
 
@@ -225,7 +223,6 @@ export class FaultLane {
   async untilStored(sql: string): Promise<void> {
     const isThere = async () => (await this.database.query(sql)).length > 0;
     await until(async () => this.#server?.isRunning === false || (await isThere()), {
-      within: 20_000,
       otherwise: () => `nothing was stored: ${sql}`,
     });
   }
@@ -241,10 +238,10 @@ export class FaultLane {
   }
 
   /** Until every call and run has ended and everybody knows; then everything must be as it was planned. */
-  async #finishWork({ within = workMs }: Life): Promise<void> {
+  async #finishWork(): Promise<void> {
     const server = this.#server;
     await until(async () => server?.isRunning === false || (await this.#isIdle()), {
-      within,
+      within: workMs,
       otherwise: async () => `the work does not end: ${await this.#describe()}`,
     });
     if (server?.isRunning === false) throw new Error('the server died');

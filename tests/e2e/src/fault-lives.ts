@@ -79,22 +79,21 @@ export const slowLives: readonly (readonly Life[])[] = [
       killAt: 'lease.before:1',
       plans: ['lost'],
       runs: false,
-      within: 90_000,
       async during(lane) {
         await lane.untilStored("select id from tool_executions where status = 'executing'");
         lane.runner.disconnect();
       },
     },
-    { killAt: 'lease.written:1', goesOn: true, within: 90_000 },
-    { killAt: 'lease.committed:1', goesOn: true, within: 90_000 },
+    { killAt: 'lease.written:1', goesOn: true },
+    { killAt: 'lease.committed:1', goesOn: true },
   ],
-  [nobody('no_runner.before:1'), { killAt: 'no_runner.committed:1', goesOn: true, within: 120_000 }],
-  [nobody('no_runner.written:1'), { killAt: 'no_runner.committed:1', goesOn: true, within: 120_000 }],
+  [nobody('no_runner.before:1'), { killAt: 'no_runner.committed:1', goesOn: true }],
+  [nobody('no_runner.written:1'), { killAt: 'no_runner.committed:1', goesOn: true }],
 ];
 
 /** A call that no runner comes for. */
 function nobody(killAt: string): Life {
-  return { killAt, plans: ['nobody'], runs: false, runnerStaysAway: true, within: 120_000 };
+  return { killAt, plans: ['nobody'], runs: false, runnerStaysAway: true };
 }
 
 /** The same order for the same seed (xorshift). */

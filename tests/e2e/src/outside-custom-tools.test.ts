@@ -139,7 +139,6 @@ async function approve(tool: string): Promise<void> {
 describe.each(Object.entries(agents))('%s', (_name, start) => {
   const untilListed = async (agent: Outside, name: string, isThere = true) =>
     until(async () => (await agent.tools()).some((tool) => tool.name === name) === isThere, {
-      within: 30_000,
       otherwise: async () => `${name}: ${isThere} is not so: ${JSON.stringify(await agent.tools())}`,
     });
   const approved = async (agent: Outside, tool: string, args: object = {}) => {
@@ -228,12 +227,12 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
     running.catch(() => {});
     const { tool_id } = await cardOf(long);
     await approve(long);
-    await until(() => progress > 3, { within: 20_000, otherwise: () => `${progress} times of progress` });
+    await until(() => progress > 3, { otherwise: () => `${progress} times of progress` });
     given.abort();
     await until(
       async () =>
         (await person.client.getExecution({ params: { tool_id } })).execution.status === 'cancelled',
-      { within: 20_000, otherwise: () => 'It was not cancelled' },
+      { otherwise: () => 'It was not cancelled' },
     );
   });
 
@@ -266,7 +265,6 @@ createToolServer({ name: 'radio' }).registerTool(play).start();
     configure({ [name]: { command: 'node', args: [join(folder, `${name}.ts`)] } });
     const heardAfter = (times: number) =>
       until(() => agent.heard.times > times, {
-        within: 30_000,
         otherwise: () => 'It was not told that the list is another one',
       });
     await heardAfter(before);

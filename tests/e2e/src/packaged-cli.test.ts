@@ -36,7 +36,7 @@ describe('the packaged command', () => {
     });
     install(folder, packed.trim());
     nodes.set('22', nodeOf(`${oldest()}.0`));
-  }, 300_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   interface Manifest {

@@ -28,10 +28,13 @@ export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boo
   }
 }
 
+/** What comes, comes at once. This long is only waited on a machine that does much else, or for what never comes. */
+const eventuallyMs = 120_000;
+
 /** Looks again and again, and fails with what was seen last. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
-  { within, otherwise }: { within: number; otherwise: () => string | Promise<string> },
+  { within = eventuallyMs, otherwise }: { within?: number; otherwise: () => string | Promise<string> },
 ): Promise<void> {
   const start = performance.now();
   while (!(await holds())) {

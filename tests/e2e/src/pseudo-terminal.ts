@@ -38,7 +38,6 @@ export class PseudoTerminal {
   /** Waits until something stands on the screen, counted from `after` on. */
   async shows(wanted: string, after = 0): Promise<void> {
     await until(() => this.text.slice(after).includes(wanted), {
-      within: 30_000,
       otherwise: () => `The terminal does not show "${wanted}":\n${this.text}`,
     });
   }

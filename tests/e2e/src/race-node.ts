@@ -48,10 +48,17 @@ export async function startNode(
   };
   // Both nodes know the runner: whichever approves, signals it.
   await engine.openStream(stream, { send: () => true, end: () => {} });
+  // As a runner does that lives: otherwise it is given up after 30 s, which all races together may well take.
+  let beating = Promise.resolve();
+  const heartbeat = setInterval(() => {
+    beating = engine.dispatcher.heartbeat(runnerCaller, runner.id, []).then(() => {}, onError);
+  }, 1_000);
   return {
     engine,
     store,
     async close() {
+      clearInterval(heartbeat);
+      await beating;
       engine.close();
       await store.close();
       await close();

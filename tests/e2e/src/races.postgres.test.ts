@@ -7,7 +7,7 @@ import { describeRaces } from './races.ts';
 let postgres: TemporaryPostgres;
 beforeAll(async () => {
   postgres = await temporaryPostgres();
-}, 60_000);
+});
 afterAll(() => postgres.stop());
 
 describeRaces('two servers on PostgreSQL', async () => {

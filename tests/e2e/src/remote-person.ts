@@ -67,7 +67,6 @@ export class RemotePerson {
   async next<N extends EventName>(
     name: N,
     fits: (data: EventPayload<N>) => boolean = () => true,
-    within = 30_000,
   ): Promise<EventPayload<N>> {
     let found: EventPayload<N> | undefined;
     await until(
@@ -76,7 +75,6 @@ export class RemotePerson {
         return found !== undefined;
       },
       {
-        within,
         otherwise: () => `No such ${name} among ${this.received.map((r) => r.event.event).join(', ')}`,
       },
     );

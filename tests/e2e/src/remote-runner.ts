@@ -18,7 +18,7 @@ export interface RunnerScript {
   readonly execute?: (signal: Signal, cancelled: Promise<void>) => Promise<ResultBody> | ResultBody;
   /** What is found before anything starts: then nothing does, and this is reported. */
   readonly refuse?: (signal: Signal) => ResultBody | undefined;
-  /** The digest of what is shown; undefined: no preview is made. */
+  /** The runner's part of the digest of what is shown; undefined: no preview is made. */
   readonly preview?: (request: ApprovalRequest) => string | undefined;
 }
 
@@ -160,11 +160,11 @@ export class RemoteRunner {
   }
 
   async #preview(about: ApprovalRequest): Promise<void> {
-    const digest = about.preview === null ? this.#script.preview?.(about) : undefined;
-    if (digest === undefined) return;
+    const digest_base = about.preview === null ? this.#script.preview?.(about) : undefined;
+    if (digest_base === undefined) return;
     const { project_id, approval_id, revision, risk_level, network } = about;
     const preview = { kind: 'summary' as const, summary: 'what would happen' };
-    const body = { runner_id: this.id, revision, reasons: [], risk_level, network, preview, digest };
+    const body = { runner_id: this.id, revision, reasons: [], risk_level, network, preview, digest_base };
     await this.#send(() => this.#client.submitPreview({ params: { project_id, approval_id }, body })).catch(
       ignoreRefusal,
     );

@@ -16,7 +16,7 @@ const ordinary = 65_534;
 const users = [undefined, whyNotAs(ordinary) === undefined ? ordinary : undefined];
 
 it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: nothing twice, nothing lost, nothing half written', {
-  timeout: 300_000 + atRandom * 5_000,
+  timeout: 900_000 + atRandom * 15_000,
 }, async () => {
   const kills = chosenKills().map((kill, n) => ({ ...kill, n }));
   const server = await RunnerServer.start();

@@ -14,7 +14,7 @@ beforeAll(async () => {
   server = await RunnerServer.start();
   desk = await Desk.open(server, 'ada');
   await desk.startRunner();
-}, 60_000);
+});
 afterAll(async () => {
   await desk?.close();
   await server?.close();
@@ -122,6 +122,11 @@ describe('[EX-6] who may not start does nothing', () => {
     const idOf = (toolId: string) => String(approvals.find(({ tool_id }) => tool_id === toolId)?.approval_id);
     const confirm = (toolId: string) =>
       codeOf(desk.person.client.confirm({ params: { approval_id: idOf(toolId) }, body: {} }));
+    // It may be back within its lease, and previews then.
+    expect([await confirm(medium), await confirm(high)]).toEqual(['PREVIEW_PENDING', 'PREVIEW_PENDING']);
+    const isGone = async () =>
+      (await desk.person.client.listRunners()).runners.every(({ connected }) => !connected);
+    await until(isGone, { within: 60_000, otherwise: () => 'its lease does not end' });
     expect([await confirm(medium), await confirm(high)]).toEqual(['ok', 'PREVIEW_PENDING']);
     expect((await desk.look(medium)).execution.status).toBe('approved');
     await desk.startRunner();
@@ -225,9 +230,7 @@ it('[RN-10] a second runner of the same workspace is told who has it, and ends; 
 });
 
 describe('the server is restarted in the middle', () => {
-  it('[AP-10] while the person is asked: the card stands, and what is approved runs', {
-    timeout: 40_000,
-  }, async () => {
+  it('[AP-10] while the person is asked: the card stands, and what is approved runs', async () => {
     const toolId = await ask('write_file', { path: 'restart.md', content: 'x\n' });
     const card = await desk.card(toolId);
     await server.crash();
@@ -236,11 +239,11 @@ describe('the server is restarted in the middle', () => {
     expect(desk.read('restart.md')).toBe('x\n');
   });
 
-  it('[EX-7] while it runs: it runs on, once, and its result arrives', { timeout: 40_000 }, async () => {
+  it('[EX-7] while it runs: it runs on, once, and its result arrives', async () => {
     const command = 'echo begun >> once.log; sleep 2; echo ended >> once.log';
     const toolId = await ask('shell_exec', { command });
     await desk.approve(await desk.card(toolId));
-    await until(() => existsSync(desk.at('once.log')), { within: 20_000, otherwise: () => desk.runner.log });
+    await until(() => existsSync(desk.at('once.log')), { otherwise: () => desk.runner.log });
     await server.crash(() => pause(2_500)); // it ends while nobody can be told
     expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'completed', result: { exit_code: 0 } });
     expect(desk.read('once.log')).toBe('begun\nended\n');
@@ -250,44 +253,36 @@ describe('the server is restarted in the middle', () => {
 describe('[EX-8] cancelling what runs', () => {
   const noneLeft = (mark: string) =>
     until(() => !desk.processes().some((line) => line.includes(mark)), {
-      within: 20_000,
       otherwise: () => desk.processes().join('\n'),
     });
 
   it.each([
     [
       'ends a command and its children',
-      'sleep 601 & (sleep 602; true) & echo up > up-1; wait',
+      // That it was told to end, and not killed, it can say itself.
+      'trap "echo told > told-1; exit 1" TERM; sleep 601 & (sleep 602; true) & echo up > up-1; wait',
       'up-1',
-      9_000, // SIGKILL would come after 10 s
+      ['told-1'],
     ],
-    [
-      'ends what ignores SIGTERM',
-      'trap "" TERM; echo up > up-2; while :; do sleep 0.1; done',
-      'up-2',
-      40_000,
-    ],
-  ])('%s', { timeout: 60_000 }, async (_what, command, mark, within) => {
+    ['ends what ignores SIGTERM', 'trap "" TERM; echo up > up-2; while :; do sleep 0.1; done', 'up-2', []],
+  ])('%s', async (_what, command, mark, left) => {
     const toolId = await ask('shell_exec', { command, timeout: 300 });
     await desk.approve(await desk.card(toolId));
-    await until(() => existsSync(desk.at(mark)), { within: 20_000, otherwise: () => desk.runner.log });
-    const startedAt = performance.now();
+    await until(() => existsSync(desk.at(mark)), { otherwise: () => desk.runner.log });
     const { status } = await desk.agent.cancelExecution({ params: { tool_id: toolId }, body: {} });
     expect(status).toBe('executing');
     expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'cancelled', code: 'EXECUTION_CANCELLED' });
-    expect(performance.now() - startedAt).toBeLessThan(within);
     await noneLeft(mark);
+    expect(left.filter((name) => !existsSync(desk.at(name)))).toEqual([]);
   });
 
-  it('[RN-1] the end of the runner ends what it runs, and leaves nothing behind', {
-    timeout: 30_000,
-  }, async () => {
+  it('[RN-1] the end of the runner ends what it runs, and leaves nothing behind', async () => {
     const job = await desk.call('shell_background', { command: 'echo up > up-3; sleep 603' });
     expect(job.status).toBe('completed');
     const toolId = await ask('shell_exec', { command: 'echo up > up-4; sleep 604', timeout: 300 });
     await desk.approve(await desk.card(toolId));
     for (const mark of ['up-3', 'up-4'])
-      await until(() => existsSync(desk.at(mark)), { within: 20_000, otherwise: () => desk.runner.log });
+      await until(() => existsSync(desk.at(mark)), { otherwise: () => desk.runner.log });
     expect(await desk.runner.end('SIGTERM')).toBe('0');
     for (const mark of ['up-3', 'up-4']) await noneLeft(mark);
     expect(readdirSync(desk.root).filter((name) => name.startsWith('.'))).toEqual([]);
@@ -335,15 +330,13 @@ describe('[RN-3] undo by call', () => {
   });
 });
 
-it('[EX-7] a result that comes after the lease has ended is kept beside the status, which stays', {
-  timeout: 90_000,
-}, async () => {
+it('[EX-7] a result that comes after the lease has ended is kept beside the status, which stays', async () => {
   const toolId = await ask('shell_exec', { command: 'echo begun > late.log; sleep 1; echo the result' });
   await desk.approve(await desk.card(toolId));
-  await until(() => existsSync(desk.at('late.log')), { within: 20_000, otherwise: () => desk.runner.log });
+  await until(() => existsSync(desk.at('late.log')), { otherwise: () => desk.runner.log });
   desk.runner.pause(); // as a machine that sleeps: its lease ends after 30 s
   try {
-    expect(await desk.untilFinal(toolId, 60_000)).toMatchObject({ status: 'failed', code: 'RUNNER_LOST' });
+    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'failed', code: 'RUNNER_LOST' });
   } finally {
     desk.runner.resume();
   }

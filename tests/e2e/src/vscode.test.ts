@@ -20,7 +20,7 @@ describe('the VS Code extension', () => {
   };
   beforeAll(async () => {
     opened = await EditorHome.open(browser());
-  }, 300_000);
+  });
   afterEach(({ task }) => home().endStory(task.result?.state === 'fail' ? task.name : null), 60_000);
   afterAll(() => opened?.close(), 60_000);
 

@@ -1,5 +1,6 @@
 /** The web page where it is hard: what dies, what lies, what is missing, and much of everything. */
 import { describe } from 'vitest';
+import { agentStories } from './web/agent-stories.ts';
 import { hostileStories } from './web/hostile-stories.ts';
 import { largeStories } from './web/large-stories.ts';
 import { outageStories } from './web/outage-stories.ts';
@@ -9,6 +10,7 @@ import { useBrowser } from './web/use-browser.ts';
 describe('the web page', () => {
   const browser = useBrowser();
   describe('outages', () => outageStories(browser));
+  describe('an agent', () => agentStories(browser));
   describe('hostile text', () => hostileStories(browser));
   describe('states', () => statesStories(browser));
   describe('much of everything', () => largeStories(browser));

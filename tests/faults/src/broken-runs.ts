@@ -4,14 +4,14 @@ import type { Sabotage } from './sabotage.ts';
 const few = { users: 1, ms: 3_000, everyMs: 150, faultEveryMs: 1_500, faults: ['cut'] } as const;
 const atOnce = (finding: RegExp) => ({ finding, forMs: 0 });
 /** Longer than any lease, and than what is left to do when nothing fails any more. */
-const forLong = (finding: RegExp) => ({ finding, forMs: 12_000 });
+const forLong = (finding: RegExp) => ({ finding, forMs: 20_000 });
 
 /** What brings each broken build to light soonest, the calls and the faults that its promise is about, and what is found. */
 export const brokenRuns = {
   lease: {
     ...few,
     calls: ['long'],
-    faults: ['runner-replace'],
+    forced: 'runner-replace-in-call',
     quickLeases: true,
     seeks: forLong(/is still executing/),
   },
@@ -20,7 +20,7 @@ export const brokenRuns = {
     database: 'postgres',
     nodes: 2,
     calls: ['run'],
-    faults: ['node-kill'],
+    forced: 'node-kill-in-run',
     seeks: forLong(/run \S+ has not ended/),
   },
   digest: {
@@ -40,7 +40,7 @@ export const brokenRuns = {
     users: 2,
     ms: 5_000,
     calls: ['append', 'withdraw'],
-    seeks: atOnce(/when they tried to (read|cancel) what is another person's/),
+    seeks: atOnce(/when they tried to (read|cancel|report|start) what is another person's/),
   },
   audit: { ...few, calls: ['append', 'read'], seeks: atOnce(/audit row \d+: The row does not follow/) },
 } as const satisfies Readonly<Record<Sabotage, Partial<FaultRunOptions>>>;

@@ -6,6 +6,7 @@ import { pause, until } from '../../e2e/src/patience.ts';
 import { freePort } from '../../e2e/src/server-process.ts';
 import { agentModel } from './agent-model.ts';
 import { FaultyProxy } from './faulty-proxy.ts';
+import { type ForcedFault, force } from './forced-fault.ts';
 import { History } from './history.ts';
 import { PersonAtWork, tokenOf } from './person-at-work.ts';
 import { type Action, type CallKind, type Fault, type FaultKind, planOf } from './plan.ts';
@@ -28,6 +29,8 @@ export interface FaultRunOptions extends Build {
   readonly faultEveryMs?: number;
   readonly calls?: readonly CallKind[] | undefined;
   readonly faults?: readonly FaultKind[] | undefined;
+  /** Comes when the plan is done, in the middle of something. */
+  readonly forced?: ForcedFault | undefined;
   /** A violation to be found: it ends the run once it has stood for so long, after nothing failed any more. */
   readonly seeks?: { readonly finding: RegExp; readonly forMs: number };
   /** Aborting it ends the run where it is, without an examination; what was started is ended. */
@@ -59,7 +62,7 @@ export interface FaultReport {
 const names = ['ada', 'bob', 'cyd', 'dan'];
 export const mostUsers = names.length;
 /** What was begun ends within this: leases, retries and graces included, on a machine that has much else to do. */
-const restMs = 150_000;
+const restMs = 600_000;
 const seekEveryMs = 500;
 const expiresSoonMs = 4_000;
 
@@ -162,6 +165,7 @@ class FaultRun {
       await Promise.race([pause(Math.max(0, at - (performance.now() - startedAt))), aborted]);
       this.#do(action);
     }
+    await Promise.race([this.#force(), aborted]);
     const violations = await Promise.race([this.#comeToRest(), aborted]);
     violations.push(...(await examine(this.#database, this.#history, this.#households)));
     // What was sought and found ended the run before everything else could end.
@@ -176,6 +180,8 @@ class FaultRun {
       ...this.#nodes.map((node) => node.close()),
     ]);
     await Promise.all([this.#proxy.close(), this.#model.close()]);
+    // What was still asked has its answer now, that nobody is there; it is written down before the folder goes.
+    await Promise.all(this.#households.flatMap(({ person }) => [...person.unsettled]));
     for (const [i, node] of this.#nodes.entries()) this.#keepLog(`node-${i}.log`, node.log);
     for (const { person, runner } of this.#households) this.#keepLog(`${person.userId}.log`, runner.log);
     for (const disk of this.#runnerDisks) disk.close();
@@ -227,6 +233,14 @@ class FaultRun {
       )
       .finally(() => this.#failing.delete(failing));
     this.#failing.add(failing);
+  }
+
+  async #force(): Promise<void> {
+    const { forced } = this.#options;
+    const [household] = this.#households;
+    if (forced === undefined || household === undefined) return;
+    this.#history.add({ what: 'fault', kind: forced, about: '' });
+    await force(forced, { database: this.#database, nodes: this.#nodes, household });
   }
 
   async #happen(fault: Fault): Promise<void> {
@@ -399,7 +413,6 @@ class FaultRun {
 
   async #untilListening(): Promise<void> {
     await until(() => this.#nodes.every(({ isListening }) => isListening), {
-      within: 60_000,
       otherwise: () =>
         `the servers do not start: ${this.#nodes.map(({ log }) => log.slice(-2_000)).join('\n')}`,
     });

@@ -26,6 +26,9 @@ export const doneLine = 'done';
 /** Beside the mark: what a second program did that was allowed to begin. */
 export const rivalOf = (mark: string): string => `${mark}.rival`;
 
+/** Beside the mark: there once the second program has been answered. */
+export const rivalCameTo = (mark: string): string => `${mark}.asked`;
+
 export interface Traces {
   /** How often the tool ran. */
   readonly times: number;

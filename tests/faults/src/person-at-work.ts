@@ -7,7 +7,17 @@ import { clockWithPauses, pause } from '../../e2e/src/patience.ts';
 import { RemotePerson } from '../../e2e/src/remote-person.ts';
 import { signToken } from '../../e2e/src/tokens.ts';
 import type { History } from './history.ts';
-import { changedBase, doneLine, firstBase, markIn, markOf, rivalOf, shownBase, usersIn } from './marks.ts';
+import {
+  changedBase,
+  doneLine,
+  firstBase,
+  markIn,
+  markOf,
+  rivalCameTo,
+  rivalOf,
+  shownBase,
+  usersIn,
+} from './marks.ts';
 import type { CallKind } from './plan.ts';
 import type { RunnerHost } from './runner-host.ts';
 
@@ -334,7 +344,9 @@ export class PersonAtWork {
     this.#act(async () => {
       const { client } = this.phone;
       const named = { runner_id: await this.#untilAnswered(() => this.#connectedRunner()) };
-      await this.#untilAnswered(() => client.startExecution({ params, body: { ...named, ...claim } }));
+      await this.#untilAnswered(() =>
+        client.startExecution({ params, body: { ...named, ...claim } }),
+      ).finally(() => writeFileSync(join(this.#runner.root, rivalCameTo(mark)), ''));
       this.#history.add({ what: 'rival', user: this.userId, toolId: tool_id });
       appendFileSync(join(this.#runner.root, rivalOf(mark)), `${doneLine}\n`);
       const result = { success: true, path: mark, size: 5 };
@@ -378,7 +390,7 @@ export class PersonAtWork {
   }
 
   async #expectNotFound(what: string, send: () => Promise<unknown>): Promise<void> {
-    const status = await this.#untilTaken(send).then(
+    const status = await this.#untilAnswered(send).then(
       () => 200,
       (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
     );
@@ -404,9 +416,14 @@ const rejected = (params: { readonly approval_id: string; readonly project_id: s
 function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonValue>] {
   if (kind === 'read') return ['read_file', { path: mark }];
   if (kind === 'shell') return ['shell_exec', { command: `echo ${doneLine} >> ${mark}` }];
-  // A rival that comes a moment later still finds it executing.
-  const sleeps = { long: 2, slow: 20, rival: 1.5 }[kind as string];
+  const sleeps = { long: 2, slow: 20 }[kind as string];
   if (sleeps !== undefined)
     return ['shell_exec', { command: `echo ${doneLine} >> ${mark}; sleep ${sleeps}` }];
+  // It executes until the rival has tried to begin with it as well.
+  if (kind === 'rival')
+    return [
+      'shell_exec',
+      { command: `echo ${doneLine} >> ${mark}; until [ -e ${rivalCameTo(mark)} ]; do sleep 0.1; done` },
+    ];
   return ['write_file', { path: mark, content: `${doneLine}\n`, mode: 'append' }];
 }

@@ -53,7 +53,7 @@ export const sabotages = {
     {
       file: 'packages/engine/src/stream-manager.ts',
       find: 'if (settled?.has(id)) continue;',
-      replace: 'if (settled?.has(id) || id % 25 === 0) continue;',
+      replace: 'if (settled?.has(id) || id % 10 === 0) continue;',
     },
   ],
   /** A later decision replaces the first one (AP-2). */
@@ -83,7 +83,7 @@ export const sabotages = {
     {
       file: 'packages/engine/src/announced.ts',
       find: 'previous_hash: audit_head };',
-      replace: "previous_hash: audit_seq % 20 === 0 ? 'forgotten' : audit_head };",
+      replace: "previous_hash: audit_seq % 10 === 0 ? 'forgotten' : audit_head };",
     },
   ],
 } as const satisfies Readonly<Record<string, readonly Patch[]>>;
@@ -92,8 +92,8 @@ export type Sabotage = keyof typeof sabotages;
 /** The product with shorter leases: who only wants to see that they end need not wait half a minute. */
 const quickLeases: readonly Patch[] = [
   ['runnerHeartbeatSeconds: 10,', 'runnerHeartbeatSeconds: 1,'],
-  ['runnerLeaseSeconds: 30,', 'runnerLeaseSeconds: 5,'],
-  ['runnerWaitSeconds: 60,', 'runnerWaitSeconds: 10,'],
+  ['runnerLeaseSeconds: 30,', 'runnerLeaseSeconds: 10,'],
+  ['runnerWaitSeconds: 60,', 'runnerWaitSeconds: 20,'],
 ].map(([find = '', replace = '']) => ({ file: 'packages/protocol/src/timing.ts', find, replace }));
 
 const hooks = fileURLToPath(new URL('./sabotage-hooks.ts', import.meta.url));

@@ -119,7 +119,7 @@ export class KillLane {
     if (leftovers.length + locks.length > 0) throw new Error(`left behind: ${leftovers} ${locks}`);
     const marks = [`shell-${n}.log`, `job-${n}.log`, `command-${n}.js`];
     const left = () => this.#desk.processes().filter((line) => marks.some((mark) => line.includes(mark)));
-    await until(() => left().length === 0, { within: 20_000, otherwise: () => `still running: ${left()}` });
+    await until(() => left().length === 0, { otherwise: () => `still running: ${left()}` });
   }
 }
 

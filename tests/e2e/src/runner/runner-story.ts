@@ -17,7 +17,7 @@ import { ApiError, type CallResponse, type Client, createClient } from '@counter
 import { type EventPayload, findTool, isFinal, type JsonValue, resultSchemaOf } from '@countersign/protocol';
 import { until } from '../patience.ts';
 import { RemotePerson } from '../remote-person.ts';
-import { freePort, ServerProcess } from '../server-process.ts';
+import { type AddedToProcess, freePort, ServerProcess } from '../server-process.ts';
 import { newSession } from '../story.ts';
 import { sqliteDatabase, type TestDatabase } from '../test-database.ts';
 import { signToken } from '../tokens.ts';
@@ -133,7 +133,10 @@ export class Desk {
   }
 
   /** A process that has not connected yet; the runner of this desk unless another one is meant. */
-  prepare(args: readonly string[] = [], { home = this.home } = {}): RunnerProcess {
+  prepare(
+    args: readonly string[] = [],
+    { home = this.home, added }: { readonly home?: string; readonly added?: AddedToProcess } = {},
+  ): RunnerProcess {
     const { root, witness, uid, server } = this;
     const process = new RunnerProcess({
       root,
@@ -143,6 +146,7 @@ export class Desk {
       serverUrl: server.url,
       token: this.#token,
       args,
+      added,
     });
     this.#others.push(process);
     return process;
@@ -203,7 +207,6 @@ export class Desk {
         return false;
       },
       {
-        within: 60_000,
         otherwise: async () =>
           `${toolId} does not end: ${shortened(await this.look(toolId))}\n${this.runner.log}`,
       },
@@ -228,7 +231,6 @@ export class Desk {
         return found !== undefined && fits(found);
       },
       {
-        within: 30_000,
         otherwise: async () => `No card of ${shortened(await this.look(toolId))}\n${this.runner.log}`,
       },
     );
@@ -243,9 +245,8 @@ export class Desk {
   }
 
   /** Waits for the end of a call without deciding anything. */
-  async untilFinal(toolId: string, within = 60_000): Promise<Ended> {
+  async untilFinal(toolId: string): Promise<Ended> {
     await until(async () => isFinal((await this.look(toolId)).execution.status), {
-      within,
       otherwise: async () =>
         `${toolId} does not end: ${shortened(await this.look(toolId))}\n${this.runner.log}`,
     });
@@ -254,7 +255,6 @@ export class Desk {
 
   async untilStatus(toolId: string, status: Execution['status']): Promise<void> {
     await until(async () => (await this.look(toolId)).execution.status === status, {
-      within: 30_000,
       otherwise: async () =>
         `${toolId} is not ${status}: ${JSON.stringify(await this.look(toolId))}\n${this.runner.log}`,
     });

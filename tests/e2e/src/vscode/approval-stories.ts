@@ -147,6 +147,48 @@ export function approvalStories(home: () => EditorHome): void {
     expect(home().has('old.md')).toBe(false);
   });
 
+  it('[UI-6] in a HIGH dialog the safe answer has the focus: Enter, a pause and Enter approve nothing', async () => {
+    const { window } = home();
+    home().write('kept.md', 'not to be deleted\n');
+    const toolId = await home().call('delete_file', { path: 'kept.md' });
+    const status = async () =>
+      (await home().person.client.getExecution({ params: { tool_id: toolId } })).execution.status;
+    // The second step first: Enter goes back to the first one, which asks anew.
+    await window.row('Pending Approvals', 'kept.md').click();
+    await window.answer('Approve');
+    await window.dialog.filter({ hasText: 'HIGH RISK ·' }).waitFor();
+    await window.picture('high-second-step');
+    expect(await window.focusedButton()).toBe('Look Again');
+    await window.pressEnterInDialog();
+    await window.dialog.filter({ hasNotText: 'HIGH RISK ·' }).waitFor();
+    expect(await status()).toBe('awaiting_approval');
+    // Now the first one: Enter begins to reject, and Enter rejects.
+    expect(await window.focusedButton()).toBe('Reject…');
+    await window.pressEnterInDialog();
+    await window.input.waitFor();
+    expect(await status()).toBe('awaiting_approval');
+    await window.page.keyboard.press('Enter');
+    expect((await home().ended(toolId)).execution.status).toBe('rejected');
+    expect(home().has('kept.md')).toBe(true);
+  });
+
+  it('[UI-6] a HIGH change approved in its diff: the safe answer has the focus there too', async () => {
+    const { window } = home();
+    const toolId = await home().call('write_file', { path: 'Makefile', content: 'all:\n\ttrue\n' });
+    await window.review('Makefile');
+    await window.titleButton('Approve').click();
+    await window.dialog.filter({ hasText: 'HIGH RISK ·' }).waitFor();
+    expect(await window.focusedButton()).toBe('Look Again');
+    await window.pressEnterInDialog();
+    await window.dialog.waitFor({ state: 'detached' });
+    expect(home().has('Makefile')).toBe(false);
+    await window.titleButton('Approve').click();
+    await window.answer('Approve, it is deliberate');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    expect(home().has('Makefile')).toBe(true);
+    await window.tab(/proposed change/).waitFor({ state: 'detached' });
+  });
+
   it('[AP-7] what is too long for a dialog is shown whole before it can be approved', async () => {
     const { window } = home();
     const lines = Array.from({ length: 60 }, (_, index) => `echo line-${index}`);
@@ -182,16 +224,35 @@ export function approvalStories(home: () => EditorHome): void {
     await window.titleButton('Approve More Than This…').click();
     await window.input.waitFor();
     await window.picture('scopes');
-    await window.page
-      .locator('.quick-input-list .monaco-list-row')
-      .filter({ hasText: 'in this conversation' })
-      .first()
-      .click();
+    await window.choose('in this conversation');
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     const { grants } = await home().person.client.listGrants();
     expect(grants).toHaveLength(1);
     const [grant] = grants as [(typeof grants)[number]];
     await home().person.client.revokeGrant({ params: { grant_id: grant.grant_id } });
+  });
+
+  it('[AP-4] [UI-6] that HIGH calls run unasked takes a second step, with the focus on the safe answer', async () => {
+    const { window } = home();
+    const live = async () =>
+      (await home().person.client.listGrants()).grants.filter(({ revoked_at }) => revoked_at === null);
+    const toolId = await home().call('write_file', { path: 'wide.md', content: 'wide' });
+    await window.review('wide.md');
+    await window.titleButton('Approve More Than This…').click();
+    await window.choose('Also HIGH calls, without asking');
+    await window.dialog.filter({ hasText: 'Also HIGH calls' }).waitFor();
+    await window.picture('include-high');
+    expect(await window.focusedButton()).toBe('Look Again');
+    await window.pressEnterInDialog();
+    await window.dialog.waitFor({ state: 'detached' });
+    expect(await live()).toEqual([]);
+    await window.titleButton('Approve More Than This…').click();
+    await window.choose('Also HIGH calls, without asking');
+    await window.answer('Approve, it is deliberate');
+    expect((await home().ended(toolId)).execution.status).toBe('completed');
+    const [grant, ...others] = await live();
+    expect([grant, others]).toMatchObject([{ max_risk: 'HIGH' }, []]);
+    await home().person.client.revokeGrant({ params: { grant_id: String(grant?.grant_id) } });
   });
 
   it('[UI-2] a hidden chat: a notification with buttons, which takes no focus', async () => {

@@ -141,7 +141,7 @@ export class EditorHome {
         found = projects.find(({ workspace }) => workspace === this.workspace)?.project_id;
         return found !== undefined;
       },
-      { within: 30_000, otherwise: () => 'The editor has made no project' },
+      { otherwise: () => 'The editor has made no project' },
     );
     return found as string;
   }
@@ -166,7 +166,7 @@ export class EditorHome {
         found = approvals.find(({ tool_id }) => tool_id === toolId);
         return typeof found?.digest === 'string';
       },
-      { within: soon.timeout, otherwise: () => `Nothing waits: ${JSON.stringify(found)}` },
+      { otherwise: () => `Nothing waits: ${JSON.stringify(found)}` },
     );
     return found as { project_id: string; approval_id: string; digest: string };
   }
@@ -179,7 +179,7 @@ export class EditorHome {
         detail = await this.person.client.getExecution({ params: { tool_id: toolId } });
         return ['completed', 'failed', 'rejected', 'timeout', 'cancelled'].includes(detail.execution.status);
       },
-      { within: 40_000, otherwise: () => `It did not end: ${JSON.stringify(detail)}` },
+      { otherwise: () => `It did not end: ${JSON.stringify(detail)}` },
     );
     return detail as NonNullable<typeof detail>;
   }
@@ -212,7 +212,6 @@ export class EditorHome {
     const vsix = packageExtension();
     this.#installCommand();
     await until(() => this.#up.out.includes('\n'), {
-      within: 60_000,
       otherwise: () => `It is not ready: ${this.#up.out}${this.#up.errors}`,
     });
     this.#ready = await this.#up.ready();

@@ -2,7 +2,7 @@ import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
 import { takePicture } from '../web/pictures.ts';
 
 /** What a loaded machine may take. */
-export const soon = { timeout: 30_000 };
+export const soon = { timeout: 120_000 };
 
 /** A little more than the half second of UI-6. */
 const attentionMs = 550;
@@ -23,13 +23,13 @@ export class EditorWindow {
   /** A folder, or a file that names several. */
   async open(folder: string): Promise<void> {
     const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
-    await this.page.goto(`${this.#address}/?${kind}=${folder}`, { timeout: 60_000 });
-    await this.status.waitFor({ timeout: 60_000 });
+    await this.page.goto(`${this.#address}/?${kind}=${folder}`);
+    await this.status.waitFor();
   }
 
   async reload(): Promise<void> {
-    await this.page.reload({ timeout: 60_000 });
-    await this.status.waitFor({ timeout: 60_000 });
+    await this.page.reload();
+    await this.status.waitFor();
   }
 
   get status(): Locator {
@@ -82,7 +82,7 @@ export class EditorWindow {
     const title = name.split(': ').at(-1) as string;
     const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: title });
     // The palette shows what there was when it opened; a window that has just come up gets more.
-    for (let tries = 0; tries < 8; tries += 1) {
+    for (let tries = 0; tries < 40; tries += 1) {
       await this.page.keyboard.press('F1');
       // Something else may take the focus, and with it the palette, away.
       const isThere = await this.input
@@ -127,7 +127,7 @@ export class EditorWindow {
     await this.input.waitFor();
     const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: name });
     // Files are looked for once for what was typed; a search that began before the editor was ready finds none.
-    for (let tries = 0; tries < 5; tries += 1) {
+    for (let tries = 0; tries < 40; tries += 1) {
       await this.input.fill(name);
       if (
         await found.waitFor({ timeout: 3_000 }).then(
@@ -152,7 +152,7 @@ export class EditorWindow {
 
   async openChat(): Promise<void> {
     await this.command('Countersign: Open Chat');
-    await this.chat.locator('[data-composer]').waitFor({ timeout: 30_000 });
+    await this.chat.locator('[data-composer]').waitFor();
   }
 
   async say(text: string): Promise<void> {
@@ -174,7 +174,7 @@ export class EditorWindow {
           () => false,
         );
       if (isOpen) break;
-      if (tries === 4) throw new Error(`The row of ${text} opens no diff`);
+      if (tries === 15) throw new Error(`The row of ${text} opens no diff`);
     }
     await this.titleButton('Approve').waitFor();
     await this.page.waitForTimeout(attentionMs);
@@ -183,7 +183,7 @@ export class EditorWindow {
   /** Approves what the diff shows, once more where the editor says that this was too quick: it may just have changed. */
   async approve(): Promise<void> {
     const diff = this.tab(/proposed change/);
-    for (let tries = 0; tries < 6; tries += 1) {
+    for (let tries = 0; tries < 24; tries += 1) {
       await this.titleButton('Approve')
         .click({ timeout: 5_000 })
         .catch(() => {}); // it is gone with its diff
@@ -206,7 +206,7 @@ export class EditorWindow {
     const pressed = card.getByRole('button', { name: button, exact: true });
     await pressed.hover();
     await this.page.waitForTimeout(attentionMs);
-    for (let tries = 0; tries < 10; tries += 1) {
+    for (let tries = 0; tries < 60; tries += 1) {
       await pressed.click();
       const isTaken = await pressed.waitFor({ state: 'detached', timeout: 2_000 }).then(
         () => true,
@@ -222,9 +222,12 @@ export class EditorWindow {
     return this.page.locator('.part.panel .view-lines .view-line').filter({ hasText: text });
   }
 
-  /** Chooses a row of a list that the editor shows. */
+  /** Chooses a row of a list that the editor shows, after having read it. */
   async choose(text: string | RegExp): Promise<void> {
-    await this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first().click();
+    const row = this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first();
+    await row.waitFor();
+    await this.page.waitForTimeout(attentionMs);
+    await row.click();
   }
 
   /** Presses a button of a dialog, after having read it. */
@@ -232,6 +235,42 @@ export class EditorWindow {
     await this.dialog.waitFor();
     await this.page.waitForTimeout(attentionMs);
     await this.dialog.getByRole('button', { name: button, exact: true }).click();
+  }
+
+  /** Opens the walkthrough; answers the steps that are ticked, when so many are. */
+  async walkthrough(count: number): Promise<string[]> {
+    await this.command('Welcome: Open Walkthrough');
+    await this.choose('Get started with Countersign');
+    const steps = this.page.locator('.getting-started-step');
+    await steps.first().waitFor();
+    const read = () =>
+      steps.evaluateAll((all) =>
+        all
+          .filter((step) => step.querySelector('.codicon-getting-started-step-checked'))
+          .map((step) => step.getAttribute('data-step-id')?.split('#').at(-1) ?? ''),
+      );
+    let ticked = await read();
+    for (let tries = 0; tries < 20 && ticked.length < count; tries += 1) {
+      await this.page.waitForTimeout(250);
+      ticked = await read();
+    }
+    await this.picture('walkthrough');
+    await this.closeEditors(); // its picture is a web view, as the chat is
+    return ticked;
+  }
+
+  /** The button of a dialog that Enter presses. */
+  async focusedButton(): Promise<string> {
+    const focused = this.dialog.locator('.monaco-button:focus');
+    await focused.waitFor();
+    return (await focused.textContent()) ?? '';
+  }
+
+  /** Presses whatever has the focus in a dialog, after having read it. */
+  async pressEnterInDialog(): Promise<void> {
+    await this.focusedButton();
+    await this.page.waitForTimeout(attentionMs);
+    await this.page.keyboard.press('Enter');
   }
 
   /** The text of the editor that is before the person. */

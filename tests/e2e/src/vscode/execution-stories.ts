@@ -93,6 +93,33 @@ export function executionStories(home: () => EditorHome): void {
     await window.closeEditors();
   });
 
+  it('the proposal is UTF-8 without a mark, also where the files of the person are in another encoding', async () => {
+    const { window } = home();
+    const { client } = home().person;
+    home().write('.vscode/settings.json', '{ "files.encoding": "windows1251" }');
+    home().write('utf8.md', 'один\nдва\n');
+    const first = await home().call('edit_file', { path: 'utf8.md', old: 'два', new: 'две' });
+    await window.review('utf8.md');
+    const right = window.page.locator('.editor-instance .modified .view-lines');
+    const encoding = window.page.locator('[id="status.editor.encoding"]');
+    await expect.poll(() => right.textContent(), soon).toBe('одиндве');
+    expect(await encoding.textContent()).toBe('UTF-8');
+    await window.picture('encoding');
+    // Also when it is read again, because the file has changed.
+    const second = await home().call('edit_file', { path: 'utf8.md', old: 'один', new: 'раз' });
+    const { project_id, approval_id, digest } = await home().shown(second);
+    await client.approve({ params: { project_id, approval_id }, body: { digest } });
+    await expect.poll(() => right.textContent(), soon).toBe('раздве');
+    expect(await encoding.textContent()).toBe('UTF-8');
+    const again = await home().shown(first);
+    await client.reject({
+      params: { project_id: again.project_id, approval_id: again.approval_id },
+      body: {},
+    });
+    await window.tab(/proposed change/).waitFor({ state: 'detached' });
+    home().write('.vscode/settings.json', '{}');
+  });
+
   it('[AP-8] a file that changes while its diff is open is shown as it is now, and asked about again', async () => {
     const { window } = home();
     const { client } = home().person;
@@ -132,6 +159,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.command('Countersign: Focus on History View');
     const row = window.row('History', 'undone.md');
     await row.waitFor();
+    await row.locator('.codicon-check').first().waitFor();
     await row.hover();
     await window.picture('history');
     await row.getByRole('button', { name: /Undo/ }).click();
@@ -140,5 +168,25 @@ export function executionStories(home: () => EditorHome): void {
       .filter({ hasText: 'undone' })
       .filter({ hasText: /undone ·/ })
       .waitFor();
+    await window.picture('history-undone');
+    await row.locator('.custom-view-tree-node-item-icon.codicon-discard').waitFor();
+    expect(await row.locator('.codicon-check').count()).toBe(0);
+  });
+
+  it('[RN-3] an undone call has no tick in the chat either', async () => {
+    const { window } = home();
+    await window.openChat();
+    await window.say('/write_file path=taken-back.md content=x');
+    await window.pressOnCard(window.card('taken-back.md'), 'Approve');
+    const call = window.chat.locator('.call').filter({ hasText: 'taken-back.md' });
+    await call.locator('.mark-completed').waitFor();
+    await window.command('Countersign: Focus on History View');
+    const row = window.row('History', 'taken-back.md');
+    await row.hover();
+    await row.getByRole('button', { name: /Undo/ }).click();
+    await call.locator('.mark-undone').waitFor();
+    await call.getByText('Undone', { exact: true }).waitFor();
+    await window.picture('chat-undone');
+    expect(home().has('taken-back.md')).toBe(false);
   });
 }

@@ -13,6 +13,10 @@ export function startStories(home: () => EditorHome): void {
     expect(ms).toBeLessThan(5_000);
   });
 
+  it('[UI-2] the walkthrough begins with no step ticked', async () => {
+    expect(await home().window.walkthrough(0)).toEqual([]);
+  });
+
   it('[UI-2] signs in with a pasted link; an untrusted workspace runs nothing', async () => {
     const { window } = home();
     await window.command('Countersign: Sign In');
@@ -39,6 +43,10 @@ export function startStories(home: () => EditorHome): void {
     await window.chat.getByRole('button', { name: 'Manage Workspace Trust' }).waitFor();
   });
 
+  it('[UI-2] the walkthrough has ticked the server and the sign-in, and not the chat that was only seen', async () => {
+    expect(await home().window.walkthrough(2)).toEqual(['server', 'signIn']);
+  });
+
   it('[UI-2] trusted, it is the runner of the folder', async () => {
     const { window } = home();
     await window.trust();
@@ -58,5 +66,18 @@ export function startStories(home: () => EditorHome): void {
     await window.row('History', 'read_file notes.md').waitFor();
     await window.reload();
     await window.row('History', 'read_file notes.md').waitFor();
+  });
+
+  it('[UI-2] the walkthrough ticks the message when it was sent, and the decision when it was made on the card', async () => {
+    const { window } = home();
+    expect(await window.walkthrough(2)).toEqual(['server', 'signIn']);
+    await window.openChat();
+    await window.say('/write_file path=walked.md content="a step"');
+    const card = window.card('walked.md');
+    await card.waitFor();
+    expect(await window.walkthrough(3)).toEqual(['server', 'signIn', 'chat']);
+    await window.pressOnCard(card, 'Approve');
+    await expect.poll(() => home().has('walked.md'), soon).toBe(true);
+    expect(await window.walkthrough(4)).toEqual(['server', 'signIn', 'chat', 'approve']);
   });
 }

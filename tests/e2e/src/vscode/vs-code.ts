@@ -80,7 +80,6 @@ export class VsCode {
     );
     const editor = new VsCode(`http://127.0.0.1:${port}`, child);
     await until(() => editor.said.includes('HTTP server listening'), {
-      within: 60_000,
       otherwise: () => `VS Code did not start: ${editor.said}`,
     });
     return editor;

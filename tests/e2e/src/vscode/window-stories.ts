@@ -14,7 +14,7 @@ export function windowStories(home: () => EditorHome): void {
       .toMatch(/one: connected; approved tool calls run here.*two: connected; approved tool calls run here/s);
     await second.page.keyboard.press('Escape');
     await second.command('Countersign: Start Local Server');
-    await expect.poll(() => second.state(), { timeout: 90_000 }).toContain(`${home().localServer} ·`);
+    await expect.poll(() => second.state()).toContain(`${home().localServer} ·`);
     await expect.poll(() => second.state(), soon).toMatch(/two: connected; approved tool calls run here/);
     await second.picture('local-server');
     await second.closeEditors(); // that of the trust lies over everything

@@ -11,7 +11,6 @@ export function decisionStories(home: () => Household): void {
   const file = (name: string): string => join(home().ready.workspace, name);
   const written = (name: string, text: string) =>
     until(() => existsSync(file(name)) && readFileSync(file(name), 'utf8') === text, {
-      within: 20_000,
       otherwise: () => `${name} is not "${text}"`,
     });
 
@@ -35,7 +34,7 @@ export function decisionStories(home: () => Household): void {
     await card.getByRole('button', { name: /^Yes, approve this high-risk call/ }).waitFor();
     await window.look(card);
     await window.press('y');
-    await until(() => !existsSync(file('old.md')), { within: 20_000, otherwise: () => 'It is still there' });
+    await until(() => !existsSync(file('old.md')), { otherwise: () => 'It is still there' });
     await window.card('You approved this.').waitFor();
     expect(window.problems).toEqual([]);
   });
@@ -119,7 +118,7 @@ export function decisionStories(home: () => Household): void {
     const session = await page.evaluate(() => location.hash);
 
     await window.go('permissions');
-    const grant = page.locator('.row').filter({ hasText: 'write_file' }).filter({ hasText: 'notes' });
+    const grant = page.locator('.row').filter({ hasText: 'Changes to files' }).filter({ hasText: 'notes' });
     await grant.getByText('1 use', { exact: true }).waitFor(); // the second call; the first was decided by hand
     await takePicture(page, 'permissions');
     await grant.getByRole('button', { name: /^Revoke/ }).click();

@@ -110,7 +110,7 @@ export class Household {
         token = storage?.origins[0]?.localStorage.find(({ name }) => name === 'countersign.token')?.value;
         return token !== undefined;
       },
-      { within: 20_000, otherwise: () => 'Nobody has signed in' },
+      { otherwise: () => 'Nobody has signed in' },
     );
     this.#person = await new RemotePerson(this.ready.address, String(token), 'the phone').connect();
     return this.#person;
@@ -150,7 +150,6 @@ export class Household {
   async #becomeReady(): Promise<void> {
     // The first one builds the page, which on a busy machine takes longer than any start.
     await until(() => this.#up.out.includes('\n'), {
-      within: 60_000,
       otherwise: () => `It is not ready: ${this.#up.out}${this.#up.errors}`,
     });
     this.#ready = await this.#up.ready();
@@ -158,7 +157,7 @@ export class Household {
 
   async #context(options: BrowserContextOptions): Promise<BrowserContext> {
     const context = await this.#browser.newContext(options);
-    context.setDefaultTimeout(25_000);
+    context.setDefaultTimeout(120_000);
     this.#contexts.push(context);
     return context;
   }

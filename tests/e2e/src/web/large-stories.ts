@@ -89,7 +89,7 @@ export function largeStories(browser: () => Browser): void {
         const { approvals: waiting } = await person.client.listApprovals();
         return waiting.length === approvals && waiting.every(({ preview }) => preview !== null);
       },
-      { within: 20_000, otherwise: () => 'They are not all there' },
+      { otherwise: () => 'They are not all there' },
     );
     const opened = performance.now();
     await window.go('approvals');

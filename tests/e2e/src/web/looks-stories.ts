@@ -106,7 +106,6 @@ export function looksStories(home: () => Household): void {
     await page.clock.resume();
     await card.getByText('You approved this.').waitFor();
     await until(() => existsSync(join(household.ready.workspace, 'tapped.md')), {
-      within: 20_000,
       otherwise: () => 'It was not written',
     });
   });
@@ -173,7 +172,7 @@ async function somethingToShow(home: Household): Promise<{ session: string; tool
     'Tidy up',
     '/list_directory path=.\n/write_file path=README.md content="# Greetings\n\nA small example.\n"',
   );
-  await expect.poll(async () => (await complete()).length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(async () => (await complete()).length).toBe(2);
   const query = { tool_name: 'list_directory', session_id: session };
   const { executions } = await client.history({ query });
   shown = { session, tool: executions[0]?.tool_id as string };

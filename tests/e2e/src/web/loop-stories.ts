@@ -100,7 +100,6 @@ export function loopStories(home: () => Household): void {
 
 const changedOnDisk = (household: Household) =>
   until(() => readFileSync(greeting(household), 'utf8').includes('Hello, '), {
-    within: 20_000,
     otherwise: () => `It was not changed: ${readFileSync(greeting(household), 'utf8')}`,
   });
 

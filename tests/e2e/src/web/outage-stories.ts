@@ -16,12 +16,12 @@ export function outageStories(browser: () => Browser): void {
 
   const content = (name: string): string => readFileSync(join(home().ready.workspace, name), 'utf8');
   const written = (name: string, text: string) =>
-    until(() => content(name) === text, { within: 20_000, otherwise: () => `${name}: ${content(name)}` });
+    until(() => content(name) === text, { otherwise: () => `${name}: ${content(name)}` });
   /** The server is another process than before, and answers. */
   const serverDies = async (): Promise<void> => {
     const { server } = home().up;
     process.kill(server, 'SIGKILL');
-    await until(() => !isAlive(server), { within: 20_000, otherwise: () => 'The server still lives' });
+    await until(() => !isAlive(server), { otherwise: () => 'The server still lives' });
   };
 
   it('[AP-10] everything is killed and started again in the middle of an approval: nothing is lost', async () => {
@@ -77,7 +77,7 @@ export function outageStories(browser: () => Browser): void {
     endTimeSoon(home().database);
     await home().start();
     const card = window.card('Expired: nobody decided in time.').first();
-    await card.waitFor({ timeout: 45_000 });
+    await card.waitFor();
     await takePicture(window.page, 'state-expired');
     await expectNoBarriers(window.page);
     await said(window, /Approval timeout/);

@@ -56,7 +56,6 @@ export function togetherStories(home: () => Household): void {
     await expectNoBarriers(window.page);
     await window.press('y'); // there is nothing left to decide
     await until(() => existsSync(join(household.ready.workspace, 'remote.md')), {
-      within: 20_000,
       otherwise: () => 'It was not written',
     });
     expect(readFileSync(join(household.ready.workspace, 'remote.md'), 'utf8')).toBe('remote');
@@ -83,7 +82,6 @@ export function togetherStories(home: () => Household): void {
     await window.look(window.waiting);
     await window.press('y');
     await until(() => readFileSync(file, 'utf8') === 'new', {
-      within: 20_000,
       otherwise: () => 'It was not written',
     });
     expect(window.problems).toEqual([]);

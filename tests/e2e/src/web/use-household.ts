@@ -15,7 +15,7 @@ export function useHousehold(
   // The first one may have to build the page.
   beforeAll(async () => {
     household = await Household.open(browser(), await options());
-  }, 90_000);
+  });
   afterEach(({ task }) => home().endStory({ failed: task.result?.state === 'fail' ? task.name : null }));
   afterAll(() => household?.close());
   return home;

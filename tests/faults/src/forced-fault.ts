@@ -1,0 +1,54 @@
+import { until } from '../../e2e/src/patience.ts';
+import type { Household } from './remains.ts';
+import type { RunDatabase } from './run-database.ts';
+import type { ServerNode } from './server-node.ts';
+
+/** A fault that comes in the middle of something, however quick or slow the machine is. */
+export type ForcedFault = 'node-kill-in-run' | 'runner-replace-in-call';
+
+export interface ForcedFaultParts {
+  readonly database: RunDatabase;
+  readonly nodes: readonly ServerNode[];
+  readonly household: Household;
+}
+
+const downMs = 500;
+/** Until something is under way a call has to be made, shown, approved and begun. */
+const forcedMs = 600_000;
+
+/** Repeats the fault with another run or call for as long as the one that was seen ended before the fault came. */
+export async function force(fault: ForcedFault, parts: ForcedFaultParts): Promise<void> {
+  const tryOnce = fault === 'node-kill-in-run' ? killNodeInRun : replaceRunnerInCall;
+  await until(() => tryOnce(parts), {
+    within: forcedMs,
+    otherwise: () => `${fault} met nothing that was under way`,
+  });
+}
+
+async function killNodeInRun({ database, nodes, household }: ForcedFaultParts): Promise<boolean> {
+  const [run] = await database.query(
+    `select runs.id, nodes.name from runs join nodes on nodes.id = runs.lease_owner
+      where runs.status = 'running' limit 1`,
+  );
+  if (run === undefined) {
+    if (household.person.unsettled.size === 0) household.person.say();
+    return false;
+  }
+  const driving = nodes.find(({ pid }) => pid !== undefined && String(run.name).endsWith(`/${pid}`));
+  await driving?.end('SIGKILL', downMs); // undefined: it was killed before
+  const isMet = "select id from runs where id = $1 and (status = 'running' or epoch > 1)";
+  return (await database.query(isMet, String(run.id))).length > 0;
+}
+
+async function replaceRunnerInCall({ database, household }: ForcedFaultParts): Promise<boolean> {
+  const { person, runner } = household;
+  const [call] = await database.query("select id from tool_executions where status = 'executing' limit 1");
+  if (call === undefined) {
+    if (person.unsettled.size === 0) person.call('long');
+    return false;
+  }
+  await runner.replace(downMs);
+  const isMet = `select id from tool_executions
+    where id = $1 and (status = 'executing' or error_type = 'RUNNER_LOST')`;
+  return (await database.query(isMet, String(call.id))).length > 0;
+}

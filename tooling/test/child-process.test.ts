@@ -1,0 +1,18 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { execPath } from 'node:process';
+import { expect, it } from 'vitest';
+
+const module = new URL('child-process.ts', import.meta.url).href;
+
+it.each(['SIGTERM', 'SIGHUP'] as const)('%s ends the program that runs, too', async (signal) => {
+  const program = `console.log(process.pid); setInterval(() => {}, 1000)`;
+  const runs = `import { run } from '${module}'; run(process.execPath, ['--eval', ${JSON.stringify(program)}]);`;
+  const child = spawn(execPath, ['--input-type=module', '--eval', runs], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  const closed = once(child, 'close'); // when the program, which has the same output, has ended as well
+  child.kill(signal);
+  expect(await closed).toEqual([null, signal]);
+});
