@@ -51,6 +51,7 @@ function placeOf(file: string): number {
     'memory',
     'history',
     'replay',
+    'streams',
   ];
   const place = order.indexOf(file.replace('.bench.ts', ''));
   return place < 0 ? order.length : place;

@@ -10,7 +10,7 @@ interface Person {
 }
 const { address, people } = inputOf<{ address: string; people: readonly [Person, Person] }>();
 const [reader, writer] = people;
-const digest = `sha256:${'0'.repeat(64)}`;
+const digest_base = `sha256:${'0'.repeat(64)}`;
 const preview = {
   kind: 'diff',
   files: [
@@ -37,8 +37,13 @@ async function run({ project, runner: token }: Person): Promise<void> {
   const http = new HttpClient(address, token);
   const runner_id = `runner-of-${project.id}`;
   const base = `/my/projects/${project.id}`;
-  const onSignal = async (signal: { tool_id: string; risk_level: string; attempt: number }) => {
-    const { tool_id, risk_level, attempt } = signal;
+  const onSignal = async (signal: {
+    tool_id: string;
+    risk_level: string;
+    attempt: number;
+    digest: string | null;
+  }) => {
+    const { tool_id, risk_level, attempt, digest } = signal;
     const isLow = risk_level === 'LOW';
     if (!isLow) await http.post(`${base}/tools/${tool_id}/start`, { digest, runner_id, attempt });
     const result = isLow ? done : written;
@@ -47,7 +52,7 @@ async function run({ project, runner: token }: Person): Promise<void> {
   };
   const onRequest = ({ approval_id, revision }: { approval_id: string; revision: number }) => {
     const verdict = { risk_level: 'MEDIUM', network: false, reasons: [] };
-    const shown = { runner_id, revision, preview, digest, ...verdict };
+    const shown = { runner_id, revision, preview, digest_base, ...verdict };
     return http.post(`${base}/approvals/${approval_id}/preview`, shown);
   };
   const query = new URLSearchParams({ runner: runner_id, workspace: project.workspace });
