@@ -16,7 +16,9 @@ export function decisionStories(home: () => Household): void {
 
   it('[RK-1] asks for a second, deliberate step before a HIGH call', async () => {
     writeFileSync(file('old.md'), 'to be deleted\n');
-    const window = await home().window();
+    const window = await home().seenOn({}); // a browser of its own: time is stopped in all its windows
+    await window.page.getByText('What should be done?').waitFor();
+    await window.stopTime();
     await window.say('/delete_file path=old.md');
     const card = window.waiting;
     await window.look(card);
@@ -197,8 +199,7 @@ export function decisionStories(home: () => Household): void {
     const { page } = window;
     const decided = await noteDecisions(page);
     await page.getByText('What should be done?').waitFor();
-    await page.clock.install();
-    await page.clock.pauseAt(Date.now() + 60_000); // from here on, time passes when we say so
+    await window.stopTime();
     await window.say('/write_file path=slow.md content=slow');
     const card = window.waiting;
     const approve = card.getByRole('button', { name: 'Approve y' });

@@ -68,10 +68,9 @@ export function stillStories(home: () => Household): void {
     const approve = card.getByRole('button', { name: 'Approve y' });
     await approve.hover();
     const before = await approve.boundingBox();
-    await page.clock.install();
     await window.blur();
     await page.mouse.move(0, 0);
-    await page.clock.pauseAt(Date.now() + 60_000);
+    await window.stopTime();
     await approve.click();
     await card.getByText(/^Too quick/).waitFor();
     expect(await approve.boundingBox()).toEqual(before);

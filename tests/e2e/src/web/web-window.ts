@@ -11,6 +11,7 @@ export class WebWindow {
   /** What the page itself complained about. */
   readonly problems: string[] = [];
   readonly #address: string;
+  #timeIsStopped = false;
 
   private constructor(page: Page, address: string) {
     this.page = page;
@@ -88,8 +89,19 @@ export class WebWindow {
     });
   }
 
+  /**
+   * Stops the page's clock. From here on only `wait` and `page.clock` move it, so that a slow machine cannot turn a
+   * key that comes too soon into one that comes in time. It stops in every window of this browser.
+   */
+  async stopTime(): Promise<void> {
+    await this.page.clock.install();
+    await this.page.clock.pauseAt(Date.now() + 60_000);
+    this.#timeIsStopped = true;
+  }
+
   /** Time that a rule demands, by the page's own clock. */
   async wait(ms: number): Promise<void> {
+    if (this.#timeIsStopped) return this.page.clock.runFor(ms);
     await this.page.evaluate(
       (wanted) =>
         new Promise<void>((resolve) => {
