@@ -1,4 +1,4 @@
-/** Holds the import table of STYLE.md. A change here is a change of architecture, so it is written out. */
+/** Holds the import table of docs/style.md. A change here is a change of architecture, so it is written out. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,21 +1,23 @@
 /**
- * `npm test`: runs every part of the suite that this machine can, or the one that is named.
- * `npm test -- --busy [part]`: the same while another program keeps every core busy.
+ * `npm test`: runs every part of the suite that this machine can.
+ * `npm test -- NAME`: runs the part of that name, or the test files whose path contains it.
+ * `npm test -- --busy [NAME]`: the same while another program keeps every core busy.
  * The last line is `N passed, N failed`.
  */
 import { fork } from 'node:child_process';
 import { argv, env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { howToGet, type Need, nameOf, obtain } from './test/needs.ts';
-import { type Part, type PartResult, parts } from './test/parts.ts';
+import { type Part, type PartResult, parts, partsWithFile } from './test/parts.ts';
 
 const inCi = env.CI !== undefined && env.CI !== '' && env.CI !== 'false';
 const isBusy = argv[2] === '--busy';
 const [name, ...args] = argv.slice(isBusy ? 3 : 2);
-const chosen = parts.filter((part) => name === undefined || part.name === name);
+const chosen = name === undefined ? parts : choose(name);
 
 if (chosen.length === 0) {
-  console.error(`There is no part "${name}". Choose one of: ${parts.map((part) => part.name).join(', ')}.`);
+  const names = parts.map((part) => part.name).join(', ');
+  console.error(`There is no part and no test file "${name}". The parts are: ${names}.`);
   process.exitCode = 2;
 } else {
   const keepsBusy = isBusy ? fork(fileURLToPath(new URL('test/keep-busy.mjs', import.meta.url))) : undefined;
@@ -25,6 +27,11 @@ if (chosen.length === 0) {
   if (failures.length > 0) console.log(`\nFailed:\n${failures.map((failure) => `- ${failure}`).join('\n')}`);
   console.log(`\n${passed} passed, ${failures.length} failed`);
   process.exitCode = failures.length === 0 ? 0 : 1;
+}
+
+function choose(name: string): readonly Part[] {
+  const part = parts.find((candidate) => candidate.name === name);
+  return part ? [part] : partsWithFile(name);
 }
 
 async function runAll(chosen: readonly Part[]): Promise<PartResult> {

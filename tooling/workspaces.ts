@@ -5,7 +5,7 @@ import { parseSync, Visitor } from 'rolldown/utils';
 import { repositoryRoot } from './set-up.mjs';
 
 export interface Workspace {
-  /** As STYLE.md names it: `policy`, `apps/cli`, `bench`. */
+  /** As docs/style.md names it: `policy`, `apps/cli`, `bench`. */
   readonly name: string;
   readonly folder: string;
   readonly manifest: Manifest;

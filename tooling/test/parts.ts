@@ -1,4 +1,5 @@
 /** The parts of the suite. A new part is a new row here. */
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
@@ -139,6 +140,27 @@ export const parts: readonly Part[] = [
     run: () => reportChecks(),
   },
 ];
+
+/** The test files whose path contains this, each as a part of its own, with the needs of the part that it belongs to. */
+export function partsWithFile(name: string): readonly Part[] {
+  const files = globSync('{packages,apps,tests,tooling,bench}/**/*.test.{ts,tsx}', {
+    cwd: repositoryRoot,
+    exclude: (path) => path.includes('node_modules'),
+  });
+  const needsOf = (file: string): readonly Need[] => {
+    const whole = [webTests, vsCodeTests, faultSuite].findIndex((start) => file.startsWith(start));
+    const part = ['web', 'vscode', 'faults'][whole] ?? (file.startsWith('tests/') ? 'e2e' : 'unit');
+    return parts.find((candidate) => candidate.name === part)?.needs ?? [];
+  };
+  return files
+    .filter((file) => file.includes(name))
+    .sort()
+    .map((file) => ({
+      name: file,
+      needs: needsOf(file),
+      run: ({ args }) => runVitest({ name: 'file', args: [file, ...args], coverage: false }),
+    }));
+}
 
 /** One file at a time, and in it three runs: each starts servers, runners and a database. */
 const shortFaults = {

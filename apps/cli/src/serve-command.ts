@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { CommandContext } from './command-context.ts';
 
-/** The server is a program of its own: nothing imports an app (STYLE.md). */
+/** The server is a program of its own: nothing imports an app (docs/style.md). */
 const serverProgram = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 
 /** `countersign serve …`: the server's program takes the terminal, the options and the signals. */

@@ -1,5 +1,5 @@
 /**
- * The process behind `countersign audit`, which starts it: an app is not imported by another (STYLE.md). The request
+ * The process behind `countersign audit`, which starts it: an app is not imported by another (docs/style.md). The request
  * comes by the environment, since a database's URL may hold a password and arguments are visible to everybody.
  */
 import { makeVisible } from '@countersign/protocol';

@@ -17,7 +17,7 @@ let address: string;
 let token: string;
 const log: { level: number; msg: string }[] = [];
 
-describe.skipIf(cannotMount)('[RE-4] a server on a full disk', { timeout: 180_000 }, () => {
+describe.skipIf(cannotMount)('[RE-4] a server on a full disk', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'countersign-full-disk-'));
     const program = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -51,7 +51,7 @@ describe.skipIf(cannotMount)('[RE-4] a server on a full disk', { timeout: 180_00
       server.once('exit', (status) => reject(new Error(`It ended with ${status}: ${output}`)));
     });
     token = await signToken('ada', 'person');
-  }, 180_000);
+  });
   afterAll(async () => {
     server.kill();
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');

@@ -11,7 +11,7 @@ export interface ApprovalRows {
 
 /** Another person's request is not found, as one that does not exist. */
 export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): Unit<ApprovalRows> {
-  // The order of locks is execution, then approval (DESIGN.md); which execution it is never changes.
+  // The order of locks is execution, then approval (docs/architecture.md); which execution it is never changes.
   const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
   const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
   const approval = yield* tx.get('approvals', approvalId);

@@ -47,7 +47,7 @@ describe('[AP-7] where a runner that previews is connected', () => {
   });
 });
 
-it('[AP-7] without one, a MEDIUM call is approved as the seeds do', async () => {
+it('[AP-7] without one, a MEDIUM call is approved as the founding documents do', async () => {
   await fixture.listen({ runnerId: 'runner-1' });
   const { approval_id } = await fixture.submit('write_file', write);
   expect(await codeOf(fixture.approve(approval_id))).toBe('ok');

@@ -225,7 +225,7 @@ export class DuplicateRow extends Error {
 
 /**
  * Tells other parts, here or on other nodes, that something is new. Only a hint: who waits reads the store again,
- * and on a slow tick anyway (DESIGN.md).
+ * and on a slow tick anyway (docs/architecture.md).
  */
 export interface Bus {
   publish(hint: Hint): void;

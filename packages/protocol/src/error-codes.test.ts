@@ -128,7 +128,7 @@ describe('errorCodes', () => {
     expect(bare).toEqual(['APPROVAL_TIMEOUT']); // its text is fixed by AP-3
   });
 
-  it('keeps the texts that the specification and the seeds quote', () => {
+  it('keeps the texts that the specification and the founding documents quote', () => {
     expect(errorCodes.APPROVAL_TIMEOUT.message).toBe('Approval timeout'); // [AP-3]
     expect(errorCodes.COMMAND_NOT_ALLOWED.message).toMatch(/^Command not allowed: \{command\}/); // [VA-4]
     expect(errorCodes.RUNNER_LOST.message).toContain('outcome unknown, look before repeating'); // [EX-7]

@@ -29,7 +29,7 @@ const pinned = {
   'stream.reset': 'reason timestamp',
 };
 
-/** What the seeds and EV-1 promise a client that was written against them. */
+/** What the founding documents and EV-1 promise a client that was written against them. */
 const promisedBySeeds = {
   'tool.approval_request': 'approval_id tool_id tool_name risk_level timeout_seconds description timestamp',
   'tool.execution_signal': 'tool_id tool_name tool_params timestamp',
@@ -47,7 +47,7 @@ describe('eventSchemas', () => {
     expect(Object.fromEntries(actual)).toEqual(pinned);
   });
 
-  it('[EV-1] has every field that the seeds promise', () => {
+  it('[EV-1] has every field that the founding documents promise', () => {
     for (const [name, fields] of Object.entries(promisedBySeeds)) {
       const { required } = z.toJSONSchema(eventSchemas[name as keyof typeof promisedBySeeds]);
       expect(required, name).toEqual(expect.arrayContaining(fields.split(' ')));

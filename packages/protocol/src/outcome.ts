@@ -37,7 +37,7 @@ export type ToolOutcome = z.infer<typeof toolOutcomeSchema>;
 
 const seen = { tool_call_id: z.string(), executed_params: toolParamsSchema.optional() };
 
-/** What the model sees: the shapes of the seeds, and what ran if the person edited it. */
+/** What the model sees: the shapes of the founding documents, and what ran if the person edited it. */
 export const modelResultSchema = z.discriminatedUnion('status', [
   z.object({ ...seen, status: z.literal('success'), result: jsonValueSchema, execution_time_ms: z.int() }),
   z.object({

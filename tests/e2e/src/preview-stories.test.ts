@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await RunnerServer.start();
   desk = await Desk.open(server, 'ada');
   await desk.startRunner();
-}, 60_000);
+});
 afterAll(async () => {
   await desk?.close();
   await server?.close();

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The server is a program of its own: nothing imports an app (STYLE.md). */
+/** The server is a program of its own: nothing imports an app (docs/style.md). */
 const serverProgram = fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url));
 
 /** It could not start; `code` is the system's, such as EADDRINUSE, or DATABASE_IN_USE. */

@@ -1,6 +1,6 @@
 /**
  * The cookie of a browser. It authorises reading event streams and nothing else: cookies ignore ports, so a page
- * that the agent's own development server shows would carry it too (RE-5, TECH-NOTES.md).
+ * that the agent's own development server shows would carry it too (RE-5).
  */
 const NAME = 'countersign_stream';
 

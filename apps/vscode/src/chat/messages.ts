@@ -14,7 +14,7 @@ export const fromPageSchema = z.discriminatedUnion('type', [
     body: z.string().nullable(),
   }),
   z.object({ type: z.literal('abort'), id: z.int() }),
-  /** The seeds' tool request: it becomes `POST /my/tools/execute`, with everything that follows from that. */
+  /** The founding documents' tool request: it becomes `POST /my/tools/execute`, with everything that follows from that. */
   z.object({
     type: z.literal('EXECUTE_TOOL'),
     id: z.int().optional(),

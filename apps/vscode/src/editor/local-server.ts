@@ -15,7 +15,7 @@ export interface LocalServerOptions {
   readonly words: Words;
   readonly signIn: (link: string) => Promise<void>;
   /** Where the terminal cannot be read, the person pastes it. */
-  readonly askForLink: (prompt: string) => Promise<void>;
+  readonly askForLink: (prompt: string, signal: AbortSignal) => Promise<void>;
 }
 
 const shellIntegrationMs = 4_000;
@@ -69,54 +69,96 @@ export class LocalServer implements Disposable {
   }
 
   async start(): Promise<void> {
-    const { words, signIn, askForLink } = this.#options;
+    const { words, signIn } = this.#options;
     const command = workspace.getConfiguration('countersign').get('localServer.command', 'countersign serve');
     this.#terminal?.dispose();
     const terminal = window.createTerminal({ name: words.localServer.terminal });
     this.#terminal = terminal;
     terminal.show(true);
-    const read = await window.withProgress(
-      { location: ProgressLocation.Notification, title: words.localServer.waiting, cancellable: true },
-      (_progress, cancelled) =>
-        Promise.race([
-          runAndRead(terminal, command),
-          new Promise<'cancelled'>((resolve) =>
-            cancelled.onCancellationRequested(() => resolve('cancelled')),
-          ),
-        ]),
-    );
-    if (read === 'cancelled') return;
-    if (read === 'ended') return this.#tellEnd(command);
-    if (read !== undefined) {
+    const output = new TerminalOutput(terminal);
+    try {
+      const read = await window.withProgress(
+        { location: ProgressLocation.Notification, title: words.localServer.waiting, cancellable: true },
+        (_progress, cancelled) =>
+          Promise.race([
+            runAndRead(terminal, command, output),
+            new Promise<'cancelled'>((resolve) =>
+              cancelled.onCancellationRequested(() => resolve('cancelled')),
+            ),
+          ]),
+      );
+      if (read === 'cancelled') return;
+      const found = read ?? (await this.#askForLink(output));
+      if (found === 'ended') return await this.#tellEnd(command);
+      if (found === 'pasted') return;
       completeStep('hasServer');
-      return signIn(read.link);
+      await signIn(found.link);
+    } finally {
+      output.dispose();
     }
-    await askForLink(words.localServer.pasteIt);
+  }
+
+  /** The person pastes the link, unless the editor can read its terminal after all: a busy machine is late with that. */
+  async #askForLink(output: TerminalOutput): Promise<ServerStart | 'pasted'> {
+    const { words, askForLink } = this.#options;
+    const box = new AbortController();
+    const pasted = askForLink(words.localServer.pasteIt, box.signal).then(() => 'pasted' as const);
+    const first = await Promise.race([pasted, output.start]);
+    box.abort();
+    return first;
   }
 }
 
-/** The sign-in link that a command prints; undefined where the terminal cannot be read, or none came in time. */
+type ServerStart = { readonly link: string } | 'ended';
+
+/**
+ * The sign-in link that a command prints; undefined where the terminal cannot be read yet, or none came in time.
+ */
 async function runAndRead(
   terminal: Terminal,
   command: string,
-): Promise<{ link: string } | 'ended' | undefined> {
+  output: TerminalOutput,
+): Promise<ServerStart | undefined> {
   const shell = await shellOf(terminal);
   if (!shell) {
     terminal.sendText(command);
     return undefined;
   }
-  const printed = shell.executeCommand(command).read();
+  shell.executeCommand(command);
+  return Promise.race([
+    output.start,
+    new Promise<undefined>((resolve) => setTimeout(resolve, linkMs, undefined)),
+  ]);
+}
+
+/** What the commands of one terminal print, as soon as the editor can read it: shell integration may come late. */
+class TerminalOutput implements Disposable {
+  /** Stays open where the terminal cannot be read. */
+  readonly start: Promise<ServerStart>;
+  readonly #listening: Disposable;
+
+  constructor(terminal: Terminal) {
+    const { promise, resolve } = Promise.withResolvers<ServerStart>();
+    this.start = promise;
+    this.#listening = window.onDidStartTerminalShellExecution(({ terminal: its, execution }) => {
+      if (its === terminal) void readServerStart(execution.read()).then(resolve);
+    });
+  }
+
+  dispose(): void {
+    this.#listening.dispose();
+  }
+}
+
+async function readServerStart(printed: AsyncIterable<string>): Promise<ServerStart> {
   let text = '';
-  const reading = (async () => {
-    for await (const piece of printed) {
-      text = (text + piece).replaceAll(terminalCodes, '').slice(-20_000);
-      const found = linkPattern.exec(text);
-      // Only when something follows is the link whole.
-      if (found && text.length > found.index + found[0].length) return { link: found[0] };
-    }
-    return 'ended' as const;
-  })();
-  return Promise.race([reading, new Promise<undefined>((resolve) => setTimeout(resolve, linkMs, undefined))]);
+  for await (const piece of printed) {
+    text = (text + piece).replaceAll(terminalCodes, '').slice(-20_000);
+    const found = linkPattern.exec(text);
+    // Only when something follows is the link whole.
+    if (found && text.length > found.index + found[0].length) return { link: found[0] };
+  }
+  return 'ended';
 }
 
 function shellOf(terminal: Terminal): Promise<Terminal['shellIntegration']> {

@@ -9,6 +9,7 @@ export function askForLink(
   prompt: string,
   { signIn: words }: Words,
   signIn: (pasted: string) => Promise<string | undefined>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const box = window.createInputBox();
   box.prompt = prompt;
@@ -30,6 +31,7 @@ export function askForLink(
     box.show(); // the keys go there again
   };
   return new Promise((resolve) => {
+    signal?.addEventListener('abort', () => box.hide(), { once: true });
     box.onDidAccept(() => void take());
     box.onDidChangeValue(() => {
       box.validationMessage = undefined;

@@ -83,7 +83,7 @@ export class Workplace {
     this.#localServer = new LocalServer({
       words,
       signIn: (link) => this.#signIn(link),
-      askForLink: (prompt) => this.#askForLink(prompt),
+      askForLink: (prompt, signal) => this.#askForLink(prompt, signal),
     });
   }
 
@@ -322,8 +322,8 @@ export class Workplace {
     if (problem !== undefined) void window.showErrorMessage(problem);
   }
 
-  #askForLink(prompt: string): Promise<void> {
-    return askForLink(prompt, this.#words, (pasted) => this.#signInWith(pasted));
+  #askForLink(prompt: string, signal?: AbortSignal): Promise<void> {
+    return askForLink(prompt, this.#words, (pasted) => this.#signInWith(pasted), signal);
   }
 
   /** Answers what is wrong, in words. */

@@ -206,7 +206,7 @@ const has =
   ({ args }: ProgramCall): boolean =>
     args.some((word) => pattern.test(word));
 
-/** The rest of the seeds' black list: not refused, but the person is told why it matters. */
+/** The rest of the founding documents' black list: not refused, but the person is told why it matters. */
 export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-30',

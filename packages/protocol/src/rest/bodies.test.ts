@@ -7,7 +7,7 @@ function takes(name: RouteName, body: unknown): boolean {
   return 'body' in route && route.body.safeParse(body).success;
 }
 
-describe('bodies of the seeds', () => {
+describe('bodies of the founding documents', () => {
   it.each<[RouteName, unknown]>([
     ['approve', { decision: 'approved' }],
     ['reject', { reason: 'User declined execution' }],
@@ -31,7 +31,7 @@ describe('bodies of the seeds', () => {
     expect(takes(name, body)).toBe(true);
   });
 
-  it('[RE-3] answers with the fields of the seeds', () => {
+  it('[RE-3] answers with the fields of the founding documents', () => {
     const accepted = {
       success: true,
       tool_id: '123e4567-e89b-12d3-a456-426614174000',

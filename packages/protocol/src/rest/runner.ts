@@ -10,7 +10,7 @@ const auditHead = z
   .optional()
   .describe("Head of the person's audit chain; runners keep it as witnesses (DA-4).");
 
-/** What a runner may say of itself; the seeds' clients say nothing. */
+/** What a runner may say of itself; the founding documents' clients say nothing. */
 const report = {
   execution_time_ms: z.int().nonnegative().optional(),
   attempt: z.int().min(1).optional(),
@@ -19,7 +19,7 @@ const report = {
   undo_id: idSchema.optional().describe('Of tool.undo: this is the outcome of the undo, not of the call.'),
 };
 
-/** As the seeds send it, or with a code. A code that is not one of ours is kept as EXECUTION_FAILED. */
+/** As the founding documents send it, or with a code. A code that is not one of ours is kept as EXECUTION_FAILED. */
 const reportedErrorSchema = z.union([
   z.string().max(10_000),
   z.strictObject({
@@ -29,7 +29,7 @@ const reportedErrorSchema = z.union([
   }),
 ]);
 
-/** Body of `POST …/result` (RE-3). The result is any JSON: custom tools and the seeds' clients have their own. */
+/** Body of `POST …/result` (RE-3). The result is any JSON: custom tools and the founding documents' clients have their own. */
 export const resultBodySchema = z.discriminatedUnion('status', [
   z.strictObject({ status: z.literal('completed'), result: jsonValueSchema, ...report }),
   z.strictObject({

@@ -54,7 +54,7 @@ describe('parametersJsonSchema', () => {
 });
 
 describe('describeTool', () => {
-  it('[RE-3] lists a tool with the fields of the seeds', () => {
+  it('[RE-3] lists a tool with the fields of the founding documents', () => {
     const { name, parameters, requires_approval, risk_level, timeout_seconds } = describeTool(
       tool('read_file'),
     );
@@ -67,7 +67,7 @@ describe('describeTool', () => {
     expect(parameters).toMatchObject({ path: { type: 'string' } });
   });
 
-  it('[RE-3] lists execute_command as the seeds do', () => {
+  it('[RE-3] lists execute_command as the founding documents do', () => {
     expect(describeTool(tool('execute_command'))).toMatchObject({
       parameters: { command: { type: 'string' }, args: { type: 'array' }, timeout: { type: 'integer' } },
       requires_approval: true,

@@ -239,6 +239,16 @@ export class EditorHome {
     writeFileSync(join(this.#machine.home, '.profile'), `PATH="${folder}:${process.env.PATH}"\n`);
   }
 
+  /** Shells wait before they read a command, as on a busy machine, until they are let go. */
+  holdShells(): () => void {
+    const letGo = join(this.#machine.home, 'shells-may-start');
+    writeFileSync(
+      join(this.#machine.home, '.bashrc'),
+      `until [ -e '${letGo}' ]; do read -rt 0.05 <> <(:); done\n`,
+    );
+    return () => writeFileSync(letGo, '');
+  }
+
   /** A server of the person's own, as it is started in a checkout. */
   async #localServer(): Promise<string> {
     this.localServer = `http://127.0.0.1:${await freePort()}`;

@@ -74,8 +74,10 @@ export class EditorWindow {
     return this.page.locator('.editor-actions').getByRole('button', { name, exact: true }).first();
   }
 
+  /** By its extension: the editor's own pages, such as the picture of a walkthrough, are web views as well. */
   get chat(): FrameLocator {
-    return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+    const ours = 'iframe.webview.ready[src*="extensionId=countersign.countersign-vscode"]';
+    return this.page.frameLocator(ours).frameLocator('#active-frame');
   }
 
   async command(name: string): Promise<void> {

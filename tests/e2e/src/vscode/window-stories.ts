@@ -13,8 +13,14 @@ export function windowStories(home: () => EditorHome): void {
       .poll(() => second.state(), soon)
       .toMatch(/one: connected; approved tool calls run here.*two: connected; approved tool calls run here/s);
     await second.page.keyboard.press('Escape');
+    const letShellsGo = home().holdShells();
     await second.command('Countersign: Start Local Server');
+    // The editor cannot read its terminal yet, so it asks for the link; it stops asking when it can.
+    const box = second.page.locator('.quick-input-widget').filter({ hasText: 'paste it here' });
+    await box.waitFor();
+    letShellsGo();
     await expect.poll(() => second.state()).toContain(`${home().localServer} ·`);
+    await box.waitFor({ state: 'hidden' });
     await expect.poll(() => second.state(), soon).toMatch(/two: connected; approved tool calls run here/);
     await second.picture('local-server');
     await second.closeEditors(); // that of the trust lies over everything
