@@ -43,10 +43,12 @@ export class ActivityLines {
         this.ended += 1;
         const facts = [
           activity[data.status],
+          ...(data.exit_code ? [activity.exit(data.exit_code)] : []),
           ...(data.late ? [activity.late] : []),
           ...(data.execution_time_ms === null ? [] : [activity.took(data.execution_time_ms)]),
         ].join(' · ');
-        const line = `${statusMark(data.status, this.#color)} ${fit(call, Math.max(columns - facts.length - 6, 20))} ${paint.dim(`· ${facts}`)}`;
+        const mark = statusMark(data.status, this.#color, data.exit_code);
+        const line = `${mark} ${fit(call, Math.max(columns - facts.length - 6, 20))} ${paint.dim(`· ${facts}`)}`;
         const isPersons = data.status === 'rejected' || data.status === 'timeout';
         return data.error === null || isPersons
           ? [line]

@@ -8,10 +8,14 @@ import {
 import type { ToolResult } from './executor.ts';
 import type { ResultReport } from './runner-api.ts';
 
-/** What a tool came back with. A command that exited with 1 failed, and still says what it had printed (TL-2). */
+/** A command that ended by itself completed, also with exit code 1: then its `success` is false (TL-2). */
+export const hasCompleted = ({ success, exit_code }: ToolResult): boolean =>
+  success || typeof exit_code === 'number';
+
+/** A tool's result as the server is told it. A failed one still says what it had printed. */
 export function reportOf(result: ToolResult, attempt: number, executionTimeMs: number): ResultReport {
   const told = { attempt, executionTimeMs, result: { ...result } };
-  if (result.success) return { ...told, status: 'completed' };
+  if (hasCompleted(result)) return { ...told, status: 'completed' };
   const code = Object.hasOwn(errorCodes, String(result.code))
     ? (result.code as ErrorCode)
     : 'EXECUTION_FAILED';

@@ -233,9 +233,10 @@ export class EditorSession {
     }
   }
 
-  #tellResult({ tool_id, status, result, error }: EventPayload<'tool.result'>): void {
+  #tellResult(ended: EventPayload<'tool.result'>): void {
+    const { tool_id, status } = ended;
     this.#output.delete(tool_id);
-    const content = resultContent(result, error, this.#deps.words.said);
+    const content = resultContent(ended, this.#deps.words);
     this.#update({
       sessionUpdate: 'tool_call_update',
       toolCallId: tool_id,

@@ -69,11 +69,12 @@ describe.skipIf(cannotIsolate)('shell_exec', () => {
       exit_code: 0,
       execution_time: expect.any(Number),
     });
-    expect(await exec('exit 3')).toMatchObject({
+    expect(await exec('exit 3')).toEqual({
       success: false,
+      stdout: '',
+      stderr: '',
       exit_code: 3,
-      code: 'COMMAND_FAILED',
-      error: 'The shell line ended with exit code 3. Its output says why.',
+      execution_time: expect.any(Number),
     });
   });
 
