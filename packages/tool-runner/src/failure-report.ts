@@ -7,6 +7,7 @@ import {
 } from '@countersign/protocol';
 import type { ToolResult } from './executor.ts';
 import type { ResultReport } from './runner-api.ts';
+import { EndedAfterChanges } from './runner-errors.ts';
 
 /** A command that ended by itself completed, also with exit code 1: then its `success` is false (TL-2). */
 export const hasCompleted = ({ success, exit_code }: ToolResult): boolean =>
@@ -27,7 +28,16 @@ export function reportOf(result: ToolResult, attempt: number, executionTimeMs: n
 export function failedReport(error: unknown, attempt: number, executionTimeMs?: number): ResultReport {
   const value = errorValueOf(error);
   const status = value.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
-  return { status, error: value, attempt, ...(executionTimeMs !== undefined && { executionTimeMs }) };
+  const { code, message } = value;
+  return {
+    status,
+    error: value,
+    attempt,
+    ...(executionTimeMs !== undefined && { executionTimeMs }),
+    ...(error instanceof EndedAfterChanges && {
+      result: { success: false, error: message, code, ...error.changes },
+    }),
+  };
 }
 
 export function errorValueOf(error: unknown): ToolErrorValue {

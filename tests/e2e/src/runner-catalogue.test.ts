@@ -176,7 +176,8 @@ for (const { who, uid, why } of users) {
 
     it('[TL-2] [AP-9] shell_exec: what it printed and changed; no token to be seen', async () => {
       const ran = await resultOf('shell_exec', { command: 'cat README.md | wc -l; echo made > made.txt' });
-      expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0 });
+      const changed_files = [{ path: 'made.txt', operation: 'created' }];
+      expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0, changed_files });
       expect(desk.read('made.txt')).toBe('made\n');
       const inSrc = await resultOf('shell_exec', { command: 'pwd', cwd: 'src' });
       expect(inSrc.stdout).toBe(`${desk.at('src')}\n`);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits } from '../limits.ts';
-import { changedFiles, defineToolRow } from './definition.ts';
+import { changesOfCommand, defineToolRow } from './definition.ts';
 
 /** Also where a result is too long for its event, and in lists without results. */
 export const exitCodeSchema = z.int().describe('How a command ended, where it ended by itself.');
@@ -19,11 +19,7 @@ export const commandResult = z
     exit_code: exitCodeSchema.nullable().describe('Null when it was stopped or a signal ended it.'),
     execution_time: z.number().nonnegative().describe('Seconds.'),
     truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
-    changed_files: changedFiles.optional(),
-    changed_files_incomplete: z
-      .string()
-      .optional()
-      .describe('Why changed_files may lack some of what the command changed.'),
+    ...changesOfCommand,
     error: z.string().optional().describe('Of a failure: what happened and what to do next.'),
     code: errorCodeSchema.optional().describe('Of a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),
   })

@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Limits } from '@countersign/protocol';
 import type { UnsavedText } from '../open-documents.ts';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry } from './file-entry.ts';
 import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
+import { isBelowRepository } from './repository-above.ts';
 import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
 import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
 import type { VisibleEntries } from './visible-entries.ts';
@@ -198,13 +198,6 @@ function questionOf({ content, visible, limits, root, directory }: Search): Ripg
     maxMatchesPerFile: MATCHES_PER_FILE + 1, // one more, to know that there are more
     maxLineCharacters: LINE_CHARACTERS,
   };
-}
-
-/** Whether the nearest git repository begins above a directory. Wrong answers only show or hide ignored files. */
-function isBelowRepository(directory: string): boolean {
-  if (existsSync(join(directory, '.git'))) return false;
-  const above = dirname(directory);
-  return above !== directory && (existsSync(join(above, '.git')) || isBelowRepository(above));
 }
 
 /**

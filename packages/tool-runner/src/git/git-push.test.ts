@@ -66,6 +66,14 @@ describe('git_branch', () => {
 });
 
 describe('git_push', () => {
+  it('[TL-2] says which files a pre-push hook changed (seeds: tool-system)', async () => {
+    fixture.write('.git/hooks/pre-push', '#!/bin/sh\necho built > made.txt\n');
+    chmodSync(join(fixture.root, '.git/hooks/pre-push'), 0o755);
+    expect(await fixture.call('git_push')).toMatchObject({
+      changed_files: [{ path: 'made.txt', operation: 'created' }],
+    });
+  });
+
   it('[VA-3] a hook of ours changes neither configuration nor hooks of the repository it is pushed to', async () => {
     const config = readFileSync(join(remote, 'config'), 'utf8');
     fixture.write(
