@@ -66,6 +66,21 @@ describe('what happens to calls, in lines', () => {
     expect(activity.receive(ended({ exit_code: 0 }), 80)).toEqual(['✓ execute_command · done']);
   });
 
+  it('[EV-1] [UI-4] says how far a call is, where that is known (seeds: tool-system)', () => {
+    const activity = new ActivityLines(words, false);
+    const progressed = (progress: number | null, message: string | null): CountersignEvent => ({
+      event: 'tool.progress',
+      data: { project_id: 'p', session_id: 's', tool_id: 't', progress, message, output: null, timestamp },
+    });
+    activity.receive(called, 80);
+    activity.receive(progressed(40.4, 'Writing objects: 40% (4/10)\u001b[2J'), 80);
+    expect(activity.running).toEqual([
+      '40% · execute_command npm test · Writing objects: 40% (4/10)⟨U+001B⟩[2J',
+    ]);
+    activity.receive(progressed(null, 'done soon'), 80);
+    expect(activity.running).toEqual(['40% · execute_command npm test · done soon']);
+  });
+
   it('tells an undo and a runner', () => {
     const activity = new ActivityLines(words, false);
     expect(activity.receive(ended({ undo_id: 'u' }), 80)).toEqual(['✓ execute_command · undone']);

@@ -27,7 +27,7 @@ export class CommandExecutor implements Executor {
       stdin: 'ignore',
     } as const;
     return this.#running.track(context.signal, (signal) =>
-      runCommand({ name: command, request, timeout }, this.#place, { ...context, signal }),
+      runCommand({ text: command, name: command, request, timeout }, this.#place, { ...context, signal }),
     );
   }
 

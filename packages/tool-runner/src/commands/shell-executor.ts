@@ -62,7 +62,8 @@ export class ShellExecutor implements Executor {
   #run(params: ShellLine & { readonly timeout: number }, context: CallContext): Promise<ToolResult> {
     return this.#running.track(context.signal, async (signal) => {
       const request = this.#request(params, context);
-      const command = { name: 'The shell line', request, timeout: params.timeout };
+      const { command: text, timeout } = params;
+      const command = { text, name: 'The shell line', request, timeout };
       return runCommand(command, this.#place, { ...context, signal });
     });
   }

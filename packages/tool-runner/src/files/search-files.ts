@@ -21,6 +21,8 @@ export interface Search {
   readonly signal: AbortSignal;
   /** What an editor has not saved yet: it is searched in place of the disk's (RN-9). */
   readonly unsaved?: readonly UnsavedText[];
+  /** Kept up to date while it works. */
+  readonly count?: { found: number };
   /** Our own unless said. */
   readonly ripgrep?: string | undefined;
 }
@@ -59,6 +61,7 @@ async function findByName(search: Search): Promise<Found> {
       truncated = files.length === limits.entries;
       if (truncated) return false;
       files.push(describeEntry(place.path, stats));
+      if (search.count) search.count.found = files.length;
     }
     return true;
   };
@@ -72,6 +75,7 @@ async function findByContent(search: Search): Promise<Found> {
   try {
     const take = (piece: Buffer): boolean => {
       for (const line of lines.push(piece)) if (!found.add(line)) return false;
+      if (search.count) search.count.found = found.files.length;
       return true;
     };
     await runRipgrep(search.directory.reach, questionOf(search), search.signal, take, search.ripgrep);

@@ -7,11 +7,13 @@ import { withChanges } from '../commands/workspace-changes.ts';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { realDisk } from '../real-disk.ts';
+import { tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { type CommitPlan, planCommit, readHead } from './commit-plan.ts';
 import type { ConfigEntry } from './config-text.ts';
 import { parseDiff } from './diff-output.ts';
 import { gitFailed } from './git-failure.ts';
+import { GitProgressLines } from './git-phases.ts';
 import { type GitOptions, GitRepository } from './git-repository.ts';
 import { type Commit, commitFormat, parseLog } from './log-output.ts';
 import { operandForGit } from './operand.ts';
@@ -271,6 +273,7 @@ export class GitExecutor implements Executor {
     const { branch, address } = plan;
     const writing = this.#writing(context);
     mkdirSync(join(this.#root, '.git/logs'), { recursive: true });
+    const progress = new GitProgressLines();
     const push = () =>
       this.#repository.run(
         plan.own,
@@ -281,13 +284,14 @@ export class GitExecutor implements Executor {
             '--no-follow-tags',
             '--no-signed',
             '--no-recurse-submodules',
-            '--no-progress',
+            '--progress',
           ],
           ...(address.kind === 'folder' ? [`--receive-pack=${receivePack(address.folder)}`] : []),
           ...['--', remote, `refs/heads/${branch}:refs/heads/${branch}`],
         ],
         {
           ...writing,
+          progress,
           settings: plan.settings,
           environment: { ...hookEnvironment, GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' },
           confinement: {
@@ -297,9 +301,10 @@ export class GitExecutor implements Executor {
           },
         },
       );
-    const { value, changes } = await this.#followingHooks(plan, context, async () =>
-      readPush(await push(), plan),
-    );
+    const { value, changes } = await this.#followingHooks(plan, context, async () => {
+      const telling = { report: context.onProgress, describe: () => progress.latest };
+      return readPush(await tellProgress(telling, push), plan);
+    });
     return { success: true, remote, branch, ...value, ...changes };
   }
 

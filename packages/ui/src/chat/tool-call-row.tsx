@@ -104,7 +104,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
           )}
           {progressMessage !== null && (
             <span className="muted">
-              <Visible text={progressMessage} />
+              <Visible text={words.said(progressMessage)} />
             </span>
           )}
         </div>
