@@ -61,7 +61,7 @@ The last element is the symbol `loading'.")
 KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   id kind start next (open nil)
   role (text "")
-  tool-name params status note result error time-ms (output "") undo fetching)
+  tool-name params status note result error time-ms exit-code (output "") undo fetching)
 
 ;;;; The buffer
 
@@ -286,6 +286,9 @@ Where that is the buffer's own point, WINDOW is nil."
                         'countersign-tool)
     (insert " " (countersign-operand (countersign-item-params item)) "  ")
     (pcase status
+      ((and "completed" (guard (countersign-chat--nonzero-p item)))
+       (insert (propertize (countersign-words "exit %s" (countersign-item-exit-code item))
+                           'face 'countersign-warning)))
       ("completed"
        (insert (propertize (countersign-words "done")
                            ;; An undone call no longer counts as a success.
@@ -318,6 +321,11 @@ Where that is the buffer's own point, WINDOW is nil."
     (unless (and (countersign-item-next item)
                  (eq (countersign-item-kind (countersign-item-next item)) 'tool))
       (insert "\n"))))
+
+(defun countersign-chat--nonzero-p (item)
+  "Answer whether ITEM is a command that ended by itself, but not with 0."
+  (let ((code (countersign-item-exit-code item)))
+    (and (integerp code) (/= code 0))))
 
 (defun countersign-chat--insert-body (item)
   "Insert what ITEM, a tool call, was given and what it answered."
@@ -464,7 +472,8 @@ Where that is the buffer's own point, WINDOW is nil."
             (countersign-item-params item) (countersign-get payload 'tool_params)
             (countersign-item-status item) (countersign-get payload 'status)
             (countersign-item-error item) (countersign-get payload 'error)
-            (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms))
+            (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
+            (countersign-item-exit-code item) (countersign-get payload 'exit_code))
       (when (countersign-get payload 'undone_at) (setf (countersign-item-undo item) 'undone))
       (countersign-chat--redraw item)
       ;; Calls that follow each other stand without a gap.
@@ -508,6 +517,7 @@ Where that is the buffer's own point, WINDOW is nil."
               (countersign-item-status item) (countersign-get payload 'status)
               (countersign-item-error item) (countersign-get payload 'error)
               (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
+              (countersign-item-exit-code item) (countersign-get payload 'exit_code)
               (countersign-item-result item)
               (if (countersign-omits-p payload "result") 'omitted
                 (let ((result (countersign-get payload 'result)))

@@ -335,6 +335,8 @@
                       . "отменено назад")
                      ("TAB folds and unfolds"
                       . "TAB сворачивает и разворачивает")
+                     ("exit %s"
+                      . "код выхода %s")
                      ("(exit code %s)"
                       . "(код выхода %s)")
                      ("the result came late"

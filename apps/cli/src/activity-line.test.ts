@@ -38,7 +38,7 @@ const ended = (over: Partial<EventPayload<'tool.result'>>): CountersignEvent => 
     ...over,
   },
 });
-const error = { code: 'COMMAND_FAILED', message: 'npm ended with 1\u001b[2J', recoverable: true } as const;
+const error = { code: 'COMMAND_FAILED', message: 'npm was killed\u001b[2J', recoverable: true } as const;
 
 describe('what happens to calls, in lines', () => {
   it('tells each end with its time, and a failure with its reason', () => {
@@ -51,18 +51,41 @@ describe('what happens to calls, in lines', () => {
     expect([activity.running, activity.ended]).toEqual([[], 1]);
     expect(activity.receive(ended({ status: 'failed', error, late: true }), 80)).toEqual([
       '✗ execute_command · failed · came late',
-      '  npm ended with 1⟨U+001B⟩[2J',
+      '  npm was killed⟨U+001B⟩[2J',
     ]);
     expect(activity.receive(ended({ status: 'timeout', error }), 80)).toEqual([
       '– execute_command · expired',
     ]);
   });
 
+  it('[TL-2] shows at a glance that a command exited with 1 (seeds: tools-specification)', () => {
+    const activity = new ActivityLines(words, false);
+    expect(activity.receive(ended({ exit_code: 1, execution_time_ms: 12 }), 80)).toEqual([
+      '≠ execute_command · done · exit 1 · 12 ms',
+    ]);
+    expect(activity.receive(ended({ exit_code: 0 }), 80)).toEqual(['✓ execute_command · done']);
+  });
+
+  it('[EV-1] [UI-4] says how far a call is, where that is known (seeds: tool-system)', () => {
+    const activity = new ActivityLines(words, false);
+    const progressed = (progress: number | null, message: string | null): CountersignEvent => ({
+      event: 'tool.progress',
+      data: { project_id: 'p', session_id: 's', tool_id: 't', progress, message, output: null, timestamp },
+    });
+    activity.receive(called, 80);
+    activity.receive(progressed(40.4, 'Writing objects: 40% (4/10)\u001b[2J'), 80);
+    expect(activity.running).toEqual([
+      '40% · execute_command npm test · Writing objects: 40% (4/10)⟨U+001B⟩[2J',
+    ]);
+    activity.receive(progressed(null, 'done soon'), 80);
+    expect(activity.running).toEqual(['40% · execute_command npm test · done soon']);
+  });
+
   it('tells an undo and a runner', () => {
     const activity = new ActivityLines(words, false);
     expect(activity.receive(ended({ undo_id: 'u' }), 80)).toEqual(['✓ execute_command · undone']);
     expect(activity.receive(ended({ undo_id: 'u', status: 'failed', error }), 80)).toEqual([
-      '✗ execute_command · could not be undone: npm ended with 1⟨U+001B⟩[2J',
+      '✗ execute_command · could not be undone: npm was killed⟨U+001B⟩[2J',
     ]);
     const runner = (state: 'connected' | 'disconnected'): CountersignEvent => ({
       event: 'runner.changed',

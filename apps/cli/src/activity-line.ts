@@ -5,11 +5,17 @@ import { fit } from './screen/text-width.ts';
 import { paints } from './terminal.ts';
 import type { Words } from './words.ts';
 
+interface RunningCall {
+  readonly call: string;
+  percent: number | null;
+  message: string | null;
+}
+
 /** Tells in lines what happens to tool calls: one when a call ends, with what it was and how long it took. */
 export class ActivityLines {
   readonly #words: Words;
   readonly #color: boolean;
-  readonly #calls = new Map<string, string>();
+  readonly #calls = new Map<string, RunningCall>();
   ended = 0;
 
   constructor(words: Words, color: boolean) {
@@ -17,9 +23,15 @@ export class ActivityLines {
     this.#color = color;
   }
 
-  /** What is under way, in words. */
+  /** What is under way, in words, and how far it is where that is known: `40% · read_file a.log · 4 of 10 MB read`. */
   get running(): readonly string[] {
-    return [...this.#calls.values()];
+    return [...this.#calls.values()].map(({ call, percent, message }) =>
+      [
+        ...(percent === null ? [] : [`${Math.round(percent)}%`]),
+        call,
+        ...(message === null ? [] : [visible(this.#words.said(message))]),
+      ].join(' · '),
+    );
   }
 
   receive({ event, data }: CountersignEvent, columns: number): string[] {
@@ -28,10 +40,22 @@ export class ActivityLines {
     switch (event) {
       case 'tool.call':
       case 'tool.approval_request': // also those that waited before we looked
-        this.#calls.set(data.tool_id, callWords(data.tool_name, data.tool_params));
+        this.#calls.set(data.tool_id, {
+          call: callWords(data.tool_name, data.tool_params),
+          percent: null,
+          message: null,
+        });
         return [];
+      case 'tool.progress': {
+        const known = this.#calls.get(data.tool_id);
+        if (known) {
+          known.percent = data.progress ?? known.percent;
+          known.message = data.message ?? known.message;
+        }
+        return [];
+      }
       case 'tool.result': {
-        const call = this.#calls.get(data.tool_id) ?? visible(data.tool_name);
+        const call = this.#calls.get(data.tool_id)?.call ?? visible(data.tool_name);
         if (data.undo_id !== undefined) {
           const isDone = data.status === 'completed';
           const why = isDone
@@ -43,10 +67,12 @@ export class ActivityLines {
         this.ended += 1;
         const facts = [
           activity[data.status],
+          ...(data.exit_code ? [activity.exit(data.exit_code)] : []),
           ...(data.late ? [activity.late] : []),
           ...(data.execution_time_ms === null ? [] : [activity.took(data.execution_time_ms)]),
         ].join(' · ');
-        const line = `${statusMark(data.status, this.#color)} ${fit(call, Math.max(columns - facts.length - 6, 20))} ${paint.dim(`· ${facts}`)}`;
+        const mark = statusMark(data.status, this.#color, data.exit_code);
+        const line = `${mark} ${fit(call, Math.max(columns - facts.length - 6, 20))} ${paint.dim(`· ${facts}`)}`;
         const isPersons = data.status === 'rejected' || data.status === 'timeout';
         return data.error === null || isPersons
           ? [line]

@@ -21,9 +21,10 @@ const unimportant = ['content', 'old', 'new', 'mode', 'timeout', 'replace_all', 
 
 const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** One sign for how far a call is. */
-export function statusMark(status: ExecutionStatus, color: boolean): string {
+/** One sign for how far a call is. A command that ended by itself, but not with 0, has its own (TL-2). */
+export function statusMark(status: ExecutionStatus, color: boolean, exitCode = 0): string {
   const paint = paints(color);
+  if (status === 'completed' && exitCode !== 0) return paint.yellow('≠');
   switch (status) {
     case 'completed':
       return paint.green('✓');

@@ -41,7 +41,7 @@ it.each([120, 80, 40])('[UI-4] fits a terminal of %s columns, with every id whol
   const rows = [
     { ...execution, error: null, undoable: true },
     { ...execution, error: { code: 'COMMAND_FAILED', message: '', recoverable: false }, undoable: false },
-    { ...execution, error: null, undoable: false },
+    { ...execution, status: 'completed', error: null, exit_code: 1, undoable: false },
   ];
   const env = await serverThatAnswers({ success: true, executions: rows, next_cursor: null });
   const screen = new FakeScreen(columns, 40);
@@ -50,6 +50,6 @@ it.each([120, 80, 40])('[UI-4] fits a terminal of %s columns, with every id whol
   const lines = screen.text.trimEnd().split('\n');
   expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
   expect(lines.filter((line) => line.includes(execution.tool_id))).toHaveLength(3);
-  expect(lines.join(' ')).toMatch(/can be undone.*COMMAND_FAILED/);
+  expect(lines.join(' ')).toMatch(/can be undone.*COMMAND_FAILED.*≠.*exit 1/);
   expect(lines.filter((line) => line.includes('write_file a/'))).toHaveLength(3);
 });

@@ -75,16 +75,17 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
 /** `✓ 11-15 08:12  HIGH    delete_file old.txt          8f3a…  approved`; where that is too long, what follows the call below it. */
 function historyLines(execution: Execution, columns: number, color: boolean, words: Words): string[] {
   const paint = paints(color);
-  const { created_at, risk_level, tool_id, status, error, undoable, undone_at } = execution;
+  const { created_at, risk_level, tool_id, status, error, exit_code, undoable, undone_at } = execution;
   const at = new Date(created_at);
   const two = (n: number) => String(n).padStart(2, '0');
   const when = `${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
   const risk = (risk_level === null ? '' : words.risk[risk_level]).padEnd(8);
   const facts = [
+    ...(exit_code ? [words.activity.exit(exit_code)] : []),
     ...(error === null ? [] : [visible(error.code)]),
     ...(undone_at !== null ? [words.history.undone] : undoable ? [words.history.undoable] : []),
   ].join(' · ');
-  const mark = statusMark(status, color);
+  const mark = statusMark(status, color, exit_code);
   const before = `${mark} ${paint.dim(when)}  ${risk}`;
   const call = callWords(execution.tool_name, execution.tool_params);
   const id = visible(tool_id);

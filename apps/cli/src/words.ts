@@ -134,6 +134,7 @@ const english = {
     late: 'came late',
     undone: 'undone',
     undoFailed: 'could not be undone',
+    exit: (code: number) => `exit ${code}`,
     took: (ms: number) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
     runner: (state: string, workspace: string) =>
       state === 'connected' ? `A runner is connected for ${workspace}` : `The runner of ${workspace} is gone`,
@@ -419,6 +420,7 @@ const russian: Words = {
     late: 'пришло поздно',
     undone: 'возвращено как было',
     undoFailed: 'вернуть не удалось',
+    exit: (code) => `код выхода ${code}`,
     took: (ms) => (ms < 1000 ? `${ms} мс` : `${(ms / 1000).toFixed(1).replace('.', ',')} с`),
     runner: (state, workspace) =>
       state === 'connected' ? `Исполнитель подключён: ${workspace}` : `Исполнитель отключился: ${workspace}`,

@@ -692,6 +692,19 @@
     (let ((last-command-event ?z)) (countersign-chat-self-insert 1))
     (should (equal (countersign-chat-input) "my draftz"))))
 
+(ert-deftest countersign-chat-shows-the-exit-code ()
+  "[TL-2] A command that exited with 1 is done, and its line says so (seeds: tools-specification)."
+  (countersign-test-with-chat project
+    (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "execute_command")
+                          '(tool_params . ((command . "grep"))) '(status . "executing"))
+    (countersign-test-say project "tool.result" '(tool_id . "t1") '(tool_name . "execute_command")
+                          '(status . "completed") '(execution_time_ms . 12) '(exit_code . 1)
+                          '(result . ((success . :false) (stdout . "") (stderr . "none") (exit_code . 1))))
+    (should (string-match-p "▸ execute_command grep  exit 1  12 ms" (buffer-string)))
+    (goto-char (point-min))
+    (countersign-test-press "TAB")
+    (should (string-search "(exit code 1)" (buffer-string)))))
+
 (ert-deftest countersign-chat-folds-tool-calls ()
   "A call is one line; TAB shows parameters, output and result."
   (countersign-test-with-chat project
@@ -708,10 +721,10 @@
                                    (countersign--merge result '((session_id . "s1") (tool_id . "t1")))))
     (countersign-test-say project "tool.result" '(tool_id . "t1") '(tool_name . "execute_command")
                           '(status . "failed") '(execution_time_ms . 12)
-                          '(error . ((code . "COMMAND_FAILED") (message . "npm ended with 1.")))
-                          '(result . ((stdout . "12 passed\n") (stderr . "1 failed") (exit_code . 1))))
+                          '(error . ((code . "COMMAND_TIMEOUT") (message . "It was stopped.")))
+                          '(result . ((stdout . "12 passed\n") (stderr . "1 failed") (exit_code . nil))))
     (should (string-match-p "▾ execute_command npm test  failed  12 ms" (buffer-string)))
-    (dolist (wanted '("12 passed" "1 failed" "(exit code 1)" "npm ended with 1. [COMMAND_FAILED]"))
+    (dolist (wanted '("12 passed" "1 failed" "It was stopped. [COMMAND_TIMEOUT]"))
       (should (string-search wanted (buffer-string))))
     (goto-char (point-min))
     (countersign-test-press "TAB")

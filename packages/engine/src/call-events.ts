@@ -213,6 +213,7 @@ export function resultEvent(
       result,
       error: errorOf(row),
       execution_time_ms: row.execution_time_ms,
+      ...(row.exit_code !== null && { exit_code: row.exit_code }),
       late,
       timestamp: isoTime(now),
     },

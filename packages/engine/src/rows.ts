@@ -126,6 +126,8 @@ export interface ExecutionRow {
   /** What the runner said of its failure; null: as the code is (EX-5). */
   readonly error_recoverable: boolean | null;
   readonly execution_time_ms: number | null;
+  /** Of a command that ended by itself (TL-2). */
+  readonly exit_code: number | null;
   /** Digest of the accepted result: the same one twice is fine, a different one is a conflict (EX-7). */
   readonly result_digest: string | null;
   readonly undoable: boolean;

@@ -1,12 +1,13 @@
 import { describeError, type ErrorCode, errorCodes, isFinal } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
-import { ackEvent, changedFilesOf, fileChangedEvents, resultEvent } from './call-events.ts';
+import { ackEvent, fileChangedEvents, resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import { digestOf } from './digests.ts';
 import { failure, transition } from './execution-record.ts';
 import { requireGivenTo } from './given-calls.ts';
 import { ownExecution } from './own-execution.ts';
 import { Refusal } from './refusal.ts';
+import { resultFacts } from './result-facts.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from './rows.ts';
 import type { RunnerRegistry } from './runner-registry.ts';
 import type { Store, Transaction, Unit } from './store.ts';
@@ -100,7 +101,7 @@ export class Settlements {
       ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
       execution_time_ms: input.execution_time_ms ?? null,
       result_digest: resultDigest,
-      undoable: changedFilesOf(result).length > 0,
+      ...resultFacts(started.tool_name, result),
     });
     if (result !== null)
       yield* tx.insert('results', { ...reportedBy(ended, now), result, late_result: null });
@@ -140,14 +141,12 @@ export class Settlements {
     if (!mayHaveRun(execution)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     yield* requireGivenTo(tx, execution, input, this.#runners);
     const result = input.result ?? null;
-    yield* tx.update('tool_executions', execution.id, {
-      result_digest: resultDigest,
-      undoable: changedFilesOf(result).length > 0,
-    });
+    const facts = resultFacts(execution.tool_name, result);
+    yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest, ...facts });
     const late_result = lateResultOf(input);
     yield* tx.insert('results', { ...reportedBy(execution, now), result: null, late_result });
     const events = [
-      resultEvent(execution, result, now, { late: true }),
+      resultEvent({ ...execution, ...facts }, result, now, { late: true }),
       ...fileChangedEvents(execution, result, now),
       ackEvent(execution.id, 'received', now, input.attempt),
     ];

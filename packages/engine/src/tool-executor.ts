@@ -255,6 +255,7 @@ export class ToolExecutor {
       error_type: null,
       error_recoverable: null,
       execution_time_ms: null,
+      exit_code: null,
       result_digest: null,
       undoable: false,
       undo_id: null,

@@ -13,7 +13,7 @@ const pinned = {
     'tool_id project_id session_id tool_call_id tool_name tool_params risk_level requires_approval status context timestamp | omitted',
   'tool.progress': 'tool_id project_id session_id progress message output timestamp',
   'tool.result':
-    'tool_id project_id session_id tool_call_id tool_name status result error execution_time_ms late timestamp | undo_id omitted',
+    'tool_id project_id session_id tool_call_id tool_name status result error execution_time_ms late timestamp | exit_code undo_id omitted',
   'tool.cancel': 'tool_id project_id session_id reason timestamp',
   'tool.undo': 'tool_id project_id session_id undo_id runner_id force timestamp',
   'file.changed': 'tool_id project_id session_id path operation timestamp',

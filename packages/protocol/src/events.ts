@@ -22,6 +22,7 @@ import { policyRuleSchema } from './policy-file.ts';
 import { commandOutputSchema } from './progress.ts';
 import { riskLevelSchema } from './risk.ts';
 import { describeIssues } from './schema-issues.ts';
+import { exitCodeSchema } from './tools/command.ts';
 import { fileOperations } from './tools/definition.ts';
 
 const place = { project_id: idSchema, session_id: idSchema };
@@ -106,6 +107,7 @@ export const eventSchemas = {
     result: jsonValueSchema.nullable(),
     error: toolErrorSchema.nullable(),
     execution_time_ms: z.int().nonnegative().nullable(),
+    exit_code: exitCodeSchema.optional(),
     late: z.boolean().describe('True when it came after the call had ended: the status stays (EX-7).'),
     undo_id: idSchema.optional().describe('Given when this is the outcome of an undo, not of the call.'),
     omitted: omittedSchema.optional(),

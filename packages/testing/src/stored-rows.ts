@@ -106,6 +106,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   error_type: null,
   error_recoverable: null,
   execution_time_ms: null,
+  exit_code: null,
   result_digest: null,
   undoable: false,
   undo_id: null,

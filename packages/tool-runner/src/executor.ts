@@ -26,7 +26,7 @@ export interface Progress {
   readonly output?: { readonly stream: 'stdout' | 'stderr'; readonly chunk: string };
 }
 
-/** What a tool came back with; its shape is the catalogue's (TL-2), also of a command that exited with 1. */
+/** What a tool came back with; its shape is the catalogue's (TL-2). A failure has `error` and `code`. */
 export type ToolResult = { readonly success: boolean; readonly [key: string]: JsonValue };
 
 /**

@@ -7,11 +7,16 @@ import {
 } from '@countersign/protocol';
 import type { ToolResult } from './executor.ts';
 import type { ResultReport } from './runner-api.ts';
+import { EndedAfterChanges } from './runner-errors.ts';
 
-/** What a tool came back with. A command that exited with 1 failed, and still says what it had printed (TL-2). */
+/** A command that ended by itself completed, also with exit code 1: then its `success` is false (TL-2). */
+export const hasCompleted = ({ success, exit_code }: ToolResult): boolean =>
+  success || typeof exit_code === 'number';
+
+/** A tool's result as the server is told it. A failed one still says what it had printed. */
 export function reportOf(result: ToolResult, attempt: number, executionTimeMs: number): ResultReport {
   const told = { attempt, executionTimeMs, result: { ...result } };
-  if (result.success) return { ...told, status: 'completed' };
+  if (hasCompleted(result)) return { ...told, status: 'completed' };
   const code = Object.hasOwn(errorCodes, String(result.code))
     ? (result.code as ErrorCode)
     : 'EXECUTION_FAILED';
@@ -23,7 +28,16 @@ export function reportOf(result: ToolResult, attempt: number, executionTimeMs: n
 export function failedReport(error: unknown, attempt: number, executionTimeMs?: number): ResultReport {
   const value = errorValueOf(error);
   const status = value.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
-  return { status, error: value, attempt, ...(executionTimeMs !== undefined && { executionTimeMs }) };
+  const { code, message } = value;
+  return {
+    status,
+    error: value,
+    attempt,
+    ...(executionTimeMs !== undefined && { executionTimeMs }),
+    ...(error instanceof EndedAfterChanges && {
+      result: { success: false, error: message, code, ...error.changes },
+    }),
+  };
 }
 
 export function errorValueOf(error: unknown): ToolErrorValue {

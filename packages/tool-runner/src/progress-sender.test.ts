@@ -27,6 +27,22 @@ it('sends one report at a time, and joins what comes meanwhile', async () => {
   ]);
 });
 
+it('[EV-1] tells a percentage of 0 to 100 that never goes back (seeds: tool-system)', async () => {
+  for (const percent of [-5, 30, 20, 120]) {
+    sender.report({ percent });
+    await settle();
+  }
+  sender.report({ message: 'unknown' });
+  await settle();
+  expect(api.of<{ progress: number | null }>('progress').map(({ progress }) => progress)).toEqual([
+    0,
+    30,
+    30,
+    100,
+    null,
+  ]);
+});
+
 it('keeps the newest of more than it can hold', async () => {
   sender.report({ output: { stream: 'stdout', chunk: 'first' } });
   for (let i = 0; i < 20; i++) sender.report({ output: { stream: 'stdout', chunk: 'x'.repeat(1024) } });

@@ -7,12 +7,16 @@ const MAX_WAITING = 16 * 1024;
 
 type Stream = 'stdout' | 'stderr';
 
-/** Sends the progress of one call, one report at a time: what comes meanwhile is joined. Losing some is no harm. */
+/**
+ * Sends the progress of one call, one report at a time: what comes meanwhile is joined. A percentage never goes back.
+ * Losing some is no harm.
+ */
 export class ProgressSender {
   readonly #send: (report: ProgressReport) => Promise<void>;
   readonly #logger: Logger;
   readonly #output: Record<Stream, string> = { stdout: '', stderr: '' };
   #latest: Pick<ProgressReport, 'progress' | 'message'> | undefined;
+  #percent = 0;
   #isSending = false;
   #isClosed = false;
 
@@ -23,8 +27,12 @@ export class ProgressSender {
 
   report({ percent, message, output }: Progress): void {
     if (this.#isClosed) return;
+    if (percent !== undefined) this.#percent = Math.max(this.#percent, Math.min(100, percent));
     if (percent !== undefined || message !== undefined)
-      this.#latest = { progress: percent ?? null, message: message?.slice(0, 1000) ?? null };
+      this.#latest = {
+        progress: percent === undefined ? null : this.#percent,
+        message: message?.slice(0, 1000) ?? null,
+      };
     if (output)
       this.#output[output.stream] = (this.#output[output.stream] + output.chunk).slice(-MAX_WAITING);
     if (!this.#isSending) void this.#sendWaiting();

@@ -1,9 +1,21 @@
 import { builtInToolNames, CountersignError } from '@countersign/protocol';
+import type { CommandChanges } from './commands/workspace-changes.ts';
 
 /** The call was cancelled by the person or because the runner ends. */
 export class ExecutionCancelled extends CountersignError {
   constructor() {
     super('EXECUTION_CANCELLED', {});
+  }
+}
+
+/** The same failure or cancellation, of a call that had changed files before it ended: its report says which (TL-2). */
+export class EndedAfterChanges extends CountersignError {
+  readonly changes: CommandChanges;
+
+  constructor(cause: CountersignError, changes: CommandChanges) {
+    super(cause.code, {}, { cause });
+    this.message = cause.message;
+    this.changes = changes;
   }
 }
 

@@ -741,27 +741,33 @@ describe('errors', () => {
     expect(result.error?.code).toBe('UNKNOWN_TOOL');
   });
 
-  it('a command that fails or runs out of time says what it had printed', async () => {
+  it('[TL-2] a command that ended by itself completed, a killed or late one failed and says what it had printed (seeds: tools-specification)', async () => {
     const outcomes: ToolResult[] = [
-      { success: false, stdout: 'a', code: 'COMMAND_FAILED', error: 'ended with 1' },
+      { success: false, stdout: 'a', exit_code: null, code: 'COMMAND_FAILED', error: 'killed' },
       { success: false, stdout: 'b', code: 'COMMAND_TIMEOUT', error: 'too slow' },
       { success: false },
+      { success: false, stdout: '', exit_code: 1 },
     ];
     const executor = new ScriptedExecutor(['read_file'], () => outcomes.shift() as ToolResult);
     const handler = makeHandler({ executors: [executor] });
     const results = [];
-    for (const tool_id of ['a', 'b', 'c'])
+    for (const tool_id of ['a', 'b', 'c', 'd'])
       results.push(await handler.handleToolExecutionSignal(readSignal({ tool_id })));
     await settle();
     expect(results.map(({ status, error }) => [status, error?.code])).toEqual([
       ['error', 'COMMAND_FAILED'],
       ['timeout', 'COMMAND_TIMEOUT'],
       ['error', 'EXECUTION_FAILED'],
+      ['success', undefined],
     ]);
+    expect(fixture.api.reports[3]).toMatchObject({
+      status: 'completed',
+      result: { success: false, exit_code: 1 },
+    });
     expect(fixture.api.reports[0]).toMatchObject({
       status: 'failed',
       result: { stdout: 'a' },
-      error: { code: 'COMMAND_FAILED', message: 'ended with 1', recoverable: true },
+      error: { code: 'COMMAND_FAILED', message: 'killed', recoverable: true },
     });
   });
 });

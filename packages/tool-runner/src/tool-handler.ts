@@ -25,7 +25,7 @@ import { backoffMs, pause, type RunnerClock } from './clock.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
 import { ExecutionQueue } from './execution-queue.ts';
 import type { Executor, ToolResult } from './executor.ts';
-import { failedReport, reportOf } from './failure-report.ts';
+import { failedReport, hasCompleted, reportOf } from './failure-report.ts';
 import type { Journal } from './journal/journal.ts';
 import { recoverJournal } from './journal/recovery.ts';
 import type { Logger } from './logger.ts';
@@ -542,7 +542,7 @@ export class ToolHandler {
           },
         },
       });
-      this.#logger.info(`Tool execution ${result.success ? 'completed' : 'failed'}: ${toolId}`);
+      this.#logger.info(`Tool execution ${hasCompleted(result) ? 'completed' : 'failed'}: ${toolId}`);
       this.#logger.debug(`Tool result: ${toolId}`, this.#masker.maskValue(result));
       return result;
     } finally {

@@ -159,8 +159,9 @@ for (const { who, uid, why } of users) {
       expect(ran).toMatchObject({ stdout: 'hello\n', stderr: 'there\n', exit_code: 0 });
       const python = await resultOf('execute_command', { command: 'python3', args: ['tool.py'] });
       expect(python.stdout).toBe('42\n');
-      const failed = await call('execute_command', { command: 'ls', args: ['none'] });
-      expect(failed).toMatchObject({ status: 'failed', code: 'COMMAND_FAILED', result: { exit_code: 2 } });
+      const exited = await call('execute_command', { command: 'ls', args: ['none'] });
+      expect(exited).toMatchObject({ status: 'completed', result: { success: false, exit_code: 2 } });
+      expect((await desk.look(exited.toolId)).execution).toMatchObject({ error: null, exit_code: 2 });
       desk.write('slow.js', 'setTimeout(() => {}, 600_000);\n');
       const slow = await call('execute_command', { command: 'node', args: ['slow.js'], timeout: 1 });
       expect(slow).toMatchObject({ status: 'failed', code: 'COMMAND_TIMEOUT', result: { stdout: '' } });
@@ -175,7 +176,8 @@ for (const { who, uid, why } of users) {
 
     it('[TL-2] [AP-9] shell_exec: what it printed and changed; no token to be seen', async () => {
       const ran = await resultOf('shell_exec', { command: 'cat README.md | wc -l; echo made > made.txt' });
-      expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0 });
+      const changed_files = [{ path: 'made.txt', operation: 'created' }];
+      expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0, changed_files });
       expect(desk.read('made.txt')).toBe('made\n');
       const inSrc = await resultOf('shell_exec', { command: 'pwd', cwd: 'src' });
       expect(inSrc.stdout).toBe(`${desk.at('src')}\n`);
@@ -195,8 +197,8 @@ for (const { who, uid, why } of users) {
       const reach = `node -e 'require("net").connect(${port},"127.0.0.1").on("connect",()=>console.log("reached")).on("error",()=>console.log("refused"))'`;
       expect((await resultOf('shell_exec', { command: reach })).stdout).toBe('refused\n');
       expect(await call('shell_exec', { command: 'echo no >&2; exit 3' })).toMatchObject({
-        code: 'COMMAND_FAILED',
-        result: { exit_code: 3, stderr: 'no\n' },
+        status: 'completed',
+        result: { success: false, exit_code: 3, stderr: 'no\n' },
       });
       expect(await codeOf('shell_exec', { command: 'echo "' })).toBe('SHELL_SYNTAX');
       expect(await codeOf('shell_exec', { command: 'rm -rf /' })).toBe('SHELL_CATASTROPHE');

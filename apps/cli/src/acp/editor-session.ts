@@ -233,9 +233,10 @@ export class EditorSession {
     }
   }
 
-  #tellResult({ tool_id, status, result, error }: EventPayload<'tool.result'>): void {
+  #tellResult(ended: EventPayload<'tool.result'>): void {
+    const { tool_id, status } = ended;
     this.#output.delete(tool_id);
-    const content = resultContent(result, error, this.#deps.words.said);
+    const content = resultContent(ended, this.#deps.words);
     this.#update({
       sessionUpdate: 'tool_call_update',
       toolCallId: tool_id,
@@ -244,10 +245,15 @@ export class EditorSession {
     });
   }
 
-  #tellOutput({ tool_id, message, output }: EventPayload<'tool.progress'>): void {
-    const fresh = output?.chunk ?? (message === null ? '' : `${message}\n`);
-    const shown = `${this.#output.get(tool_id) ?? ''}${fresh}`.slice(-OUTPUT_SHOWN);
-    this.#output.set(tool_id, shown);
+  /** What it printed so far, and behind that how far it is now; a message beside output is taken from that output. */
+  #tellOutput({ tool_id, progress, message, output }: EventPayload<'tool.progress'>): void {
+    const printed = `${this.#output.get(tool_id) ?? ''}${output?.chunk ?? ''}`.slice(-OUTPUT_SHOWN);
+    this.#output.set(tool_id, printed);
+    const state = [
+      ...(progress === null ? [] : [`${Math.round(progress)}%`]),
+      ...(message === null ? [] : [this.#deps.words.said(message)]),
+    ].join(' · ');
+    const shown = output === null && state !== '' ? `${printed}${state}\n` : printed;
     this.#update({
       sessionUpdate: 'tool_call_update',
       toolCallId: tool_id,

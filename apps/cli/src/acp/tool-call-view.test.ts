@@ -1,4 +1,4 @@
-import { executionStatuses, type Preview } from '@countersign/protocol';
+import { executionStatuses, type JsonValue, type Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { wordsFor } from '../words.ts';
 import { acpStatusOf, kindOf, locationsOf, previewContent, resultContent } from './tool-call-view.ts';
@@ -17,8 +17,6 @@ const file = {
 };
 
 const call = { tool_name: 'edit_file', tool_params: {} };
-
-const said = (text: string): string => text;
 
 describe('a call as an editor draws it', () => {
   it('has a kind, places and a status', () => {
@@ -145,20 +143,24 @@ describe('a call as an editor draws it', () => {
   });
 
   it('shows what came of it, and a change only once', () => {
-    expect(texts(resultContent({ success: true, content: 'hello' }, null, said))).toEqual([
-      '```\nhello\n```',
+    const shown = (result: JsonValue) => resultContent({ result, error: null }, words);
+    expect(texts(shown({ success: true, content: 'hello' }))).toEqual(['```\nhello\n```']);
+    expect(texts(shown({ success: true, stdout: 'out\n', stderr: 'err' }))).toEqual(['```\nout\nerr\n```']);
+    const error = { code: 'FILE_NOT_FOUND', message: 'It is gone.', recoverable: true } as const;
+    expect(texts(resultContent({ result: null, error }, words))).toEqual(['```\nIt is gone.\n```']);
+    expect(shown({ success: true, changed_files: [] })).toBe(undefined);
+    expect(shown({ success: true, content: 'AAAA', encoding: 'base64', size: 3 })).not.toBe(undefined);
+    expect(shown(null)).toBe(undefined);
+    expect(String(texts(shown({ success: true, content: 'x'.repeat(30_000) }))).length).toBeLessThan(21_000);
+  });
+
+  it('[TL-2] says that a command exited with 1, also where its output is left out (seeds: tools-specification)', () => {
+    const result = { success: false, stdout: 'out\n', stderr: 'err', exit_code: 1 };
+    expect(texts(resultContent({ result, error: null, exit_code: 1 }, words))).toEqual([
+      '```\n[exit 1]\nout\nerr\n```',
     ]);
-    expect(texts(resultContent({ success: true, stdout: 'out\n', stderr: 'err' }, null, said))).toEqual([
-      '```\nout\nerr\n```',
+    expect(texts(resultContent({ result: null, error: null, exit_code: 1 }, words))).toEqual([
+      '```\nexit 1\n```',
     ]);
-    expect(texts(resultContent(null, { message: 'It is gone.' }, said))).toEqual(['```\nIt is gone.\n```']);
-    expect(resultContent({ success: true, changed_files: [] }, null, said)).toBe(undefined);
-    expect(
-      resultContent({ success: true, content: 'AAAA', encoding: 'base64', size: 3 }, null, said),
-    ).not.toBe(undefined);
-    expect(resultContent(null, null, said)).toBe(undefined);
-    expect(
-      String(texts(resultContent({ success: true, content: 'x'.repeat(30_000) }, null, said))).length,
-    ).toBeLessThan(21_000);
   });
 });

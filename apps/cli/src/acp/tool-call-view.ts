@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
-import type { Approval, ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
+import type { Approval, EventPayload, ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
 import { whatIsCalled } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -86,16 +86,20 @@ export function previewContent(
 
 /** What came of it. A change was shown as a diff already. */
 export function resultContent(
-  result: JsonValue,
-  error: { readonly message: string } | null,
-  said: Words['said'],
+  { result, error, exit_code = 0 }: Pick<EventPayload<'tool.result'>, 'result' | 'error' | 'exit_code'>,
+  { said, activity }: Pick<Words, 'said' | 'activity'>,
 ): ToolCallContent[] | undefined {
   if (error) return [textContent(said(error.message))];
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
+  const exit = exit_code === 0 ? '' : activity.exit(exit_code);
+  if (typeof result !== 'object' || result === null || Array.isArray(result))
+    return exit === '' ? undefined : [textContent(exit)];
   const { content, stdout, stderr, encoding } = result;
   if (typeof content === 'string' && encoding !== 'base64') return [textContent(content)];
-  if (typeof stdout === 'string')
-    return [textContent(`${stdout}${typeof stderr === 'string' ? stderr : ''}`)];
+  if (typeof stdout === 'string') {
+    const printed = `${stdout}${typeof stderr === 'string' ? stderr : ''}`;
+    // The exit code stands first: a long output is cut at its end.
+    return [textContent(exit === '' ? printed : `[${exit}]\n${printed}`)];
+  }
   if ('changed_files' in result) return undefined;
   return [textContent(JSON.stringify(result, null, 2))];
 }

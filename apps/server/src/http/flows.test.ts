@@ -228,6 +228,40 @@ describe('undoing', () => {
     expect((await as().post(`/my/tools/${tool_id}/undo`)).body.code).toBe('NOT_UNDOABLE');
   });
 
+  it('[TL-2] [RN-3] is refused for a command: it changed files, and exited with 1 (seeds: tools-specification)', async () => {
+    report = () => ({
+      status: 'completed',
+      result: {
+        success: false,
+        stdout: '',
+        stderr: '',
+        exit_code: 1,
+        execution_time: 0.1,
+        changed_files: [{ path: 'a.md', operation: 'modified' }],
+      },
+      execution_time_ms: 7,
+    });
+    const count = async () => {
+      const { tools } = await as().get('/my/tools/metrics');
+      const row = tools.find(({ tool_name }: { tool_name: string }) => tool_name === 'execute_command');
+      return [row?.success_count ?? 0, row?.error_count ?? 0];
+    };
+    const [successes, errors] = await count();
+    const call = { command: 'npm', args: ['run', 'format'] };
+    const { approval_id, tool_id } = (await execute('execute_command', call)).body;
+    await as().post(`/my/approvals/${approval_id}/confirm`);
+    expect((await endOf(tool_id)).data).toMatchObject({ status: 'completed', exit_code: 1, error: null });
+    const { execution, result } = await as().get(`/my/tools/${tool_id}`);
+    expect(execution).toMatchObject({ status: 'completed', exit_code: 1, undoable: false, error: null });
+    expect(result).toMatchObject({ success: false, exit_code: 1 });
+    expect(await count()).toEqual([successes + 1, errors]);
+    const refused = await as().post(`/my/tools/${tool_id}/undo`);
+    expect(refused.body).toMatchObject({
+      code: 'NOT_UNDOABLE',
+      error: expect.stringContaining('only what file tools changed can be undone'),
+    });
+  });
+
   it('needs a runner of that workspace', async () => {
     const toolId = await written('w.md');
     await server.store.write(function* (tx) {

@@ -9,7 +9,7 @@ import {
   type Store,
   type Unit,
 } from '@countersign/engine';
-import { describeError, type ErrorCode, errorCodes, isFinal } from '@countersign/protocol';
+import { describeError, type ErrorCode, errorCodes, findTool, isFinal } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { isoTime } from './views.ts';
 
@@ -62,6 +62,8 @@ function whyNotUndoable(call: ExecutionRow): string | undefined {
   if (call.undone_at !== null) return 'it was undone already';
   // What a lost runner reported late, or what failed half-way, changed files all the same.
   if (!isFinal(call.status)) return `it is ${call.status}`;
+  if (!call.undoable && findTool(call.tool_name)?.category !== 'filesystem')
+    return 'only what file tools changed can be undone';
   if (!call.undoable) return call.status === 'completed' ? 'it changed no file' : `it is ${call.status}`;
   return undefined;
 }

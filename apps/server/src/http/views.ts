@@ -87,6 +87,7 @@ export function executionView(row: ExecutionRow, params?: JsonObject): Execution
     attempt: row.attempt,
     error: errorOf(row),
     execution_time_ms: row.execution_time_ms,
+    ...(row.exit_code !== null && { exit_code: row.exit_code }),
     undoable: row.undoable && row.undone_at === null,
     created_at: isoTime(row.created_at),
     approved_at: isoTimeOrNull(row.approved_at),

@@ -46,6 +46,7 @@ const executions = {
   error_type: 'text?',
   error_recoverable: 'boolean?',
   execution_time_ms: 'number?',
+  exit_code: 'integer?',
   result_digest: 'text?',
   undoable: 'boolean',
   undo_id: 'text?',

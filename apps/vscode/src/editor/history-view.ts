@@ -42,6 +42,8 @@ const icons: Readonly<Record<Execution['status'], readonly [icon: string, colour
 };
 /** What was undone is done no more, however it ended. */
 const undoneIcon = ['discard'] as const;
+/** A command ended by itself, but not with 0. */
+const nonzeroIcon = ['warning', 'charts.yellow'] as const;
 
 /** The calls of this window's projects, newest first, with undo where something can be put back. */
 export class HistoryView implements Disposable {
@@ -217,7 +219,7 @@ export class HistoryView implements Disposable {
   }
 
   #itemOf(row: Row): TreeItem {
-    const { history } = this.#options.words;
+    const { history, output } = this.#options.words;
     if (row === 'more') {
       const item = new TreeItem(history.more);
       item.command = { command: 'countersign.refreshHistory', title: history.more, arguments: ['more'] };
@@ -232,9 +234,12 @@ export class HistoryView implements Disposable {
       hour: '2-digit',
       minute: '2-digit',
     });
-    const state = row.undone_at === null ? history.status[row.status] : history.undone;
+    const { exit_code = 0 } = row;
+    const isNonzero = row.status === 'completed' && exit_code !== 0;
+    const ended = isNonzero ? output.ended(exit_code) : history.status[row.status];
+    const state = row.undone_at === null ? ended : history.undone;
     item.description = [this.#folderOf(row), state, time].filter(Boolean).join(' · ');
-    const [icon, colour] = row.undone_at === null ? icons[row.status] : undoneIcon;
+    const [icon, colour] = row.undone_at !== null ? undoneIcon : isNonzero ? nonzeroIcon : icons[row.status];
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
     const problem = row.error && said(row.error.message, this.#options.words);
     item.tooltip = [labelOf(row), state, problem].filter(Boolean).join('\n');

@@ -30,6 +30,7 @@ describe('the output of commands', () => {
       tool_id: 't1',
       status: 'completed',
       result: { exit_code: 1 },
+      exit_code: 1,
       execution_time_ms: 1_234,
     });
     expect(text()).toBe('\n> execute_command npm test\none\ntwo\n[exit code 1 · 1.2 s]\n');
@@ -37,8 +38,14 @@ describe('the output of commands', () => {
 
   it('is whole: what was not told while it ran comes with the result', () => {
     const { call, output, receive, text } = setUp();
-    const end = (tool_id: string, result: object) =>
-      receive('tool.result', { tool_id, status: 'completed', result, execution_time_ms: 100 });
+    const end = (tool_id: string, result: { exit_code: number; stdout: string; stderr: string }) =>
+      receive('tool.result', {
+        tool_id,
+        status: 'completed',
+        result,
+        exit_code: result.exit_code,
+        execution_time_ms: 100,
+      });
     call('t1', 'execute_command', { command: 'node', args: ['--version'] });
     end('t1', { exit_code: 0, stdout: 'v24\n', stderr: 'old\n' });
     call('t2', 'execute_command', { command: 'npm', args: ['test'] });
@@ -61,20 +68,25 @@ describe('the output of commands', () => {
     );
   });
 
-  it('says how one with a long output ended, whose result is left out of the event', () => {
+  it('[TL-2] says how one with a long output ended, whose result is left out of the event', () => {
     const { call, output, receive, text } = setUp();
     call('t1', 'shell_exec', { command: 'make' });
     output('t1', 'much\n');
     receive('tool.result', {
       tool_id: 't1',
-      status: 'failed',
+      status: 'completed',
       result: null,
       omitted: ['result'],
-      error: { code: 'COMMAND_FAILED', message: 'make ended with exit code 3. Its output says why.' },
+      error: null,
+      exit_code: 3,
       execution_time_ms: 4_000,
     });
+    call('t2', 'shell_exec', { command: 'slow' });
+    output('t2', 'much\n');
+    const error = { code: 'COMMAND_TIMEOUT', message: 'It was stopped.' };
+    receive('tool.result', { tool_id: 't2', status: 'failed', result: null, error, execution_time_ms: null });
     expect(text()).toBe(
-      '\n> shell_exec make\nmuch\n[failed: make ended with exit code 3. Its output says why. · 4.0 s]\n',
+      '\n> shell_exec make\nmuch\n[exit code 3 · 4.0 s]\n\n> shell_exec slow\nmuch\n[failed: It was stopped.]\n',
     );
   });
 

@@ -80,22 +80,21 @@ export class CommandLog {
     status,
     result,
     error,
+    exit_code,
     execution_time_ms,
   }: Extract<CountersignEvent, { event: 'tool.result' }>['data']): void {
     const call = this.#known.get(tool_id);
     this.#known.delete(tool_id);
     if (!call || (status !== 'completed' && !call.isBegun)) return;
     this.#begin(call);
-    const { exit_code, ...output } = (result ?? {}) as { readonly exit_code?: unknown };
     for (const stream of ['stdout', 'stderr'] as const) {
-      const whole = (output as Readonly<Record<string, unknown>>)[stream];
+      const whole = ((result ?? {}) as Readonly<Record<string, unknown>>)[stream];
       const rest = typeof whole === 'string' ? restOf(whole, call.printed[stream]) : '';
       if (rest !== '') this.#print(call, rest);
     }
     const { output: words, history } = this.#words;
-    // A long result is left out of the event, and the exit code with it: the error says how it ended.
     const how =
-      typeof exit_code === 'number'
+      exit_code !== undefined
         ? words.ended(exit_code)
         : [history.status[status], ...(error ? [makeVisible(said(error.message, this.#words))] : [])].join(
             ': ',

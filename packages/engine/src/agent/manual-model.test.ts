@@ -66,15 +66,15 @@ describe('the manual model', () => {
     const { answerTo } = await open({
       execute_command: () => ({
         status: 'failed',
-        error: { code: 'COMMAND_FAILED', message: 'npm ended with exit code 1.', recoverable: true },
-        result: { success: false, stdout: '', stderr: 'boom', exit_code: 1 },
+        error: { code: 'COMMAND_TIMEOUT', message: 'npm was stopped.', recoverable: true },
+        result: { success: false, stdout: '', stderr: 'boom', exit_code: null },
       }),
       git_status: () => ({ status: 'completed', result: { success: true, branch: 'main' } }),
       create_directory: () => ({ status: 'completed', result: { success: true } }),
       shell_exec: () => ({ status: 'completed', result: 'plain' }),
     });
     expect(await answerTo('/run npm test')).toBe(
-      'assistant: execute_command: failed. npm ended with exit code 1. (COMMAND_FAILED)\nexit code 1\nboom',
+      'assistant: execute_command: failed. npm was stopped. (COMMAND_TIMEOUT)\nexit code null\nboom',
     );
     expect(await answerTo('/run rm x')).toMatch(
       /^assistant: execute_command: failed\. Command not allowed: rm\..*\(COMMAND_NOT_ALLOWED\)$/,

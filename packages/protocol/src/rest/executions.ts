@@ -6,6 +6,7 @@ import { jsonValueSchema } from '../json-value.ts';
 import { previewSchema } from '../preview.ts';
 import { reasonSchema, riskLevelSchema } from '../risk.ts';
 import { availableToolSchema } from '../tools/available-tool.ts';
+import { exitCodeSchema } from '../tools/command.ts';
 
 export const availableToolsResponseSchema = z.object({
   success: z.literal(true),
@@ -57,6 +58,7 @@ export const executionSchema = z.object({
   attempt: z.int().nonnegative().describe('0 before the first.'),
   error: toolErrorSchema.nullable(),
   execution_time_ms: z.int().nonnegative().nullable(),
+  exit_code: exitCodeSchema.optional(),
   undoable: z.boolean(),
   created_at: timestampSchema,
   approved_at: timestampSchema.nullable(),

@@ -69,17 +69,19 @@ const pinnedResults = {
   list_directory: 'success total_count truncated files',
   create_directory: 'success path changed_files',
   copy_file: 'success path size changed_files',
-  execute_command: 'success stdout stderr exit_code execution_time truncated? changed_files? error? code?',
-  shell_exec: 'success stdout stderr exit_code execution_time truncated? changed_files? error? code?',
+  execute_command:
+    'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
+  shell_exec:
+    'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
   shell_background: 'success job_id',
   shell_output: 'success stdout stderr running exit_code truncated?',
   shell_kill: 'success exit_code',
   git_status: 'success branch head upstream ahead behind files truncated',
   git_diff: 'success files truncated',
   git_log: 'success commits truncated',
-  git_commit: 'success commit changed_files',
+  git_commit: 'success commit changed_files changed_files_incomplete?',
   git_branch: 'success current branches',
-  git_push: 'success remote branch from to',
+  git_push: 'success remote branch from to changed_files? changed_files_incomplete?',
   diagnostics: 'success diagnostics truncated',
   symbols: 'success symbols truncated',
   hover: 'success contents text',
@@ -234,11 +236,19 @@ describe('results', () => {
     expect(taken).toEqual([]);
   });
 
-  it('[TL-2] keeps the output of a command that failed, beside error and code', () => {
-    const failed = { ...command, ...failure, code: 'COMMAND_FAILED', exit_code: 1, stderr: '1 failed' };
-    expect(resultOf('execute_command', failed)).toEqual({ success: true, data: failed });
+  it('[TL-2] has success false and no error for a command that exited with 1 (seeds: tools-specification)', () => {
+    const exited = { ...command, success: false, exit_code: 1, stderr: '1 failed' };
+    expect(resultOf('execute_command', exited)).toEqual({ success: true, data: exited });
+    expect(resultOf('execute_command', { ...exited, ...failure }).success).toBe(false);
     expect(resultOf('execute_command', { ...command, success: false }).success).toBe(false);
-    expect(resultOf('execute_command', { ...command, code: 'COMMAND_FAILED' }).success).toBe(false);
+    expect(resultOf('execute_command', { ...command, exit_code: 1 }).success).toBe(false);
+  });
+
+  it('[TL-2] keeps the output of a command that was stopped, beside error and code', () => {
+    const stopped = { ...command, ...failure, code: 'COMMAND_TIMEOUT', exit_code: null, stderr: '1 failed' };
+    expect(resultOf('execute_command', stopped)).toEqual({ success: true, data: stopped });
+    const { code: _, ...withoutCode } = stopped;
+    expect(resultOf('execute_command', withoutCode).success).toBe(false);
   });
 
   it('[TL-4] names base64 as an encoding of results, not as one to ask for', () => {

@@ -1,28 +1,36 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits } from '../limits.ts';
-import { changedFiles, defineToolRow } from './definition.ts';
+import { changesOfCommand, defineToolRow } from './definition.ts';
+
+/** Also where a result is too long for its event, and in lists without results. */
+export const exitCodeSchema = z.int().describe('How a command ended, where it ended by itself.');
 
 /**
- * What every command, with or without a shell, comes back with (TL-2). One that exits with 1 or runs out of time
- * failed as well, with `error` and `code` like every failure, and still says what it had printed.
+ * What every command, with or without a shell, comes back with (TL-2). One that ended by itself has an exit code and no
+ * error, whatever the code is: `grep` without a match did its work. One that ran out of time or was killed failed, with
+ * `error` and `code` like every failure, and still says what it had printed.
  */
 export const commandResult = z
   .strictObject({
     success: z.boolean().describe('True when the command ended with exit code 0.'),
     stdout: z.string(),
     stderr: z.string(),
-    exit_code: z.int().nullable().describe('Null when a signal ended it.'),
+    exit_code: exitCodeSchema.nullable().describe('Null when it was stopped or a signal ended it.'),
     execution_time: z.number().nonnegative().describe('Seconds.'),
     truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
-    changed_files: changedFiles.optional(),
+    ...changesOfCommand,
     error: z.string().optional().describe('Of a failure: what happened and what to do next.'),
     code: errorCodeSchema.optional().describe('Of a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),
   })
   .refine(
-    ({ success, error, code }) => success === (error === undefined) && success === (code === undefined),
+    ({ success, exit_code, error, code }) =>
+      success === (exit_code === 0) &&
+      (exit_code === null) === (error !== undefined) &&
+      (exit_code === null) === (code !== undefined),
     {
-      error: 'a failure has error and code, a success has neither',
+      error:
+        'success means exit code 0; error and code are there where there is no exit code, and only there',
     },
   );
 

@@ -27,13 +27,6 @@ export interface ToolDefinition {
 /** Keeps the precise types of a definition while checking its shape. */
 export const defineToolRow = <const T extends ToolDefinition>(tool: T): T => tool;
 
-/** Every failure of a tool (TL-2). */
-export const toolFailureSchema = z.strictObject({
-  success: z.literal(false),
-  error: z.string().describe('What happened and what to do next.'),
-  code: errorCodeSchema,
-});
-
 export const fileOperations = ['created', 'modified', 'deleted'] as const;
 const changedFileSchema = z.strictObject({
   path: z.string().describe('Relative to the workspace root.'),
@@ -42,6 +35,23 @@ const changedFileSchema = z.strictObject({
 
 /** What a call that changed files says of them. */
 export const changedFiles = z.array(changedFileSchema);
+
+/** What a call says that ran a program: nothing where no file changed. */
+export const changesOfCommand = {
+  changed_files: changedFiles.optional(),
+  changed_files_incomplete: z
+    .string()
+    .optional()
+    .describe('Why changed_files may lack some of what the command changed.'),
+};
+
+/** Every failure of a tool (TL-2). A program that it ran may have changed files before it failed. */
+export const toolFailureSchema = z.strictObject({
+  success: z.literal(false),
+  error: z.string().describe('What happened and what to do next.'),
+  code: errorCodeSchema,
+  ...changesOfCommand,
+});
 
 /** Whoever parses a call, server or runner, goes on with the short form: records, cards, digests and executors agree. */
 export const pathParameter = (what: string) =>

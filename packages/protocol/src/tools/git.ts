@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changedFiles, defineToolRow, pathParameter } from './definition.ts';
+import { changedFiles, changesOfCommand, defineToolRow, pathParameter } from './definition.ts';
 
 const states = [
   'added',
@@ -111,7 +111,8 @@ export const gitTools = [
     result: z.strictObject({
       success: z.literal(true),
       commit: commitSchema,
-      changed_files: changedFiles,
+      ...changesOfCommand,
+      changed_files: changedFiles.describe('Those of the commit, and what its hooks changed.'),
     }),
     baseRisk: 'MEDIUM',
     approval: 'always',
@@ -159,6 +160,7 @@ export const gitTools = [
       branch: z.string(),
       from: z.string().nullable(),
       to: z.string(),
+      ...changesOfCommand,
     }),
     baseRisk: 'HIGH',
     approval: 'always',

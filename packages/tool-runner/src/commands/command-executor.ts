@@ -3,27 +3,22 @@ import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { commandConfinement } from './command-confinement.ts';
-import { commandResult } from './command-result.ts';
-import { runToEnd } from './run-to-end.ts';
+import { runCommand } from './run-command.ts';
 import { RunningCalls } from './running-calls.ts';
 
 /** execute_command: one program, no shell, in isolation (RN-4). */
 export class CommandExecutor implements Executor {
   readonly tools = ['execute_command'] as const;
-  readonly #workspace: Workspace;
-  readonly #starter: IsolatingStarter;
+  readonly #place: { readonly workspace: Workspace; readonly starter: IsolatingStarter };
   readonly #running = new RunningCalls();
 
   constructor(workspace: Workspace, starter: IsolatingStarter) {
-    this.#workspace = workspace;
-    this.#starter = starter;
+    this.#place = { workspace, starter };
   }
 
   async execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult> {
     if (call.tool !== 'execute_command') throw new TypeError(`CommandExecutor does not know ${call.tool}`);
     const { command, args, timeout } = call.params;
-    const { limits } = this.#workspace;
-    const timeoutSeconds = Math.min(timeout, limits.commandTimeoutMaxSeconds);
     const request = {
       program: command,
       args,
@@ -31,15 +26,9 @@ export class CommandExecutor implements Executor {
       confinement: commandConfinement(context, command, args),
       stdin: 'ignore',
     } as const;
-    const ending = await this.#running.track(context.signal, (signal) =>
-      runToEnd(this.#starter, request, {
-        timeoutSeconds,
-        outputBytes: limits.outputStreamBytes,
-        signal,
-        onProgress: context.onProgress,
-      }),
+    return this.#running.track(context.signal, (signal) =>
+      runCommand({ text: command, name: command, request, timeout }, this.#place, { ...context, signal }),
     );
-    return commandResult(command, ending, timeoutSeconds);
   }
 
   async dispose(): Promise<void> {

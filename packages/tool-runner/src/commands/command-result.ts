@@ -2,18 +2,16 @@ import { describeError } from '@countersign/protocol';
 import type { ToolResult } from '../executor.ts';
 import type { Ending } from './run-to-end.ts';
 
-/** The result of TL-2. A command that failed or ran out of time still says what it had printed. */
+/**
+ * The result of TL-2. A command that ended by itself has an exit code, and success says whether it was 0; one that was
+ * stopped or killed failed, and still says what it had printed.
+ */
 export function commandResult(program: string, ending: Ending, timeoutSeconds: number): ToolResult {
   const { status, stdout, stderr, isCut, seconds } = ending;
   const exitCode = typeof status === 'object' && 'exitCode' in status ? status.exitCode : null;
-  const failure =
-    exitCode === 0
-      ? undefined
-      : status === 'timeout'
-        ? describeError('COMMAND_TIMEOUT', { timeout: timeoutSeconds })
-        : describeError('COMMAND_FAILED', { program, outcome: outcomeOf(status) });
+  const failure = failureOf(program, status, timeoutSeconds);
   return {
-    success: failure === undefined,
+    success: exitCode === 0,
     stdout,
     stderr,
     exit_code: exitCode,
@@ -23,6 +21,8 @@ export function commandResult(program: string, ending: Ending, timeoutSeconds: n
   };
 }
 
-function outcomeOf(status: Exclude<Ending['status'], 'timeout'>): string {
-  return 'exitCode' in status ? `exit code ${status.exitCode}` : `the signal ${status.signal}`;
+function failureOf(program: string, status: Ending['status'], timeoutSeconds: number) {
+  if (status === 'timeout') return describeError('COMMAND_TIMEOUT', { timeout: timeoutSeconds });
+  if ('exitCode' in status) return undefined;
+  return describeError('COMMAND_FAILED', { program, outcome: `the signal ${status.signal}` });
 }

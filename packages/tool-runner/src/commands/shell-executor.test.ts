@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
+import { failedReport } from '../failure-report.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { mostRunningJobs } from './background-jobs.ts';
 import { ShellExecutor } from './shell-executor.ts';
@@ -69,11 +70,45 @@ describe.skipIf(cannotIsolate)('shell_exec', () => {
       exit_code: 0,
       execution_time: expect.any(Number),
     });
-    expect(await exec('exit 3')).toMatchObject({
+    expect(await exec('exit 3')).toEqual({
       success: false,
+      stdout: '',
+      stderr: '',
       exit_code: 3,
-      code: 'COMMAND_FAILED',
-      error: 'The shell line ended with exit code 3. Its output says why.',
+      execution_time: expect.any(Number),
+    });
+  });
+
+  it('[TL-2] says which files it changed, also when it failed, ran out of time or was cancelled (seeds: tool-system)', async () => {
+    const { exec, fixture } = setup();
+    fixture.write('a.md', 'one\n');
+    fixture.write('.env', 'SECRET=1\n');
+    const line = 'echo two > a.md; echo x > b.md; echo S=2 > .env';
+    const changed_files = [
+      { path: 'a.md', operation: 'modified' },
+      { path: 'b.md', operation: 'created' },
+    ];
+    expect(await exec(`${line}; exit 3`)).toMatchObject({ exit_code: 3, changed_files });
+    expect(await exec('cat a.md')).not.toHaveProperty('changed_files');
+    expect(await exec('cat a.md', {}, { riskLevel: 'LOW' })).not.toHaveProperty('changed_files');
+    fixture.write('b.md', '');
+    timeIsOverOnce(() => fixture.has('late'));
+    const late = await exec('rm a.md b.md; echo x > late; sleep 60', { timeout: longTime });
+    expect(late).toMatchObject({
+      code: 'COMMAND_TIMEOUT',
+      changed_files: [
+        { path: 'a.md', operation: 'deleted' },
+        { path: 'b.md', operation: 'deleted' },
+        { path: 'late', operation: 'created' },
+      ],
+    });
+    const abort = new AbortController();
+    const onProgress = () => abort.abort();
+    const cancelled = exec('echo x > kept; echo begun; sleep 60', {}, { signal: abort.signal, onProgress });
+    const failure = await cancelled.catch((error: unknown) => error);
+    expect(failedReport(failure, 1)).toMatchObject({
+      status: 'cancelled',
+      result: { success: false, changed_files: [{ path: 'kept', operation: 'created' }] },
     });
   });
 

@@ -8,22 +8,19 @@ import { ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { commandConfinement } from './command-confinement.ts';
-import { commandResult } from './command-result.ts';
-import { runToEnd } from './run-to-end.ts';
+import { runCommand } from './run-command.ts';
 import { RunningCalls } from './running-calls.ts';
 
 /** The shell tools: a bash line that is waited for, or that goes on in the background (TL-1). */
 export class ShellExecutor implements Executor {
   readonly tools = ['shell_exec', 'shell_background', 'shell_output', 'shell_kill'] as const;
-  readonly #workspace: Workspace;
-  readonly #starter: IsolatingStarter;
+  readonly #place: { readonly workspace: Workspace; readonly starter: IsolatingStarter };
   readonly #paths: PathValidator;
   readonly #jobs: BackgroundJobs;
   readonly #running = new RunningCalls();
 
   constructor(workspace: Workspace, starter: IsolatingStarter) {
-    this.#workspace = workspace;
-    this.#starter = starter;
+    this.#place = { workspace, starter };
     this.#paths = new PathValidator({ root: workspace.root, disk: realDisk });
     this.#jobs = new BackgroundJobs(starter, workspace.limits.outputStreamBytes);
   }
@@ -62,18 +59,13 @@ export class ShellExecutor implements Executor {
     await Promise.all([this.#running.cancelAll(), this.#jobs.endAll()]);
   }
 
-  async #run(params: ShellLine & { readonly timeout: number }, context: CallContext): Promise<ToolResult> {
-    const { limits } = this.#workspace;
-    const timeoutSeconds = Math.min(params.timeout, limits.commandTimeoutMaxSeconds);
-    const ending = await this.#running.track(context.signal, async (signal) =>
-      runToEnd(this.#starter, this.#request(params, context), {
-        timeoutSeconds,
-        outputBytes: limits.outputStreamBytes,
-        signal,
-        onProgress: context.onProgress,
-      }),
-    );
-    return commandResult('The shell line', ending, timeoutSeconds);
+  #run(params: ShellLine & { readonly timeout: number }, context: CallContext): Promise<ToolResult> {
+    return this.#running.track(context.signal, async (signal) => {
+      const request = this.#request(params, context);
+      const { command: text, timeout } = params;
+      const command = { text, name: 'The shell line', request, timeout };
+      return runCommand(command, this.#place, { ...context, signal });
+    });
   }
 
   #request({ command, cwd = '.' }: ShellLine, context: CallContext): ProcessRequest {

@@ -16,6 +16,8 @@ export interface Replacement {
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
   /** Names the temporary file, so that after a crash it is known whose it was. */
   readonly toolId: string;
+  /** Told after each piece. */
+  readonly onWritten?: (length: number, size: number) => void;
   /** The last look before the file is replaced; throws when it must not be. */
   readonly confirm: () => Promise<void> | void;
 }
@@ -88,8 +90,14 @@ const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 const prefixFor = (toolId: string): string =>
   `.countersign-${toolId.replaceAll(/[^\w-]/g, '_').slice(0, 64)}-`;
 
-async function fill(file: FileHandle, { bytes, mode, owner }: Replacement): Promise<void> {
-  await file.writeFile(bytes);
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+async function fill(file: FileHandle, { bytes, mode, owner, onWritten }: Replacement): Promise<void> {
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+    // It goes on where the piece before ended, and writes the piece whole.
+    await file.writeFile(bytes.subarray(from, from + PIECE_BYTES));
+    onWritten?.(Math.min(from + PIECE_BYTES, bytes.length), bytes.length);
+  }
   const own = await file.stat();
   // The owner first: changing it takes set-user-id bits away.
   if (owner && (own.uid !== owner.uid || own.gid !== owner.gid)) await file.chown(owner.uid, owner.gid);

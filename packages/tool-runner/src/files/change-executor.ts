@@ -1,10 +1,11 @@
 import { rmdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type BuiltInToolCall, CountersignError } from '@countersign/protocol';
-import type { CallContext, ToolResult } from '../executor.ts';
+import type { CallContext, Progress, ToolResult } from '../executor.ts';
 import { DIRECTORY, type FileChange } from '../file-change.ts';
 import { digestOfChange, digestOfDirectory } from '../preview/call-digest.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
+import { BytesDone, tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { removeFile, replaceFile } from './atomic-write.ts';
 import { writeInEditor } from './editor-write.ts';
@@ -33,17 +34,42 @@ export async function executeChange(
     : changeFile(call, context, workspace);
 }
 
+/** A copy is read and then written, which take about as long; of a write only the writing is told. */
 async function changeFile(
   call: FileChangeCall,
   context: CallContext,
   workspace: Workspace,
 ): Promise<ToolResult> {
-  const plan = await planFileChange(workspace, call);
+  const read = new BytesDone('read');
+  const written = new BytesDone('written');
+  const describe = (): Progress | undefined => {
+    const half = read.isBegun ? 50 : 0;
+    if (written.isBegun)
+      return { percent: Math.floor(half + (100 - half) * written.part), message: written.message };
+    return read.isBegun ? { percent: Math.floor(half * read.part), message: read.message } : undefined;
+  };
+  return tellProgress({ report: context.onProgress, describe }, () =>
+    planAndChange(call, context, workspace, { onRead: read.note, onWritten: written.note }),
+  );
+}
+
+interface BytesNoted {
+  readonly onRead: BytesDone['note'];
+  readonly onWritten: BytesDone['note'];
+}
+
+async function planAndChange(
+  call: FileChangeCall,
+  context: CallContext,
+  workspace: Workspace,
+  { onRead, onWritten }: BytesNoted,
+): Promise<ToolResult> {
+  const plan = await planFileChange(workspace, call, onRead);
   confirmApproved(context, () => digestOfChange(call, workspace, plan));
   stopIfCancelled(context);
   context.changes.begin([recordOf(plan)]);
   try {
-    await carryOut(plan, context, workspace);
+    await carryOut(plan, context, workspace, onWritten);
   } catch (error) {
     throw fileFailure(error, plan.path, 'WRITE_FAILED');
   }
@@ -56,7 +82,12 @@ async function changeFile(
   };
 }
 
-async function carryOut(plan: PlannedChange, context: CallContext, workspace: Workspace): Promise<void> {
+async function carryOut(
+  plan: PlannedChange,
+  context: CallContext,
+  workspace: Workspace,
+  onWritten: BytesNoted['onWritten'],
+): Promise<void> {
   const name = basename(plan.path);
   const { directory, created } = openPlannedDirectory(plan, workspace);
   const confirm = () => confirmBase(plan, directory, name, context, workspace);
@@ -71,6 +102,7 @@ async function carryOut(plan: PlannedChange, context: CallContext, workspace: Wo
         mode: plan.mode,
         owner: plan.before?.owner,
         toolId,
+        onWritten,
         confirm,
       });
   } catch (error) {

@@ -18,14 +18,23 @@ export interface FileSnapshot {
 }
 
 const TRIES = 3;
+const PIECE_BYTES = 4 * 1024 * 1024;
 /** Neither a link is followed nor a pipe waited for. */
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Reads a file whole, or answers undefined where there is none. `path` is for messages only. */
+export interface SnapshotOptions {
+  /** For messages only. */
+  readonly path: string;
+  readonly maxBytes: number;
+  /** Told after each piece. */
+  readonly onRead?: ((length: number, size: number) => void) | undefined;
+}
+
+/** Reads a file whole, or answers undefined where there is none. */
 export async function takeSnapshot(
   directory: WorkspaceDirectory,
   name: string,
-  { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
+  { path, maxBytes, onRead }: SnapshotOptions,
 ): Promise<FileSnapshot | undefined> {
   let file: FileHandle;
   try {
@@ -43,7 +52,7 @@ export async function takeSnapshot(
       if (!stats.isFile()) throw notRegular(path, 'device, pipe or socket');
       const size = Number(stats.size);
       if (size > maxBytes) throw new CountersignError('FILE_TOO_LARGE', { path, size, limit: maxBytes });
-      const bytes = await readExactly(file, size);
+      const bytes = await readExactly(file, size, onRead);
       const identity = identityOf(stats);
       if (bytes === undefined || identityOf(await file.stat({ bigint: true })) !== identity) continue;
       return {
@@ -67,13 +76,19 @@ export function identityNow(directory: WorkspaceDirectory, name: string): string
 }
 
 /** The bytes, or undefined when the file does not have that many, or has more. */
-async function readExactly(file: FileHandle, size: number): Promise<Uint8Array | undefined> {
+async function readExactly(
+  file: FileHandle,
+  size: number,
+  onRead: SnapshotOptions['onRead'],
+): Promise<Uint8Array | undefined> {
   const bytes = Buffer.allocUnsafe(size + 1);
   let length = 0;
   while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+    const piece = Math.min(PIECE_BYTES, bytes.length - length);
+    const { bytesRead } = await file.read(bytes, length, piece, length);
     if (bytesRead === 0) break;
     length += bytesRead;
+    onRead?.(length, size);
   }
   return length === size ? bytes.subarray(0, size) : undefined;
 }

@@ -7,6 +7,7 @@ import {
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import { unsavedTexts } from '../open-documents.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
+import { BytesDone, tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { executeChange } from './change-executor.ts';
 import { sortByPath } from './file-entry.ts';
@@ -73,18 +74,22 @@ export class FileSystemExecutor implements Executor {
   async #dispatch(call: BuiltInToolCall, context: CallContext): Promise<ToolResult> {
     switch (call.tool) {
       case 'read_file': {
-        const { signal } = context;
-        return readFile(call.params, {
+        const read = new BytesDone('read');
+        const describe = () =>
+          read.isBegun ? { percent: Math.floor(100 * read.part), message: read.message } : undefined;
+        const reading = {
           workspace: this.#workspace,
           liftedSensitivePaths: this.#liftedSensitivePaths(),
           cache: this.#cache,
-          signal,
-        });
+          signal: context.signal,
+          onRead: read.note,
+        };
+        return tellProgress({ report: context.onProgress, describe }, () => readFile(call.params, reading));
       }
       case 'list_directory':
-        return this.#list(call.params, context.signal);
+        return this.#list(call.params, context);
       case 'search_files':
-        return this.#search(call.params, context.signal);
+        return this.#search(call.params, context);
       case 'write_file':
       case 'edit_file':
       case 'copy_file':
@@ -97,22 +102,31 @@ export class FileSystemExecutor implements Executor {
   }
 
   /** Sorted by path when all fit; otherwise the first that the disk gave. */
-  async #list({ path, recursive, pattern }: ToolParams<'list_directory'>, signal: AbortSignal) {
+  async #list({ path, recursive, pattern }: ToolParams<'list_directory'>, context: CallContext) {
     const { root, limits } = this.#workspace;
+    const { signal, onProgress: report } = context;
     const visible = new VisibleEntries(pattern);
-    return this.#in(path, async (directory) => {
-      const limit = limits.entries;
-      return asResult(await listEntries({ directory, root, recursive, visible, limit, signal }));
-    });
+    const limit = limits.entries;
+    const count = { visited: 0, found: 0 };
+    const describe = () => ({ message: `${count.visited} entries looked at, ${count.found} found` });
+    return this.#in(path, (directory) =>
+      tellProgress({ report, describe }, async () =>
+        asResult(await listEntries({ directory, root, recursive, visible, limit, signal, count })),
+      ),
+    );
   }
 
   /** Sorted by path; which files they are, when not all fit, is chance. */
-  async #search({ path = '.', pattern = '*', content }: ToolParams<'search_files'>, signal: AbortSignal) {
+  async #search({ path = '.', pattern = '*', content }: ToolParams<'search_files'>, context: CallContext) {
     const { root, limits, ripgrep } = this.#workspace;
+    const { signal, onProgress: report } = context;
     const visible = new VisibleEntries(pattern);
     const unsaved = unsavedTexts(this.#workspace);
-    return this.#in(path, async (directory) =>
-      asResult(await findFiles({ directory, root, visible, content, limits, signal, unsaved, ripgrep })),
+    const count = { found: 0 };
+    const describe = () => ({ message: `${count.found} files found so far` });
+    const search = { root, visible, content, limits, signal, unsaved, ripgrep, count };
+    return this.#in(path, (directory) =>
+      tellProgress({ report, describe }, async () => asResult(await findFiles({ ...search, directory }))),
     );
   }
 

@@ -15,6 +15,8 @@ export interface LineRange {
   /** How much of them is kept. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  /** Told after each piece: how much of the file was read, and its size. */
+  readonly onRead?: ((position: number, size: number) => void) | undefined;
 }
 
 export interface LinesRead {
@@ -122,13 +124,14 @@ let spareBuffers: LineBuffers | undefined;
 /** The file in pieces that share one buffer: each is valid until the next. An empty one says that it is at its end. */
 async function* chunksOf(
   file: number,
-  { offset, size, encoding, signal }: LineRange,
+  { offset, size, encoding, signal, onRead }: LineRange,
   buffer: Buffer,
 ): AsyncGenerator<Buffer> {
   for (let position = offset; ; ) {
     if (signal.aborted) throw new ExecutionCancelled();
     const length = await fill(file, buffer.subarray(0, size - position), position);
     position += length;
+    onRead?.(position, size);
     const chunk = buffer.subarray(0, length);
     if (encoding === 'utf-16be') chunk.subarray(0, length - (length % 2)).swap16();
     yield chunk;

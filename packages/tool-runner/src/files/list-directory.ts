@@ -14,6 +14,8 @@ export interface Listing {
   readonly visible: VisibleEntries;
   readonly limit: number;
   readonly signal: AbortSignal;
+  /** Kept up to date while it works. */
+  readonly count?: { visited: number; found: number };
   /** How long it works before others have their turn, in milliseconds. */
   readonly turnMs?: number;
 }
@@ -35,10 +37,10 @@ const READ_AT_ONCE = 64;
  */
 export async function listEntries(listing: Listing): Promise<Listed> {
   const { directory, recursive, visible, limit, signal, turnMs = 15 } = listing;
+  const { count = { visited: 0, found: 0 } } = listing;
   const root = rawPath(listing.root);
   const todo: Level[] = [{ raw: rawPath(directory.path), path: directory.path, below: '' }];
   const files: FileEntry[] = [];
-  let visited = 0;
   let turnStartedAt = performance.now();
   for (let level = todo.pop(); level !== undefined; level = todo.pop()) {
     const opened: Opened | undefined =
@@ -47,8 +49,8 @@ export async function listEntries(listing: Listing): Promise<Listed> {
     const inner: Level[] = [];
     try {
       for (const entry of entriesOf(opened.reach)) {
-        visited++;
-        if (visited % READ_AT_ONCE === 0 && performance.now() - turnStartedAt > turnMs) {
+        count.visited++;
+        if (count.visited % READ_AT_ONCE === 0 && performance.now() - turnStartedAt > turnMs) {
           await setImmediate();
           if (signal.aborted) throw new ExecutionCancelled();
           turnStartedAt = performance.now();
@@ -58,15 +60,16 @@ export async function listEntries(listing: Listing): Promise<Listed> {
         if (!visible.shows(found.below, found.path)) continue;
         const stats = look(`${opened.reach}/${entry.name}`);
         if (!stats) continue;
-        if (files.length === limit) return { files, truncated: true, visited };
+        if (files.length === limit) return { files, truncated: true, visited: count.visited };
         files.push(describeEntry(found.path, stats));
+        count.found++;
       }
     } finally {
       if (opened.descriptor !== undefined) closeSync(opened.descriptor);
     }
     while (inner.length > 0) todo.push(inner.pop() as Level);
   }
-  return { files, truncated: false, visited };
+  return { files, truncated: false, visited: count.visited };
 }
 
 /** A directory on the way. */

@@ -5,7 +5,7 @@ import { unsavedText } from '../open-documents.ts';
 import type { Workspace } from '../workspace.ts';
 import { applyEdit } from './exact-edit.ts';
 import { fileFailure } from './file-failure.ts';
-import { type FileSnapshot, takeSnapshot } from './file-snapshot.ts';
+import { type FileSnapshot, type SnapshotOptions, takeSnapshot } from './file-snapshot.ts';
 import { versionOf } from './file-version.ts';
 import { inLineEndingOf } from './line-endings.ts';
 import { findPlace } from './place.ts';
@@ -48,14 +48,18 @@ export interface PlannedChange {
  * descriptors and follows no link out of the workspace (VA-1); what a call may do is policy's to say and was asked
  * before. Throws a CountersignError where the call cannot succeed: no match, too large, not a regular file …
  */
-export async function planFileChange(workspace: Workspace, call: FileChangeCall): Promise<PlannedChange> {
+export async function planFileChange(
+  workspace: Workspace,
+  call: FileChangeCall,
+  onRead?: SnapshotOptions['onRead'],
+): Promise<PlannedChange> {
   switch (call.tool) {
     case 'write_file':
       return planWrite(workspace, call.params);
     case 'edit_file':
       return planEdit(workspace, call.params);
     case 'copy_file':
-      return planCopy(workspace, call.params);
+      return planCopy(workspace, call.params, onRead);
     case 'delete_file':
       return planDeletion(workspace, call.params);
   }
@@ -101,8 +105,12 @@ async function planEdit(workspace: Workspace, params: ToolParams<'edit_file'>): 
   );
 }
 
-async function planCopy(workspace: Workspace, params: ToolParams<'copy_file'>): Promise<PlannedChange> {
-  const source = await look(workspace, params.source);
+async function planCopy(
+  workspace: Workspace,
+  params: ToolParams<'copy_file'>,
+  onRead: SnapshotOptions['onRead'],
+): Promise<PlannedChange> {
+  const source = await look(workspace, params.source, { onRead });
   const { snapshot } = source;
   if (!snapshot) throw new CountersignError('FILE_NOT_FOUND', { path: source.path });
   const target = await look(workspace, params.dest, { toWrite: true });
@@ -144,14 +152,18 @@ interface Target {
 async function look(
   workspace: Workspace,
   asked: string,
-  { toWrite = false, ofDisk = false } = {},
+  {
+    toWrite = false,
+    ofDisk = false,
+    onRead,
+  }: { toWrite?: boolean; ofDisk?: boolean; onRead?: SnapshotOptions['onRead'] } = {},
 ): Promise<Target> {
   const { root, limits } = workspace;
   try {
     const { directory, path, name, throughLink } = findPlace(root, asked);
     if (!directory) return { path, snapshot: undefined, throughLink };
     try {
-      const snapshot = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes });
+      const snapshot = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes, onRead });
       // Replacing a file asks only the directory; a file that is write-protected is to stay as it is all the same.
       if (toWrite && snapshot) accessSync(directory.at(name), constants.W_OK);
       const buffer = ofDisk ? undefined : snapshot && bufferOf(workspace, path, snapshot);

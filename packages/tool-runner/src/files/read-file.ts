@@ -33,6 +33,7 @@ export interface Reading {
   readonly liftedSensitivePaths: ReadonlySet<string>;
   readonly cache: ResultCache;
   readonly signal: AbortSignal;
+  readonly onRead?: (position: number, size: number) => void;
 }
 
 /**
@@ -124,7 +125,7 @@ async function readContent(
   descriptor: number,
   stats: BigIntStats,
   params: Params,
-  { workspace, signal }: Reading,
+  { workspace, signal, onRead }: Reading,
 ): Promise<FileRead> {
   const { path, encoding: wanted, start_line = 1, end_line = Number.POSITIVE_INFINITY } = params;
   const maxBytes = workspace.limits.readChunkBytes;
@@ -157,6 +158,7 @@ async function readContent(
     // Two bytes of UTF-16 can be one of UTF-8.
     maxBytes: encoding.startsWith('utf-16') ? 2 * maxBytes : maxBytes,
     signal,
+    onRead,
   };
   return await readLines(descriptor, range, (lines) => {
     if (wanted === 'utf-8' && !lines.isUtf8)

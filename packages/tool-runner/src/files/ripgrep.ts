@@ -11,6 +11,8 @@ export interface RipgrepQuestion {
   readonly content: string | undefined;
   /** Globs on the last component; any of them. */
   readonly names: readonly string[];
+  /** Names of folders that it does not look into. */
+  readonly without?: readonly string[];
   readonly hidden: boolean;
   /** Whether git ignores something here because of a directory above: it takes time to ask them all. */
   readonly ignoredFromAbove: boolean;
@@ -102,7 +104,7 @@ function refuseStart(cause: unknown): never {
 const MAX_COMPLAINT = 10_000;
 
 function argumentsFor(question: RipgrepQuestion): string[] {
-  const { content, names, hidden, ignoredFromAbove, gitFolder, maxFileBytes } = question;
+  const { content, names, without = [], hidden, ignoredFromAbove, gitFolder, maxFileBytes } = question;
   const { maxMatchesPerFile, maxLineCharacters } = question;
   return [
     ...['--no-config', '--no-messages', '--color=never', '--null', '--no-follow', '--no-pre'],
@@ -111,6 +113,7 @@ function argumentsFor(question: RipgrepQuestion): string[] {
     ...(ignoredFromAbove ? [] : ['--no-ignore-parent']),
     ...(hidden ? ['--hidden'] : []),
     ...(hidden && !gitFolder ? ['--glob=!.git'] : []),
+    ...without.map((name) => `--glob=!${name}`),
     // A type, because a glob would bring back what git ignores.
     ...names.map((name) => `--type-add=wanted:${name}`),
     ...(names.length > 0 ? ['--type=wanted'] : []),

@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Limits } from '@countersign/protocol';
 import type { UnsavedText } from '../open-documents.ts';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry } from './file-entry.ts';
 import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
+import { isBelowRepository } from './repository-above.ts';
 import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
 import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
 import type { VisibleEntries } from './visible-entries.ts';
@@ -21,6 +21,8 @@ export interface Search {
   readonly signal: AbortSignal;
   /** What an editor has not saved yet: it is searched in place of the disk's (RN-9). */
   readonly unsaved?: readonly UnsavedText[];
+  /** Kept up to date while it works. */
+  readonly count?: { found: number };
   /** Our own unless said. */
   readonly ripgrep?: string | undefined;
 }
@@ -59,6 +61,7 @@ async function findByName(search: Search): Promise<Found> {
       truncated = files.length === limits.entries;
       if (truncated) return false;
       files.push(describeEntry(place.path, stats));
+      if (search.count) search.count.found = files.length;
     }
     return true;
   };
@@ -72,6 +75,7 @@ async function findByContent(search: Search): Promise<Found> {
   try {
     const take = (piece: Buffer): boolean => {
       for (const line of lines.push(piece)) if (!found.add(line)) return false;
+      if (search.count) search.count.found = found.files.length;
       return true;
     };
     await runRipgrep(search.directory.reach, questionOf(search), search.signal, take, search.ripgrep);
@@ -198,13 +202,6 @@ function questionOf({ content, visible, limits, root, directory }: Search): Ripg
     maxMatchesPerFile: MATCHES_PER_FILE + 1, // one more, to know that there are more
     maxLineCharacters: LINE_CHARACTERS,
   };
-}
-
-/** Whether the nearest git repository begins above a directory. Wrong answers only show or hide ignored files. */
-function isBelowRepository(directory: string): boolean {
-  if (existsSync(join(directory, '.git'))) return false;
-  const above = dirname(directory);
-  return above !== directory && (existsSync(join(above, '.git')) || isBelowRepository(above));
 }
 
 /**

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { failedReport } from '../failure-report.ts';
 import { GitFixture } from './git-fixture.test-data.ts';
 
 let fixture: GitFixture;
@@ -148,6 +149,33 @@ echo evil > .envrc; mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; ex
     expect(places.filter((path) => fixture.exists(path))).toEqual([]);
     const said = fixture.progress.map(({ output }) => output?.chunk).join('');
     for (const path of ['.envrc', 'sub/.vscode']) expect(said).toContain(`"${path}" would execute later`);
+  });
+
+  it('[TL-2] says which files its hooks changed, also where one then says no (seeds: tool-system)', async () => {
+    fixture.withCommit();
+    fixture.write('a.txt', 'changed\n');
+    fixture.write('other.txt', 'x\n');
+    hook('pre-commit', 'echo formatted > other.txt; echo x > made.txt');
+    const { changed_files } = await fixture.call('git_commit', { message: 'm', files: ['a.txt'] });
+    expect(changed_files).toEqual([
+      { path: 'a.txt', operation: 'modified' },
+      { path: 'made.txt', operation: 'created' },
+      { path: 'other.txt', operation: 'modified' },
+    ]);
+    hook('pre-commit', 'echo again >> other.txt; exit 1');
+    fixture.write('a.txt', 'once more\n');
+    const failure = await fixture
+      .call('git_commit', { message: 'm', files: ['a.txt'] })
+      .catch((error: unknown) => error);
+    expect(failedReport(failure, 1)).toMatchObject({
+      status: 'failed',
+      error: { code: 'GIT_FAILED' },
+      result: {
+        success: false,
+        code: 'GIT_FAILED',
+        changed_files: [{ path: 'other.txt', operation: 'modified' }],
+      },
+    });
   });
 
   it('[RN-6] a hook that says no leaves everything as it was', async () => {

@@ -3,14 +3,17 @@ import { join } from 'node:path';
 import { isBranchName, isRemoteName } from '@countersign/policy';
 import type { BuiltInToolCall, BuiltInToolName, ToolParams, ToolSuccess } from '@countersign/protocol';
 import { CountersignError } from '@countersign/protocol';
+import { withChanges } from '../commands/workspace-changes.ts';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { realDisk } from '../real-disk.ts';
+import { tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { type CommitPlan, planCommit, readHead } from './commit-plan.ts';
 import type { ConfigEntry } from './config-text.ts';
 import { parseDiff } from './diff-output.ts';
 import { gitFailed } from './git-failure.ts';
+import { GitProgressLines } from './git-phases.ts';
 import { type GitOptions, GitRepository } from './git-repository.ts';
 import { type Commit, commitFormat, parseLog } from './log-output.ts';
 import { operandForGit } from './operand.ts';
@@ -162,27 +165,41 @@ export class GitExecutor implements Executor {
    */
   async #commit(params: ToolParams<'git_commit'>, context: CallContext): Promise<ToolSuccess<'git_commit'>> {
     const plan = await planCommit(this.#repository, params, context.signal);
-    const { own } = plan;
     const writing = this.#writing(context);
-    const names = plan.files.map((file) => file.path);
     const fresh = plan.files.filter((file) => !file.staged && !file.committed).map((file) => file.path);
     // The reflog of a first commit: git will not make a folder through our link to it.
     mkdirSync(join(this.#root, '.git/logs'), { recursive: true });
-    if (fresh.length > 0) {
-      await this.#repository.ask(own, ['add', '--intent-to-add', '--', ...fresh], writing);
-    }
+    const { value, changes } = await this.#followingHooks(plan, context, async () => {
+      if (fresh.length > 0)
+        await this.#repository.ask(plan.own, ['add', '--intent-to-add', '--', ...fresh], writing);
+      await this.#makeCommit(plan, params, writing, fresh);
+      return this.#lastCommit(plan);
+    });
+    const { commit, committed } = value;
+    const others = (changes.changed_files ?? []).filter(
+      ({ path }) => !committed.some((file) => file.path === path),
+    );
+    return { success: true, commit, ...changes, changed_files: [...committed, ...others] };
+  }
+
+  async #makeCommit(
+    { own, files, settings }: CommitPlan,
+    { message }: ToolParams<'git_commit'>,
+    writing: GitOptions,
+    fresh: readonly string[],
+  ): Promise<void> {
     const answer = await this.#repository
       .run(
         own,
         [
           ...['commit', '--only', '--quiet', '--no-status', '--no-gpg-sign'],
-          ...['--cleanup=whitespace', '--file=-', '--', ...names.map((name) => `:(top,literal)${name}`)],
+          ...['--cleanup=whitespace', '--file=-', '--', ...files.map(({ path }) => `:(top,literal)${path}`)],
         ],
         {
           ...writing,
-          settings: plan.settings,
+          settings,
           environment: hookEnvironment,
-          input: Buffer.from(params.message, 'utf8'),
+          input: Buffer.from(message, 'utf8'),
         },
       )
       .catch(async (error: unknown) => {
@@ -193,7 +210,15 @@ export class GitExecutor implements Executor {
       await this.#forget(own, fresh);
       throw gitFailed(answer.stderr + answer.stdout.toString('utf8'), answer.exitCode);
     }
-    return { success: true, ...(await this.#lastCommit(plan)) };
+  }
+
+  /** Git itself leaves the work tree alone here; its hooks may not: a formatter is a usual one. */
+  #followingHooks<T>(
+    { hooks }: { readonly hooks: readonly string[] },
+    { signal }: CallContext,
+    run: () => Promise<T>,
+  ) {
+    return withChanges(this.#repository.workspace, hooks.length > 0, signal, run);
   }
 
   async #branch(
@@ -248,32 +273,39 @@ export class GitExecutor implements Executor {
     const { branch, address } = plan;
     const writing = this.#writing(context);
     mkdirSync(join(this.#root, '.git/logs'), { recursive: true });
-    const answer = await this.#repository.run(
-      plan.own,
-      [
-        ...[
-          'push',
-          '--porcelain',
-          '--no-follow-tags',
-          '--no-signed',
-          '--no-recurse-submodules',
-          '--no-progress',
+    const progress = new GitProgressLines();
+    const push = () =>
+      this.#repository.run(
+        plan.own,
+        [
+          ...[
+            'push',
+            '--porcelain',
+            '--no-follow-tags',
+            '--no-signed',
+            '--no-recurse-submodules',
+            '--progress',
+          ],
+          ...(address.kind === 'folder' ? [`--receive-pack=${receivePack(address.folder)}`] : []),
+          ...['--', remote, `refs/heads/${branch}:refs/heads/${branch}`],
         ],
-        ...(address.kind === 'folder' ? [`--receive-pack=${receivePack(address.folder)}`] : []),
-        ...['--', remote, `refs/heads/${branch}:refs/heads/${branch}`],
-      ],
-      {
-        ...writing,
-        settings: plan.settings,
-        environment: { ...hookEnvironment, GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' },
-        confinement: {
-          ...writing.confinement,
-          network: address.kind === 'network' && context.network,
-          ...(address.kind === 'folder' ? { writable: [address.folder] } : {}),
+        {
+          ...writing,
+          progress,
+          settings: plan.settings,
+          environment: { ...hookEnvironment, GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' },
+          confinement: {
+            ...writing.confinement,
+            network: address.kind === 'network' && context.network,
+            ...(address.kind === 'folder' ? { writable: [address.folder] } : {}),
+          },
         },
-      },
-    );
-    return { success: true, remote, branch, ...readPush(answer, plan) };
+      );
+    const { value, changes } = await this.#followingHooks(plan, context, async () => {
+      const telling = { report: context.onProgress, describe: () => progress.latest };
+      return readPush(await tellProgress(telling, push), plan);
+    });
+    return { success: true, remote, branch, ...value, ...changes };
   }
 
   async #forget(own: readonly ConfigEntry[], names: readonly string[]): Promise<void> {
@@ -287,7 +319,7 @@ export class GitExecutor implements Executor {
 
   async #lastCommit({
     own,
-  }: CommitPlan): Promise<Pick<ToolSuccess<'git_commit'>, 'commit' | 'changed_files'>> {
+  }: CommitPlan): Promise<{ commit: Commit; committed: ToolSuccess<'git_commit'>['changed_files'] }> {
     const { stdout } = await this.#repository.ask(own, [
       ...['log', '-1', '-z', `--format=${commitFormat}`, '--no-show-signature', '--encoding=UTF-8'],
     ]);
@@ -299,7 +331,7 @@ export class GitExecutor implements Executor {
     const operations = { added: 'created', deleted: 'deleted' } as const;
     return {
       commit,
-      changed_files: files.map(({ path, state }) => ({
+      committed: files.map(({ path, state }) => ({
         path,
         operation: operations[state as keyof typeof operations] ?? 'modified',
       })),

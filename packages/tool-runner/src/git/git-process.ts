@@ -3,6 +3,7 @@ import { notes, stopUnlessEnded } from '../commands/run-to-end.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
+import type { GitProgressLines } from './git-phases.ts';
 
 interface GitRun {
   readonly args: readonly string[];
@@ -14,6 +15,8 @@ interface GitRun {
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal | undefined;
   readonly onStderr?: ((chunk: string) => void) | undefined;
+  /** Takes git's progress lines out of its standard error. */
+  readonly progress?: GitProgressLines | undefined;
 }
 
 export interface GitAnswer {
@@ -59,10 +62,14 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
     size += chunk.length;
     if (size > run.maxBytes) void starter.stop(child);
   });
-  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr = (stderr + chunk).slice(-MAX_STDERR);
-    run.onStderr?.(chunk);
-  });
+  const say = (text: string): void => {
+    if (text === '') return;
+    stderr = (stderr + text).slice(-MAX_STDERR);
+    run.onStderr?.(text);
+  };
+  child.stderr
+    ?.setEncoding('utf8')
+    .on('data', (chunk: string) => say(run.progress ? run.progress.push(chunk) : chunk));
   // git may end without reading all of it; its exit code says so better than a broken pipe does.
   child.stdin?.on('error', () => {});
   child.stdin?.end(run.input);
@@ -78,10 +85,8 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
     await starter.stop(child);
     if (cause)
       throw new CountersignError('SPAWN_FAILED', { program: 'git', problem: cause.message }, { cause });
-    for (const note of notes(starter, child)) {
-      stderr = (stderr + note).slice(-MAX_STDERR);
-      run.onStderr?.(note);
-    }
+    say(run.progress?.end() ?? '');
+    for (const note of notes(starter, child)) say(note);
     if (stopped === 'cancelled') throw new ExecutionCancelled();
     if (stopped === 'timeout') throw new CountersignError('COMMAND_TIMEOUT', { timeout: run.timeoutSeconds });
     return { exitCode: child.exitCode, stdout: Buffer.concat(stdout), cut: size > run.maxBytes, stderr };

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { progressTicks } from '../progress-ticks.test-data.ts';
 import { GitFixture } from './git-fixture.test-data.ts';
 import { startHttpRemote } from './http-remote.test-data.ts';
 
@@ -66,6 +67,25 @@ describe('git_branch', () => {
 });
 
 describe('git_push', () => {
+  it("[EV-1] tells git's own progress, and keeps it out of what git says (seeds: tool-system)", async () => {
+    const tick = progressTicks();
+    commit('second');
+    await fixture.call('git_push');
+    tick();
+    expect(fixture.progress.filter(({ message }) => message !== undefined)).toEqual([
+      { percent: 90, message: expect.stringMatching(/^Writing objects: 100% \(\d+\/\d+\)$/) },
+    ]);
+    expect(fixture.progress.map(({ output }) => output?.chunk ?? '').join('')).not.toMatch(/objects|Total/);
+  });
+
+  it('[TL-2] says which files a pre-push hook changed (seeds: tool-system)', async () => {
+    fixture.write('.git/hooks/pre-push', '#!/bin/sh\necho built > made.txt\n');
+    chmodSync(join(fixture.root, '.git/hooks/pre-push'), 0o755);
+    expect(await fixture.call('git_push')).toMatchObject({
+      changed_files: [{ path: 'made.txt', operation: 'created' }],
+    });
+  });
+
   it('[VA-3] a hook of ours changes neither configuration nor hooks of the repository it is pushed to', async () => {
     const config = readFileSync(join(remote, 'config'), 'utf8');
     fixture.write(

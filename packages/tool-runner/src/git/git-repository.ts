@@ -7,6 +7,7 @@ import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { type ConfigEntry, parseConfigList, writeConfig } from './config-text.ts';
 import { gitFailed } from './git-failure.ts';
+import type { GitProgressLines } from './git-phases.ts';
 import { type GitAnswer, runGit } from './git-process.ts';
 import { checkLayout, readSmallFile, unsafe } from './repository-layout.ts';
 import { checkSettings, includedFile, settingsForGit } from './repository-settings.ts';
@@ -22,6 +23,7 @@ export interface GitOptions {
   readonly timeoutSeconds?: number;
   readonly signal?: AbortSignal | undefined;
   readonly onStderr?: ((chunk: string) => void) | undefined;
+  readonly progress?: GitProgressLines | undefined;
 }
 
 /** What git finds in the common folder besides its configuration: links to the repository's own. */

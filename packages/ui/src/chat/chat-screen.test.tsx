@@ -373,6 +373,27 @@ describe('a tool call', () => {
     expect(transcript().textContent).not.toContain('all good');
   });
 
+  it('[TL-2] says that a command exited with 1, also where its result is left out (seeds: tools-specification)', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(created('m2', { tool_calls: asking.tool_calls }), call());
+    await server.emit(
+      event('tool.result', {
+        ...place,
+        tool_id: 't1',
+        tool_call_id: 'call_0',
+        status: 'completed',
+        result: null,
+        omitted: ['result'],
+        error: null,
+        exit_code: 1,
+        execution_time_ms: 1500,
+        late: false,
+      }),
+    );
+    expect(transcript().textContent).toContain('Done · exit code 1 · 1.5 s');
+    expect(transcript().querySelector('.mark-nonzero')).not.toBeNull();
+  });
+
   it('[AG-3] that was not made before its run ended waits no longer', async () => {
     const { server } = await openChat({ messages: [hello] });
     await server.emit(created('m2', { tool_calls: asking.tool_calls }), state('thinking'));

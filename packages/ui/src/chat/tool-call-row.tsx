@@ -9,7 +9,7 @@ import { links } from '../shell/links.ts';
 import { callSummary } from '../text/call-summary.ts';
 import { CodeBlock } from '../text/code-block.tsx';
 import { duration } from '../text/duration.ts';
-import { StatusMark } from '../text/status-mark.tsx';
+import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { CallDetails } from './call-details.tsx';
@@ -56,10 +56,10 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
   const live = useLive();
   const isCardAbove = useCardsAboveInput();
   const [isOpen, setOpen] = useState(false);
-  const { status, isUndone, progress, progressMessage, output, error, executionMs, approvalId, toolId } =
-    call;
+  const { status, isUndone, progress, progressMessage, output, error, executionMs, exitCode } = call;
+  const { approvalId, toolId } = call;
   const isRunning = status === 'executing' || status === 'approved';
-  const state = status === 'completed' && isUndone ? 'undone' : status;
+  const state = callState(status, { isUndone: status === 'completed' && isUndone, exitCode });
   return (
     <div className={`call call-${status}`} data-call={toolId} id={`call-${toolId}`}>
       <div className="call-line">
@@ -71,8 +71,11 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
           <Visible text={callSummary(call.params)} />
         </span>
         <span className="call-state">
-          {state === 'undone' ? words.history.undone : words.call.status[state]}
-          {executionMs !== null && state === 'completed' && ` · ${duration(executionMs, words)}`}
+          {state === 'undone' ? words.history.undone : statusWords(status, exitCode, words)}
+          {executionMs !== null &&
+            status === 'completed' &&
+            state !== 'undone' &&
+            ` · ${duration(executionMs, words)}`}
         </span>
         {!isFinal(status) && status !== 'awaiting_approval' && (
           <button
@@ -101,7 +104,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
           )}
           {progressMessage !== null && (
             <span className="muted">
-              <Visible text={progressMessage} />
+              <Visible text={words.said(progressMessage)} />
             </span>
           )}
         </div>

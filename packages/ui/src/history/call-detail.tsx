@@ -11,7 +11,7 @@ import { duration } from '../text/duration.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { moment } from '../text/moment.ts';
 import { ResultView } from '../text/result-view.tsx';
-import { StatusMark } from '../text/status-mark.tsx';
+import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 import { UndoButton } from './undo-button.tsx';
@@ -38,7 +38,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
   const words = useWords();
   const { history, call, approval, risk } = words;
   const { execution, result, late_result, requested_params, preview, omitted } = detail;
-  const { status, error, reasons, tool_params } = execution;
+  const { status, error, reasons, tool_params, exit_code } = execution;
   const isUndone = execution.undone_at !== null;
   const isEdited =
     requested_params !== undefined && JSON.stringify(requested_params) !== JSON.stringify(tool_params);
@@ -52,7 +52,8 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
           <Visible text={callSummary(tool_params)} />
         </h1>
         <p className="with-mark">
-          <StatusMark status={isUndone ? 'undone' : status} /> {call.status[status]}
+          <StatusMark status={callState(status, { isUndone, exitCode: exit_code })} />{' '}
+          {statusWords(status, exit_code, words)}
           {isUndone && <span className="muted">({history.undone})</span>}
           {execution.risk_level && <RiskBadge risk={execution.risk_level} />}
           <a href={links.chat(execution.session_id, execution.tool_id)}>{approval.openChat}</a>

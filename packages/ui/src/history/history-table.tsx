@@ -5,7 +5,7 @@ import { links } from '../shell/links.ts';
 import { callSummary } from '../text/call-summary.ts';
 import { duration } from '../text/duration.ts';
 import { moment } from '../text/moment.ts';
-import { StatusMark } from '../text/status-mark.tsx';
+import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 
@@ -40,7 +40,8 @@ export function HistoryTable({ executions }: { readonly executions: readonly Exe
 const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution: Execution }) {
   const words = useWords();
   const language = useLanguage();
-  const { tool_id, tool_name, tool_params, status, risk_level, approval_id, execution_time_ms } = execution;
+  const { tool_id, tool_name, tool_params, status, risk_level, approval_id, execution_time_ms, exit_code } =
+    execution;
   const isUndone = execution.undone_at !== null;
   // Only a person rejects what was asked.
   const isRejected = status === 'rejected' && approval_id !== null;
@@ -59,7 +60,8 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
       </td>
       <td>
         <span className="with-mark">
-          <StatusMark status={isUndone ? 'undone' : status} /> {words.call.status[status]}
+          <StatusMark status={callState(status, { isUndone, exitCode: exit_code })} />{' '}
+          {statusWords(status, exit_code, words)}
           {isUndone && <span className="muted">({words.history.undone})</span>}
         </span>
       </td>

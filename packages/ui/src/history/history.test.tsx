@@ -49,6 +49,7 @@ describe('the history', () => {
         undone_at: null,
       }),
       execution({ tool_id: 't3', status: 'rejected', approval_id: 'a3', approved_by: null }),
+      execution({ tool_id: 't4', status: 'completed', exit_code: 1, undone_at: null }),
     ];
     await open((server) => server.on('history', { success: true, executions: calls, next_cursor: null }));
     const rows = screen.getAllByRole('row').map(({ textContent }) => textContent);
@@ -56,6 +57,8 @@ describe('the history', () => {
     expect(rows[1]).toContain('Done');
     expect(rows[1]).toContain('(Undone)');
     expect(screen.getAllByRole('row')[1]?.querySelector('.mark-undone')).not.toBeNull();
+    expect(rows[4]).toContain('Done · exit code 1');
+    expect(screen.getAllByRole('row')[4]?.querySelector('.mark-nonzero')).not.toBeNull();
     expect(rows[1]).toContain('you');
     expect(rows[1]).toContain('1.2 s');
     expect(rows[2]).toContain('Failed');

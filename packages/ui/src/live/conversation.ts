@@ -42,6 +42,8 @@ export interface ChatCall {
   readonly result: JsonValue | undefined;
   readonly error: ToolErrorValue | null;
   readonly executionMs: number | null;
+  /** Of a command that ended by itself. */
+  readonly exitCode: number | undefined;
   readonly createdAt: string;
 }
 
@@ -143,6 +145,7 @@ function withExecution(state: Conversation, execution: Execution): Conversation 
     approvalId: execution.approval_id,
     error: execution.error,
     executionMs: execution.execution_time_ms,
+    exitCode: execution.exit_code,
     createdAt: execution.created_at,
   });
 }
@@ -224,12 +227,19 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
       });
     }
     case 'tool.result': {
-      const { tool_id, status, result, error, execution_time_ms, late, undo_id, omitted } = event.data;
+      const { tool_id, status, result, error, execution_time_ms, exit_code, late, undo_id, omitted } =
+        event.data;
       if (undo_id !== undefined)
         return status === 'completed' ? changeCall(state, tool_id, { isUndone: true }) : state;
       if (late) return state;
       const known = omitted?.includes('result') ? undefined : result;
-      return changeCall(state, tool_id, { status, result: known, error, executionMs: execution_time_ms });
+      return changeCall(state, tool_id, {
+        status,
+        result: known,
+        error,
+        executionMs: execution_time_ms,
+        exitCode: exit_code,
+      });
     }
     case 'agent.state':
       return { ...state, agent: event.data.state, runId: event.data.run_id ?? state.runId };
@@ -254,6 +264,7 @@ const newCall = (toolId: string): ChatCall => ({
   result: undefined,
   error: null,
   executionMs: null,
+  exitCode: undefined,
   createdAt: '',
 });
 

@@ -1,7 +1,24 @@
 import type { ExecutionStatus } from '@countersign/protocol';
+import type { Words } from '../words/words.ts';
 
-/** How a call stands; what was undone is done no more. */
-export type CallState = ExecutionStatus | 'undone';
+/** How a call stands; what was undone is done no more. `nonzero`: a command ended by itself, but not with 0 (TL-2). */
+export type CallState = ExecutionStatus | 'undone' | 'nonzero';
+
+export function callState(
+  status: ExecutionStatus,
+  { isUndone, exitCode }: { readonly isUndone: boolean; readonly exitCode: number | undefined },
+): CallState {
+  if (isUndone) return 'undone';
+  return status === 'completed' && isNonzero(exitCode) ? 'nonzero' : status;
+}
+
+/** The status in words, with the exit code where it is not 0. */
+export function statusWords(status: ExecutionStatus, exitCode: number | undefined, { call }: Words): string {
+  return isNonzero(exitCode) ? `${call.status[status]} · ${call.exit(exitCode)}` : call.status[status];
+}
+
+const isNonzero = (exitCode: number | undefined): exitCode is number =>
+  exitCode !== undefined && exitCode !== 0;
 
 const shapes: Readonly<Record<CallState, string>> = {
   pending: 'M8 3v5l3 2',
@@ -13,6 +30,7 @@ const shapes: Readonly<Record<CallState, string>> = {
   rejected: 'M4 8h8',
   timeout: 'M8 3v5l3 2',
   cancelled: 'M4.5 11.5l7-7',
+  nonzero: 'M4.5 6.5h7M4.5 9.5h7M10 4 6 12',
   undone: 'M6.5 4 4 6.5 6.5 9M4 6.5h5a2.5 2.5 0 0 1 0 5H6.5',
 };
 

@@ -3,6 +3,12 @@
  * an editor and on the page.
  */
 export const russianMachine: Readonly<Record<string, string>> = {
+  // How far a call is
+  '{visited} entries looked at, {found} found': 'просмотрено имён: {visited}, найдено: {found}',
+  '{found} files found so far': 'пока найдено файлов: {found}',
+  '{done} of {total} MB read': 'прочитано {done} из {total} МБ',
+  '{done} of {total} MB written': 'записано {done} из {total} МБ',
+
   // Isolation, as `countersign doctor` shows it
   'isolation needs Linux, and this is {platform}': 'изоляции нужен Linux, а это {platform}',
   'Run the runner in a Linux virtual machine or container.':

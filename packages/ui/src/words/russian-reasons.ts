@@ -352,6 +352,7 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'no copy is kept of what was there before': 'копия прежнего содержимого не сохранена',
   'it was undone already': 'он уже отменён',
   'it changed no file': 'он не менял файлов',
+  'only what file tools changed can be undone': 'вернуть можно только то, что изменили файловые инструменты',
   'it has expired': 'срок истёк',
   'it was revoked': 'он отозван',
   'it is not one of ours': 'он не наш',

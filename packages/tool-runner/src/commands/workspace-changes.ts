@@ -1,0 +1,230 @@
+import { closeSync, constants, lstatSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { sensitivePlaces } from '@countersign/policy';
+import { CountersignError } from '@countersign/protocol';
+import { openExactly, pathBytes, type RawPath, rawPath, shownName } from '../files/exact-path.ts';
+import { isBelowRepository } from '../files/repository-above.ts';
+import { runRipgrep } from '../files/ripgrep.ts';
+import { FoundNames } from '../files/ripgrep-records.ts';
+import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
+import type { Workspace } from '../workspace.ts';
+
+/** A type, not an interface: it becomes part of a result. Both are left out where nothing changed. */
+export type CommandChanges = {
+  changed_files?: { path: string; operation: 'created' | 'modified' | 'deleted' }[];
+  /** Why `changed_files` may lack something. */
+  changed_files_incomplete?: string;
+};
+
+/**
+ * Runs something that may change files, and says which it changed. What it throws is thrown again; where files had
+ * changed by then, as EndedAfterChanges.
+ */
+export async function withChanges<T>(
+  workspace: Workspace,
+  mayWrite: boolean,
+  signal: AbortSignal,
+  run: () => Promise<T>,
+): Promise<{ readonly value: T; readonly changes: CommandChanges }> {
+  if (!mayWrite) return { value: await run(), changes: {} };
+  const changesSince = await watchChanges(workspace, signal);
+  let value: T;
+  try {
+    value = await run();
+  } catch (error) {
+    const changes = await changesSince();
+    if (!(error instanceof CountersignError) || !changes.changed_files) throw error;
+    throw new EndedAfterChanges(error, changes);
+  }
+  return { value, changes: await changesSince() };
+}
+
+export interface ComparisonBounds {
+  readonly files?: number;
+  /** For each of the two looks. */
+  readonly milliseconds?: number;
+  /** Clocks of network disks may differ from ours by as much. */
+  readonly clockSlackMs?: number;
+}
+
+/**
+ * Looks at the files of a workspace before a command, and returns a function that says what changed since (TL-2). Call
+ * that function when nothing of the command is left.
+ *
+ * Compared are inode, size and times of the files that git does not ignore: a build may write thousands of ignored
+ * files, which no editor has open. Outside a repository nothing is ignored, except installed packages as everywhere.
+ * The names come from ripgrep, which reads ignore files; the directories are opened without following links (VA-1).
+ * Links, `.git` and sensitive files (VA-2) are never listed. At most 20,000 files and one second for each look; what
+ * was cut is said. What a person or another call changes meanwhile is listed too: nobody can tell it apart.
+ *
+ * An overlay that collects what a command writes (RN-11) can take the place of this file: only its result is used.
+ */
+export async function watchChanges(
+  workspace: Workspace,
+  signal: AbortSignal,
+  { files = 20_000, milliseconds = 1_000, clockSlackMs = 2_000 }: ComparisonBounds = {},
+): Promise<() => Promise<CommandChanges>> {
+  const startedAt = Date.now();
+  const before = new Map<RawPath, string>();
+  const first = new Look(workspace, milliseconds);
+  let problem = await first.list(signal, (path) => {
+    before.set(path, '');
+    return before.size <= files;
+  });
+  if (before.size > files) problem = `the workspace has more than ${files} files; others were not compared`;
+  await first.stat([...before.keys()], (path, found) => {
+    if (found) before.set(path, identityOf(found));
+    else before.delete(path);
+  });
+  if (signal.aborted) throw new ExecutionCancelled();
+  problem ??= first.problem;
+
+  return async () => {
+    const second = new Look(workspace, milliseconds);
+    const changes: Change[] = [];
+    await second.stat([...before.keys()], (path, found) => {
+      if (!found) changes.push({ path, operation: 'deleted' });
+      else if (identityOf(found) !== before.get(path)) changes.push({ path, operation: 'modified' });
+    });
+    // Where not all names were known before, a new name means nothing.
+    if (problem === undefined) {
+      const unknown: RawPath[] = [];
+      problem = await second.list(undefined, (path) => {
+        if (!before.has(path)) unknown.push(path);
+        return unknown.length <= files;
+      });
+      await second.stat(unknown, (path, found) => {
+        // An older file was there before: what git ignores has changed, not the file.
+        if (found && found.ctimeMs > startedAt - clockSlackMs) changes.push({ path, operation: 'created' });
+      });
+    }
+    return listed(changes, workspace.limits.entries, problem ?? second.problem);
+  };
+}
+
+interface Change {
+  readonly path: RawPath;
+  readonly operation: 'created' | 'modified' | 'deleted';
+}
+
+/** How long it works before others have their turn. */
+const turnMs = 15;
+/** Installed packages: very many files that only a package manager changes. */
+const packageFolders = ['node_modules', 'site-packages'];
+
+type Stamp = Pick<NonNullable<ReturnType<typeof lstatSync>>, 'ino' | 'size' | 'mtimeMs' | 'ctimeMs'>;
+
+const identityOf = ({ ino, size, mtimeMs, ctimeMs }: Stamp): string => `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
+
+/** One look at the workspace, until its time is over. */
+class Look {
+  readonly #workspace: Workspace;
+  readonly #deadline: number;
+  /** Why something was left out. */
+  problem: string | undefined;
+
+  constructor(workspace: Workspace, milliseconds: number) {
+    this.#workspace = workspace;
+    this.#deadline = performance.now() + milliseconds;
+  }
+
+  /** Hands on each name until `take` answers false. Answers why names may be missing. */
+  async list(signal: AbortSignal | undefined, take: (path: RawPath) => boolean): Promise<string | undefined> {
+    const { root, limits, ripgrep } = this.#workspace;
+    const names = new FoundNames();
+    const time = AbortSignal.timeout(Math.max(0, Math.ceil(this.#deadline - performance.now())));
+    const question = {
+      content: undefined,
+      names: [],
+      without: packageFolders,
+      hidden: true,
+      ignoredFromAbove: isBelowRepository(root),
+      gitFolder: false,
+      maxFileBytes: limits.fileBytes,
+      maxMatchesPerFile: 1,
+      maxLineCharacters: 1,
+    };
+    const takeAll = (piece: Buffer): boolean => {
+      for (const path of names.push(piece)) if (!take(path)) return false;
+      return true;
+    };
+    try {
+      await runRipgrep(root, question, signal ? AbortSignal.any([signal, time]) : time, takeAll, ripgrep);
+      return undefined;
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      return time.aborted ? outOfTime : `the files could not be listed: ${(error as Error).message}`;
+    }
+  }
+
+  /** Hands on what stands at each of these paths now: undefined where there is no file. */
+  async stat(
+    paths: readonly RawPath[],
+    take: (path: RawPath, found: Stamp | undefined) => void,
+  ): Promise<void> {
+    let turnStartedAt = performance.now();
+    for (const [directory, names] of byDirectory(paths)) {
+      const now = performance.now();
+      if (now > this.#deadline) {
+        this.problem = outOfTime;
+        return;
+      }
+      if (now - turnStartedAt > turnMs) {
+        await setImmediate();
+        turnStartedAt = performance.now();
+      }
+      this.#statDirectory(directory, names, take);
+    }
+  }
+
+  #statDirectory(
+    directory: RawPath,
+    names: readonly RawPath[],
+    take: (path: RawPath, found: Stamp | undefined) => void,
+  ): void {
+    const root = rawPath(this.#workspace.root);
+    const descriptor = openExactly(root, directory, constants.O_RDONLY | constants.O_DIRECTORY);
+    const reach = process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : joined(root, directory);
+    try {
+      for (const name of names) {
+        const found =
+          descriptor === undefined
+            ? undefined
+            : lstatSync(pathBytes(`${reach}/${name}`), { throwIfNoEntry: false });
+        take(joined(directory, name), found?.isFile() ? found : undefined);
+      }
+    } finally {
+      if (descriptor !== undefined) closeSync(descriptor);
+    }
+  }
+}
+
+const outOfTime = 'comparing the workspace took too long; not every file was compared';
+
+const joined = (directory: RawPath, name: RawPath): RawPath =>
+  directory === '' ? name : `${directory}/${name}`;
+
+function byDirectory(paths: readonly RawPath[]): Map<RawPath, RawPath[]> {
+  const directories = new Map<RawPath, RawPath[]>();
+  for (const path of paths) {
+    const slash = path.lastIndexOf('/');
+    const directory = slash < 0 ? '' : path.slice(0, slash);
+    const names = directories.get(directory);
+    if (names) names.push(path.slice(slash + 1));
+    else directories.set(directory, [path.slice(slash + 1)]);
+  }
+  return directories;
+}
+
+function listed(changes: readonly Change[], most: number, problem: string | undefined): CommandChanges {
+  const shown = changes
+    .map(({ path, operation }) => ({ path: shownName(path), operation }))
+    .filter(({ path }) => sensitivePlaces.find(path) === undefined)
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  const incomplete =
+    shown.length > most ? `${shown.length} files changed; ${most} of them are listed` : problem;
+  return {
+    ...(shown.length > 0 && { changed_files: shown.slice(0, most) }),
+    ...(incomplete !== undefined && { changed_files_incomplete: incomplete }),
+  };
+}

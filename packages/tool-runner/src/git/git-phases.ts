@@ -1,0 +1,62 @@
+import type { Progress } from '../executor.ts';
+
+/** The phases of a fetch, push or checkout in their order: how far all of it is when each begins and ends. */
+const phases: Readonly<Record<string, readonly [from: number, to: number]>> = {
+  'Counting objects': [0, 5],
+  'Compressing objects': [5, 20],
+  'Writing objects': [20, 90],
+  'Receiving objects': [20, 90],
+  'Resolving deltas': [90, 95],
+  'Updating files': [95, 100],
+  'Checking out files': [95, 100],
+};
+
+const phaseLine = /^(?:remote: )?([A-Z][a-z]+(?: [a-z]+)*):\s+(\d{1,3})% \(\d+\/\d+\)/;
+/** What git says besides when it was asked for progress. */
+const otherLine =
+  /^(?:remote: )?(?:Enumerating objects: \d|Delta compression using up to \d|Total \d+ \(delta \d)/;
+
+/** Understands git's own progress lines: how far it is in all of its work, which each phase counts anew. */
+export class GitPhases {
+  readonly #seen = new Set<string>();
+
+  /** `silent` for a line that belongs to progress and says nothing more; undefined for any other line. */
+  read(line: string): Progress | 'silent' | undefined {
+    const found = phaseLine.exec(line);
+    const [, phase = '', percent = ''] = found ?? [];
+    const range = phases[phase];
+    if (!found || !range) return otherLine.test(line) ? 'silent' : undefined;
+    const isFirst = this.#seen.size === 0 || (this.#seen.size === 1 && this.#seen.has(phase));
+    this.#seen.add(phase);
+    // A checkout has one phase only.
+    const from = isFirst ? 0 : range[0];
+    const done = from + ((range[1] - from) * Math.min(100, Number(percent))) / 100;
+    return { percent: Math.round(done), message: found[0].replace(/^remote: /, '').replace(/\s+/g, ' ') };
+  }
+}
+
+/** Takes progress lines out of what git prints on standard error, however it is cut into pieces. */
+export class GitProgressLines {
+  readonly #phases = new GitPhases();
+  #rest = '';
+  latest: Progress | undefined;
+
+  /** What is left for people to read. */
+  push(chunk: string): string {
+    const lines = (this.#rest + chunk).split(/(?<=[\r\n])/);
+    this.#rest = /[\r\n]$/.test(lines.at(-1) ?? '') ? '' : (lines.pop() ?? '');
+    return lines.filter((line) => !this.#take(line)).join('');
+  }
+
+  end(): string {
+    const rest = this.#rest;
+    this.#rest = '';
+    return rest === '' || this.#take(rest) ? '' : rest;
+  }
+
+  #take(line: string): boolean {
+    const read = this.#phases.read(line);
+    if (typeof read === 'object') this.latest = read;
+    return read !== undefined;
+  }
+}
