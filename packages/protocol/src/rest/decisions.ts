@@ -9,7 +9,7 @@ import { reasonBounds, reasonSchema, riskLevelSchema } from '../risk.ts';
 
 const device = z.string().max(100).optional().describe('Where the person is, in their words: "phone".');
 
-/** Body of `POST …/approve` and `POST /my/approvals/{id}/confirm`. The seeds' `{"decision": "approved"}` is enough. */
+/** Body of `POST …/approve` and of `POST /my/approvals/{id}/confirm`. The seeds' `{"decision": "approved"}` is enough. */
 export const approveBodySchema = z.strictObject({
   decision: z.literal('approved').optional(),
   digest: digestSchema
