@@ -135,6 +135,8 @@ export interface ExecutionRow {
   readonly undo_runner_id: string | null;
   readonly created_at: number;
   readonly approved_at: number | null;
+  /** Of this attempt: when it was claimed, or signalled where the signal is the claim; null: it has not begun. */
+  readonly started_at: number | null;
   readonly completed_at: number | null;
   readonly undone_at: number | null;
 }

@@ -111,6 +111,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   undo_id: null,
   undo_runner_id: null,
   undone_at: null,
+  started_at: null,
   created_at: createdAt,
   approved_at: null,
   completed_at: null,

@@ -53,6 +53,7 @@ const executions = {
   undone_at: 'integer?',
   created_at: 'integer',
   approved_at: 'integer?',
+  started_at: 'integer?',
   completed_at: 'integer?',
 } as const satisfies Columns;
 
