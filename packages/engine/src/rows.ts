@@ -37,6 +37,11 @@ export interface SessionRow {
   readonly user_id: string;
   readonly project_id: string;
   readonly title: string;
+  /**
+   * The token whose call opened it, or the agent that did; null: a person's conversation. While nobody has spoken there,
+   * it is not listed among the conversations.
+   */
+  readonly opened_by: string | null;
   readonly created_at: number;
   readonly last_message_at: number | null;
 }

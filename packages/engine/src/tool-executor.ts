@@ -106,6 +106,7 @@ export class ToolExecutor {
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
     if (known) return { execution: known, approval: undefined };
     const now = this.#deps.store.now();
+    if (request.opens) yield* tx.insert('sessions', request.opens);
     const fate = yield* this.#decideFate(tx, request, judged, now);
     // Nobody is asked: what lets it run must not have been forbidden since the policy was read. Later the claim looks (EX-6).
     if (
@@ -197,12 +198,13 @@ export class ToolExecutor {
     return (yield* this.#whyNotAsked(tx, request, paramsDigest)) ?? { kind: 'ask' };
   }
 
-  /** AG-3: in a session, and of an agent that opens one session after the other. */
+  /** AG-3: in a session, and over all sessions of a token that opens one after the other. */
   *#whyNotAsked(tx: Transaction, request: CallRequest, paramsDigest: string): Unit<Fate | undefined> {
-    const { userId, sessionId } = request;
-    const requestedBy = request.isOutsideAgent ? request.requestedBy : null;
+    const { userId, sessionId, opens, isOutsideAgent } = request;
+    const requestedBy = isOutsideAgent || opens ? request.requestedBy : null;
     // Locked, so that of many calls at once each counts those before it.
-    yield* tx.get('sessions', sessionId);
+    if (opens) yield* tx.get('projects', request.project.id);
+    else yield* tx.get('sessions', sessionId);
     const rejections = yield* tx.countRejections(userId, { paramsDigest, sessionId, requestedBy });
     if (rejections >= MAX_REJECTIONS) return refusedBy(new Refusal('REJECTED_BEFORE'));
     const pending = Math.max(

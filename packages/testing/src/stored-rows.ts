@@ -35,6 +35,7 @@ export const sessionRow = (row: Partial<SessionRow> = {}): SessionRow => ({
   project_id: 'project',
   title: 'Notes on the engine',
   created_at: createdAt,
+  opened_by: null,
   last_message_at: null,
   ...row,
 });

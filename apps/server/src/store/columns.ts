@@ -114,6 +114,7 @@ export const columnsOf: {
     user_id: 'text',
     project_id: 'text',
     title: 'text',
+    opened_by: 'text?',
     created_at: 'integer',
     last_message_at: 'integer?',
   },
