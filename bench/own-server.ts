@@ -35,6 +35,7 @@ export async function newProject(store: Store, userId: string, sessions: number)
         project_id: id,
         title: '',
         created_at,
+        opened_by: null,
         last_message_at: null,
       });
     }

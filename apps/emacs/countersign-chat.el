@@ -468,8 +468,10 @@ Where that is the buffer's own point, WINDOW is nil."
   (when-let ((id (countersign-get payload 'tool_id)))
     (let* ((before countersign-chat--last)
            (item (countersign-chat--tool-item id)))
+      ;; A later event of a known call says where it stands, and not what it was called with.
+      (unless (and (countersign-item-params item) (countersign-omits-p payload "tool_params"))
+        (setf (countersign-item-params item) (countersign-get payload 'tool_params)))
       (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
-            (countersign-item-params item) (countersign-get payload 'tool_params)
             (countersign-item-status item) (countersign-get payload 'status)
             (countersign-item-error item) (countersign-get payload 'error)
             (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)

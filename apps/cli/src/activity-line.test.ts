@@ -45,6 +45,10 @@ describe('what happens to calls, in lines', () => {
     const activity = new ActivityLines(words, false);
     expect(activity.receive(called, 80)).toEqual([]);
     expect(activity.running).toEqual(['execute_command npm test']);
+    // Where it stands now, without what it was called with.
+    const executing = { ...called.data, tool_params: {}, omitted: ['tool_params'], status: 'executing' };
+    expect(activity.receive({ event: 'tool.call', data: executing } as CountersignEvent, 80)).toEqual([]);
+    expect(activity.running).toEqual(['execute_command npm test']);
     expect(activity.receive(ended({ execution_time_ms: 1_234 }), 80)).toEqual([
       '✓ execute_command npm test · done · 1.2 s',
     ]);

@@ -40,6 +40,7 @@ export class ActivityLines {
     switch (event) {
       case 'tool.call':
       case 'tool.approval_request': // also those that waited before we looked
+        if (data.omitted?.includes('tool_params') && this.#calls.has(data.tool_id)) return [];
         this.#calls.set(data.tool_id, {
           call: callWords(data.tool_name, data.tool_params),
           percent: null,

@@ -709,7 +709,9 @@
   "A call is one line; TAB shows parameters, output and result."
   (countersign-test-with-chat project
     (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "execute_command")
-                          '(tool_params . ((command . "npm") (args . ["test"]))) '(status . "executing"))
+                          '(tool_params . ((command . "npm") (args . ["test"]))) '(status . "pending"))
+    (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "execute_command")
+                          '(tool_params) '(omitted . ["tool_params"]) '(status . "executing"))
     (countersign-test-say project "tool.progress" '(tool_id . "t1") '(progress . 50) '(message . "Half")
                           '(output . ((stream . "stdout") (chunk . "ok 1\e[2J\n"))))
     (should (string-match-p "▸ execute_command npm test  executing  50% Half\n" (buffer-string)))

@@ -154,7 +154,9 @@ export const settings = {
     .describe('Sessions of MCP clients of 2025 at once; newer clients have none.'),
   mcpSessionIdleSeconds: number(1, 7 * 24 * 3600)
     .default(1_800)
-    .describe('A session that was not used for so long ends; its client begins a new one.'),
+    .describe(
+      'A session of /mcp that was not used for so long ends, and with it what was granted there; the next call begins a new one.',
+    ),
 
   maxStreams: number(1, 1_000_000).default(10_000).describe('Event streams at once.'),
   maxStreamsOfPerson: number(1, 1_000_000)

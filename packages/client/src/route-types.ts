@@ -21,7 +21,9 @@ export type CallResponse<Name extends CallName> = Routes[Name]['response'] exten
 export const repeatablePosts = [
   'approve',
   'reject',
+  'approveById',
   'confirm',
+  'rejectById',
   'submitResult',
   'submitPreview',
   'heartbeat',

@@ -17,9 +17,9 @@ import {
   approvalRequestEvent,
   approvalResolvedEvent,
   approvalUpdatedEvent,
-  callEvent,
   errorOf,
   resultEvent,
+  statusEvent,
 } from './call-events.ts';
 import type { CallContext } from './call-request.ts';
 import type { Caller } from './caller.ts';
@@ -94,9 +94,9 @@ export class ApprovalRequests {
     };
     yield* tx.insert('approvals', row);
     tx.announce(row.user_id, {
-      events: [
-        { projectId: row.project_id, event: approvalRequestEvent(row, about.payload, about.rules, now) },
-      ],
+      events: [statusEvent(execution, now), approvalRequestEvent(row, about.payload, about.rules, now)].map(
+        (event) => ({ projectId: row.project_id, event }),
+      ),
       audit: [
         { action: 'approval.requested', subject: row.id, data: { tool_id: row.tool_id, risk_level: risk } },
       ],
@@ -194,11 +194,11 @@ export class ApprovalRequests {
       digest: null,
       risk_level: risk,
       runner_id: null,
+      started_at: null,
     });
     const { agent = 'Agent', context = emptyContext } = before ?? {};
     const payload = yield* this.#withDescription(tx, execution, agent);
     tx.announce(execution.user_id, {
-      events: [{ projectId: execution.project_id, event: callEvent(asked, payload.params, context, now) }],
       audit: [{ action: 'approval.stale', subject: execution.id, data: { problem } }],
     });
     return yield* this.request(tx, asked, {

@@ -57,6 +57,10 @@ export function callEvent(
   } as unknown as CountersignEvent);
 }
 
+/** Where a known call stands now: what it was called with has been told. */
+export const statusEvent = (row: ExecutionRow, now: number): CountersignEvent =>
+  callEvent(row, null, { message_id: null, run_id: row.run_id, step: row.step, excerpt: '' }, now);
+
 export function signalEvent(
   row: ExecutionRow,
   params: JsonObject | null,

@@ -1,10 +1,12 @@
-import type { JsonObject, ProjectRow } from './rows.ts';
+import type { JsonObject, ProjectRow, SessionRow } from './rows.ts';
 
 /** A tool call as the agent, a person or an outside program makes it. */
 export interface CallRequest {
   readonly userId: string;
   readonly project: ProjectRow;
   readonly sessionId: string;
+  /** The session itself where this call opens it: stored in the commit that records the call (RE-2). */
+  readonly opens?: SessionRow | undefined;
   readonly toolName: string;
   readonly toolParams: JsonObject;
   /** The model's own id of the call. */
@@ -13,7 +15,7 @@ export interface CallRequest {
   readonly agent: string;
   /** The token that asked; an agent sees only its own calls (AP-9). */
   readonly requestedBy: string;
-  /** An outside agent opens sessions by itself: what is limited in a session is limited over all of its own (AG-3). */
+  /** An outside agent opens sessions by itself: what is limited in a session is limited over all of its token's (AG-3). */
   readonly isOutsideAgent?: boolean;
   readonly context: CallContext;
   /** Where in a run the call stands: it is made once, however often the run is resumed (AG-2). */

@@ -1,10 +1,10 @@
 import { LEAVE_RULE } from '@countersign/policy';
 import { type PolicyRule, timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
-import { resultEvent } from './call-events.ts';
+import { resultEvent, statusEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import { registeredTools } from './custom-catalogue.ts';
-import { failure, transition } from './execution-record.ts';
+import { asApproved, failure, transition } from './execution-record.ts';
 import { requireGivenTo } from './given-calls.ts';
 import { ownExecution } from './own-execution.ts';
 import { isJudgedByOlderPolicy } from './policy-review.ts';
@@ -47,18 +47,18 @@ export class Claims {
 
   *claim(tx: Transaction, caller: Caller, toolId: string, input: ClaimInput): Unit<Claimed> {
     const now = this.#store.now();
-    const execution = yield* ownExecution(tx, caller, toolId);
+    const execution = asApproved(yield* ownExecution(tx, caller, toolId));
     const attempt = input.attempt ?? execution.attempt;
     if (isRepeated(execution, input, attempt)) {
       requireTheSame(execution, input);
       return execution.cancel_requested ? yield* this.#endUnstarted(tx, execution, now) : { execution };
     }
-    if (execution.cancel_requested) throw refused('it is being cancelled');
     if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
     if (attempt !== execution.attempt) throw refused('this attempt is over');
     if (execution.runner_id === null && input.runner_id !== undefined)
       throw refused('it was not given to this runner');
     yield* requireGivenTo(tx, execution, input, this.#runners);
+    if (execution.cancel_requested) return yield* this.#endUnstarted(tx, execution, now);
     if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
     const stale = yield* findStaleness(tx, execution, input.digest, now);
     if (stale) {
@@ -71,9 +71,13 @@ export class Claims {
       runner_id: input.runner_id ?? execution.runner_id,
       claimed_by: input.instance ?? null,
       digest: input.digest ?? execution.digest,
+      started_at: now,
     });
     const data = { runner: claimed.runner_id, attempt, digest: claimed.digest };
-    tx.announce(caller.userId, { audit: [{ action: 'call.started', subject: toolId, data }] });
+    tx.announce(caller.userId, {
+      events: [{ projectId: claimed.project_id, event: statusEvent(claimed, now) }],
+      audit: [{ action: 'call.started', subject: toolId, data }],
+    });
     return { execution: claimed };
   }
 

@@ -1,11 +1,11 @@
 import { isFinal, type PolicyRule } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
-import { cancelEvent, progressEvent, resultEvent, signalEvent } from './call-events.ts';
+import { cancelEvent, progressEvent, resultEvent, signalEvent, statusEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import { type ClaimInput, Claims, findStaleness } from './claims.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
-import { failure, transition } from './execution-record.ts';
+import { failure, passOn, transition } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import { hadRunner, requireGivenTo } from './given-calls.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -102,7 +102,8 @@ export class Dispatcher {
 
   /**
    * Inside the unit that approved a call: tells the chosen runner. Where there never was one, whoever listens and may
-   * execute is told, and the signal is the claim; without anybody, the call waits (EV-3, EX-10). `rules` are those of the
+   * execute is told, and the signal is the claim; without anybody, the call waits (EV-3, EX-10). A harmless call is
+   * executing from its signal on. `rules` are those of the
    * person's policy that the runner applies to the real disk; read here where the caller does not know them.
    */
   *signal(
@@ -131,15 +132,25 @@ export class Dispatcher {
         told.length === 0 &&
         this.#deps.hasPlainListener(row.user_id, row.project_id) &&
         !(yield* hadRunner(tx, row));
-      if (!isForPlainClients) return yield* due(tx, row, now + patienceMs(row));
-      row = yield* transition(tx, row, 'executing');
-      row = yield* due(tx, row, now + patienceMs(row));
+      if (!isForPlainClients) {
+        tx.announce(row.user_id, {
+          events: [{ projectId: row.project_id, event: statusEvent(row, now) }],
+        });
+        return yield* due(tx, row, now + patienceMs(row));
+      }
+      const due_at = now + patienceMs({ ...row, status: 'executing' });
+      row = yield* transition(tx, row, 'executing', { due_at, started_at: now });
       if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
-    } else if (row.due_at !== null) row = yield* due(tx, row, null);
+    } else if (row.status === 'approved' && row.risk_level === 'LOW')
+      row = yield* transition(tx, row, 'executing', { due_at: null, started_at: now });
+    else if (row.due_at !== null) row = yield* due(tx, row, null);
+    const { status, attempt } = row;
+    const events = [signalEvent(row, params, grant, told, now)];
+    if (status === 'executing') events.push(statusEvent(row, now));
     tx.announce(row.user_id, {
-      events: [{ projectId: row.project_id, event: signalEvent(row, params, grant, told, now) }],
+      events: events.map((event) => ({ projectId: row.project_id, event })),
       audit: [
-        { action: 'call.signalled', subject: row.id, data: { runner: row.runner_id, attempt: row.attempt } },
+        { action: 'call.signalled', subject: row.id, data: { runner: row.runner_id, attempt, status } },
       ],
     });
     return row;
@@ -395,11 +406,10 @@ export class Dispatcher {
 
   /** The attempt before it may not begin any more: its runner was told of older rules. */
   *#signalAsNew(tx: Transaction, execution: ExecutionRow, rules: readonly PolicyRule[]): Unit<ExecutionRow> {
-    const attempt = execution.attempt + 1;
-    yield* tx.update('tool_executions', execution.id, { attempt });
+    const again = yield* passOn(tx, execution, execution.attempt + 1, execution.runner_id);
     const { params } = yield* tx.shownPayload(execution.id);
     const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
-    return yield* this.signal(tx, { ...execution, attempt }, params, grant, rules);
+    return yield* this.signal(tx, again, params, grant, rules);
   }
 
   async #signalAgain(toolId: string): Promise<void> {

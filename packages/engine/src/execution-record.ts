@@ -10,19 +10,53 @@ import { Refusal } from './refusal.ts';
 import type { ExecutionRow } from './rows.ts';
 import type { Transaction, Unit } from './store.ts';
 
-/** Moves an execution along the one table of transitions (EX-2); anything else is refused. */
+/** The row after these changes of state, each along the one table of transitions (EX-2); anything else is refused. */
+export function moved(row: ExecutionRow, ...states: readonly ExecutionStatus[]): ExecutionRow {
+  let { status } = row;
+  for (const to of states) {
+    if (!isLegalTransition(status, to))
+      throw new Refusal('ILLEGAL_TRANSITION', { from: status, to, tool_id: row.id });
+    status = to;
+  }
+  return { ...row, status };
+}
+
+/** Moves a stored execution by one change of state. */
 export function* transition(
   tx: Transaction,
   row: ExecutionRow,
   to: ExecutionStatus,
   patch: Partial<ExecutionRow> = {},
 ): Unit<ExecutionRow> {
-  if (!isLegalTransition(row.status, to)) {
-    throw new Refusal('ILLEGAL_TRANSITION', { from: row.status, to, tool_id: row.id });
-  }
-  const change = { ...patch, status: to };
-  yield* tx.update('tool_executions', row.id, change);
-  return { ...row, ...change };
+  const after = { ...moved(row, to), ...patch };
+  yield* tx.update('tool_executions', row.id, { ...patch, status: to });
+  return after;
+}
+
+/**
+ * A harmless call needs no claim (PF-1): it is executing from its signal on, and its runner may not have begun. What can
+ * be done with an approved call can be done with it.
+ */
+export const mayNotHaveBegun = ({ status, risk_level, runner_id, claimed_by }: ExecutionRow): boolean =>
+  status === 'approved' ||
+  (status === 'executing' && risk_level === 'LOW' && runner_id !== null && claimed_by === null);
+
+/** Such a call as it was before its signal; any other one as it is. */
+export const asApproved = (row: ExecutionRow): ExecutionRow =>
+  row.status === 'executing' && mayNotHaveBegun(row) ? moved(row, 'approved') : row;
+
+/** The call is this runner's now, or nobody's, and has not been started. `from`: the program that may still report it. */
+export function* passOn(
+  tx: Transaction,
+  execution: ExecutionRow,
+  attempt: number,
+  runnerId: string | null,
+  from: string | null = null,
+): Unit<ExecutionRow> {
+  const patch = { runner_id: runnerId, attempt, claimed_by: from, started_at: null };
+  if (execution.status === 'executing') return yield* transition(tx, execution, 'approved', patch);
+  yield* tx.update('tool_executions', execution.id, patch);
+  return { ...execution, ...patch };
 }
 
 /** A message may quote what was called with; a secret at its cut end would not be known for one. */

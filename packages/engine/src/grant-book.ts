@@ -11,6 +11,8 @@ import {
 import {
   changesFiles,
   changingToolsPattern,
+  gitCommandsPattern,
+  isLocalGitTool,
   makeVisible,
   type OfferedScope,
   type PolicyRule,
@@ -91,6 +93,13 @@ interface CallClass {
   readonly label: string;
 }
 
+/** Pushing is not among them: it is HIGH, and asks by itself. */
+const gitCommands: CallClass = {
+  tool: gitCommandsPattern,
+  pattern: 'git *',
+  label: 'Harmless git commands, commits and new branches',
+};
+
 /** A label covers what it says (AP-4): every tool that changes files; a path stands for itself, whatever characters it has. */
 function classesOf({ tool, params }: ToolCall, { operands }: CallAssessment): CallClass[] {
   if (tool === 'execute_command') {
@@ -104,7 +113,10 @@ function classesOf({ tool, params }: ToolCall, { operands }: CallAssessment): Ca
         : [];
     }
     const [first] = args;
-    const classes = [{ tool, pattern: `${command} *`, label: `Harmless ${command} commands` }];
+    const classes =
+      command === 'git'
+        ? [gitCommands]
+        : [{ tool, pattern: `${command} *`, label: `Harmless ${command} commands` }];
     if (first !== undefined && /^[a-z][a-z-]*$/.test(first)) {
       classes.unshift({
         tool,
@@ -116,6 +128,7 @@ function classesOf({ tool, params }: ToolCall, { operands }: CallAssessment): Ca
   }
   if (tool === 'shell_exec' || tool === 'shell_background') return [];
   const all = { tool, pattern: null, label: `All calls of ${tool}` };
+  if (isLocalGitTool(tool)) return [all, gitCommands];
   const path = operands.find(({ use }) => use === 'write')?.path;
   if (path === undefined || !(changesFiles(tool) || tool === 'delete_file')) return [all];
   const tools = changesFiles(tool) ? changingToolsPattern : tool;

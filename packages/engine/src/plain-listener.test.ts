@@ -42,7 +42,10 @@ describe('[EV-3] while no runner is there', () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     expect(await runner.last('tool.execution_signal')).toMatchObject({ tool_id: harmless.id, attempt: 2 });
     expect(signals(runner)).toEqual([harmless.id]);
-    expect(await fixture.execution(harmless.id)).toMatchObject({ status: 'approved', runner_id: 'runner-1' });
+    expect(await fixture.execution(harmless.id)).toMatchObject({
+      status: 'executing',
+      runner_id: 'runner-1',
+    });
     expect(await fixture.execution(written)).toMatchObject({ status: 'executing', runner_id: null });
   });
 

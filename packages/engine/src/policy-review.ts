@@ -1,6 +1,7 @@
 import { type Decision, isRefused } from '@countersign/policy';
 import { isFinal, type PolicyRule } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
+import { mayNotHaveBegun } from './execution-record.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { PolicyBook } from './policy-book.ts';
 import type { ApprovalRow, ExecutionRow } from './rows.ts';
@@ -86,7 +87,8 @@ export class PolicyReview {
   *#apply(tx: Transaction, toolId: string, judged: Judged): Unit<Reviewed | undefined> {
     const { version, decision, rules } = judged;
     const execution = yield* tx.get('tool_executions', toolId);
-    if (!execution || isFinal(execution.status) || execution.status === 'executing') return undefined;
+    if (!execution || (execution.status !== 'awaiting_approval' && !mayNotHaveBegun(execution)))
+      return undefined;
     // Changed once more: who wanted to know asks again.
     if ((yield* tx.policyVersion(execution.user_id)) !== version) return undefined;
     const approvals = this.#deps.approvals();
@@ -110,7 +112,7 @@ export class PolicyReview {
       return { execution: (yield* tx.get('tool_executions', toolId)) ?? current, asked };
     }
     // The runner looks at the real disk, and was told of the rules as they were.
-    const isWithRunner = current.status === 'approved' && current.runner_id !== null;
+    const isWithRunner = mayNotHaveBegun(current) && current.runner_id !== null;
     return {
       execution:
         isWithRunner && rules.length > 0 ? yield* this.#deps.signalAgain(tx, current, rules) : current,
@@ -119,8 +121,9 @@ export class PolicyReview {
 }
 
 /** Whether a person must be asked about a call that was let through without one. */
-function mustAsk({ status, approved_by }: ExecutionRow, { verdict, askedBy }: Decision): boolean {
-  if (status !== 'approved') return false;
+function mustAsk(execution: ExecutionRow, { verdict, askedBy }: Decision): boolean {
+  if (!mayNotHaveBegun(execution)) return false;
+  const { approved_by } = execution;
   return approved_by === 'config'
     ? askedBy !== undefined
     : approved_by === 'auto' && verdict.decision !== 'LOW';

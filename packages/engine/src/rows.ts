@@ -37,6 +37,11 @@ export interface SessionRow {
   readonly user_id: string;
   readonly project_id: string;
   readonly title: string;
+  /**
+   * The token whose call opened it, or the agent that did; null: a person's conversation. While nobody has spoken there,
+   * it is not listed among the conversations.
+   */
+  readonly opened_by: string | null;
   readonly created_at: number;
   readonly last_message_at: number | null;
 }
@@ -137,6 +142,8 @@ export interface ExecutionRow {
   readonly undo_runner_id: string | null;
   readonly created_at: number;
   readonly approved_at: number | null;
+  /** Of this attempt: when it was claimed, or signalled where the signal is the claim; null: it has not begun. */
+  readonly started_at: number | null;
   readonly completed_at: number | null;
   readonly undone_at: number | null;
 }

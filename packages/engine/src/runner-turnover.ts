@@ -1,6 +1,6 @@
 import { isFinal, timing } from '@countersign/protocol';
 import { resultEvent } from './call-events.ts';
-import { failure, transition } from './execution-record.ts';
+import { failure, mayNotHaveBegun, passOn, transition } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
 import { capabilityFor, pathRulesFor } from './path-rules.ts';
@@ -45,7 +45,7 @@ export class RunnerTurnover {
     const { store, runnerless, review } = this.#deps;
     const open = await store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id));
     for (const { id, status } of open) {
-      if (status !== 'approved') continue;
+      if (status !== 'approved' && status !== 'executing') continue;
       await review(id);
       const taken = await commit(this.#deps, 'give', (tx) => this.#takeIfUnable(tx, id, runner));
       if (taken) runnerless.watch(taken);
@@ -54,10 +54,10 @@ export class RunnerTurnover {
 
   *#takeIfUnable(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
     const execution = yield* tx.get('tool_executions', toolId);
-    if (execution?.status !== 'approved' || execution.runner_id !== runner.id) return undefined;
+    if (!execution || !mayNotHaveBegun(execution) || execution.runner_id !== runner.id) return undefined;
     const able = capabilityFor(yield* pathRulesFor(tx, execution));
     if (able === undefined || runner.capabilities.includes(able)) return undefined;
-    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, undefined));
+    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, null));
   }
 
   /** A runner connected: calls that nobody had are its own now, and those of another program in its place are lost. */
@@ -164,8 +164,8 @@ export class RunnerTurnover {
     const workspace = project?.workspace ?? '';
     const able = capabilityFor(yield* pathRulesFor(tx, execution));
     const next = yield* this.#deps.presence.pick(tx, user_id, workspace, null, able);
-    const other = next === runner_id ? undefined : next;
-    const from = other === undefined ? (runner?.instance ?? null) : null;
+    const other = next === runner_id ? null : (next ?? null);
+    const from = other === null ? (runner?.instance ?? null) : null;
     return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, other, from));
   }
 
@@ -214,18 +214,4 @@ export class RunnerTurnover {
       runners.expect({ id, userId, workspace, capabilities }, leaseMs);
     }
   }
-}
-
-/** The call is this runner's now, or nobody's, and has not been started. `from`: the program that may still report it. */
-function* passOn(
-  tx: Transaction,
-  execution: ExecutionRow,
-  attempt: number,
-  runnerId: string | undefined,
-  from: string | null = null,
-): Unit<ExecutionRow> {
-  const patch = { runner_id: runnerId ?? null, attempt, claimed_by: from };
-  if (execution.status === 'executing') return yield* transition(tx, execution, 'approved', patch);
-  yield* tx.update('tool_executions', execution.id, patch);
-  return { ...execution, ...patch };
 }

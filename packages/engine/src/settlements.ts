@@ -3,7 +3,7 @@ import type { AsksAgain } from './asks-again.ts';
 import { ackEvent, fileChangedEvents, resultEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
 import { digestOf } from './digests.ts';
-import { failure, transition } from './execution-record.ts';
+import { asApproved, failure, transition } from './execution-record.ts';
 import { requireGivenTo } from './given-calls.ts';
 import { ownExecution } from './own-execution.ts';
 import { Refusal } from './refusal.ts';
@@ -53,7 +53,8 @@ export class Settlements {
 
   *settle(tx: Transaction, caller: Caller, toolId: string, input: ResultInput): Unit<Settled> {
     const now = this.#store.now();
-    const execution = yield* ownExecution(tx, caller, toolId);
+    const stored = yield* ownExecution(tx, caller, toolId);
+    const execution = asApproved(stored);
     const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
     if (isFinal(execution.status)) return yield* this.#settleLate(tx, execution, input, resultDigest, now);
     if (
@@ -65,7 +66,7 @@ export class Settlements {
     }
     // Its acknowledgement was lost on the way: what followed from this failure has begun already.
     if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
-      return { execution, message: 'Tool result was known already' };
+      return { execution: stored, message: 'Tool result was known already' };
     yield* requireGivenTo(tx, execution, input, this.#runners);
     const started = startedBy(execution, input);
     // Nothing started, and nobody wants it any more: whether it is stale is beside the point (EX-8).
@@ -83,6 +84,7 @@ export class Settlements {
     const execution = yield* transition(tx, started, 'approved', {
       attempt: started.attempt + 1,
       due_at: now + retryAfterMs,
+      started_at: null,
     });
     const data = { code: errorFrom(input)?.code ?? null, attempt: execution.attempt };
     tx.announce(started.user_id, {
@@ -99,7 +101,7 @@ export class Settlements {
     const ended = yield* transition(tx, started, input.status, {
       ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
       ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
-      execution_time_ms: input.execution_time_ms ?? null,
+      execution_time_ms: input.execution_time_ms ?? timeSince(started.started_at, now),
       result_digest: resultDigest,
       ...resultFacts(started.tool_name, result),
     });
@@ -170,9 +172,13 @@ export class Settlements {
   }
 }
 
+/** Measured here, where the client did not say it: from its claim, or from the signal that was its claim. */
+const timeSince = (startedAt: number | null, now: number): number | null =>
+  startedAt === null ? null : Math.max(0, Math.round(now - startedAt));
+
 const reportedBy = ({ id, user_id }: ExecutionRow, created_at: number) => ({ id, user_id, created_at });
 
-/** A harmless call needs no claim: its result is the first we hear of its start (PF-1). */
+/** A harmless call needs no claim: its result is the first we hear of its start (PF-1). So is that of one that failed before it. */
 function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {
   if (execution.status === 'executing') return execution;
   const { id, status, risk_level } = execution;

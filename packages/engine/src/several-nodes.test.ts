@@ -38,7 +38,7 @@ describe('a runner that is connected to another node', () => {
     const runner = await fixture.listen({ runnerId: 'runner-1', on: other });
     const outcome = fixture.execute('read_file', { path: 'a.md' });
     const { tool_id } = await runner.last('tool.execution_signal');
-    expect(await fixture.execution(tool_id)).toMatchObject({ status: 'approved', runner_id: 'runner-1' });
+    expect(await fixture.execution(tool_id)).toMatchObject({ status: 'executing', runner_id: 'runner-1' });
     await other.dispatcher.submitResult(fixture.runnerCaller, tool_id, {
       status: 'completed',
       runner_id: 'runner-1',
@@ -62,7 +62,7 @@ describe('a runner that is connected to another node', () => {
       await fixture.clock.advance(10_000);
       await beat(other); // and never on its own node
     }
-    expect(await fixture.execution(id)).toMatchObject({ status: 'approved', attempt: 1 });
+    expect(await fixture.execution(id)).toMatchObject({ status: 'executing', attempt: 1 });
     const second = await fixture.listen({ runnerId: 'runner-1', on: other });
     await settle();
     expect([first.ended, second.ended, signals(second)]).toEqual([true, false, [id]]);
@@ -134,7 +134,7 @@ describe('a runner that is connected to another node', () => {
     await fixture.clock.advance(10_000);
     await beat(other);
     await fixture.clock.advance(5_000);
-    expect(await fixture.execution(id)).toMatchObject({ status: 'approved', attempt: 1 });
+    expect(await fixture.execution(id)).toMatchObject({ status: 'executing', attempt: 1 });
   });
 });
 
@@ -172,7 +172,7 @@ it('[EX-10] a call finds a runner that nobody had heard for a while, though its 
   await fixture.clock.advance(10_000);
   expect(signals(runner)).toEqual([id]);
   expect(await fixture.execution(id)).toMatchObject({
-    status: 'approved',
+    status: 'executing',
     runner_id: 'runner-1',
     due_at: null,
   });
@@ -341,10 +341,10 @@ describe('a node that starts', () => {
 
 it('[RK-5] a policy that changes on one node counts on the other at the next call', async () => {
   await fixture.listen({ runnerId: 'runner-1' });
-  expect((await submitOn(other, 'read_file', { path: 'a.md' })).status).toBe('approved');
+  expect((await submitOn(other, 'read_file', { path: 'a.md' })).status).toBe('executing');
   const rule = { id: 'mine', tool: 'read_file', effect: 'deny' as const, why: 'it is private' };
   await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
   expect((await submitOn(other, 'read_file', { path: 'a.md' })).status).toBe('failed');
   await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
-  expect((await submitOn(other, 'read_file', { path: 'a.md' })).status).toBe('approved');
+  expect((await submitOn(other, 'read_file', { path: 'a.md' })).status).toBe('executing');
 });

@@ -55,8 +55,13 @@ export interface Reading {
   /** Which execution an approval belongs to, without locking it: executions are locked before approvals. */
   peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined>;
   projectsOf(userId: string): Unit<readonly ProjectRow[]>;
-  /** Where somebody spoke last comes first, then those where nobody did, the newest first. */
+  /**
+   * Where somebody spoke last comes first, then those where nobody did, the newest first. Without those that were opened
+   * for calls and have no message.
+   */
   sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]>;
+  /** The newest session that this token opened in a project. */
+  sessionOpenedBy(userId: string, projectId: string, tokenId: string): Unit<SessionRow | undefined>;
   /** Oldest first; `after` is a position. */
   messagesOf(sessionId: string, page: { after?: number; limit: number }): Unit<readonly MessageRow[]>;
   /** The model of each run that has a message at these positions, both included, by the run's id. */

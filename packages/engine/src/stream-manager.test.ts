@@ -66,7 +66,7 @@ describe('[EV-2] StreamManager', () => {
     expect(listener.received).toMatchObject([{ id: undefined, event: { event: 'tool.approval_request' } }]);
     await write('ada', 1);
     await settle();
-    expect(listener.ids()).toEqual([3]);
+    expect(listener.ids()).toEqual([4]);
   });
 
   it('catches up on the slow tick when hints are lost', async () => {

@@ -75,7 +75,13 @@ describe('a LOW call', () => {
       approval_id: null,
       execution_time_ms: 3,
     });
-    expect(runner.types()).toEqual(['tool.call', 'tool.execution_signal', 'tool.result', 'tool.result_ack']);
+    expect(runner.types()).toEqual([
+      'tool.call',
+      'tool.execution_signal',
+      'tool.call',
+      'tool.result',
+      'tool.result_ack',
+    ]);
   });
 
   it('[EX-7] takes the same result twice, and not another one', async () => {
@@ -193,10 +199,12 @@ describe('a call that asks', () => {
     expect(await outcome).toMatchObject({ status: 'completed', approval_id: approvalId });
     expect(runner.types()).toEqual([
       'tool.call',
+      'tool.call',
       'tool.approval_request',
       'approval.updated',
       'approval.resolved',
       'tool.execution_signal',
+      'tool.call',
       'tool.result',
       'file.changed',
       'tool.result_ack',
@@ -859,6 +867,10 @@ describe('two people', () => {
     await fixture.loseRunner('bob', 'runner-1');
     await settle();
     expect(stranger.types()).toEqual([]);
-    expect(await execution(tool_id)).toMatchObject({ status: 'approved', runner_id: 'runner-1', attempt: 1 });
+    expect(await execution(tool_id)).toMatchObject({
+      status: 'executing',
+      runner_id: 'runner-1',
+      attempt: 1,
+    });
   });
 });

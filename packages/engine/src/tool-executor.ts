@@ -2,6 +2,7 @@ import { type Decision, grantCovers, isRefused } from '@countersign/policy';
 import {
   describeCall,
   type ErrorCode,
+  type ExecutionStatus,
   higherRisk,
   isFinal,
   type PolicyRule,
@@ -12,7 +13,7 @@ import { digestOfCall } from './call-digest.ts';
 import { callEvent, resultEvent } from './call-events.ts';
 import type { CallRequest } from './call-request.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { failure, recordedReasons } from './execution-record.ts';
+import { failure, moved, recordedReasons } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import { scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
@@ -105,6 +106,7 @@ export class ToolExecutor {
       request.run && (yield* tx.executionOfCall(request.run.runId, request.run.step, request.run.index));
     if (known) return { execution: known, approval: undefined };
     const now = this.#deps.store.now();
+    if (request.opens) yield* tx.insert('sessions', request.opens);
     const fate = yield* this.#decideFate(tx, request, judged, now);
     // Nobody is asked: what lets it run must not have been forbidden since the policy was read. Later the claim looks (EX-6).
     if (
@@ -118,7 +120,9 @@ export class ToolExecutor {
       fate.kind === 'run' && workspace !== null
         ? yield* this.#deps.dispatcher.runnerFor(tx, request.userId, workspace, null, rules)
         : undefined;
-    const execution = this.#newExecution(id, request, judged, fate, { runnerId, now });
+    const created = this.#newExecution(id, request, judged, fate, { runnerId, now });
+    const reached = moved(created, ...statesOf(fate, created));
+    const execution = reached.status === 'executing' ? { ...reached, started_at: now } : reached;
     const params = paramsOf(request, decision);
     yield* tx.insert('tool_executions', execution);
     const payload: PayloadRow = {
@@ -136,7 +140,7 @@ export class ToolExecutor {
       events: [
         {
           projectId: request.project.id,
-          event: callEvent(execution, params, request.context as unknown as Json, now),
+          event: callEvent(created, params, request.context as unknown as Json, now),
         },
       ],
       audit: [
@@ -146,7 +150,7 @@ export class ToolExecutor {
           data: {
             tool: execution.tool_name,
             params: execution.tool_params,
-            status: execution.status,
+            status: created.status,
             risk_level: execution.risk_level,
             by: request.requestedBy,
           },
@@ -157,6 +161,7 @@ export class ToolExecutor {
       case 'refused':
         tx.announce(request.userId, {
           events: [{ projectId: request.project.id, event: resultEvent(execution, null, now) }],
+          audit: [{ action: 'call.failed', subject: execution.id, data: { code: fate.code } }],
         });
         return { execution, approval: undefined };
       case 'ask': {
@@ -193,12 +198,13 @@ export class ToolExecutor {
     return (yield* this.#whyNotAsked(tx, request, paramsDigest)) ?? { kind: 'ask' };
   }
 
-  /** AG-3: in a session, and of an agent that opens one session after the other. */
+  /** AG-3: in a session, and over all sessions of a token that opens one after the other. */
   *#whyNotAsked(tx: Transaction, request: CallRequest, paramsDigest: string): Unit<Fate | undefined> {
-    const { userId, sessionId } = request;
-    const requestedBy = request.isOutsideAgent ? request.requestedBy : null;
+    const { userId, sessionId, opens, isOutsideAgent } = request;
+    const requestedBy = isOutsideAgent || opens ? request.requestedBy : null;
     // Locked, so that of many calls at once each counts those before it.
-    yield* tx.get('sessions', sessionId);
+    if (opens) yield* tx.get('projects', request.project.id);
+    else yield* tx.get('sessions', sessionId);
     const rejections = yield* tx.countRejections(userId, { paramsDigest, sessionId, requestedBy });
     if (rejections >= MAX_REJECTIONS) return refusedBy(new Refusal('REJECTED_BEFORE'));
     const pending = Math.max(
@@ -230,7 +236,7 @@ export class ToolExecutor {
       tool_name: request.toolName,
       tool_params: maskedParams,
       params_digest: paramsDigest,
-      status: runs ? 'approved' : fate.kind === 'ask' ? 'awaiting_approval' : 'failed',
+      status: 'pending',
       // Whoever asks for a harmless call to be asked about gets a request as any other, with time to decide.
       risk_level: assessed
         ? fate.kind === 'ask'
@@ -262,6 +268,7 @@ export class ToolExecutor {
       undo_runner_id: null,
       created_at: now,
       approved_at: runs ? now : null,
+      started_at: null,
       completed_at: null,
       undone_at: null,
       ...(fate.kind === 'refused' && failure(fate.code, fate.message, now)),
@@ -272,6 +279,13 @@ export class ToolExecutor {
 /** The parameters that run are those that were decided on: with the tool's defaults, and paths in their short form. */
 const paramsOf = (request: CallRequest, { call }: Decision): JsonObject =>
   (call?.params ?? request.toolParams) as JsonObject;
+
+/** The states that a call passes when it is recorded (EX-2). Only the last one is stored: it is all one commit (PF-1). */
+function statesOf(fate: Fate, { risk_level, runner_id }: ExecutionRow): readonly ExecutionStatus[] {
+  if (fate.kind === 'refused') return ['failed'];
+  if (fate.kind === 'ask') return ['awaiting_approval'];
+  return risk_level === 'LOW' && runner_id !== null ? ['approved', 'executing'] : ['approved'];
+}
 
 /** Between judging a call and recording it: it is judged again. */
 class PolicyChanged extends Error {}

@@ -110,6 +110,47 @@ describe('[AP-4] "changes under src/"', () => {
   });
 });
 
+describe('[AP-4] git commands, in one session (seeds: tools-specification)', () => {
+  const label = 'Harmless git commands, commits and new branches in this session';
+  const calls: readonly [string, Parameters<EngineFixture['submit']>[1]][] = [
+    ['execute_command', { command: 'git', args: ['commit', '-m', 'x'] }],
+    ['git_commit', { message: 'x', files: ['src/a.ts'] }],
+    ['git_branch', { name: 'next', create: true }],
+  ];
+
+  it.each(calls)('are offered on %s, and cover each other', async (tool, params) => {
+    const waiting = await fixture.submit('git_branch', { name: 'waits', create: true });
+    const { approval_id } = await fixture.submit(tool, params);
+    const { offered_scopes } = await runner.last('tool.approval_request');
+    const offer = offered_scopes.find((each) => each.label === label);
+    const chosen = { scope: 'class', pattern: offer?.pattern ?? 'not offered' } as const;
+    expect(await codeOf(fixture.approve(approval_id, chosen))).toBe('ok');
+    // What waits and is covered is released at once.
+    expect((await fixture.execution(waiting.id)).approved_by).toBe('config');
+    for (const each of calls) expect((await fixture.submit(...each)).approved_by).toBe('config');
+    // The runner is told what it has to check.
+    expect((await runner.last('tool.execution_signal')).grant).toMatchObject({
+      tool: '{execute_command,shell_exec,git_branch,git_commit}',
+      pattern: 'git *',
+      max_risk: 'MEDIUM',
+    });
+    for (const [other, more] of [
+      ['git_push', {}],
+      ['execute_command', { command: 'git', args: ['push'] }],
+      ['execute_command', { command: 'git', args: ['config', 'core.hooksPath', 'x'] }],
+      ['git_commit', { message: 'x', files: ['.husky/pre-commit'] }],
+      ['write_file', { path: '.git/hooks/pre-commit', content: 'x' }],
+    ] as const)
+      expect([other, (await fixture.submit(other, more)).status]).toEqual([other, 'awaiting_approval']);
+  });
+
+  it('are not offered on a push', async () => {
+    await fixture.submit('git_push', {});
+    const { offered_scopes } = await runner.last('tool.approval_request');
+    expect(offered_scopes.map((each) => each.label)).not.toContain(label);
+  });
+});
+
 it('[AP-4] an offer says up to which risk it grants, also where the runner has raised it', async () => {
   const { approval_id } = await write('src/a.ts');
   await fixture.preview(approval_id, { risk_level: 'HIGH' });

@@ -81,6 +81,18 @@ describe('[AP-4] scopesOffered', () => {
     ]);
     expect(offered('delete_file', { path: 'src/a.ts' })).toContainEqual(['class', 'src/**', 'HIGH']);
     expect(offered('git_push', {})).toContainEqual(['class', null, 'HIGH']);
+    const git = [
+      ['class', 'git *', 'MEDIUM'],
+      ['always', 'git *', 'MEDIUM'],
+      ['session', null, 'MEDIUM'],
+    ];
+    const all = [
+      ['class', null, 'MEDIUM'],
+      ['always', null, 'MEDIUM'],
+    ];
+    expect(offered('git_commit', { message: 'x', files: ['a.md'] })).toEqual([...all, ...git]);
+    expect(offered('git_branch', { name: 'x', create: true })).toEqual([...all, ...git]);
+    expect(offered('git_push', {})).not.toContainEqual(['class', 'git *', 'HIGH']);
     expect(offered('shell_exec', { command: 'ls' })).toEqual([['session', null, 'MEDIUM']]);
   });
 

@@ -1,3 +1,4 @@
+import { gitCommandsPattern } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { splitExample } from './command/split-example.ts';
 import { type GrantedCall, type GrantPredicate, grantCovers, ruleOfGrant } from './grant.ts';
@@ -154,5 +155,57 @@ describe('[AP-4] a grant by program', () => {
     };
     expect([decide({}), decide({ harmless_only: true })]).toEqual(['LOW', 'MEDIUM']);
     expect(decide({ harmless_only: true, effect: 'deny' })).toBe('REJECT');
+  });
+});
+
+describe('[AP-4] a grant of git commands (seeds: tools-specification)', () => {
+  const git = { ...grant, tool: gitCommandsPattern, pattern: 'git *', max_risk: 'HIGH' as const };
+  function coversCall(tool: string, params: object): boolean {
+    const { call, details } = policy.decide(tool, params);
+    if (!call || !details || details.verdict.decision === 'REJECT') throw new Error('not a call');
+    return grantCovers(git, call, details, { ...here, risk: details.verdict.decision });
+  }
+
+  it.each<[string, object]>([
+    ['git_commit', { message: 'x', files: ['src/a.ts'] }],
+    ['git_branch', { name: 'next', create: true }],
+    ['execute_command', { command: 'git', args: ['commit', '-m', 'x'] }],
+    ['shell_exec', { command: 'git add -A && git commit -m x' }],
+  ])('covers %s %j', (tool, params) => {
+    expect(coversCall(tool, params)).toBe(true);
+  });
+
+  it.each<[string, object]>([
+    ['git_push', {}],
+    ['execute_command', { command: 'git', args: ['push'] }],
+    ['execute_command', { command: 'git', args: ['config', '--list'] }],
+    ['execute_command', { command: 'git', args: ['hook', 'run', 'pre-commit'] }],
+    ['execute_command', { command: 'git', args: ['reset', '--hard'] }],
+    ['execute_command', { command: 'npm', args: ['test'] }],
+    ['shell_exec', { command: 'git commit -m x && npm test' }],
+    ['shell_exec', { command: 'git log > log.md' }],
+    ['write_file', { path: 'a.md', content: 'x' }],
+    ['git_commit', { message: 'x', files: ['src/a.ts', '.husky/pre-commit'] }],
+    ['git_commit', { message: 'x', files: ['.github/workflows/ci.yml'] }],
+  ])('leaves to the person: %s %j', (tool, params) => {
+    expect(coversCall(tool, params)).toBe(false);
+  });
+
+  it('is the same as a rule of a policy file, and only where that rule is about harmless commands', () => {
+    const rule = ruleOfGrant('mine', git);
+    expect(rule).toEqual({
+      id: 'mine',
+      effect: 'allow',
+      tool: gitCommandsPattern,
+      command: 'git *',
+      harmless_only: true,
+    });
+    const decide = (written: object) => {
+      const reading = readPolicyFile(JSON.stringify({ version: 1, rules: [written] }), 'person');
+      if (!reading.ok) throw new Error(reading.problem);
+      const own = new ToolCallPolicy({ root: '/work', policies: [reading.policy] });
+      return own.decide('git_commit', { message: 'x', files: ['a.md'] }).verdict.decision;
+    };
+    expect([decide(rule), decide({ ...rule, harmless_only: false })]).toEqual(['LOW', 'MEDIUM']);
   });
 });

@@ -1,4 +1,10 @@
-import { type PolicyRule, type RiskLevel, riskLevels, type ToolCall } from '@countersign/protocol';
+import {
+  gitCommandsPattern,
+  type PolicyRule,
+  type RiskLevel,
+  riskLevels,
+  type ToolCall,
+} from '@countersign/protocol';
 import { compileRule } from './policy-rules.ts';
 import type { CallAssessment } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
@@ -40,7 +46,12 @@ export function grantCovers(
   return typeof rule !== 'string' && rule.matches(call, assessment);
 }
 
-const commandTools: ReadonlySet<string> = new Set(['execute_command', 'shell_exec', 'shell_background']);
+const commandTools: ReadonlySet<string> = new Set([
+  'execute_command',
+  'shell_exec',
+  'shell_background',
+  gitCommandsPattern,
+]);
 
 /**
  * The same as a rule of a policy file: what "always" saves. A click on a card is less than a rule written by hand, so for

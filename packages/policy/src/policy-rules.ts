@@ -3,6 +3,7 @@ import {
   type CustomToolCall,
   describeIssues,
   isCustomToolName,
+  isLocalGitTool,
   type PolicyFile,
   type PolicyRule,
   parseToolCall,
@@ -12,6 +13,7 @@ import {
 import { isHarmlessCommand } from './command/harmless-commands.ts';
 import { isHarmlessVariable } from './command/harmless-variables.ts';
 import { plainCommandWords } from './command/plain-words.ts';
+import { executingPlaces } from './executing-places.ts';
 import { type Glob, parseGlob, writtenOut } from './glob.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
 import { utf8Length } from './size-limiter.ts';
@@ -120,12 +122,13 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
       if (rule.effect === 'allow' && (!isMeant(rule, call) || !namesEverything(rule, call, assessment)))
         return false;
       if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
-      if (words && !matchesCommands(words, assessment, rule.effect)) return false;
+      const commands = rule.harmless_only ? commandsOf(call, assessment) : assessment.commands;
+      if (words && !matchesCommands(words, commands, rule.effect)) return false;
       // A rule that forbids is never narrowed.
       if (rule.effect !== 'allow' || !rule.harmless_only) return true;
       // Nor does a line that was spelt out say with which variables.
       if (!(assessment.environment ?? []).every(isHarmlessVariable)) return false;
-      return words?.isOneLine || assessment.commands.every(({ words }) => isHarmlessCommand(words));
+      return words?.isOneLine || commands.every(({ words }) => isHarmlessCommand(words));
     },
     mayReach(call, assessment) {
       if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
@@ -230,10 +233,20 @@ function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule
   return named.length > 0 && named.every(({ path }) => glob.matches(path));
 }
 
+/**
+ * What a call starts, to a rule on harmless commands: there a tool that commits or makes a branch is that command of git
+ * (AP-4). A commit that names what executes later is not.
+ */
+function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment): CallAssessment['commands'] {
+  if (!isLocalGitTool(tool) || operands.some(({ path }) => executingPlaces.find(path) !== undefined))
+    return commands;
+  return [{ words: ['git', tool.slice('git_'.length)] }];
+}
+
 /** Likewise for the programs a call starts. A word only known at run time never helps to allow. */
 function matchesCommands(
   pattern: CommandPattern,
-  { commands }: CallAssessment,
+  commands: CallAssessment['commands'],
   effect: PolicyRule['effect'],
 ): boolean {
   // A rule that forbids must not be walked around by a spelling: `git -C . push` is `git push`.

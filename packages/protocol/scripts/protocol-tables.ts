@@ -38,7 +38,8 @@ const eventMeanings: Readonly<Record<EventName, string>> = {
     'A call waits for a decision. Draw a card; if you are its runner, compute the preview.',
   'tool.execution_signal': 'The runner executes this call now: claim it first unless it is read-only.',
   'tool.result_ack': 'The server has a result, or will not have it. The runner stops sending it again.',
-  'tool.call': 'The agent made a call; it was recorded.',
+  'tool.call':
+    'The agent made a call: it was recorded as `pending`, with its parameters. Then each state that it comes to before it ends: `awaiting_approval`, `approved` where it waits for a runner, `executing`.',
   'tool.progress': 'How far a running call is, and what it prints.',
   'tool.result': 'A call has ended.',
   'tool.cancel': 'The runner should stop this call.',

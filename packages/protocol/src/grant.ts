@@ -11,7 +11,7 @@ export type ApprovalScope = z.infer<typeof approvalScopeSchema>;
 export const offeredScopeSchema = z.object({
   scope: approvalScopeSchema.exclude(['once']),
   pattern: z.string().nullable().describe('Null covers every call.'),
-  label: z.string().describe('What it means, for the person: "Harmless git commands in this session".'),
+  label: z.string().describe('What it means, for the person: "Harmless npm commands in this session".'),
   warning: z.string().nullable().describe('To show before it is chosen.'),
   max_risk: riskLevelSchema.describe('The grant covers calls up to this level.'),
   rule: policyRuleSchema

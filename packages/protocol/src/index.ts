@@ -81,6 +81,8 @@ export {
   changesFiles,
   changingToolsPattern,
   findTool,
+  gitCommandsPattern,
+  isLocalGitTool,
   type ParsedCall,
   parseToolCall,
   resultSchemaOf,

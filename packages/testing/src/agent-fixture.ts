@@ -79,6 +79,7 @@ export class AgentFixture {
         project_id: testProject.id,
         title: '',
         created_at: 0,
+        opened_by: null,
         last_message_at: null,
       });
       if (policy)

@@ -55,6 +55,7 @@ export class EngineFixture {
         project_id: testProject.id,
         title: '',
         created_at: 0,
+        opened_by: null,
         last_message_at: null,
       });
     });

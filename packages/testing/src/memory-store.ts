@@ -222,8 +222,17 @@ class MemoryTransaction implements Transaction {
   }
 
   *sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]> {
-    const isWanted = (row: SessionRow) => row.user_id === userId && row.project_id === projectId;
+    const isWanted = (row: SessionRow) =>
+      row.user_id === userId &&
+      row.project_id === projectId &&
+      (row.opened_by === null || row.last_message_at !== null);
     return this.#select('sessions', isWanted, byLastWord).slice(0, limit);
+  }
+
+  *sessionOpenedBy(userId: string, projectId: string, tokenId: string): Unit<SessionRow | undefined> {
+    const isWanted = (row: SessionRow) =>
+      row.user_id === userId && row.project_id === projectId && row.opened_by === tokenId;
+    return this.#select('sessions', isWanted, byAge).at(-1);
   }
 
   *messagesOf(

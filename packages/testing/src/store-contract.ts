@@ -353,12 +353,19 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           sessionRow({ id: 'spoken', created_at: 1, last_message_at: 5 }),
           sessionRow({ id: 'spoken-later', created_at: 0, last_message_at: 6 }),
           sessionRow({ id: 'c', project_id: 'other' }),
+          sessionRow({ id: 'call', opened_by: 'agent', created_at: 7 }),
+          sessionRow({ id: 'later-call', opened_by: 'agent', created_at: 8 }),
+          sessionRow({ id: 'call-elsewhere', opened_by: 'agent', created_at: 9, project_id: 'other' }),
+          sessionRow({ id: 'call-of-another', opened_by: 'other', created_at: 9 }),
+          sessionRow({ id: 'spoken-after-a-call', opened_by: 'agent', created_at: 6, last_message_at: 4 }),
           sessionRow({ id: 'd', user_id: 'grace' }),
         );
         expect(await ids((tx) => tx.projectsOf('ada'))).toEqual(['b', 'a']);
-        const inOrder = ['spoken-later', 'spoken', 'a', 'b'];
+        const inOrder = ['spoken-later', 'spoken', 'spoken-after-a-call', 'a', 'b'];
         expect(await ids((tx) => tx.sessionsOf('ada', 'project', 10))).toEqual(inOrder);
         expect(await ids((tx) => tx.sessionsOf('ada', 'project', 3))).toEqual(inOrder.slice(0, 3));
+        const openedBy = (token: string) => read((tx) => tx.sessionOpenedBy('ada', 'project', token));
+        expect([(await openedBy('agent'))?.id, await openedBy('nobody')]).toEqual(['later-call', undefined]);
       });
 
       it('pages through the messages of a session', async () => {

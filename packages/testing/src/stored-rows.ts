@@ -35,6 +35,7 @@ export const sessionRow = (row: Partial<SessionRow> = {}): SessionRow => ({
   project_id: 'project',
   title: 'Notes on the engine',
   created_at: createdAt,
+  opened_by: null,
   last_message_at: null,
   ...row,
 });
@@ -112,6 +113,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   undo_id: null,
   undo_runner_id: null,
   undone_at: null,
+  started_at: null,
   created_at: createdAt,
   approved_at: null,
   completed_at: null,

@@ -1,5 +1,5 @@
 import { customToolsOf, readPolicyFile, ToolCallPolicy } from '@countersign/policy';
-import { customToolSchema, type RiskLevel } from '@countersign/protocol';
+import { customToolSchema, gitCommandsPattern, type RiskLevel } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { type PermissionFacts, permissionFor } from './call-permission.ts';
 import { readSignal, writeSignal } from './call-samples.test-data.ts';
@@ -234,4 +234,30 @@ it('[VA-8] the server’s word that a custom tool need not ask counts only where
   expect(answer(signal, { own: decideAs('MEDIUM') })).toBe(
     'APPROVAL_STALE: the tool configuration of this machine wants it to be asked',
   );
+});
+
+it('[AP-4] a grant of git commands covers commits and branches here too, and no push', () => {
+  const granted = (tool_name: string, tool_params: ExecutionSignal['tool_params'], risk_level: RiskLevel) => {
+    const { session_id } = writeSignal();
+    const grant = {
+      tool: gitCommandsPattern,
+      pattern: 'git *',
+      max_risk: 'HIGH' as const,
+      session_id,
+      workspace: '/work',
+      expires_at: null,
+    };
+    const by = { approval_id: null, approved_by: 'config' as const, grant_id: 'g', grant };
+    return answer(writeSignal({ tool_name, tool_params, risk_level, ...by }));
+  };
+  expect([
+    granted('git_commit', { message: 'x', files: ['a.md'] }, 'MEDIUM'),
+    granted('git_branch', { name: 'next', create: true }, 'MEDIUM'),
+    granted('execute_command', { command: 'git', args: ['commit', '-m', 'x'] }, 'MEDIUM'),
+  ]).toEqual(['yes', 'yes', 'yes']);
+  const refused = 'APPROVAL_STALE: the grant does not cover it here';
+  expect([
+    granted('git_push', {}, 'HIGH'),
+    granted('git_commit', { message: 'x', files: ['.husky/pre-commit'] }, 'MEDIUM'),
+  ]).toEqual([refused, refused]);
 });

@@ -390,7 +390,9 @@ describe('two people at once', () => {
       'approve in my project': () =>
         client.approve({ params: { ...params, project_id: bob.projectId }, body: {} }),
       confirm: () => client.confirm({ params: { approval_id: params.approval_id }, body: {} }),
+      'approve by id': () => client.approveById({ params: { approval_id: params.approval_id }, body: {} }),
       reject: () => client.reject({ params, body: {} }),
+      'reject by id': () => client.rejectById({ params: { approval_id: params.approval_id }, body: {} }),
       look: () => client.getExecution({ params: toolId }),
       'look at the card': () => client.getApproval({ params: { approval_id: params.approval_id } }),
       cancel: () => client.cancelExecution({ params: toolId, body: {} }),

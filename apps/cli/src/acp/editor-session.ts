@@ -212,11 +212,19 @@ export class EditorSession {
   #tellOfCall({ event, data }: CountersignEvent): void {
     switch (event) {
       case 'tool.call':
-        this.#update({
-          sessionUpdate: 'tool_call',
-          ...this.#call(data.tool_id, data.tool_name, data.tool_params),
-          status: acpStatusOf(data.status),
-        });
+        this.#update(
+          data.status === 'pending'
+            ? {
+                sessionUpdate: 'tool_call',
+                ...this.#call(data.tool_id, data.tool_name, data.tool_params),
+                status: acpStatusOf(data.status),
+              }
+            : {
+                sessionUpdate: 'tool_call_update',
+                toolCallId: data.tool_id,
+                status: acpStatusOf(data.status),
+              },
+        );
         return;
       case 'approval.resolved':
         this.#update({

@@ -7,7 +7,7 @@ import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { readStreamCookie } from '../auth/stream-cookie.ts';
 import type { RateLimiter } from '../auth/token-bucket.ts';
 import { RateLimited } from './refusals.ts';
-import { bearerToken, isJson } from './request-guard.ts';
+import { bearerToken, isJson, isOfProgram, isUndeclared } from './request-guard.ts';
 import type { ServerParts } from './server-parts.ts';
 
 declare module 'fastify' {
@@ -57,7 +57,7 @@ export function admission(
     if (scopes !== 'public' && !scopes.includes(caller.scope)) {
       throw new Refusal('FORBIDDEN', { scope: scopes.join(' or ') });
     }
-    checkBodyType(takesBody, request);
+    checkBodyType(takesBody, request, { isOfProgram: isOfProgram(request) });
     const bytes = takesFile ? bodyBytes(request, config.callBodyBytes) : 0;
     const later = bytes > SMALL_BODY_BYTES ? largeBodies.take(largeKeyOf(caller), now, bytes) : 0;
     if (later > 0) throw new RateLimited(later);
@@ -77,7 +77,7 @@ export function admission(
       if (scopes === 'public') {
         const seconds = anonymous.take(addressBlock(request.ip), performance.now());
         if (seconds > 0) return new RateLimited(seconds);
-        checkBodyType(takesBody, request);
+        checkBodyType(takesBody, request, { isOfProgram: false });
         return undefined;
       }
       const { token, use } = tokenOf(request, takesCookie);
@@ -152,10 +152,18 @@ export const countUnsaid =
     done(null, payload.pipe(counted));
   };
 
-/** A form of another page cannot send JSON. */
-function checkBodyType(takesBody: boolean, { method, headers }: FastifyRequest): void {
+/**
+ * A form of another page cannot send JSON, so a browser has to say that its body is (RE-5). A program with a bearer token
+ * may leave the type out, as the first documents' sample client does: `fetch` calls such a body text/plain.
+ */
+function checkBodyType(
+  takesBody: boolean,
+  { method, headers }: FastifyRequest,
+  { isOfProgram }: { isOfProgram: boolean },
+): void {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if ((takesBody || hasBody) && method !== 'GET' && !isJson(headers['content-type'])) {
-    throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
-  }
+  const type = headers['content-type'];
+  if ((!takesBody && !hasBody) || method === 'GET' || isJson(type)) return;
+  if (!isOfProgram || !isUndeclared(type)) throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
+  headers['content-type'] = 'application/json'; // what it is parsed as
 }

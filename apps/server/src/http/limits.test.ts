@@ -219,7 +219,10 @@ describe('[RE-4] the size of a body', () => {
     ['/my/projects/PROJECT/tools/x/result', 11_000, 413],
     ['/my/tools/execute', 15_000, 400],
     ['/my/tools/execute', 25_000, 413],
+    ['/my/approvals/x/approve', 15_000, 404],
+    ['/my/approvals/x/approve', 25_000, 413],
     ['/my/approvals/x/confirm', 25_000, 413],
+    ['/my/approvals/x/reject', 2_500, 413],
   ])('%s with %i bytes gets %i', async (path, bytes, status) => {
     const answered = await send(path.replace('PROJECT', ada.projectId), bytes);
     expect(answered.status).toBe(status);

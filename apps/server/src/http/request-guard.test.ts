@@ -127,6 +127,77 @@ describe('[RE-5] the content type of a body', () => {
   });
 });
 
+describe('[RE-5] a body whose type nobody declared (seeds: workflow)', () => {
+  const authorization = () => ({ Authorization: `Bearer ${ada.tokens.person}` });
+  const undeclared = async (
+    headers: Record<string, string>,
+    path = `/my/projects/${ada.projectId}/sessions`,
+  ) =>
+    (
+      await sendRaw(server.address, {
+        method: 'POST',
+        path,
+        headers,
+        body: ['{"title":"x"}'],
+        contentLength: 13,
+      })
+    ).status;
+
+  it('is taken from the sample client, which gives fetch a text and no Content-Type', async () => {
+    const answered = await fetch(`${server.address}/my/projects/${ada.projectId}/sessions`, {
+      method: 'POST',
+      headers: authorization(),
+      body: JSON.stringify({ title: 'from the sample client' }),
+    });
+    expect([answered.status, await answered.json()]).toMatchObject([
+      200,
+      { session: { title: 'from the sample client' } },
+    ]);
+  });
+
+  it.each<[string, Record<string, string>, number]>([
+    ['no type', {}, 200],
+    ['no type, where no page is involved', { 'Sec-Fetch-Site': 'none' }, 200],
+    ['the type that fetch adds', { 'Content-Type': 'text/plain;charset=UTF-8' }, 200],
+    ['a page of ours', { Origin: 'http://127.0.0.1:PORT' }, 415],
+    [
+      'a text of a page of ours',
+      { Origin: 'http://127.0.0.1:PORT', 'Content-Type': 'text/plain;charset=UTF-8' },
+      415,
+    ],
+    ['a page that may call us', { Origin: 'https://dashboard.example.org' }, 415],
+    ['a page of another site', { Origin: 'https://evil.example' }, 403],
+    ['a page without an origin', { Origin: 'null' }, 403],
+    ['a page of another site that hides its Origin', { 'Sec-Fetch-Site': 'cross-site' }, 415],
+    ['a page of a neighbour that hides its Origin', { 'Sec-Fetch-Site': 'same-site' }, 415],
+    ['a page of ours that hides its Origin', { 'Sec-Fetch-Site': 'same-origin' }, 415],
+    ['a text in another encoding', { 'Content-Type': 'text/plain;charset=UTF-16' }, 415],
+  ])('%s', async (_, headers, status) => {
+    const filled = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fill(value)]));
+    expect(await undeclared({ ...authorization(), ...filled })).toBe(status);
+  });
+
+  it('is read as JSON and as nothing else', async () => {
+    const codeFor = async (body: string) => {
+      const url = `${server.address}/my/projects/${ada.projectId}/sessions`;
+      const answered = await fetch(url, { method: 'POST', headers: authorization(), body });
+      return ((await answered.json()) as { code: string }).code;
+    };
+    expect(await codeFor('title=x')).toBe('INVALID_JSON');
+    expect(await codeFor('{"__proto__": {"a": 1}}')).toBe('INVALID_JSON');
+  });
+
+  it('gets nothing without a bearer token that we gave: not with a cookie, and not to sign in', async () => {
+    const code = new URL(server.running.signInLink() as string).hash.slice('#sign-in='.length);
+    const { headers } = await server.send('POST', '/sign-in', { body: { code } });
+    const cookie = (headers.get('set-cookie') as string).split(';')[0] as string;
+    expect(await undeclared({ Cookie: cookie })).toBe(401);
+    expect(await undeclared({ Authorization: 'Bearer made-up', Cookie: cookie })).toBe(401);
+    expect(await undeclared({}, '/sign-in')).toBe(415);
+    expect(await undeclared(authorization(), '/sign-in')).toBe(415);
+  });
+});
+
 describe('[RE-5] other origins in a browser', () => {
   const preflight = (origin: string) =>
     server.send('OPTIONS', '/my/projects', { headers: { origin, 'access-control-request-method': 'POST' } });

@@ -79,6 +79,19 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 export const isJson = (contentType: string | undefined): boolean =>
   contentType !== undefined && /^application\/json[ \t]*(;|$)/i.test(contentType);
 
+/** A body whose type nobody declared: no header, or the one that `fetch` adds to a text by itself. */
+export const isUndeclared = (contentType: string | undefined): boolean =>
+  contentType === undefined || /^text\/plain[ \t]*;[ \t]*charset=utf-8$/i.test(contentType);
+
+/**
+ * Whether a program sent this with a bearer token, and not a page: a browser names the page's Origin with every POST, or
+ * says by Sec-Fetch-Site how the page relates to us. `none` is said where no page is involved.
+ */
+export const isOfProgram = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+  bearerToken(headers.authorization) !== undefined &&
+  headers.origin === undefined &&
+  (headers['sec-fetch-site'] ?? 'none') === 'none';
+
 /** `Bearer` and one token; anything else is no token. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer ([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(header)?.[1];

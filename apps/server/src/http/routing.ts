@@ -31,7 +31,7 @@ const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE',
 const runnerRoutes: ReadonlySet<RouteName> = new Set(['submitResult', 'submitProgress', 'startExecution']);
 
 /** The content of a file may stand in their bodies. */
-const routesWithFiles: ReadonlySet<RouteName> = new Set(['executeTool', 'approve', 'confirm']);
+const routesWithFiles: ReadonlySet<RouteName> = new Set(['executeTool', 'approve', 'approveById', 'confirm']);
 
 /** A body that takes a while to be parsed. */
 const LARGE_BYTES = 1024 * 1024;

@@ -72,22 +72,6 @@ describe('a runner over HTTP', () => {
   });
 });
 
-describe('[AG-3] calls without a session', () => {
-  it('of one token share one, so that its limits hold', async () => {
-    const gil = await server.person('gil', '/gil');
-    const call = (tool_params: object) =>
-      server.send('POST', '/my/tools/execute', {
-        token: gil.tokens.agent,
-        body: { tool_name: 'delete_file', tool_params },
-      });
-    const answers = await Promise.all(Array.from({ length: 14 }, (_, i) => call({ path: `${i}.md` })));
-    const asked = answers.filter(({ status }) => status === 200).map(({ body }) => body);
-    expect(asked).toHaveLength(10);
-    expect(new Set(asked.map(({ session_id }) => session_id)).size).toBe(1);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(4);
-  });
-});
-
 describe('[RN-3] an undo', () => {
   it('that nobody asked for is not believed, and one of a late result can be asked for', async () => {
     const fay = await server.person('fay', '/fay');

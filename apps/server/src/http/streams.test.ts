@@ -56,7 +56,12 @@ describe('a stream', () => {
     const { body } = await read(ada);
     await stream.until(isResultOf(body.tool_id));
     await stream.until(({ event }) => event === 'tool.result_ack');
-    expect(stream.events.map(({ event }) => event)).toEqual(['tool.call', 'tool.result', 'tool.result_ack']);
+    expect(stream.events.map(({ event }) => event)).toEqual([
+      'tool.call',
+      'tool.call',
+      'tool.result',
+      'tool.result_ack',
+    ]);
     // [DA-4] the acknowledgement carries the head of the audit chain
     expect(stream.events.at(-1)?.data).toMatchObject({
       audit_head: expect.stringMatching(/^\d+:[0-9a-f]{64}$/),

@@ -88,7 +88,9 @@ describe('/mcp', () => {
     const attempts = [
       ['POST', `${project}/approvals/${approval_id}/approve`],
       ['POST', `${project}/approvals/${approval_id}/reject`],
+      ['POST', `/my/approvals/${approval_id}/approve`],
       ['POST', `/my/approvals/${approval_id}/confirm`],
+      ['POST', `/my/approvals/${approval_id}/reject`],
       ['POST', `${project}/approvals/${approval_id}/preview`],
       ['GET', '/my/approvals'],
       ['GET', `/my/approvals/${approval_id}`],

@@ -2,6 +2,7 @@ import type { Engine } from '@countersign/engine';
 import { isFinal, type JsonValue, type ToolOutcome } from '@countersign/protocol';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Handlers } from '../http/route-types.ts';
+import type { AgentSessions } from './agent-sessions.ts';
 import type { CallNews, CallProgress } from './call-progress.ts';
 import { cancelledResult, pendingResult, resultOf } from './call-result.ts';
 import type { Exchange } from './exchange.ts';
@@ -9,6 +10,7 @@ import type { Exchange } from './exchange.ts';
 export interface OutsideCallsDeps {
   readonly handlers: Pick<Handlers, 'executeTool' | 'getExecution' | 'cancelExecution'>;
   readonly engine: Engine;
+  readonly sessions: Pick<AgentSessions, 'current'>;
   readonly progress: CallProgress;
   readonly holdMs: number;
   readonly onError: (error: unknown) => void;
@@ -44,7 +46,11 @@ export class OutsideCalls {
       ...exchange,
       params: {},
       query: undefined,
-      body: { tool_name: name, tool_params: params as Record<string, JsonValue> },
+      body: {
+        tool_name: name,
+        tool_params: params as Record<string, JsonValue>,
+        session_id: await this.#deps.sessions.current(exchange.caller),
+      },
     });
     return { callId: taken.tool_id, asks: taken.status === 'awaiting_approval' };
   }

@@ -10,6 +10,7 @@ import { requireRoomForStream } from '../http/open-streams.ts';
 import { noteBodyLimit, RateLimited, toAnswer } from '../http/refusals.ts';
 import { type Routing, refuseOtherMethods } from '../http/routing.ts';
 import type { OpenConnection } from '../http/server-parts.ts';
+import { AgentSessions } from './agent-sessions.ts';
 import { CallProgress } from './call-progress.ts';
 import type { Exchange } from './exchange.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
@@ -36,13 +37,15 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     return mcpTools((await handlers.availableTools(input)).tools);
   };
   const changes = new ToolListChanges({ bus, toolsOf, lookEveryMs: beatMs, onError });
+  const sessionIdleMs = config.mcpSessionIdleSeconds * 1000;
+  const sessions = new AgentSessions(store, sessionIdleMs);
   const endpoint = new McpEndpoint({
-    calls: new OutsideCalls({ handlers, engine, progress, holdMs, onError }),
+    calls: new OutsideCalls({ handlers, engine, sessions, progress, holdMs, onError }),
     toolsOf,
     changes,
     inboxOf: ({ request }) => `${originOf(request, config.publicOrigins)}/#/approvals`,
     maxSessions: config.mcpSessions,
-    sessionIdleMs: config.mcpSessionIdleSeconds * 1000,
+    sessionIdleMs,
     isShared: store.isShared,
     onError,
   });

@@ -3,6 +3,7 @@ import type { EventPayload } from '@countersign/protocol';
 
 /** What is told to those who watch: each step of each call that this process has committed. */
 export interface CallObserver {
+  /** Once for each call, when it was recorded. */
   called?(call: EventPayload<'tool.call'>): void;
   signalled?(signal: EventPayload<'tool.execution_signal'>): void;
   asked?(approval: EventPayload<'tool.approval_request'>): void;
@@ -37,7 +38,7 @@ export function watchCalls(
 function show({ event }: StoredEvent, observer: CallObserver): void {
   switch (event.event) {
     case 'tool.call':
-      observer.called?.(event.data);
+      if (event.data.status === 'pending') observer.called?.(event.data);
       break;
     case 'tool.execution_signal':
       observer.signalled?.(event.data);

@@ -39,7 +39,7 @@ export class Metrics implements Watching, CallObserver {
     });
     this.#duration = new Histogram({
       name: 'countersign_tool_execution_seconds',
-      help: 'What the runner says a tool took.',
+      help: 'What a tool took, as the runner says it or from its signal to its result.',
       labelNames: ['tool'],
       buckets: executionBuckets,
       registers,

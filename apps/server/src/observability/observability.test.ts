@@ -210,7 +210,7 @@ describe('watching', () => {
       ],
       (error) => errors.push(error),
     );
-    const event = { event: 'tool.call', data: {} } as never;
+    const event = { event: 'tool.call', data: { status: 'pending' } } as never;
     bus.publish({
       kind: 'events',
       userId: 'ada',

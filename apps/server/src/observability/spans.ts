@@ -21,7 +21,6 @@ export class Spans implements CallObserver, RunObserver {
   readonly #waits = new Open<Span>();
 
   called(call: Parameters<NonNullable<CallObserver['called']>>[0]): void {
-    if (this.#calls.get(call.tool_id)) return; // asked again: the same call
     const attributes = {
       'tool.id': call.tool_id,
       'tool.name': call.tool_name,

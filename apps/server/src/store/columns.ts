@@ -54,6 +54,7 @@ const executions = {
   undone_at: 'integer?',
   created_at: 'integer',
   approved_at: 'integer?',
+  started_at: 'integer?',
   completed_at: 'integer?',
 } as const satisfies Columns;
 
@@ -114,6 +115,7 @@ export const columnsOf: {
     user_id: 'text',
     project_id: 'text',
     title: 'text',
+    opened_by: 'text?',
     created_at: 'integer',
     last_message_at: 'integer?',
   },

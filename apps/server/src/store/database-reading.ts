@@ -101,12 +101,29 @@ export class DatabaseReading implements Reading {
         .selectAll()
         .where('user_id', '=', slot.text('userId'))
         .where('project_id', '=', slot.text('projectId'))
+        .where(sql<boolean>`(opened_by is null or last_message_at is not null)`) // as the index has it
         .orderBy('last_message_at', (order) => order.desc().nullsLast())
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(slot.integer('limit')),
     );
     return yield* this.rows(statement, { userId, projectId, limit });
+  }
+
+  *sessionOpenedBy(userId: string, projectId: string, tokenId: string): Unit<SessionRow | undefined> {
+    const statement = this.statements.prepare('sessions:opened-by', { of: 'sessions' }, (db, slot) =>
+      db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('opened_by', '=', slot.text('tokenId'))
+        .where('user_id', '=', slot.text('userId'))
+        .where('project_id', '=', slot.text('projectId'))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(1),
+    );
+    const [newest] = yield* this.rows<SessionRow>(statement, { userId, projectId, tokenId });
+    return newest;
   }
 
   *messagesOf(

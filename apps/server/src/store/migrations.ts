@@ -84,6 +84,13 @@ const indexes: readonly Index[] = [
     name: 'sessions_of_project',
     table: 'sessions',
     columns: ['user_id', 'project_id', 'last_message_at', 'created_at', 'id'],
+    where: sql`(opened_by is null or last_message_at is not null)`,
+  },
+  {
+    name: 'sessions_of_token',
+    table: 'sessions',
+    columns: ['opened_by', 'user_id', 'project_id', 'created_at', 'id'],
+    where: sql`opened_by is not null`,
   },
   { name: 'messages_of_session', table: 'messages', columns: ['session_id', 'position'], unique: true },
   { name: 'runs_by_lease', table: 'runs', columns: ['lease_until'], where: running },

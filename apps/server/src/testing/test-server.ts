@@ -85,7 +85,7 @@ export class TestServer {
     await this.store.write(function* (tx) {
       yield* tx.insert('projects', { id: projectId, user_id: userId, name: 'p', workspace, created_at: 1 });
       const session = { id: sessionId, user_id: userId, project_id: projectId, title: '', created_at: 1 };
-      yield* tx.insert('sessions', { ...session, last_message_at: null });
+      yield* tx.insert('sessions', { ...session, opened_by: null, last_message_at: null });
     });
     const [person, front_end, runner, agent] = await Promise.all(
       (['person', 'front_end', 'runner', 'agent'] as const).map((scope) => signToken(userId, scope)),

@@ -25,6 +25,8 @@ describe('the output of commands', () => {
     const { call, output, receive, text } = setUp();
     call('t1', 'execute_command', { command: 'npm', args: ['test'] });
     output('t1', 'one\ntw');
+    // Where it stands now, without what it was called with.
+    call('t1', 'execute_command', {});
     output('t1', 'o');
     receive('tool.result', {
       tool_id: 't1',

@@ -35,7 +35,7 @@ export class CommandLog {
   receive({ event, data }: CountersignEvent): void {
     switch (event) {
       case 'tool.call':
-        if (categories.includes(findTool(data.tool_name)?.category ?? ''))
+        if (!this.#known.has(data.tool_id) && categories.includes(findTool(data.tool_name)?.category ?? ''))
           this.#known.set(data.tool_id, {
             label: callLabel(data.tool_name, data.tool_params),
             isBegun: false,

@@ -20,7 +20,7 @@ export const executeBodySchema = z.strictObject({
   session_id: idSchema
     .optional()
     .describe(
-      "Left out: a new session of the person's only project; PROJECT_REQUIRED when there are several.",
+      "Left out: a new session of the person's only project; PROJECT_REQUIRED when there are several. It is listed among the conversations once somebody has spoken there; name it in further calls that belong together.",
     ),
 });
 

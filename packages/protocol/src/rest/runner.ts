@@ -12,7 +12,13 @@ const auditHead = z
 
 /** What a runner may say of itself; the founding documents' clients say nothing. */
 const report = {
-  execution_time_ms: z.int().nonnegative().optional(),
+  execution_time_ms: z
+    .int()
+    .nonnegative()
+    .optional()
+    .describe(
+      'Without it the server measures: from the claim, or the signal that was the claim, to the result.',
+    ),
   attempt: z.int().min(1).optional(),
   runner_id: idSchema.optional(),
   instance: instanceSchema,

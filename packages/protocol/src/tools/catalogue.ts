@@ -36,6 +36,11 @@ export const changesFiles = (tool: string): boolean => changingTools.some(({ nam
 /** The same tools as a pattern on tool names, for grants and rules. */
 export const changingToolsPattern = `{${changingTools.map(({ name }) => name).join(',')}}`;
 
+/** The git tools that an approval of git commands covers (AP-4): those that change the repository and send nothing. */
+export const isLocalGitTool = (tool: string): boolean => tool === 'git_branch' || tool === 'git_commit';
+/** The same tools, and those that run commands: what "git commands" are made with, as a pattern on tool names. */
+export const gitCommandsPattern = '{execute_command,shell_exec,git_branch,git_commit}';
+
 export const findTool = (name: string): ToolDefinition | undefined => byName.get(name);
 
 export type ParsedCall =

@@ -1,4 +1,4 @@
-import { changingToolsPattern } from '@countersign/protocol';
+import { changingToolsPattern, gitCommandsPattern } from '@countersign/protocol';
 import { expect, it } from 'vitest';
 import { languages } from '../words/words.ts';
 import { scopeLabel } from './scope-label.ts';
@@ -18,6 +18,11 @@ it.each([
     { tool: 'execute_command', command: 'git commit *' },
     'Harmless git commit commands in this conversation',
   ],
+  [
+    'class',
+    { tool: gitCommandsPattern, command: 'git *' },
+    'Harmless git commands, commits and new branches in this conversation',
+  ],
   ['always', { tool: 'execute_command', command: 'npm test' }, 'Always: the command npm test'],
   ['class', { tool: 'git_push' }, 'All calls of git_push in this conversation'],
   ['session', { tool: '*' }, 'Whole conversation: every tool'],
@@ -30,4 +35,8 @@ it('[UI-1] in Russian too', () => {
     scopeLabel({ scope, rule: { tool: changingToolsPattern, path } }, languages.ru);
   expect(label('class', 'drafts/**')).toBe('Изменения внутри drafts/ в этой беседе');
   expect(label('always', 'a.md')).toBe('Всегда: изменения a.md');
+  const git = { tool: gitCommandsPattern, command: 'git *' };
+  expect(scopeLabel({ scope: 'class', rule: git }, languages.ru)).toBe(
+    'Безобидные команды git, коммиты и новые ветки в этой беседе',
+  );
 });

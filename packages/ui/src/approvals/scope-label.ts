@@ -1,4 +1,4 @@
-import type { OfferedScope } from '@countersign/protocol';
+import { gitCommandsPattern, type OfferedScope } from '@countersign/protocol';
 import type { Words } from '../words/words.ts';
 
 /** What a wider approval covers and for how long, said once, in the page's own words. */
@@ -12,6 +12,7 @@ export function scopeLabel(
 }
 
 function whatOf({ tool, path, command }: OfferedScope['rule'], { covers }: Words['approval']): string {
+  if (tool === gitCommandsPattern) return covers.git;
   if (command !== undefined)
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);
   if (path === undefined) return covers.tool(tool);

@@ -175,9 +175,12 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
   switch (event.event) {
     case 'tool.call': {
       const { data } = event;
-      const known = state.calls.get(data.tool_id) ?? newCall(data.tool_id);
+      const known = state.calls.get(data.tool_id);
+      // Of a known call it says where it stands now, and not what it was called with.
+      if (known && data.status !== 'pending')
+        return changeCall(state, data.tool_id, { status: data.status, risk: data.risk_level });
       return withCall(state, {
-        ...known,
+        ...(known ?? newCall(data.tool_id)),
         toolCallId: data.tool_call_id,
         runId: data.context.run_id,
         toolName: data.tool_name,

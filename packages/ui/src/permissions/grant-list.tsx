@@ -1,4 +1,4 @@
-import { changingToolsPattern, type Grant } from '@countersign/protocol';
+import { changingToolsPattern, type Grant, gitCommandsPattern } from '@countersign/protocol';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { useGrants, useRevoking } from '../queries/permissions.ts';
 import { ErrorState, LoadingState } from '../shell/states.tsx';
@@ -33,9 +33,10 @@ export function GrantList() {
   );
 }
 
-/** Which tools a grant covers: one, all, or those that change files. */
+/** Which tools a grant covers: one, all, those that change files, or those of git. */
 function toolsOf({ tool }: Grant, permissions: Words['permissions']): string {
   if (tool === changingToolsPattern) return permissions.changes;
+  if (tool === gitCommandsPattern) return permissions.git;
   return tool === '*' ? permissions.everyTool : tool;
 }
 

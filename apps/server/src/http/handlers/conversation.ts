@@ -1,7 +1,4 @@
 import {
-  type Caller,
-  DuplicateRow,
-  digestOf,
   messageView,
   newId,
   notFound,
@@ -18,7 +15,7 @@ import type { ServerParts } from '../server-parts.ts';
 import { isoTime, projectView, runView, sessionView } from '../views.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 
-/** An agent may open as many sessions as it likes; those where people spoke come first. */
+/** Those where people spoke come first. What an agent opened, or a call that named none, is no conversation. */
 const LISTED_SESSIONS = 1_000;
 
 /** Projects, sessions, messages, runs and runners. */
@@ -108,7 +105,9 @@ export function conversationHandlers({
 
     async createSession({ caller, params, body }) {
       const project = await ownProject(store, caller, params.project_id);
-      return { success: true, session: sessionView(await newSession(store, project, body.title)) };
+      const openedBy = caller.scope === 'agent' ? caller.tokenId : null;
+      const row = newSession(store, project, { title: body.title, openedBy });
+      return { success: true, session: sessionView(await keepSession(store, row)) };
     },
 
     async getModel() {
@@ -146,33 +145,19 @@ export function conversationHandlers({
   };
 }
 
-async function newSession(
-  store: Store,
-  project: ProjectRow,
-  title: string,
-  id = newId(),
-): Promise<SessionRow> {
-  const { user_id, id: project_id } = project;
-  const row: SessionRow = { id, user_id, project_id, title, created_at: store.now(), last_message_at: null };
-  await store.write(function* (tx) {
-    yield* tx.insert('sessions', row);
-  });
-  return row;
+/** A session that is not stored yet. */
+export function newSession(
+  store: Pick<Store, 'now'>,
+  { user_id, id: project_id }: ProjectRow,
+  { title = '', openedBy = null }: { title?: string; openedBy?: string | null } = {},
+): SessionRow {
+  const created_at = store.now();
+  return { id: newId(), user_id, project_id, title, opened_by: openedBy, created_at, last_message_at: null };
 }
 
-/** Where the calls of a token go that name no session: always the same one, or the limits of AG-3 would not hold. */
-export async function sessionOfToken(
-  store: Store,
-  project: ProjectRow,
-  { tokenId }: Caller,
-): Promise<SessionRow> {
-  const id = digestOf([project.id, tokenId]).slice('sha256:'.length);
-  const known = await store.read((tx) => tx.get('sessions', id));
-  if (known) return known;
-  return newSession(store, project, '', id).catch(async (error: unknown) => {
-    if (!(error instanceof DuplicateRow)) throw error;
-    return (await store.read((tx) => tx.get('sessions', id))) as SessionRow;
-  });
+export async function keepSession(store: Store, row: SessionRow): Promise<SessionRow> {
+  await store.write((tx) => tx.insert('sessions', row));
+  return row;
 }
 
 /** Where the person spoke last, or a session that nobody has used: one that an agent calls tools in is the agent's. */
@@ -184,7 +169,7 @@ async function latestSession(store: Store, project: ProjectRow): Promise<Session
     const calls = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
     return calls.length === 0 ? session : undefined;
   });
-  return latest ?? newSession(store, project, '');
+  return latest ?? keepSession(store, newSession(store, project));
 }
 
 async function sessionIn(

@@ -7,15 +7,25 @@ import type { ServerParts } from '../server-parts.ts';
 import { speakerOf } from '../speaker.ts';
 
 type ApproveBody = Input<(typeof routes)['approve']>['body'];
+type RejectBody = Input<(typeof routes)['reject']>['body'];
 
 /** Approvals: listed, decided, previewed (AP). */
 export function decisionHandlers(
   parts: ServerParts,
-): Pick<Handlers, 'approve' | 'confirm' | 'reject' | 'submitPreview' | 'listApprovals' | 'getApproval'> {
+): Pick<
+  Handlers,
+  | 'approve'
+  | 'approveById'
+  | 'confirm'
+  | 'reject'
+  | 'rejectById'
+  | 'submitPreview'
+  | 'listApprovals'
+  | 'getApproval'
+> {
   const { approvals } = parts.engine;
 
-  /** One handler behind approve and confirm (RE-2). */
-  const decide = async (caller: AuthenticatedCaller, approvalId: string, body: ApproveBody) => {
+  const approve = async (caller: AuthenticatedCaller, approvalId: string, body: ApproveBody) => {
     const { decision: _said, ...input } = body;
     const { status, grantId, ruleId } = await approvals.approveTool(caller, approvalId, {
       ...input,
@@ -30,22 +40,19 @@ export function decisionHandlers(
     };
   };
 
+  const reject = async (caller: AuthenticatedCaller, approvalId: string, body: RejectBody) => {
+    const { reason, message, device = caller.tokenName } = body;
+    const { status } = await approvals.rejectTool(caller, approvalId, { reason, message, device });
+    return { success: true as const, approval_id: approvalId, status };
+  };
+
   return {
-    async approve({ caller, params, body }) {
-      return decide(inProject(caller, params), params.approval_id, body);
-    },
-
-    confirm: ({ caller, params, body }) => decide(caller, params.approval_id, body),
-
-    async reject({ caller, params, body }) {
-      const { reason, message } = body;
-      const { status } = await approvals.rejectTool(inProject(caller, params), params.approval_id, {
-        reason,
-        message,
-        device: body.device ?? caller.tokenName,
-      });
-      return { success: true, approval_id: params.approval_id, status };
-    },
+    // One handler behind each decision, with or without the project in the path (RE-2).
+    approve: ({ caller, params, body }) => approve(inProject(caller, params), params.approval_id, body),
+    approveById: ({ caller, params, body }) => approve(caller, params.approval_id, body),
+    confirm: ({ caller, params, body }) => approve(caller, params.approval_id, body),
+    reject: ({ caller, params, body }) => reject(inProject(caller, params), params.approval_id, body),
+    rejectById: ({ caller, params, body }) => reject(caller, params.approval_id, body),
 
     async submitPreview({ caller, params, body }) {
       const speaker = await speakerOf(parts, caller, params, body);

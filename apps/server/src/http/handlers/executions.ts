@@ -18,7 +18,7 @@ import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { requestUndo } from '../undo.ts';
 import { executionView, isoTime } from '../views.ts';
-import { sessionOfToken } from './conversation.ts';
+import { newSession } from './conversation.ts';
 
 /** Metrics reach back this far unless the caller says otherwise. */
 const METRICS_DAYS = 30;
@@ -49,11 +49,12 @@ export function executionHandlers(
 
     async executeTool({ caller, body }) {
       refuseWhenOverloaded({ store, config });
-      const { project, session } = await placeOf(caller, body.session_id);
+      const { project, session, opens } = await placeOf(caller, body.session_id);
       const { execution, approval } = await engine.executor.submit({
         userId: caller.userId,
         project,
         sessionId: session.id,
+        opens,
         toolName: body.tool_name,
         toolParams: body.tool_params,
         toolCallId: newId(),
@@ -177,18 +178,19 @@ export function executionHandlers(
     },
   };
 
-  /** The session that was named; else the one of this token, in the project that it is bound to or the only one. */
+  /** The session that was named; else a new one, in the project that the token is bound to or the only one (RE-2). */
   async function placeOf(
     caller: AuthenticatedCaller,
     sessionId: string | undefined,
-  ): Promise<{ project: ProjectRow; session: SessionRow }> {
+  ): Promise<{ project: ProjectRow; session: SessionRow; opens?: SessionRow }> {
     if (sessionId !== undefined) {
       const session = await ownSession(store, caller, sessionId);
       if (caller.scope === 'agent' && !(await isAgentsOwn(session, caller))) throw notFound('session');
       return { session, project: await ownProject(store, caller, session.project_id) };
     }
     const project = await onlyProject(store, caller);
-    return { project, session: await sessionOfToken(store, project, caller) };
+    const session = newSession(store, project, { openedBy: caller.tokenId });
+    return { project, session, opens: session };
   }
 
   /**

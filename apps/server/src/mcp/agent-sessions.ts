@@ -1,0 +1,46 @@
+import type { Store } from '@countersign/engine';
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
+import { keepSession, newSession } from '../http/handlers/conversation.ts';
+import { onlyProject } from '../http/only-project.ts';
+
+/**
+ * The sessions that agents work in over MCP, where a call cannot name one: calls of a token that follow each other within
+ * the idle time are one session, on whichever node they come in. A grant "in this session" ends with it (AP-4).
+ */
+export class AgentSessions {
+  readonly #store: Store;
+  readonly #idleMs: number;
+  /** Of several calls at once, one looks. */
+  readonly #lookups = new Map<string, Promise<string>>();
+
+  constructor(store: Store, idleMs: number) {
+    this.#store = store;
+    this.#idleMs = idleMs;
+  }
+
+  /** The id of the session that this token works in now. */
+  current(caller: AuthenticatedCaller): Promise<string> {
+    const key = JSON.stringify([caller.userId, caller.tokenId]);
+    const underWay = this.#lookups.get(key);
+    if (underWay) return underWay;
+    const found = this.#find(caller).finally(() => this.#lookups.delete(key));
+    this.#lookups.set(key, found);
+    return found;
+  }
+
+  async #find(caller: AuthenticatedCaller): Promise<string> {
+    const store = this.#store;
+    const { userId, tokenId } = caller;
+    const project = await onlyProject(store, caller);
+    const since = store.now() - this.#idleMs;
+    const latest = await store.read(function* (tx) {
+      const session = yield* tx.sessionOpenedBy(userId, project.id, tokenId);
+      // Where a person has spoken, no agent works any more.
+      if (!session || session.last_message_at !== null) return undefined;
+      const [call] = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
+      return (call ?? session).created_at > since ? session : undefined;
+    });
+    const openedBy = tokenId;
+    return (latest ?? (await keepSession(store, newSession(store, project, { openedBy })))).id;
+  }
+}
