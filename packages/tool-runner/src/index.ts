@@ -4,11 +4,12 @@ export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
 export { type ServerQuestion, ToolDesk } from './custom/tool-desk.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
+export type { ExecutionHistoryEntry } from './execution-history.ts';
 export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export { whoWantsWorkspace } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
-export type { Logger } from './logger.ts';
+export { type Logger, type LogLevel, logLevels } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
 export type { OpenDocument, OpenDocuments } from './open-documents.ts';
@@ -40,7 +41,6 @@ export {
 export { runnerIdOf, runnerInstanceOf } from './runner-id.ts';
 export {
   type ActiveExecution,
-  type ExecutionHistoryEntry,
   type ToolExecutionResult,
   ToolHandler,
 } from './tool-handler.ts';

@@ -39,6 +39,8 @@ export interface ResultReport {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly result?: JsonValue;
   readonly error?: { readonly code: string; readonly message: string; readonly recoverable: boolean };
+  /** For ToolExecutionResult and the journal; the server gets `error` alone (RE-3). */
+  readonly errorDetails?: JsonValue;
   /** Not said where nobody knows: the runner that executed it was lost. */
   readonly executionTimeMs?: number;
   readonly attempt: number;

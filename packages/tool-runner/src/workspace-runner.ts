@@ -54,6 +54,7 @@ export class WorkspaceRunner {
   #cancelHeartbeat = () => {};
   #cancelLooking = () => {};
   #isBeating = false;
+  #isHeartbeatLost = false;
   /** The server may have forgotten our custom tools, or never heard of them as they are now. */
   #owesTools = true;
   #areToolsUp = false;
@@ -61,16 +62,17 @@ export class WorkspaceRunner {
   #beats = 0;
 
   constructor(options: WorkspaceRunnerOptions) {
-    const { api, dialogProvider, logger, clock = systemClock } = options;
+    const { api, dialogProvider, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#logger = logger;
-    this.handler = new ToolHandler(api, dialogProvider, logger, {
+    this.handler = new ToolHandler(api, dialogProvider, options.logger, {
       ...options,
       clock,
       executes: (request) => this.#isOurs(request),
     });
-    this.#previews = new PreviewDesk({ api, views: this.handler.views, clock, logger });
+    const { logger, views } = this.handler;
+    this.#logger = logger;
+    this.#previews = new PreviewDesk({ api, views, clock, logger });
     this.#scheduleHeartbeat();
     if (options.onWanted) this.#lookForEditor(options.onWanted);
   }
@@ -258,10 +260,13 @@ export class WorkspaceRunner {
     this.#isBeating = true;
     try {
       const answer = await api.sendHeartbeat?.(this.#heartbeat());
+      this.#isHeartbeatLost = false;
       if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
     } catch (error) {
       this.#owesTools = true;
-      this.#logger.error('The heartbeat was not answered', { error });
+      // While the server is away one line is enough; the stream tells when it is back.
+      this.#logger[this.#isHeartbeatLost ? 'debug' : 'error']('Heartbeat failed', { error });
+      this.#isHeartbeatLost = true;
     } finally {
       this.#isBeating = false;
     }

@@ -37,6 +37,7 @@ export class CommandExecutor implements Executor {
         outputBytes: limits.outputStreamBytes,
         signal,
         onProgress: context.onProgress,
+        onProcess: context.onProcess,
       }),
     );
     return commandResult(command, ending, timeoutSeconds);

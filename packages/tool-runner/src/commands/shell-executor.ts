@@ -71,6 +71,7 @@ export class ShellExecutor implements Executor {
         outputBytes: limits.outputStreamBytes,
         signal,
         onProgress: context.onProgress,
+        onProcess: context.onProcess,
       }),
     );
     return commandResult('The shell line', ending, timeoutSeconds);

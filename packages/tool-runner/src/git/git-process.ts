@@ -1,5 +1,6 @@
 import { CountersignError } from '@countersign/protocol';
 import { notes, stopUnlessEnded } from '../commands/run-to-end.ts';
+import type { CallContext } from '../executor.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
@@ -14,6 +15,7 @@ interface GitRun {
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal | undefined;
   readonly onStderr?: ((chunk: string) => void) | undefined;
+  readonly onProcess?: CallContext['onProcess'];
 }
 
 export interface GitAnswer {
@@ -68,6 +70,7 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   child.stdin?.end(run.input);
 
   const timer = setTimeout(() => stop('timeout'), run.timeoutSeconds * 1000);
+  run.onProcess?.({ process: child, timeout: timer });
   const cancel = (): void => stop('cancelled');
   run.signal?.addEventListener('abort', cancel, { once: true });
   try {
