@@ -88,6 +88,28 @@ describe('a new ToolHandler', () => {
   });
 });
 
+describe('what an editor asks of its runner', () => {
+  it('[RN-10] is idle and wanted by nobody at first, and busy while something runs', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    expect([handler.isIdle, handler.wantedBy]).toEqual([true, undefined]);
+    const running = handler.handleToolExecutionSignal(readSignal());
+    await expect.poll(() => held.length).toBe(1);
+    expect(handler.isIdle).toBe(false);
+    held[0]?.end(done);
+    await running;
+    expect(handler.isIdle).toBe(true);
+  });
+
+  it('[RN-9] [AP-7] gives the text of a file before and after, and nothing for a call that is refused', async () => {
+    const handler = makeHandler();
+    const proposed = (path: string) => handler.proposedText('write_file', { path, content: 'new\n' });
+    expect(await proposed('notes.md')).toEqual({ path: 'notes.md', before: null, after: 'new\n' });
+    expect(await proposed('/etc/passwd')).toBe(undefined);
+    expect(await handler.proposedText('write_file', {})).toBe(undefined);
+  });
+});
+
 /** A front end only: somebody else executes, so the card is the server's. */
 const elsewhere = { executes: () => false };
 
@@ -640,6 +662,16 @@ describe('handleToolExecutionSignal', () => {
     );
   });
 
+  it('[EX-6] an attempt that started and whose end nobody knows is not repeated', async () => {
+    const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+    const handler = makeHandler({ journal });
+    await handler.handleToolExecutionSignal(readSignal({ tool_id: 'first' })); // the journal is settled
+    journal.start('tool-1', 1, 'write_file', { approvalId: 'approval-1', isDecisionNeeded: false });
+    const result = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    journal.close();
+    expect(result).toMatchObject({ status: 'error', error: { code: 'RUNNER_LOST' }, duration_ms: 0 });
+  });
+
   it('[RN-3] nothing runs when the journal cannot be written', async () => {
     const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
     const handler = makeHandler({ journal });
@@ -775,6 +807,10 @@ describe('errors', () => {
     const handler = makeHandler({ executors: [] });
     const result = await handler.handleToolExecutionSignal(readSignal());
     expect(result.error?.code).toBe('UNKNOWN_TOOL');
+    const custom = await handler.handleToolExecutionSignal(
+      readSignal({ tool_id: 'custom', tool_name: 'weather__forecast', tool_params: {} }),
+    );
+    expect(custom.error?.code).toBe('UNKNOWN_TOOL');
   });
 
   it('a command that fails or runs out of time says what it had printed', async () => {
@@ -803,6 +839,16 @@ describe('errors', () => {
 });
 
 describe('concurrency', () => {
+  it('[EX-8] a call that is cancelled between its turn and its start does nothing', async () => {
+    const executor = new ScriptedExecutor(['read_file'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    await handler.handleToolExecutionSignal(readSignal({ tool_id: 'first' }));
+    const running = handler.handleToolExecutionSignal(readSignal());
+    while (!handler.activeExecutions.has('tool-1')) await Promise.resolve();
+    handler.handleToolCancel({ tool_id: 'tool-1' });
+    expect([(await running).status, executor.executed.length]).toEqual(['cancelled', 1]);
+  });
+
   it('[EX-4] executes three at once and the others in order', async () => {
     const { executor, held } = heldReads();
     const handler = makeHandler({ executors: [executor] });
@@ -1017,7 +1063,7 @@ describe('execution history (seeds: local-tool-execution)', () => {
       attempt: 1,
     };
     expect(handler.executionHistory).toEqual([ended]);
-    handler.handleToolResultAck({ ...ack, attempt: 2, status: 'received' }); // of another attempt
+    handler.handleToolResultAck({ ...ack, attempt: 2, status: 'received', audit_head: '9:abc' });
     expect(handler.executionHistory).toEqual([ended]);
     handler.handleToolResultAck({ ...ack, status: 'received' });
     expect(handler.executionHistory).toEqual([{ ...ended, receipt_status: 'received' }]);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { type Decision, SecretMasker } from '@countersign/policy';
+import { type Decision, type Refused, SecretMasker } from '@countersign/policy';
 import {
   CountersignError,
   type EventPayload,
@@ -500,8 +500,8 @@ export class ToolHandler {
     const own = this.decide(tool_name, event.tool_params, event.path_rules);
     watch.endStage('verdict_ms');
     const { verdict, call } = own;
-    if (verdict.decision === 'REJECT') throw new RefusedHere(verdict);
-    if (!call) throw new ToolTypeError(tool_name);
+    // Only a refused call cannot be read; the types do not say so.
+    if (verdict.decision === 'REJECT' || !call) throw new RefusedHere(verdict as Refused);
     const risk = higherRisk(event.risk_level, ownRisk(own));
     if (risk === 'LOW') {
       const result = await this.#work(executor, call, event, { risk, network: false, signal, watch });
