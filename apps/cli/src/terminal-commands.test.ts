@@ -901,12 +901,13 @@ describe('at the end', () => {
     const config = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign');
     writeFileSync(join(config, 'ceiling.json'), '{"version": 1, "decide_here": []}', { mode: 0o600 });
     writeFileSync(join(server.workspace, '.countersign', 'policy.json'), '{"version": 1}');
-    const runner = server.open(['connect', server.workspace, '--verbose']);
+    const runner = server.open(['connect', server.workspace, '--log-level', 'info']);
     await runner.screen.shows('Connected');
     const { tool_id } = await write('p.md', 'p\n');
     await runner.screen.shows('+ p');
     await press(runner.screen, 'y');
     await runner.screen.shows('✓ write_file p.md · done');
+    await runner.screen.shows(`info Tool execution started: ${tool_id}, write_file`);
     await server.stopServer();
     await runner.screen.shows('The connection was lost');
     runner.screen.send('\u0003');

@@ -9,7 +9,7 @@ export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export { whoWantsWorkspace } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
-export { type Logger, type LogLevel, logLevels } from './logger.ts';
+export type { Logger, LogLevel } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
 export type { OpenDocument, OpenDocuments } from './open-documents.ts';

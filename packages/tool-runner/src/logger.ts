@@ -1,5 +1,4 @@
-export const logLevels = ['debug', 'info', 'error'] as const;
-export type LogLevel = (typeof logLevels)[number];
+export type LogLevel = 'debug' | 'info' | 'error';
 
 /** Fields of a log line; one of them may be an Error. */
 export type LogDetails = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
 import type { SecretMasker } from '@countersign/policy';
-import type { LogDetails, Logger } from './logger.ts';
+import type { LogDetails, Logger, LogLevel } from './logger.ts';
 
 /** Passes everything on with secrets masked, also those in an error's message, cause and stack (OB-2). */
 export function maskedLogger(logger: Logger, masker: SecretMasker): Logger {
-  const write = (level: 'debug' | 'info' | 'error') => (message: string, details?: LogDetails) => {
+  const write = (level: LogLevel) => (message: string, details?: LogDetails) => {
     if (level === 'debug' && logger.isDebugEnabled === false) return;
     if (details === undefined) logger[level](masker.maskText(message));
     else logger[level](masker.maskText(message), masker.maskValue(withReadableErrors(details)) as LogDetails);
