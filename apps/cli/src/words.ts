@@ -267,6 +267,9 @@ const english = {
       limits: 'limits',
       'system calls': 'system calls',
     },
+    limits: 'Limits',
+    limitsSaid: 'in force here, and where each comes from (docs/security.md)',
+    limitFrom: { builtIn: 'built in', runner: "the runner's own settings", server: 'the server' },
     ceiling: 'Ceiling',
     ceilingNone: (path: string) =>
       `none: the server's decisions count. To decide some calls on this machine only, write ${path}`,
@@ -547,6 +550,9 @@ const russian: Words = {
       limits: 'ограничения',
       'system calls': 'системные вызовы',
     },
+    limits: 'Пределы',
+    limitsSaid: 'что действует здесь и откуда взято (docs/security.md)',
+    limitFrom: { builtIn: 'встроено', runner: 'настройки самого исполнителя', server: 'сервер' },
     ceiling: 'Потолок',
     ceilingNone: (path) =>
       `нет: решения сервера действуют. Чтобы часть вызовов решалась только на этой машине, создайте ${path}`,

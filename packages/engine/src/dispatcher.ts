@@ -131,9 +131,9 @@ export class Dispatcher {
         told.length === 0 &&
         this.#deps.hasPlainListener(row.user_id, row.project_id) &&
         !(yield* hadRunner(tx, row));
-      if (!isForPlainClients) return yield* due(tx, row, now + patienceMs(row));
+      if (!isForPlainClients) return yield* due(tx, row, now + patienceMs(row, this.#deps.policies.limits));
       row = yield* transition(tx, row, 'executing');
-      row = yield* due(tx, row, now + patienceMs(row));
+      row = yield* due(tx, row, now + patienceMs(row, this.#deps.policies.limits));
       if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
     } else if (row.due_at !== null) row = yield* due(tx, row, null);
     tx.announce(row.user_id, {

@@ -6,6 +6,13 @@ export { type ServerQuestion, ToolDesk } from './custom/tool-desk.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
 export type { ExecutionHistoryEntry } from './execution-history.ts';
 export { ripgrepOfEditor } from './files/ripgrep-program.ts';
+export {
+  type HandlerSettings,
+  handlerSettingNames,
+  requireHandlerSettings,
+  settingsInForce,
+  settingValue,
+} from './handler-settings.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export { whoWantsWorkspace } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
@@ -39,6 +46,7 @@ export {
   ToolTypeError,
 } from './runner-errors.ts';
 export { runnerIdOf, runnerInstanceOf } from './runner-id.ts';
+export { readRunnerSettings } from './runner-settings.ts';
 export {
   type ActiveExecution,
   type ToolExecutionResult,

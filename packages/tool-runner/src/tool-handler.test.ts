@@ -838,6 +838,59 @@ describe('errors', () => {
   });
 });
 
+describe('limits (seeds: local-tool-execution)', () => {
+  const runFor = (handler: ToolHandler, timeout: number) =>
+    handler.decide('execute_command', { command: 'ls', args: [], timeout }).verdict;
+  const writeLimits = (limits: object) =>
+    writeFileSync(join(fixture.configFolder, 'runner.json'), JSON.stringify({ version: 1, limits }), {
+      mode: 0o600,
+    });
+
+  it('[TL-3] come from runner.json, which may raise; what the program says may only lower', async () => {
+    writeLimits({ commandTimeoutMs: 600_000, concurrencyLimit: 1 });
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor], concurrencyLimit: 30 });
+    expect([runFor(handler, 600).decision, runFor(handler, 601).decision]).toEqual(['LOW', 'REJECT']);
+    const running = ['a', 'b'].map((tool_id) => handler.handleToolExecutionSignal(readSignal({ tool_id })));
+    await expect.poll(() => held.length).toBe(1);
+    expect([handler.concurrentCount, handler.concurrentQueue]).toEqual([1, ['b']]);
+    held[0]?.end(done);
+    await expect.poll(() => held.length).toBe(2);
+    held[1]?.end(done);
+    await Promise.all(running);
+    await handler.dispose();
+
+    const lowered = makeHandler({ commandTimeoutMs: 60_000, fileSizeMaxBytes: 3 });
+    expect([runFor(lowered, 60).decision, runFor(lowered, 61)]).toMatchObject([
+      'LOW',
+      { decision: 'REJECT', code: 'TIMEOUT_TOO_LONG' },
+    ]);
+    expect((await lowered.handleToolExecutionSignal(readSignal())).error?.code).toBe('FILE_TOO_LARGE');
+  });
+
+  it('[TL-3] a program and a file that say nonsense are told which setting it is', () => {
+    expect(() => makeHandler({ commandTimeoutMs: -1 })).toThrow('commandTimeoutMs: ');
+    writeLimits({ entriesMax: 0 });
+    expect(() => makeHandler()).toThrow('limits.entriesMax: ');
+  });
+
+  it("[TL-3] the server's are joined when it tells them, and never raise", async () => {
+    const handler = makeHandler();
+    handler.applyHeartbeatAnswer({ calls: {}, limits: { commandTimeoutMaxSeconds: 60, fileBytes: 3 } });
+    expect([runFor(handler, 60).decision, runFor(handler, 61).decision]).toEqual(['LOW', 'REJECT']);
+    expect((await handler.handleToolExecutionSignal(readSignal())).error?.code).toBe('FILE_TOO_LARGE');
+    handler.applyHeartbeatAnswer({ calls: {}, limits: { commandTimeoutMaxSeconds: 900 } });
+    expect([runFor(handler, 300).decision, runFor(handler, 301).decision]).toEqual(['LOW', 'REJECT']);
+    expect(handler.settings.limits.commandTimeoutMaxSeconds).toBe(300);
+  });
+
+  it('[TL-3] a call that names no time has the default in force', () => {
+    writeLimits({ commandTimeoutDefaultMs: 45_000 });
+    const { call } = makeHandler().decide('execute_command', { command: 'ls' });
+    expect(call?.params).toEqual({ command: 'ls', args: [], timeout: 45 });
+  });
+});
+
 describe('concurrency', () => {
   it('[EX-8] a call that is cancelled between its turn and its start does nothing', async () => {
     const executor = new ScriptedExecutor(['read_file'], () => done);

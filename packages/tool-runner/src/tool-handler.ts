@@ -27,11 +27,12 @@ import { ExecutionHistory, type ExecutionHistoryEntry } from './execution-histor
 import { ExecutionQueue } from './execution-queue.ts';
 import type { Executor, RunningProcess, ToolResult } from './executor.ts';
 import { failedReport, reportOf } from './failure-report.ts';
+import type { SettingsInForce } from './handler-settings.ts';
 import type { Journal } from './journal/journal.ts';
 import { recoverJournal } from './journal/recovery.ts';
 import type { Logger } from './logger.ts';
 import { maskedLogger } from './masked-logger.ts';
-import { openWorkspace } from './open-workspace.ts';
+import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { OwnViews } from './own-views.ts';
 import { type ProposedText, proposedText } from './preview/proposed-text.ts';
@@ -105,6 +106,9 @@ export class ToolHandler {
   readonly #previews: CallPreviews;
   readonly #journal: Journal;
   readonly #disposeParts: () => Promise<void>;
+  readonly #joinLimits: WorkspaceParts['joinLimits'];
+  /** Of this machine, without what the server told (TL-3). */
+  readonly settings: SettingsInForce;
   readonly #executorOf: ReadonlyMap<string, Executor>;
   readonly #custom: Executor;
   /** The person's own tools (RN-8); whoever holds the stream starts them. */
@@ -145,13 +149,15 @@ export class ToolHandler {
     this.#previews = parts.previews;
     this.#journal = parts.journal;
     this.#disposeParts = () => parts.dispose();
+    this.#joinLimits = (told) => parts.joinLimits(told);
+    this.settings = parts.settings;
     this.#executorOf = new Map(
       parts.executors.flatMap((executor) => executor.tools.map((tool) => [tool, executor])),
     );
     this.#custom = parts.custom;
     this.toolServers = parts.toolServers;
     this.#history = new ExecutionHistory(() => this.#clock.now());
-    this.#queue = new ExecutionQueue({ limit: config.concurrencyLimit ?? 3, maxWaiting: MAX_QUEUED });
+    this.#queue = new ExecutionQueue({ limit: parts.settings.concurrencyLimit, maxWaiting: MAX_QUEUED });
     const { executes = () => true } = config;
     this.views = new OwnViews({
       decide: (tool, params, rules) => this.decide(tool, params, rules),
@@ -164,7 +170,7 @@ export class ToolHandler {
       dialogs: dialogProvider,
       clock: this.#clock,
       logger: this.logger,
-      defaultTimeoutMs: config.approvalTimeoutMs ?? 300_000,
+      defaultTimeoutMs: parts.settings.approvalTimeoutMs,
       draw: async (request) => (executes(request) ? this.views.card(request) : undefined),
       onApproving: (request) => this.#rememberDecision(request),
     });
@@ -369,7 +375,8 @@ export class ToolHandler {
     return { queued: [...queued], executing: executing.slice(0, MAX_NAMED), unacknowledged };
   }
 
-  applyHeartbeatAnswer({ calls, auditHead }: HeartbeatAnswer): void {
+  applyHeartbeatAnswer({ calls, auditHead, limits }: HeartbeatAnswer): void {
+    if (limits) this.#joinLimits(limits);
     for (const [toolId, word] of Object.entries(calls)) {
       if (word === 'cancel') this.#active.get(toolId)?.abort.abort();
       if (word === 'acknowledged') this.#outbox.acknowledge(toolId, {});

@@ -5,6 +5,7 @@ import {
   errorCodes,
   type JsonValue,
   timing,
+  toldLimits,
 } from '@countersign/protocol';
 import type { ApprovalDialogProvider } from './approval-desk.ts';
 import { backoffMs, pause, type RunnerClock, systemClock } from './clock.ts';
@@ -57,6 +58,7 @@ export class WorkspaceRunner {
   #isHeartbeatLost = false;
   /** The server may have forgotten our custom tools, or never heard of them as they are now. */
   #owesTools = true;
+  #owesLimits = true;
   #areToolsUp = false;
   #beatsAgain = false;
   #beats = 0;
@@ -88,6 +90,7 @@ export class WorkspaceRunner {
   /** The stream is open, for the first time or again: results that are owed are sent, and the server hears of us. */
   connected(): void {
     this.handler.resendResults();
+    this.#owesLimits = true;
     void this.#startTools();
     void this.#beat();
   }
@@ -264,6 +267,7 @@ export class WorkspaceRunner {
       if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
     } catch (error) {
       this.#owesTools = true;
+      this.#owesLimits = true;
       // While the server is away one line is enough; the stream tells when it is back.
       this.#logger[this.#isHeartbeatLost ? 'debug' : 'error']('Heartbeat failed', { error });
       this.#isHeartbeatLost = true;
@@ -276,9 +280,11 @@ export class WorkspaceRunner {
   }
 
   #heartbeat(): Heartbeat {
-    const beat = this.handler.heartbeat();
-    if (!this.#areToolsUp || !this.#owesTools) return beat;
-    this.#owesTools = false;
-    return { ...beat, customTools: this.handler.toolServers.tools };
+    const { settings, toolServers } = this.handler;
+    const limits = this.#owesLimits && { limits: toldLimits(settings.limits) };
+    const tools = this.#areToolsUp && this.#owesTools && { customTools: toolServers.tools };
+    this.#owesLimits = false;
+    if (tools) this.#owesTools = false;
+    return { ...this.handler.heartbeat(), ...limits, ...tools };
   }
 }

@@ -40,7 +40,8 @@ export class CommandExecutor implements Executor {
         onProcess: context.onProcess,
       }),
     );
-    return commandResult(command, ending, timeoutSeconds);
+    const limit = limits.commandTimeoutMaxSeconds;
+    return commandResult(command, ending, { timeout: timeoutSeconds, limit });
   }
 
   async dispose(): Promise<void> {

@@ -74,7 +74,8 @@ export class ShellExecutor implements Executor {
         onProcess: context.onProcess,
       }),
     );
-    return commandResult('The shell line', ending, timeoutSeconds);
+    const limit = limits.commandTimeoutMaxSeconds;
+    return commandResult('The shell line', ending, { timeout: timeoutSeconds, limit });
   }
 
   #request({ command, cwd = '.' }: ShellLine, context: CallContext): ProcessRequest {

@@ -86,7 +86,12 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
       run.onStderr?.(note);
     }
     if (stopped === 'cancelled') throw new ExecutionCancelled();
-    if (stopped === 'timeout') throw new CountersignError('COMMAND_TIMEOUT', { timeout: run.timeoutSeconds });
+    // The time of a git call cannot be chosen by who makes it: what it had is the limit.
+    if (stopped === 'timeout')
+      throw new CountersignError('COMMAND_TIMEOUT', {
+        timeout: run.timeoutSeconds,
+        limit: run.timeoutSeconds,
+      });
     return { exitCode: child.exitCode, stdout: Buffer.concat(stdout), cut: size > run.maxBytes, stderr };
   } finally {
     clearTimeout(timer);
