@@ -31,7 +31,7 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
   :group 'countersign)
 
 (defcustom countersign-runner-arguments '()
-  "Further arguments of `countersign connect', such as \"--verbose\"."
+  "Further arguments of `countersign connect', such as \"--log-level=info\"."
   :type '(repeat string)
   :group 'countersign)
 

@@ -858,6 +858,30 @@ describe('doctor', () => {
     expect(await server.run('doctor', 'a', 'b')).toMatchObject({ status: 2 });
   });
 
+  it('[TL-3] says which limits are in force and where each comes from (seeds: local-tool-execution)', async () => {
+    const file = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'runner.json');
+    const limits = { commandTimeoutMs: 600_000, entriesMax: 5, concurrencyLimit: 2 };
+    writeFileSync(file, JSON.stringify({ version: 1, limits }), { mode: 0o600 });
+    const { checks } = JSON.parse((await server.run('doctor', server.workspace, '--json')).out) as {
+      checks: { name: string; says: string }[];
+    };
+    const said = Object.fromEntries(checks.map(({ name, says }) => [name.trim(), says]));
+    expect(said).toMatchObject({
+      commandTimeoutMs: '300000 (the server)',
+      commandTimeoutDefaultMs: '30000 (built in)',
+      fileSizeMaxBytes: '104857600 (built in)',
+      entriesMax: `5 (${file})`,
+      concurrencyLimit: `2 (${file})`,
+      enableCaching: 'true (built in)',
+    });
+    writeFileSync(file, '{"version": 1, "limits": {"entriesMax": 0}}');
+    expect(await server.run('doctor', server.workspace)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('limits.entriesMax'),
+    });
+    rmSync(file);
+  });
+
   it('[UI-4] fits a narrow terminal', async () => {
     const screen = new FakeScreen(44, 40);
     const terminal = { ...fakeTerminal({ screen }), screen };
@@ -901,12 +925,25 @@ describe('at the end', () => {
     const config = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign');
     writeFileSync(join(config, 'ceiling.json'), '{"version": 1, "decide_here": []}', { mode: 0o600 });
     writeFileSync(join(server.workspace, '.countersign', 'policy.json'), '{"version": 1}');
-    const runner = server.open(['connect', server.workspace, '--verbose']);
+    const log = join(server.folder, 'runner.log');
+    const runner = server.open(['connect', server.workspace, '--log-file', log]);
     await runner.screen.shows('Connected');
+    const missing = await call('read_file', { path: 'missing.md' });
+    await runner.screen.shows(`error Tool error: ${missing.tool_id}`);
     const { tool_id } = await write('p.md', 'p\n');
     await runner.screen.shows('+ p');
     await press(runner.screen, 'y');
     await runner.screen.shows('✓ write_file p.md · done');
+    // [OB-2] Errors are shown without being asked for; the file has the rest.
+    const lines = linesOfJson(readFileSync(log, 'utf8')).filter(({ call }) => call === tool_id);
+    expect(lines.map(({ level, msg }) => `${level} ${String(msg).replace(tool_id, '…')}`)).toEqual(
+      expect.arrayContaining([
+        'info Tool approval request received: …, write_file, risk_level=MEDIUM',
+        'info Tool execution signal received: …, write_file',
+        'info Tool execution started: …, write_file',
+        'info Tool execution completed: …',
+      ]),
+    );
     await server.stopServer();
     await runner.screen.shows('The connection was lost');
     runner.screen.send('\u0003');

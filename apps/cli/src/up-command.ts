@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
+import { logOptions, readLogWish } from './connect/log-options.ts';
 import { endWithInput } from './end-with-input.ts';
 import { sampleFirstMessage } from './up/sample-message.ts';
 import { ServerProcess } from './up/server-process.ts';
@@ -19,7 +20,7 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       prompt: { type: 'boolean', default: false },
       'run-unisolated': { type: 'boolean', default: false },
       'end-with-input': { type: 'boolean', default: false },
-      verbose: { type: 'boolean', default: false },
+      ...logOptions,
     },
   });
   const { terminal, env } = context;
@@ -31,6 +32,7 @@ export async function upCommand(argv: readonly string[], context: CommandContext
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
   const range = { min: 1, max: 65_535 };
   const port = values.port === undefined ? undefined : numberOption('port', values.port, range, words, usage);
+  const log = readLogWish(values, words, usage);
   // The server takes longest to load: it begins before we load the rest.
   const serverEnv = { ...env, ...(named === undefined && { COUNTERSIGN_FIRST_MESSAGE: sampleFirstMessage }) };
   const server = new ServerProcess(serverEnv);
@@ -46,7 +48,7 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       open: !values['no-open'] && !values.json,
       prompt: values.prompt,
       runUnisolated: values['run-unisolated'],
-      verbose: values.verbose,
+      log,
       json: values.json,
       words,
       lang: values.lang,

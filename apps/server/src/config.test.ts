@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CountersignError } from '@countersign/protocol';
+import { CountersignError, defaultLimits, limitsOfOperator } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentName, loadConfig, maskedConfig, settingNames, settings } from './config.ts';
 import { serveHelp, settingsTable } from './serve-help.ts';
@@ -122,6 +122,31 @@ describe('the configuration', () => {
     ['postgres://u@host/db', 'postgres://u@host/db'],
   ])('prints %s without its password', (database, printed) => {
     expect(maskedConfig(loadConfig({ env, flags: { database } })).database).toBe(printed);
+  });
+
+  it('[TL-3] lowers and raises limits, and names a bad one (seeds: local-tool-execution)', () => {
+    const limits = (env: Record<string, string>) => limitsOfOperator(loadConfig({ env }));
+    expect(limits({})).toEqual(defaultLimits);
+    expect(limits({ COUNTERSIGN_COMMAND_TIMEOUT_MS: '600000', COUNTERSIGN_ENTRIES_MAX: '5' })).toEqual({
+      ...defaultLimits,
+      commandTimeoutMaxSeconds: 600,
+      entries: 5,
+    });
+    expect(limits({ COUNTERSIGN_COMMAND_TIMEOUT_MS: '20000' })).toMatchObject({
+      commandTimeoutMaxSeconds: 20,
+      commandTimeoutDefaultSeconds: 20,
+    });
+    for (const [name, value, problem] of [
+      ['COUNTERSIGN_COMMAND_TIMEOUT_MS', '1', 'COUNTERSIGN_COMMAND_TIMEOUT_MS: '],
+      ['COUNTERSIGN_FILE_SIZE_MAX_BYTES', '999999999999', 'COUNTERSIGN_FILE_SIZE_MAX_BYTES: '],
+      ['COUNTERSIGN_FILE_SIZE_MAX_BYTES', '200000000', 'fileSizeMaxBytes: is more than callBodyBytes'],
+      [
+        'COUNTERSIGN_COMMAND_TIMEOUT_DEFAULT_MS',
+        '400000',
+        'commandTimeoutDefaultMs: is more than commandTimeoutMs',
+      ],
+    ] as const)
+      expect(() => limits({ [name]: value })).toThrow(problem);
   });
 
   it('takes a host that others reach once it is safe', () => {

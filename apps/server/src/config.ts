@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CountersignError, describeIssues, timing } from '@countersign/protocol';
+import {
+  CountersignError,
+  defaultLimits,
+  describeIssues,
+  type LimitSettingName,
+  limitSettingOf,
+  limitSettings,
+  timing,
+} from '@countersign/protocol';
 import { z } from 'zod';
 
 const MiB = 1024 * 1024;
@@ -25,6 +33,9 @@ const number = (min: number, max: number) =>
     (value) => (typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value),
     z.number().int().min(min).max(max),
   );
+/** A bound of TL-3. Its default is that of the specification; the operator may lower and raise it. */
+const limit = (name: LimitSettingName) =>
+  number(limitSettings[name].min, limitSettings[name].max).default(limitSettingOf(defaultLimits, name));
 const webUrl = z
   .url({ protocol: /^https?$/, abort: true })
   .refine((text) => new URL(text).username === '' && new URL(text).password === '', {
@@ -172,6 +183,21 @@ export const settings = {
     .default(10)
     .describe('How long running requests may take when the server stops.'),
 
+  commandTimeoutMs: limit('commandTimeoutMs').describe(
+    'The longest time a command may ask for. Each runner keeps to the stricter of this and its own; so with the next five.',
+  ),
+  commandTimeoutDefaultMs: limit('commandTimeoutDefaultMs').describe('The same where a call names no time.'),
+  fileSizeMaxBytes: limit('fileSizeMaxBytes').describe(
+    'A larger file is neither read nor written. More than callBodyBytes cannot be sent.',
+  ),
+  readMaxBytes: limit('readMaxBytes').describe(
+    'What read_file gives at a time; its result must fit resultBodyBytes.',
+  ),
+  outputMaxBytes: limit('outputMaxBytes').describe(
+    'What is kept of each output stream of a command; both must fit resultBodyBytes.',
+  ),
+  entriesMax: limit('entriesMax').describe('What a listing or a search gives at most.'),
+
   logLevel: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')
@@ -262,6 +288,9 @@ export function loadConfig({ env, file, flags = {} }: ConfigSources): ServerConf
   return config;
 }
 
+/** A lower commandTimeoutMs lowers it as well. */
+const usualUnlessSaid = limitSettingOf(defaultLimits, 'commandTimeoutDefaultMs');
+
 /** Settings that are fine one by one and not together. */
 function problemsTogether(config: Partial<ServerConfig>): string[] {
   const problems: string[] = [];
@@ -277,6 +306,14 @@ function problemsTogether(config: Partial<ServerConfig>): string[] {
   const { headersTimeoutSeconds: head, requestTimeoutSeconds: whole, model, modelUrl } = config;
   if (head !== undefined && whole !== undefined && head > whole) {
     problems.push('headersTimeoutSeconds: is more than requestTimeoutSeconds, which the head is a part of');
+  }
+  const { commandTimeoutMs: longest, commandTimeoutDefaultMs: usual } = config;
+  if (longest !== undefined && usual !== undefined && usual > longest && usual !== usualUnlessSaid) {
+    problems.push('commandTimeoutDefaultMs: is more than commandTimeoutMs');
+  }
+  const { fileSizeMaxBytes: file = 0, callBodyBytes: body = file } = config;
+  if (file > defaultLimits.fileBytes && file > body) {
+    problems.push('fileSizeMaxBytes: is more than callBodyBytes, so such a file could not be sent');
   }
   if (model?.startsWith('openai-compatible:') && modelUrl === undefined) {
     problems.push(`modelUrl: is needed with ${model}, or nobody knows where that model is`);

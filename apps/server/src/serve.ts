@@ -12,6 +12,7 @@ import {
   systemClock,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
+import { limitsOfOperator } from '@countersign/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { startAgent } from './agent/start-agent.ts';
@@ -106,6 +107,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     bus,
     clock: systemClock,
     masker,
+    limits: limitsOfOperator(config),
     nodeName: `${hostname()}/${process.pid}`,
     keyCheck,
     onError,

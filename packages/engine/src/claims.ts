@@ -3,13 +3,13 @@ import { type PolicyRule, timing } from '@countersign/protocol';
 import type { AsksAgain } from './asks-again.ts';
 import { resultEvent, statusEvent } from './call-events.ts';
 import type { Caller } from './caller.ts';
-import { registeredTools } from './custom-catalogue.ts';
 import { asApproved, failure, transition } from './execution-record.ts';
 import { requireGivenTo } from './given-calls.ts';
 import { ownExecution } from './own-execution.ts';
 import { isJudgedByOlderPolicy } from './policy-review.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow } from './rows.ts';
+import { toldByRunner } from './runner-facts.ts';
 import type { RunnerRegistry } from './runner-registry.ts';
 import type { Store, Transaction, Unit } from './store.ts';
 
@@ -123,7 +123,7 @@ function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule
   if (row?.policy.rules.some((current) => allowsTheSame(current, rule))) return true;
   if (rule.id !== LEAVE_RULE) return false;
   const project = yield* tx.get('projects', project_id);
-  const tools = yield* registeredTools(tx, user_id, project?.workspace ?? '');
+  const { tools } = yield* toldByRunner(tx, user_id, project?.workspace ?? '');
   return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
 

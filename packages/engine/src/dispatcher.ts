@@ -132,13 +132,14 @@ export class Dispatcher {
         told.length === 0 &&
         this.#deps.hasPlainListener(row.user_id, row.project_id) &&
         !(yield* hadRunner(tx, row));
+      const { limits } = this.#deps.policies;
       if (!isForPlainClients) {
         tx.announce(row.user_id, {
           events: [{ projectId: row.project_id, event: statusEvent(row, now) }],
         });
-        return yield* due(tx, row, now + patienceMs(row));
+        return yield* due(tx, row, now + patienceMs(row, limits));
       }
-      const due_at = now + patienceMs({ ...row, status: 'executing' });
+      const due_at = now + patienceMs({ ...row, status: 'executing' }, limits);
       row = yield* transition(tx, row, 'executing', { due_at, started_at: now });
       if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
     } else if (row.status === 'approved' && row.risk_level === 'LOW')

@@ -1,4 +1,5 @@
 import type { SecretMasker } from '@countersign/policy';
+import { defaultLimits, type Limits } from '@countersign/protocol';
 import { ApprovalManager } from './approval-manager.ts';
 import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -22,6 +23,8 @@ export interface EngineDeps extends FaultPoints {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly masker: SecretMasker;
+  /** The operator's (TL-3); those of the specification unless said. */
+  readonly limits?: Limits;
   /** Which machine and process it is, for people. */
   readonly nodeName?: string | undefined;
   /** What this server's secret gives for a known text: all nodes on one database must agree. */
@@ -61,9 +64,9 @@ export class Engine {
   #closed = false;
 
   constructor(deps: EngineDeps) {
-    const { store, bus, clock, masker, onError, reached } = deps;
+    const { store, bus, clock, masker, onError, reached, limits = defaultLimits } = deps;
     this.#deps = deps;
-    this.policies = new PolicyBook(store, masker);
+    this.policies = new PolicyBook(store, masker, limits);
     this.outcomes = new Outcomes(store, bus, onError);
     const turns = new EventLoopTurns();
     this.streams = new StreamManager(store, bus, onError, turns);

@@ -29,7 +29,6 @@ export type { CallContext, CallRequest } from './call-request.ts';
 export type { Caller } from './caller.ts';
 export type { ClaimInput } from './claims.ts';
 export { type Clock, systemClock } from './clock.ts';
-export { rememberTools } from './custom-catalogue.ts';
 export { digestOf } from './digests.ts';
 export { Dispatcher } from './dispatcher.ts';
 export { Engine, type EngineDeps } from './engine.ts';
@@ -67,6 +66,7 @@ export type {
   TokenRow,
 } from './rows.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './runner-bindings.ts';
+export { rememberTold } from './runner-facts.ts';
 export { runnerKey } from './runner-key.ts';
 export type { ConnectedRunner } from './runner-registry.ts';
 export type { ResultInput } from './settlements.ts';

@@ -5,10 +5,18 @@ import {
   type SecretMasker,
   ToolCallPolicy,
 } from '@countersign/policy';
-import { type CustomTool, isCustomToolName, type PolicyFile, type PolicyRule } from '@countersign/protocol';
-import { registeredTools } from './custom-catalogue.ts';
+import {
+  type CustomTool,
+  hasTimeout,
+  isCustomToolName,
+  type Limits,
+  lowerLimits,
+  type PolicyFile,
+  type PolicyRule,
+} from '@countersign/protocol';
 import { Refusal } from './refusal.ts';
 import type { Json, JsonObject } from './rows.ts';
+import { toldByRunner } from './runner-facts.ts';
 import type { Reading, Store, Transaction, Unit } from './store.ts';
 
 /** More than are in use at once; what is forgotten is read again at the next call. */
@@ -17,6 +25,13 @@ const MOST_PEOPLE = 10_000;
 
 /** A workspace that no runner has named yet is judged by text as this. */
 const UNKNOWN_WORKSPACE = '/workspace';
+
+/** What is so in one workspace. */
+export interface RunnerFacts {
+  readonly tools: readonly CustomTool[];
+  /** In force: the stricter of the operator's and the runner's. */
+  readonly limits: Limits;
+}
 
 /**
  * The policy of each person in each workspace, made once and kept until the person changes it. A workspace's own
@@ -31,9 +46,13 @@ export class PolicyBook {
   >();
   readonly #versions = new WeakMap<ToolCallPolicy, number>();
 
-  constructor(store: Store, masker: SecretMasker) {
+  /** The operator's (TL-3). */
+  readonly limits: Limits;
+
+  constructor(store: Store, masker: SecretMasker, limits: Limits) {
     this.#store = store;
     this.#masker = masker;
+    this.limits = limits;
   }
 
   /**
@@ -47,7 +66,9 @@ export class PolicyBook {
   ): ToolCallPolicy | Promise<ToolCallPolicy> {
     const known = this.#cached.get(userId);
     const policy = known?.byRoot.get(workspace ?? UNKNOWN_WORKSPACE);
-    if (!known || !policy || isCustomToolName(tool)) return this.freshPolicyFor(userId, workspace);
+    // Other nodes may have heard of a runner's tools and limits what this one has not.
+    const isFreshNeeded = isCustomToolName(tool) || (this.#store.isShared && hasTimeout(tool));
+    if (!known || !policy || isFreshNeeded) return this.freshPolicyFor(userId, workspace);
     return this.#store.isShared ? this.#ifNewest(userId, workspace, known.version, policy) : policy;
   }
 
@@ -81,10 +102,11 @@ export class PolicyBook {
     return row?.policy ?? noRules;
   }
 
-  /** What the person registered in this workspace (RN-8). */
-  async customTools(userId: string, workspace: string | null): Promise<readonly CustomTool[]> {
-    if (workspace === null) return [];
-    return this.#store.read((tx) => registeredTools(tx, userId, workspace));
+  /** What the workspace's runner told: the person's own tools (RN-8), and bounds that may be lower than ours (TL-3). */
+  async runnerFacts(userId: string, workspace: string | null): Promise<RunnerFacts> {
+    if (workspace === null) return { tools: [], limits: this.limits };
+    const told = await this.#store.read((tx) => toldByRunner(tx, userId, workspace));
+    return { tools: told.tools, limits: lowerLimits(this.limits, told.limits) };
   }
 
   /** Replaces the person's own policy. An invalid one changes nothing. */
@@ -119,12 +141,17 @@ export class PolicyBook {
   *policyInside(tx: Reading, userId: string, workspace: string | null): Unit<ToolCallPolicy> {
     const root = workspace || UNKNOWN_WORKSPACE;
     const row = yield* tx.get('policies', userId);
-    const tools = yield* registeredTools(tx, userId, root);
+    const told = yield* toldByRunner(tx, userId, root);
     const file = row?.policy ?? noRules;
     const reading = readPolicyFile(JSON.stringify(file), 'person');
     // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
     const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
-    const policy = new ToolCallPolicy({ root, policies: [own], customTools: customToolsOf(tools) });
+    const policy = new ToolCallPolicy({
+      root,
+      policies: [own],
+      customTools: customToolsOf(told.tools),
+      limits: lowerLimits(this.limits, told.limits),
+    });
     this.#versions.set(policy, row?.version ?? 0);
     return policy;
   }

@@ -6,6 +6,7 @@ import type {
   CustomTool,
   ErrorCode,
   ExecutionStatus,
+  Limits,
   OfferedScope,
   PolicyFile,
   PolicyRule,
@@ -255,6 +256,8 @@ export interface RunnerRow {
   readonly stream: string | null;
   /** What the person registered on that machine, as it told us last (RN-8). */
   readonly custom_tools: readonly CustomTool[];
+  /** Its own bounds, as it told us last (TL-3). */
+  readonly limits: Partial<Limits>;
 }
 
 export interface TokenRow {

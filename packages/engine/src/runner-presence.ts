@@ -198,6 +198,7 @@ export class RunnerPresence {
         stream: null,
         ...row,
         custom_tools: [],
+        limits: {},
       });
     tx.announce(userId, {
       events: yield* runnerNews(tx, { ...row, user_id: userId, runner_id }, now),

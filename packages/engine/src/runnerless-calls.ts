@@ -1,4 +1,4 @@
-import { defaultLimits, isFinal, timing } from '@countersign/protocol';
+import { isFinal, type Limits, timing } from '@countersign/protocol';
 import { progressEvent, resultEvent } from './call-events.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
@@ -6,6 +6,7 @@ import { failure, transition } from './execution-record.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
 import type { Outcomes } from './outcomes.ts';
 import { pathRulesFor } from './path-rules.ts';
+import type { PolicyBook } from './policy-book.ts';
 import { Refusal } from './refusal.ts';
 import type { ExecutionRow } from './rows.ts';
 import type { RunnerPresence } from './runner-presence.ts';
@@ -16,6 +17,7 @@ export interface RunnerlessCallsDeps extends FaultPoints {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly presence: RunnerPresence;
+  readonly policies: PolicyBook;
   readonly outcomes: Outcomes;
   /** Gives a call that nobody has to a runner that has come meanwhile, on whichever node. */
   readonly place: (execution: ExecutionRow) => Promise<void>;
@@ -53,11 +55,11 @@ export class RunnerlessCalls {
 
   /** When no server was there before we came: its time counts from then, and nobody is told again. */
   async resume({ id }: ExecutionRow, cameAt: number): Promise<void> {
-    const { store } = this.#deps;
+    const { store, policies } = this.#deps;
     const due = await store.write(function* (tx): Unit<number | undefined> {
       const execution = yield* tx.get('tool_executions', id);
       if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
-      const patience = patienceMs(execution);
+      const patience = patienceMs(execution, policies.limits);
       // A clock that was set back gives nobody more than the full time.
       const due = Math.min(Math.max(execution.due_at ?? 0, cameAt + patience), store.now() + patience);
       yield* tx.update('tool_executions', id, { due_at: due });
@@ -138,8 +140,8 @@ function endOfTold({ status, risk_level, cancel_requested }: ExecutionRow): Refu
  * How long a call may be with nobody. A plain listener that was told sends no heartbeat: a command, and whatever is not
  * harmless, has the time of the longest command as well (EX-10, TL-3).
  */
-export function patienceMs({ status, risk_level, tool_name }: ExecutionRow): number {
+export function patienceMs({ status, risk_level, tool_name }: ExecutionRow, limits: Limits): number {
   const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || tool_name === 'execute_command');
-  const seconds = timing.runnerWaitSeconds + (mayTakeLong ? defaultLimits.commandTimeoutMaxSeconds : 0);
+  const seconds = timing.runnerWaitSeconds + (mayTakeLong ? limits.commandTimeoutMaxSeconds : 0);
   return seconds * 1000;
 }

@@ -1,4 +1,6 @@
 import {
+  defaultLimits,
+  hasTimeout,
   isCustomToolName,
   type Limits,
   type PolicyRule,
@@ -50,13 +52,15 @@ export class ToolCallPolicy {
   readonly #assessor: RiskAssessor;
   readonly #rules: readonly CompiledRule[];
   readonly #customTools: CustomTools;
+  readonly #limits: Limits;
   /** By tool. */
   readonly #onPaths = new Map<string, readonly PolicyRule[]>();
 
   constructor(options: ToolCallPolicyOptions) {
     const policies = options.policies ?? [];
     const own = policies.find(({ owner }) => owner === 'person')?.file;
-    const { root, disk, home, limits } = options;
+    const { root, disk, home, limits = defaultLimits } = options;
+    this.#limits = limits;
     this.#rules = policies.flatMap(({ rules }) => rules);
     this.#customTools = options.customTools ?? noCustomTools;
     this.#assessor = new RiskAssessor({
@@ -67,7 +71,7 @@ export class ToolCallPolicy {
       ),
       ...(disk && { disk }),
       ...(home !== undefined && { home }),
-      ...(limits && { limits }),
+      limits,
     });
   }
 
@@ -104,6 +108,13 @@ export class ToolCallPolicy {
     return known;
   }
 
+  /** A call that names no timeout has the default in force, which an operator may have changed (TL-3). */
+  #withTimeout(tool: unknown, params: unknown): unknown {
+    if (!hasTimeout(tool) || typeof params !== 'object' || params === null || 'timeout' in params)
+      return params;
+    return { ...params, timeout: this.#limits.commandTimeoutDefaultSeconds };
+  }
+
   /** `leave`: the person's own configuration lets this custom tool run unasked. */
   #assess(
     tool: unknown,
@@ -114,7 +125,7 @@ export class ToolCallPolicy {
       if (!parsed.ok) return parsed;
       return { call: parsed.call, details: assessCustomCall(parsed.tool), leave: leaveToRun(parsed.tool) };
     }
-    const parsed = parseToolCall(tool, params);
+    const parsed = parseToolCall(tool, this.#withTimeout(tool, params));
     return parsed.ok ? { call: parsed.call, details: this.#assessor.assess(parsed.call) } : parsed;
   }
 

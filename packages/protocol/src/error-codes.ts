@@ -170,7 +170,7 @@ export const errorCodes = {
   COMMAND_TIMEOUT: define(
     500,
     'repeat',
-    'The command did not end within {timeout} s and was stopped. Ask for more time (at most 300 s) or use shell_background.',
+    'The command did not end within {timeout} s and was stopped. Ask for more time (at most {limit} s) or use shell_background.',
   ),
   COMMAND_FAILED: define(500, 'change', '{program} ended with {outcome}. Its output says why.'),
   PROGRAM_NOT_FOUND: define(

@@ -27,9 +27,12 @@ export function describeError(code: ErrorCode, values: ErrorValues = {}): ToolEr
 export class CountersignError extends Error {
   override readonly name = 'CountersignError';
   readonly code: ErrorCode;
+  /** What the message was filled with. */
+  readonly values: ErrorValues;
 
   constructor(code: ErrorCode, values: ErrorValues = {}, options?: { cause?: unknown }) {
     super(describeError(code, values).message, options);
     this.code = code;
+    this.values = values;
   }
 }

@@ -36,7 +36,19 @@ export {
 } from './execution-status.ts';
 export { type ApprovalScope, type Grant, grantSchema, type OfferedScope, ruleOfOffer } from './grant.ts';
 export { isManageable, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
-export { defaultLimits, type Limits, lowerLimits } from './limits.ts';
+export {
+  defaultLimits,
+  type LimitSettingName,
+  type LimitSettings,
+  type Limits,
+  limitSettingNames,
+  limitSettingOf,
+  limitSettings,
+  limitsLoweredBy,
+  limitsOfOperator,
+  lowerLimits,
+  toldLimits,
+} from './limits.ts';
 export { type Message, messageSchema } from './messages.ts';
 export {
   type ModelResult,
@@ -89,6 +101,7 @@ export {
   type ToolParams,
   type ToolSuccess,
 } from './tools/catalogue.ts';
+export { hasTimeout } from './tools/command.ts';
 export {
   type CustomTool,
   type CustomToolCall,

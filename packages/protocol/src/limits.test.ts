@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { defaultLimits, lowerLimits } from './limits.ts';
+import {
+  defaultLimits,
+  limitSettingNames,
+  limitSettingOf,
+  limitsLoweredBy,
+  limitsOfOperator,
+  lowerLimits,
+  toldLimits,
+} from './limits.ts';
 import { timing } from './timing.ts';
 
 describe('limits', () => {
@@ -46,6 +54,46 @@ describe('limits', () => {
     const before = { ...defaultLimits };
     lowerLimits(defaultLimits, { fileBytes: 1 });
     expect(defaultLimits).toEqual(before);
+  });
+});
+
+describe('settings of the limits (seeds: local-tool-execution)', () => {
+  it('[TL-3] an operator lowers and raises, anybody else only lowers', () => {
+    const raised = limitsOfOperator({ commandTimeoutMs: 600_000, entriesMax: 10 });
+    expect(raised).toEqual({ ...defaultLimits, commandTimeoutMaxSeconds: 600, entries: 10 });
+    const wish = { commandTimeoutMs: 900_000, fileSizeMaxBytes: 5, entriesMax: 11 };
+    expect(limitsLoweredBy(raised, wish)).toEqual({ ...raised, fileBytes: 5 });
+  });
+
+  it('[TL-3] a lower maximum lowers the default time too, and a time is cut to whole seconds', () => {
+    expect(limitsOfOperator({ commandTimeoutMs: 2_999 })).toEqual({
+      ...defaultLimits,
+      commandTimeoutMaxSeconds: 2,
+      commandTimeoutDefaultSeconds: 2,
+    });
+  });
+
+  it('[RN-1] have the defaults of the documents', () => {
+    const defaults = limitSettingNames.map((name) => [name, limitSettingOf(defaultLimits, name)]);
+    expect(Object.fromEntries(defaults)).toEqual({
+      commandTimeoutMs: 300_000,
+      commandTimeoutDefaultMs: 30_000,
+      fileSizeMaxBytes: 104_857_600,
+      readMaxBytes: 1_048_576,
+      outputMaxBytes: 1_048_576,
+      entriesMax: 1_000,
+    });
+  });
+
+  it('are told between runner and server by the names of their bounds', () => {
+    expect(toldLimits(defaultLimits)).toEqual({
+      commandTimeoutMaxSeconds: 300,
+      commandTimeoutDefaultSeconds: 30,
+      fileBytes: 104_857_600,
+      readChunkBytes: 1_048_576,
+      outputStreamBytes: 1_048_576,
+      entries: 1_000,
+    });
   });
 });
 

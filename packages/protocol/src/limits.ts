@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * Every bound of TL-3, in one place. Anybody may lower them, only the operator may raise them.
  * Sizes are bytes unless the name says otherwise.
@@ -41,7 +43,66 @@ export function lowerLimits(base: Limits, wish: Partial<Limits>): Limits {
     const wanted = wish[key];
     if (wanted !== undefined && wanted >= 0 && wanted < base[key]) lowered[key] = wanted;
   }
-  const { commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds } = lowered;
-  lowered.commandTimeoutDefaultSeconds = Math.min(commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds);
-  return lowered;
+  return withDefaultInMaximum(lowered);
 }
+
+function withDefaultInMaximum(limits: Limits): Limits {
+  const { commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds } = limits;
+  return {
+    ...limits,
+    commandTimeoutDefaultSeconds: Math.min(commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds),
+  };
+}
+
+/**
+ * The settings by which people change the bounds of TL-3: the same names in `runner.json`, in VS Code and in the server's
+ * configuration. `max` is as far as an operator may go: a command has an hour of processor time, and a file must fit into
+ * one text.
+ */
+export const limitSettings = {
+  commandTimeoutMs: { bound: 'commandTimeoutMaxSeconds', unit: 1000, min: 1000, max: 3_600_000 },
+  commandTimeoutDefaultMs: { bound: 'commandTimeoutDefaultSeconds', unit: 1000, min: 1000, max: 3_600_000 },
+  fileSizeMaxBytes: { bound: 'fileBytes', unit: 1, min: 1, max: 256 * MiB },
+  readMaxBytes: { bound: 'readChunkBytes', unit: 1, min: 1, max: 16 * MiB },
+  outputMaxBytes: { bound: 'outputStreamBytes', unit: 1, min: 1024, max: 16 * MiB },
+  entriesMax: { bound: 'entries', unit: 1, min: 1, max: 100_000 },
+} as const satisfies Record<string, { bound: keyof Limits; unit: number; min: number; max: number }>;
+
+export type LimitSettingName = keyof typeof limitSettings;
+export type LimitSettings = { readonly [Name in LimitSettingName]?: number | undefined };
+export const limitSettingNames = Object.keys(limitSettings) as readonly LimitSettingName[];
+
+/** The bound that a setting changes, in the setting's own unit. */
+export const limitSettingOf = (limits: Limits, name: LimitSettingName): number =>
+  limits[limitSettings[name].bound] * limitSettings[name].unit;
+
+/** An operator's choice: each setting that is there replaces the bound, also by a higher one. */
+export function limitsOfOperator(settings: LimitSettings, base: Limits = defaultLimits): Limits {
+  return withDefaultInMaximum({ ...base, ...boundsOf(settings) });
+}
+
+/** Anybody's choice: each setting that is there lowers the bound, and one that would raise it changes nothing. */
+export const limitsLoweredBy = (base: Limits, settings: LimitSettings): Limits =>
+  lowerLimits(base, boundsOf(settings));
+
+function boundsOf(settings: LimitSettings): Partial<Limits> {
+  const bounds: { -readonly [K in keyof Limits]?: Limits[K] } = {};
+  for (const name of limitSettingNames) {
+    const { bound, unit } = limitSettings[name];
+    const value = settings[name];
+    if (value !== undefined) bounds[bound] = Math.floor(value / unit);
+  }
+  return bounds;
+}
+
+/** Bounds as a runner and the server tell each other (TL-3): the stricter of both is in force. */
+export const toldLimitsSchema = z.partialRecord(
+  z.enum(limitSettingNames.map((name) => limitSettings[name].bound)),
+  z.int().nonnegative(),
+);
+
+/** What is told: the bounds that can be set. */
+export const toldLimits = (limits: Limits): z.infer<typeof toldLimitsSchema> =>
+  Object.fromEntries(
+    limitSettingNames.map((name) => [limitSettings[name].bound, limits[limitSettings[name].bound]]),
+  );

@@ -67,7 +67,7 @@ describe('toModelResult', () => {
 
   it('[EX-3] shows what a stopped command had printed', () => {
     const result = { success: false, stdout: 'half of it' };
-    const error = describeError('COMMAND_TIMEOUT', { timeout: 30 });
+    const error = describeError('COMMAND_TIMEOUT', { timeout: 30, limit: 300 });
     expect(shown({ ...call, status: 'failed', result, error })).toMatchObject({ status: 'error', result });
   });
 

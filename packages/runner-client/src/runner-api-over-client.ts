@@ -106,18 +106,21 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
       );
     },
 
-    async sendHeartbeat({ queued, executing, unacknowledged, customTools }) {
+    async sendHeartbeat({ queued, executing, unacknowledged, customTools, limits }) {
       const body = {
         instance,
         queued: [...queued],
         executing: [...executing],
         unacknowledged: [...unacknowledged],
         ...(customTools && { custom_tools: [...customTools] }),
+        ...(limits && { limits }),
       };
-      const { calls, audit_head } = await refusing(
-        runner.heartbeat({ params: { project_id, runner_id }, body }),
-      );
-      return { calls, ...(audit_head !== undefined && { auditHead: audit_head }) };
+      const answer = await refusing(runner.heartbeat({ params: { project_id, runner_id }, body }));
+      return {
+        calls: answer.calls,
+        ...(answer.audit_head !== undefined && { auditHead: answer.audit_head }),
+        ...(answer.limits && { limits: answer.limits }),
+      };
     },
 
     async fetchToolParams(toolId) {

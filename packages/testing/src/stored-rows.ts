@@ -203,6 +203,7 @@ export const runnerRow = (row: Partial<RunnerRow> = {}): RunnerRow => ({
   node: null,
   stream: null,
   custom_tools: [],
+  limits: {},
   ...row,
 });
 

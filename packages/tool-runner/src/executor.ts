@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import type { BuiltInToolName, JsonValue, RiskLevel, ToolCall } from '@countersign/protocol';
 import type { ChangeRecorder } from './file-change.ts';
 
@@ -15,8 +16,16 @@ export interface CallContext {
   /** Aborted when the call is cancelled or the runner is disposed of. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
+  /** Told of each program that is started for this call alone, when it starts. */
+  readonly onProcess?: ((running: RunningProcess) => void) | undefined;
   /** Where a call that changes files writes down what it is about to do, before it does it (RN-3). */
   readonly changes: ChangeRecorder;
+}
+
+export interface RunningProcess {
+  readonly process: ChildProcess;
+  /** Stops it when its time is over. */
+  readonly timeout: NodeJS.Timeout;
 }
 
 export interface Progress {

@@ -3,11 +3,12 @@ import {
   describeError,
   type ErrorCode,
   errorCodes,
+  type JsonValue,
   type ToolErrorValue,
 } from '@countersign/protocol';
 import type { ToolResult } from './executor.ts';
 import type { ResultReport } from './runner-api.ts';
-import { EndedAfterChanges } from './runner-errors.ts';
+import { EndedAfterChanges, RefusedHere } from './runner-errors.ts';
 
 /** A command that ended by itself completed, also with exit code 1: then its `success` is false (TL-2). */
 export const hasCompleted = ({ success, exit_code }: ToolResult): boolean =>
@@ -21,7 +22,12 @@ export function reportOf(result: ToolResult, attempt: number, executionTimeMs: n
     ? (result.code as ErrorCode)
     : 'EXECUTION_FAILED';
   const message = typeof result.error === 'string' ? result.error : describeError(code).message;
-  return { ...told, status: 'failed', error: { ...describeError(code), message } };
+  return {
+    ...told,
+    status: 'failed',
+    error: { ...describeError(code), message },
+    ...(result.exit_code !== undefined && { errorDetails: { exit_code: result.exit_code } }),
+  };
 }
 
 /** What went wrong, as the server is told: a cancelled call is cancelled, everything else failed. */
@@ -29,10 +35,12 @@ export function failedReport(error: unknown, attempt: number, executionTimeMs?: 
   const value = errorValueOf(error);
   const status = value.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
   const { code, message } = value;
+  const errorDetails = detailsOf(error);
   return {
     status,
     error: value,
     attempt,
+    ...(errorDetails && { errorDetails }),
     ...(executionTimeMs !== undefined && { executionTimeMs }),
     ...(error instanceof EndedAfterChanges && {
       result: { success: false, error: message, code, ...error.changes },
@@ -45,4 +53,20 @@ export function errorValueOf(error: unknown): ToolErrorValue {
   return describeError('EXECUTION_FAILED', {
     problem: error instanceof Error ? error.message : String(error),
   });
+}
+
+/** What a program can use of an error beyond its code and message; undefined where there is nothing. */
+function detailsOf(error: unknown): JsonValue | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof RefusedHere) return { reasons: error.reasons.map(({ rule, why }) => ({ rule, why })) };
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  const details = {
+    ...(error instanceof CountersignError ? error.values : { name: error.name }),
+    ...(!(error instanceof CountersignError) && 'code' in error && { code: String(error.code) }),
+    ...(syscall !== undefined && { syscall }),
+    ...(path !== undefined && { path }),
+    ...(error.cause instanceof Error &&
+      error.cause.message !== error.message && { cause: error.cause.message }),
+  };
+  return Object.keys(details).length === 0 ? undefined : details;
 }

@@ -4,11 +4,19 @@ export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
 export { type ServerQuestion, ToolDesk } from './custom/tool-desk.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
+export type { ExecutionHistoryEntry } from './execution-history.ts';
 export { ripgrepOfEditor } from './files/ripgrep-program.ts';
+export {
+  type HandlerSettings,
+  handlerSettingNames,
+  requireHandlerSettings,
+  settingsInForce,
+  settingValue,
+} from './handler-settings.ts';
 export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
 export { whoWantsWorkspace } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
-export type { Logger } from './logger.ts';
+export type { Logger, LogLevel } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
 export type { OpenDocument, OpenDocuments } from './open-documents.ts';
@@ -38,9 +46,9 @@ export {
   ToolTypeError,
 } from './runner-errors.ts';
 export { runnerIdOf, runnerInstanceOf } from './runner-id.ts';
+export { readRunnerSettings } from './runner-settings.ts';
 export {
   type ActiveExecution,
-  type ExecutionHistoryEntry,
   type ToolExecutionResult,
   ToolHandler,
 } from './tool-handler.ts';

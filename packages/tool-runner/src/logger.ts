@@ -1,6 +1,13 @@
-/** Where the runner writes what it does. Details are masked before they get here. */
+export type LogLevel = 'debug' | 'info' | 'error';
+
+/** Fields of a log line; one of them may be an Error. */
+export type LogDetails = Readonly<Record<string, unknown>>;
+
+/** Where the runner writes what it does. A ToolHandler masks messages and details before they get here (OB-2). */
 export interface Logger {
-  debug(message: string, details?: unknown): void;
-  info(message: string, details?: unknown): void;
-  error(message: string, details?: unknown): void;
+  debug(message: string, details?: LogDetails): void;
+  info(message: string, details?: LogDetails): void;
+  error(message: string, details?: LogDetails): void;
+  /** False: debug lines are dropped, so arguments and results need not be masked for them. True unless said. */
+  readonly isDebugEnabled?: boolean;
 }

@@ -127,7 +127,7 @@ it('[TL-3] [RN-1] lowers the limits, and raises none', () => {
       workspace,
       configFolder,
       commandTimeoutMs: 60_500,
-      fileSizeMaxBytes: 2 ** 40,
+      fileSizeMaxBytes: 200 * 1024 * 1024,
     },
     fixture.logger,
   );

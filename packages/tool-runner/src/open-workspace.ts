@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { opendirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { CountersignError, defaultLimits, isCustomCall, lowerLimits } from '@countersign/protocol';
+import {
+  CountersignError,
+  defaultLimits,
+  isCustomCall,
+  type Limits,
+  lowerLimits,
+} from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import { CommandExecutor } from './commands/command-executor.ts';
 import { ShellExecutor } from './commands/shell-executor.ts';
@@ -12,6 +18,7 @@ import type { Executor } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { GitExecutor } from './git/git-executor.ts';
 import { RepositoryPreviewer } from './git/git-preview.ts';
+import { requireHandlerSettings, type SettingsInForce, settingsInForce } from './handler-settings.ts';
 import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import type { Planted } from './isolation/executing-place-guard.ts';
 import { createProcessStarter } from './isolation/process-starter.ts';
@@ -102,6 +109,10 @@ export interface WorkspaceParts {
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
   readonly readableSecrets: () => readonly string[];
+  /** Of this machine, without what the server told. */
+  readonly settings: SettingsInForce;
+  /** The server's bounds: the stricter of both are in force from now on (TL-3). */
+  joinLimits(told: Partial<Limits>): void;
   /** What commands of a runner that was killed had planted (VA-3). */
   readonly planted: Planted;
   /** Stops what was opened here; what the configuration gave is closed by whoever gave it, except executors. */
@@ -115,9 +126,12 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const given = config.workspace ?? workspaceAt(process.cwd(), { folders });
   const configFolder = config.configFolder ?? folders.config;
   const settings = readRunnerSettings(configFolder, given.root);
+  const chosen = settingsInForce(settings.limits, requireHandlerSettings({ ...config }), given.limits);
+  // Every part holds this one object: when the server tells its own bounds, all of them keep to those.
+  const limits = { ...chosen.limits };
   const workspace = {
     ...given,
-    limits: limitsOf(given, config),
+    limits,
     addedEnvironment: [...given.addedEnvironment, ...settings.environment],
   };
   const journal =
@@ -152,8 +166,8 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     new FileSystemExecutor(workspace, {
       clock,
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
-      ...(config.enableCaching !== undefined && { enableCaching: config.enableCaching }),
-      ...(config.cacheTtlMs !== undefined && { cacheTtlMs: config.cacheTtlMs }),
+      enableCaching: chosen.enableCaching,
+      cacheTtlMs: chosen.cacheTtlMs,
     }),
     new CommandExecutor(workspace, starter),
     new ShellExecutor(workspace, starter),
@@ -183,6 +197,8 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     journal,
     clock,
     readableSecrets: () => starter.readableSecrets(),
+    settings: chosen,
+    joinLimits: (told) => void Object.assign(limits, lowerLimits(chosen.limits, told)),
     planted: abandoned.planted,
     async dispose() {
       await Promise.allSettled([...executors, custom].map((executor) => executor.dispose()));
@@ -191,11 +207,4 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       if (!config.journal) journal.close();
     },
   };
-}
-
-function limitsOf({ limits }: Workspace, { commandTimeoutMs, fileSizeMaxBytes }: ToolHandlerConfig) {
-  return lowerLimits(limits, {
-    ...(commandTimeoutMs !== undefined && { commandTimeoutMaxSeconds: Math.floor(commandTimeoutMs / 1000) }),
-    ...(fileSizeMaxBytes !== undefined && { fileBytes: fileSizeMaxBytes }),
-  });
 }

@@ -1,4 +1,12 @@
-import type { CustomTool, EventPayload, JsonValue, Preview, Reason, RiskLevel } from '@countersign/protocol';
+import type {
+  CustomTool,
+  EventPayload,
+  JsonValue,
+  Limits,
+  Preview,
+  Reason,
+  RiskLevel,
+} from '@countersign/protocol';
 
 /** What a runner says to the server. A decision's 409 is turned into a value by whoever implements it. */
 export interface RunnerApi {
@@ -39,6 +47,8 @@ export interface ResultReport {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly result?: JsonValue;
   readonly error?: { readonly code: string; readonly message: string; readonly recoverable: boolean };
+  /** For ToolExecutionResult and the journal; the server gets `error` alone (RE-3). */
+  readonly errorDetails?: JsonValue;
   /** Not said where nobody knows: the runner that executed it was lost. */
   readonly executionTimeMs?: number;
   readonly attempt: number;
@@ -73,10 +83,14 @@ export interface Heartbeat {
   readonly unacknowledged: readonly string[];
   /** All that the person registered here: with the first heartbeat, and when they change (RN-8). */
   readonly customTools?: readonly CustomTool[];
+  /** This machine's own bounds, with the first heartbeat and after a lost one (TL-3). */
+  readonly limits?: Partial<Limits>;
 }
 export interface HeartbeatAnswer {
   readonly calls: Readonly<Record<string, 'go_on' | 'cancel' | 'acknowledged'>>;
   readonly auditHead?: string;
+  /** The operator's bounds of the server. */
+  readonly limits?: Partial<Limits>;
 }
 
 export type ApprovalRequest = EventPayload<'tool.approval_request'>;

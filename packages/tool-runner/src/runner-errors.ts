@@ -1,4 +1,4 @@
-import { builtInToolNames, CountersignError } from '@countersign/protocol';
+import { builtInToolNames, CountersignError, type ErrorCode, type Reason } from '@countersign/protocol';
 import type { CommandChanges } from './commands/workspace-changes.ts';
 
 /** The call was cancelled by the person or because the runner ends. */
@@ -23,6 +23,21 @@ export class EndedAfterChanges extends CountersignError {
 export class ToolTypeError extends CountersignError {
   constructor(tool: string) {
     super('UNKNOWN_TOOL', { tool: tool.slice(0, 100), known: builtInToolNames.join(', ') });
+  }
+}
+
+/** This machine's own verdict refuses the call (VA-8), with its words and reasons. */
+export class RefusedHere extends CountersignError {
+  readonly reasons: readonly Reason[];
+
+  constructor(verdict: {
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly reasons: readonly Reason[];
+  }) {
+    super(verdict.code);
+    this.message = verdict.message;
+    this.reasons = verdict.reasons;
   }
 }
 

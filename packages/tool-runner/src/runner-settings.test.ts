@@ -17,16 +17,31 @@ const settings = (text: string) => {
 
 describe('[RN-7] [VA-7] runner.json', () => {
   it('adds nothing where there is none', () => {
-    expect(readRunnerSettings(folder, '/somewhere/else')).toEqual({ environment: [], languageServers: [] });
+    expect(readRunnerSettings(folder, '/somewhere/else')).toEqual({
+      environment: [],
+      languageServers: [],
+      limits: {},
+    });
   });
 
   it('adds language servers and variables', () => {
     const rust = { language: 'rust', extensions: ['.rs'], command: '/usr/bin/rust-analyzer' };
     const text = JSON.stringify({ version: 1, environment: ['CARGO_HOME'], language_servers: [rust] });
-    expect(settings(text)).toEqual({ environment: ['CARGO_HOME'], languageServers: [{ ...rust, args: [] }] });
+    expect(settings(text)).toEqual({
+      environment: ['CARGO_HOME'],
+      languageServers: [{ ...rust, args: [] }],
+      limits: {},
+    });
+  });
+
+  it('[TL-3] sets limits', () => {
+    const limits = { commandTimeoutMs: 600_000, concurrencyLimit: 2, enableCaching: false };
+    expect(settings(JSON.stringify({ version: 1, limits })).limits).toEqual(limits);
   });
 
   it.each([
+    ['a limit out of range', '{"version":1,"limits":{"commandTimeoutMs":5}}', 'limits.commandTimeoutMs: '],
+    ['a limit that does not exist', '{"version":1,"limits":{"timeout":5}}', 'timeout'],
     ['no JSON', '{', 'expected object'],
     ['a misspelt field', '{"version":1,"enviroment":[]}', 'enviroment'],
     ['a variable with a value', '{"version":1,"environment":["A=b"]}', 'not the name of a variable'],

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { CountersignError, describeIssues, jsonValueSchema } from '@countersign/protocol';
 import { z } from 'zod';
+import { type HandlerSettings, handlerSettingsSchema } from './handler-settings.ts';
 import type { ConfiguredServer } from './lsp/server-definition.ts';
 import { readPersonsFile } from './persons-file.ts';
 
@@ -21,12 +22,15 @@ const settingsSchema = z.strictObject({
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable'))
     .default([]),
   language_servers: z.array(languageServerSchema).default([]),
+  /** TL-3 and RN-1: this file may lower and raise them. */
+  limits: handlerSettingsSchema.default({}),
 });
 
-/** What the person lets tools have on this machine beyond what is built in (VA-7, RN-7). */
+/** What the person, as the operator of this machine, chose for its tools (VA-7, RN-7, TL-3). */
 export interface RunnerSettings {
   readonly environment: readonly string[];
   readonly languageServers: readonly ConfiguredServer[];
+  readonly limits: HandlerSettings;
 }
 
 /**
@@ -36,12 +40,12 @@ export interface RunnerSettings {
 export function readRunnerSettings(configFolder: string, workspaceRoot: string): RunnerSettings {
   const path = join(configFolder, 'runner.json');
   const file = readPersonsFile(path, workspaceRoot);
-  if (file.state === 'missing') return { environment: [], languageServers: [] };
+  if (file.state === 'missing') return { environment: [], languageServers: [], limits: {} };
   if (file.state === 'refused') throw unusable(file.problem);
   const parsed = settingsSchema.safeParse(parseJson(file.text));
   if (!parsed.success) throw unusable(`${path}: ${describeIssues(parsed.error)}`);
-  const { environment, language_servers } = parsed.data;
-  return { environment, languageServers: language_servers as readonly ConfiguredServer[] };
+  const { environment, language_servers, limits } = parsed.data;
+  return { environment, languageServers: language_servers as readonly ConfiguredServer[], limits };
 }
 
 const unusable = (problem: string): CountersignError =>

@@ -2,6 +2,7 @@ import type { Decision } from '@countersign/policy';
 import type { Preview, ToolCall } from '@countersign/protocol';
 import type { RunnerClock } from './clock.ts';
 import type { Executor } from './executor.ts';
+import type { HandlerSettings } from './handler-settings.ts';
 import type { Journal } from './journal/journal.ts';
 import type { LanguageFeatures } from './lsp/editor-language.ts';
 import type { ApprovalRequest } from './runner-api.ts';
@@ -14,21 +15,13 @@ export interface CallPreviews {
   base(call: ToolCall, decision: Decision): Promise<string>;
 }
 
-/** Everything is optional: what is missing is the real thing, in the folder that the process stands in. */
-export interface ToolHandlerConfig {
-  /** A ceiling for what a call may ask for; at most the operator's own limit. 300000 unless said. */
-  readonly commandTimeoutMs?: number;
-  /** 100 MiB unless said. */
-  readonly fileSizeMaxBytes?: number;
-  /** 3 unless said. */
-  readonly concurrencyLimit?: number;
-  /** Where a request says nothing of its time. 300000 unless said. */
-  readonly approvalTimeoutMs?: number;
-  /** Of read_file (EX-9); true unless said. */
-  readonly enableCaching?: boolean;
-  /** 60000 unless said. */
-  readonly cacheTtlMs?: number;
-
+/**
+ * Everything is optional: what is missing is the real thing, in the folder that the process stands in. The settings (RN-1)
+ * lower what `runner.json` or the specification says: commandTimeoutMs 300000, commandTimeoutDefaultMs 30000,
+ * fileSizeMaxBytes 100 MiB, concurrencyLimit 3, approvalTimeoutMs 300000 (where a request says nothing of its time),
+ * enableCaching true and cacheTtlMs 60000 (of read_file, EX-9). A bad one is a USAGE error that names it.
+ */
+export interface ToolHandlerConfig extends HandlerSettings {
   readonly workspace?: Workspace;
   /** Of the person, never in the workspace: `policy.json`, `ceiling.json`, `runner.json` and `mcp.json`. */
   readonly configFolder?: string;

@@ -1,3 +1,4 @@
+import { ChildProcess } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, checkShown, type JsonValue } from '@countersign/protocol';
@@ -84,6 +85,28 @@ describe('a new ToolHandler', () => {
     }).toEqual({ pending: 0, active: 0, history: [], count: 0, queue: [] });
     const read = await handler.handleToolExecutionSignal(readSignal());
     expect(read).toMatchObject({ status: 'success', output: { encoding: 'utf-8' } });
+  });
+});
+
+describe('what an editor asks of its runner', () => {
+  it('[RN-10] is idle and wanted by nobody at first, and busy while something runs', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    expect([handler.isIdle, handler.wantedBy]).toEqual([true, undefined]);
+    const running = handler.handleToolExecutionSignal(readSignal());
+    await expect.poll(() => held.length).toBe(1);
+    expect(handler.isIdle).toBe(false);
+    held[0]?.end(done);
+    await running;
+    expect(handler.isIdle).toBe(true);
+  });
+
+  it('[RN-9] [AP-7] gives the text of a file before and after, and nothing for a call that is refused', async () => {
+    const handler = makeHandler();
+    const proposed = (path: string) => handler.proposedText('write_file', { path, content: 'new\n' });
+    expect(await proposed('notes.md')).toEqual({ path: 'notes.md', before: null, after: 'new\n' });
+    expect(await proposed('/etc/passwd')).toBe(undefined);
+    expect(await handler.proposedText('write_file', {})).toBe(undefined);
   });
 });
 
@@ -279,7 +302,7 @@ describe('handleToolApprovalRequest', () => {
     await sent('failed approve', 5);
     await fixture.clock.advance(500);
     await again;
-    expect(handler.executionHistory).toMatchObject([{ status: 'pending' }, { status: 'approved' }]);
+    expect(handler.executionHistory).toMatchObject([{ status: 'approved', user_approved: true }]);
   });
 
   it('does not repeat a decision that the server will never take', async () => {
@@ -464,6 +487,7 @@ describe('handleToolExecutionSignal', () => {
     expect(result.error).toEqual({
       code: 'APPROVAL_STALE',
       message: expect.stringContaining('it is MEDIUM here, and nobody has approved it'),
+      details: { problem: 'it is MEDIUM here, and nobody has approved it' },
     });
   });
 
@@ -638,6 +662,16 @@ describe('handleToolExecutionSignal', () => {
     );
   });
 
+  it('[EX-6] an attempt that started and whose end nobody knows is not repeated', async () => {
+    const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+    const handler = makeHandler({ journal });
+    await handler.handleToolExecutionSignal(readSignal({ tool_id: 'first' })); // the journal is settled
+    journal.start('tool-1', 1, 'write_file', { approvalId: 'approval-1', isDecisionNeeded: false });
+    const result = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    journal.close();
+    expect(result).toMatchObject({ status: 'error', error: { code: 'RUNNER_LOST' }, duration_ms: 0 });
+  });
+
   it('[RN-3] nothing runs when the journal cannot be written', async () => {
     const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
     const handler = makeHandler({ journal });
@@ -665,9 +699,9 @@ describe('handleToolExecutionSignal', () => {
     handler.handleToolResultAck({ tool_id: 'tool-1', status: 'received', audit_head: '1:a', timestamp: '' });
     handler.applyHeartbeatAnswer({ calls: {}, auditHead: '1:a' });
     expect(fixture.logger.messages('error')).toEqual([
-      'The result could not be journalled: tool-1',
-      'The acknowledgement could not be journalled: tool-1',
-      'The audit head could not be kept',
+      'Result not journalled: tool-1',
+      'Acknowledgement not journalled: tool-1',
+      'Audit head not recorded',
     ]);
   });
 
@@ -723,7 +757,7 @@ describe('errors', () => {
       status: 'failed',
       error: 'The tool failed: the disk is on fire, password=hunter2secret.',
     });
-    expect(fixture.logger.messages('error')).toEqual(['Tool failed: tool-1']);
+    expect(fixture.logger.messages('error')).toEqual(['Tool error: tool-1']);
     expect(JSON.stringify(fixture.logger.lines)).not.toContain('hunter2secret');
   });
 
@@ -735,10 +769,48 @@ describe('errors', () => {
     expect(result.error).toEqual({ code: 'EXECUTION_FAILED', message: 'The tool failed: just words.' });
   });
 
+  it('[RN-1] error.details say what the message was made of (seeds: local-tool-execution)', async () => {
+    const files = fixture.files.root;
+    const executor = new ScriptedExecutor(['read_file', 'write_file', 'list_directory'], (call) => {
+      if (call.tool === 'read_file') readFileSync(join(files, 'missing'));
+      if (call.tool === 'list_directory')
+        return { success: false, exit_code: 3, code: 'COMMAND_FAILED', error: 'ended with 3' };
+      throw new CountersignError(
+        'WRITE_FAILED',
+        { path: 'notes.md', problem: 'no room' },
+        { cause: new Error('ENOSPC') },
+      );
+    });
+    const handler = makeHandler({ executors: [executor] });
+    const written = await approvedWrite(handler, { tool_id: 'w' });
+    const detailsOf = async (signal: ExecutionSignal) =>
+      (await handler.handleToolExecutionSignal(signal)).error?.details;
+    const path = join(files, 'missing');
+    expect(await detailsOf(written)).toEqual({ path: 'notes.md', problem: 'no room', cause: 'ENOSPC' });
+    // The journal has them too; the server is not told.
+    expect(await detailsOf(written)).toEqual({ path: 'notes.md', problem: 'no room', cause: 'ENOSPC' });
+    expect(await detailsOf(readSignal({ tool_id: 'r' }))).toEqual({
+      name: 'Error',
+      code: 'ENOENT',
+      syscall: 'open',
+      path,
+    });
+    expect(
+      await detailsOf(readSignal({ tool_id: 'l', tool_name: 'list_directory', tool_params: { path: '.' } })),
+    ).toEqual({ exit_code: 3 });
+    expect(await detailsOf(readSignal({ tool_id: 'o', tool_params: { path: '/etc/passwd' } }))).toEqual({
+      reasons: [{ rule: expect.any(String), why: expect.any(String) }],
+    });
+  });
+
   it('a tool that no executor has is a ToolTypeError', async () => {
     const handler = makeHandler({ executors: [] });
     const result = await handler.handleToolExecutionSignal(readSignal());
     expect(result.error?.code).toBe('UNKNOWN_TOOL');
+    const custom = await handler.handleToolExecutionSignal(
+      readSignal({ tool_id: 'custom', tool_name: 'weather__forecast', tool_params: {} }),
+    );
+    expect(custom.error?.code).toBe('UNKNOWN_TOOL');
   });
 
   it('[TL-2] a command that ended by itself completed, a killed or late one failed and says what it had printed (seeds: tools-specification)', async () => {
@@ -772,7 +844,70 @@ describe('errors', () => {
   });
 });
 
+describe('limits (seeds: local-tool-execution)', () => {
+  const runFor = (handler: ToolHandler, timeout: number) =>
+    handler.decide('execute_command', { command: 'ls', args: [], timeout }).verdict;
+  const writeLimits = (limits: object) =>
+    writeFileSync(join(fixture.configFolder, 'runner.json'), JSON.stringify({ version: 1, limits }), {
+      mode: 0o600,
+    });
+
+  it('[TL-3] come from runner.json, which may raise; what the program says may only lower', async () => {
+    writeLimits({ commandTimeoutMs: 600_000, concurrencyLimit: 1 });
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor], concurrencyLimit: 30 });
+    expect([runFor(handler, 600).decision, runFor(handler, 601).decision]).toEqual(['LOW', 'REJECT']);
+    const running = ['a', 'b'].map((tool_id) => handler.handleToolExecutionSignal(readSignal({ tool_id })));
+    await expect.poll(() => held.length).toBe(1);
+    expect([handler.concurrentCount, handler.concurrentQueue]).toEqual([1, ['b']]);
+    held[0]?.end(done);
+    await expect.poll(() => held.length).toBe(2);
+    held[1]?.end(done);
+    await Promise.all(running);
+    await handler.dispose();
+
+    const lowered = makeHandler({ commandTimeoutMs: 60_000, fileSizeMaxBytes: 3 });
+    expect([runFor(lowered, 60).decision, runFor(lowered, 61)]).toMatchObject([
+      'LOW',
+      { decision: 'REJECT', code: 'TIMEOUT_TOO_LONG' },
+    ]);
+    expect((await lowered.handleToolExecutionSignal(readSignal())).error?.code).toBe('FILE_TOO_LARGE');
+  });
+
+  it('[TL-3] a program and a file that say nonsense are told which setting it is', () => {
+    expect(() => makeHandler({ commandTimeoutMs: -1 })).toThrow('commandTimeoutMs: ');
+    writeLimits({ entriesMax: 0 });
+    expect(() => makeHandler()).toThrow('limits.entriesMax: ');
+  });
+
+  it("[TL-3] the server's are joined when it tells them, and never raise", async () => {
+    const handler = makeHandler();
+    handler.applyHeartbeatAnswer({ calls: {}, limits: { commandTimeoutMaxSeconds: 60, fileBytes: 3 } });
+    expect([runFor(handler, 60).decision, runFor(handler, 61).decision]).toEqual(['LOW', 'REJECT']);
+    expect((await handler.handleToolExecutionSignal(readSignal())).error?.code).toBe('FILE_TOO_LARGE');
+    handler.applyHeartbeatAnswer({ calls: {}, limits: { commandTimeoutMaxSeconds: 900 } });
+    expect([runFor(handler, 300).decision, runFor(handler, 301).decision]).toEqual(['LOW', 'REJECT']);
+    expect(handler.settings.limits.commandTimeoutMaxSeconds).toBe(300);
+  });
+
+  it('[TL-3] a call that names no time has the default in force', () => {
+    writeLimits({ commandTimeoutDefaultMs: 45_000 });
+    const { call } = makeHandler().decide('execute_command', { command: 'ls' });
+    expect(call?.params).toEqual({ command: 'ls', args: [], timeout: 45 });
+  });
+});
+
 describe('concurrency', () => {
+  it('[EX-8] a call that is cancelled between its turn and its start does nothing', async () => {
+    const executor = new ScriptedExecutor(['read_file'], () => done);
+    const handler = makeHandler({ executors: [executor] });
+    await handler.handleToolExecutionSignal(readSignal({ tool_id: 'first' }));
+    const running = handler.handleToolExecutionSignal(readSignal());
+    while (!handler.activeExecutions.has('tool-1')) await Promise.resolve();
+    handler.handleToolCancel({ tool_id: 'tool-1' });
+    expect([(await running).status, executor.executed.length]).toEqual(['cancelled', 1]);
+  });
+
   it('[EX-4] executes three at once and the others in order', async () => {
     const { executor, held } = heldReads();
     const handler = makeHandler({ executors: [executor] });
@@ -921,9 +1056,9 @@ describe('results', () => {
       {
         level: 'error',
         message: 'Tool result refused: tool-1',
-        details: { refused: 'RESULT_CONFLICT: another one stands' },
+        details: { call: 'tool-1', refused: 'RESULT_CONFLICT: another one stands' },
       },
-      { level: 'error', message: 'Tool result rejected: tool-1', details: { error: 'no' } },
+      { level: 'error', message: 'Tool result rejected: tool-1', details: { call: 'tool-1', error: 'no' } },
     ]);
     expect(fixture.api.reports.length).toBe(1);
   });
@@ -938,7 +1073,7 @@ describe('results', () => {
     handler.applyHeartbeatAnswer({ calls: {}, auditHead: '7:abc' });
     expect(fixture.logger.lines.at(-1)).toEqual({
       level: 'error',
-      message: "The server's audit log was cut or rewritten",
+      message: "Server's audit log was cut or rewritten",
       details: { head: '7:abc', seen: '8:def' },
     });
   });
@@ -949,6 +1084,171 @@ describe('results', () => {
     for (let n = 0; n < 1001; n++)
       await handler.handleToolExecutionSignal(readSignal({ tool_id: `tool-${n}` }));
     expect([handler.executionHistory.length, handler.executionHistory[0]?.tool_id]).toEqual([1000, 'tool-1']);
+  });
+});
+
+describe('execution history (seeds: local-tool-execution)', () => {
+  const ack = { tool_id: 'tool-1', attempt: 1, timestamp: '' } as const;
+
+  it('[RN-1] keeps one entry for a call, from the question to the receipt of its result', async () => {
+    fixture.api.failures.result = [new Error('offline')];
+    const handler = makeHandler();
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await expect.poll(() => fixture.dialogs.shown.length).toBe(1);
+    expect(handler.executionHistory).toEqual([
+      {
+        tool_id: 'tool-1',
+        tool_type: 'write_file',
+        status: 'pending',
+        startTime: new Date(fixture.clock.now()),
+        risk_level: 'MEDIUM',
+      },
+    ]);
+    const startTime = new Date(fixture.clock.now());
+    await fixture.clock.advance(1_000);
+    fixture.dialogs.answer(true);
+    await asked;
+    expect(handler.executionHistory).toMatchObject([{ status: 'approved', user_approved: true }]);
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    const ended = {
+      tool_id: 'tool-1',
+      tool_type: 'write_file',
+      status: 'completed',
+      startTime,
+      endTime: new Date(fixture.clock.now()),
+      duration_ms: 0,
+      risk_level: 'MEDIUM',
+      user_approved: true,
+      attempt: 1,
+    };
+    expect(handler.executionHistory).toEqual([ended]);
+    handler.handleToolResultAck({ ...ack, attempt: 2, status: 'received', audit_head: '9:abc' });
+    expect(handler.executionHistory).toEqual([ended]);
+    handler.handleToolResultAck({ ...ack, status: 'received' });
+    expect(handler.executionHistory).toEqual([{ ...ended, receipt_status: 'received' }]);
+  });
+
+  it('[RN-1] the answer to the result completes it as well, also one that refuses', async () => {
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(readSignal());
+    await expect
+      .poll(() => handler.executionHistory)
+      .toMatchObject([{ status: 'completed', user_approved: false, receipt_status: 'received' }]);
+    handler.handleToolResultAck({ ...ack, status: 'rejected' });
+    expect(handler.executionHistory).toMatchObject([{ receipt_status: 'rejected', error: 'rejected' }]);
+    fixture.api.resultAnswer = { outcome: 'refused', code: 'RESULT_CONFLICT', message: 'another one stands' };
+    await handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
+    await expect
+      .poll(() => handler.executionHistory[1])
+      .toMatchObject({ receipt_status: 'rejected', error: 'RESULT_CONFLICT: another one stands' });
+  });
+
+  it('[RN-1] [AP-2] learns what was decided elsewhere, by whom and why not', async () => {
+    const handler = makeHandler({ ...elsewhere });
+    const decided = [
+      approvalResolved({ tool_id: 'user', status: 'approved', approved_by: 'user' }),
+      approvalResolved({ tool_id: 'rule', status: 'approved', approved_by: 'config' }),
+      approvalResolved({ tool_id: 'no', status: 'rejected', approved_by: null }),
+      approvalResolved({ tool_id: 'late', status: 'timeout', approved_by: null }),
+      approvalResolved({ tool_id: 'gone', status: 'cancelled', approved_by: null }),
+      approvalResolved({
+        tool_id: 'denied',
+        status: 'cancelled',
+        approved_by: null,
+        error: { code: 'DENIED_BY_POLICY', message: 'a rule denies it', recoverable: false },
+      }),
+    ];
+    for (const resolution of decided) {
+      const asked = handler.handleToolApprovalRequest(approvalRequest({ tool_id: resolution.tool_id }));
+      handler.handleApprovalResolved(resolution);
+      await asked;
+    }
+    handler.handleApprovalResolved(approvalResolved({ tool_id: 'never-asked' }));
+    const told = handler.executionHistory.map((entry) => [
+      entry.tool_id,
+      entry.status,
+      entry.user_approved,
+      entry.error,
+      entry.endTime !== undefined,
+    ]);
+    expect(told).toEqual([
+      ['user', 'approved', true, undefined, false],
+      ['rule', 'approved', false, undefined, false],
+      ['no', 'rejected', false, undefined, true],
+      ['late', 'failed', undefined, 'Approval timeout', true],
+      ['gone', 'failed', undefined, 'Approval cancelled', true],
+      ['denied', 'failed', undefined, 'a rule denies it', true],
+    ]);
+  });
+
+  it('[RN-1] [AP-8] a call that is asked about again is pending again, in its own entry', async () => {
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(writeSignal({ digest: `sha256:${'0'.repeat(64)}` }));
+    expect(handler.executionHistory).toMatchObject([{ status: 'failed', error: expect.any(String) }]);
+    const asked = handler.handleToolApprovalRequest(approvalRequest({ approval_id: 'approval-2' }));
+    expect(handler.executionHistory).toEqual([
+      {
+        tool_id: 'tool-1',
+        tool_type: 'write_file',
+        status: 'pending',
+        startTime: new Date(fixture.clock.now()),
+        risk_level: 'MEDIUM',
+        attempt: 1,
+      },
+    ]);
+    handler.withdrawApprovals();
+    await asked;
+  });
+
+  it('[EX-6] the end of an attempt that was given up does not end the newer one', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor] });
+    const first = handler.handleToolExecutionSignal(readSignal());
+    await expect.poll(() => held.length).toBe(1);
+    const second = handler.handleToolExecutionSignal(readSignal({ attempt: 2 }));
+    await first;
+    await expect.poll(() => held.length).toBe(2);
+    expect(handler.executionHistory).toMatchObject([{ status: 'approved', attempt: 2 }]);
+    held[1]?.end(done);
+    await second;
+    expect(handler.executionHistory).toMatchObject([{ status: 'completed', attempt: 2 }]);
+  });
+});
+
+describe('active executions (seeds: local-tool-execution)', () => {
+  it('[RN-1] hold the process of a command and its timeout, and dispose ends that process', async () => {
+    const handler = makeHandler();
+    const tool_params = { command: 'sleep 600', timeout: 300 };
+    const signal = writeSignal({ tool_name: 'shell_exec', tool_params, risk_level: 'HIGH' });
+    const running = handler.handleToolExecutionSignal({
+      ...signal,
+      digest: await shownDigestOf(handler, signal),
+    });
+    await expect.poll(() => handler.activeExecutions.get('tool-1')?.process?.pid).toBeGreaterThan(0);
+    const { process: child, timeout, startTime } = handler.activeExecutions.get('tool-1') ?? {};
+    expect([timeout?.hasRef(), startTime]).toEqual([true, new Date(fixture.clock.now())]);
+    await handler.dispose();
+    expect((await running).status).toBe('cancelled');
+    expect(child?.exitCode !== null || child?.signalCode !== null).toBe(true);
+    expect(handler.activeExecutions.size).toBe(0);
+  });
+
+  it('a process of a call that has ended, or of another attempt, is not kept', async () => {
+    const contexts: CallContext[] = [];
+    const { executor: held, held: reads } = heldReads();
+    const executor = new ScriptedExecutor(held.tools, (call, context) => {
+      contexts.push(context);
+      return held.execute(call, context);
+    });
+    const handler = makeHandler({ executors: [executor] });
+    const running = handler.handleToolExecutionSignal(readSignal());
+    await expect.poll(() => reads.length).toBe(1);
+    reads[0]?.end(done);
+    await running;
+    const timeout = setTimeout(() => {}, 0);
+    contexts[0]?.onProcess?.({ process: new ChildProcess(), timeout });
+    clearTimeout(timeout);
+    expect(handler.activeExecutions.size).toBe(0);
   });
 });
 
@@ -1224,9 +1524,7 @@ describe('the ceiling', () => {
     await approveHere(handler);
     journal.close();
     expect(fixture.api.of('approve').length).toBe(1);
-    expect(fixture.logger.messages('error')).toContain(
-      'This decision is not known as one of this machine: tool-1',
-    );
+    expect(fixture.logger.messages('error')).toContain('Decision of this machine not recorded: tool-1');
   });
 
   it('a card that cannot be drawn is not shown, and nothing is decided', async () => {
@@ -1249,6 +1547,160 @@ describe('logging', () => {
     const text = JSON.stringify(fixture.logger.lines);
     expect(text).toContain('Tool arguments: tool-1');
     expect(text).not.toMatch(/p4ssw0rd|my-own-token-value/);
+  });
+
+  it('[OB-2] says each step of a call at the level of the documents (seeds: local-tool-execution)', async () => {
+    const handler = makeHandler();
+    const asked = handler.handleToolApprovalRequest(approvalRequest());
+    await expect.poll(() => fixture.dialogs.shown.length).toBe(1);
+    fixture.dialogs.answer(true);
+    await asked;
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    handler.handleToolResultAck({ tool_id: 'tool-1', status: 'received', attempt: 1, timestamp: '' });
+    const call = 'tool-1';
+    expect(fixture.logger.lines.filter(({ level }) => level === 'info')).toEqual([
+      {
+        level: 'info',
+        message: 'Tool approval request received: tool-1, write_file, risk_level=MEDIUM',
+        details: { call, tool: 'write_file', risk: 'MEDIUM', approval: 'approval-1' },
+      },
+      { level: 'info', message: 'Tool approved: tool-1', details: { call } },
+      {
+        level: 'info',
+        message: 'Tool execution signal received: tool-1, write_file',
+        details: { call, tool: 'write_file', risk: 'MEDIUM', attempt: 1, approved_by: 'user' },
+      },
+      {
+        level: 'info',
+        message: 'Tool execution started: tool-1, write_file',
+        details: { call, tool: 'write_file' },
+      },
+      {
+        level: 'info',
+        message: 'Tool execution completed: tool-1',
+        details: { call, tool: 'write_file', ms: 0 },
+      },
+      {
+        level: 'info',
+        message: 'Tool result ack received: tool-1, received',
+        details: { call, status: 'received', attempt: 1 },
+      },
+    ]);
+    expect(new Set(fixture.logger.messages('debug'))).toEqual(
+      new Set([
+        'Tool arguments: tool-1',
+        'Own verdict: write_file is MEDIUM',
+        'Claimed: tool-1, attempt 1',
+        'Tool result: tool-1',
+        'Tool timing: tool-1',
+      ]),
+    );
+    expect(fixture.logger.lines.find(({ message }) => message === 'Tool timing: tool-1')?.details).toEqual({
+      call,
+      tool: 'write_file',
+      queued_ms: 0,
+      verdict_ms: 0,
+      permission_ms: 0,
+      execution_ms: 0,
+      total_ms: 0,
+    });
+    expect(fixture.logger.messages('error')).toEqual([]);
+  });
+
+  it('[OB-2] times each stage of a call by the clock', async () => {
+    const { executor, held } = heldReads();
+    const handler = makeHandler({ executors: [executor], concurrencyLimit: 1 });
+    const first = handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
+    const second = handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
+    await expect.poll(() => held.length).toBe(1);
+    await fixture.clock.advance(30);
+    held[0]?.end(done);
+    await first;
+    await expect.poll(() => held.length).toBe(2);
+    await fixture.clock.advance(12);
+    held[1]?.end(done);
+    await second;
+    const timing = fixture.logger.lines.find(({ message }) => message === 'Tool timing: b');
+    expect(timing?.details).toEqual({
+      call: 'b',
+      tool: 'read_file',
+      queued_ms: 30,
+      verdict_ms: 0,
+      execution_ms: 12,
+      total_ms: 42,
+    });
+  });
+
+  it('[OB-2] logs errors with code, cause and stack, and timeouts, but not what was cancelled', async () => {
+    const failures: Record<string, () => ToolResult> = {
+      broken: () => {
+        throw new CountersignError(
+          'READ_FAILED',
+          { path: 'README.md', problem: 'broken' },
+          { cause: new Error('EIO, token=ghp_abcdefghijklmnopqrstuvwxyz0123456789') },
+        );
+      },
+      words: () => {
+        throw 'just words';
+      },
+      slow: () => ({ success: false, code: 'COMMAND_TIMEOUT', error: 'too slow' }),
+      stopped: () => {
+        throw new ExecutionCancelled();
+      },
+    };
+    const executor = new ScriptedExecutor(
+      ['read_file', 'write_file'],
+      (_, { toolId }) => failures[toolId]?.() ?? done,
+    );
+    const handler = makeHandler({ executors: [executor] });
+    for (const tool_id of Object.keys(failures))
+      await handler.handleToolExecutionSignal(readSignal({ tool_id }));
+    await handler.handleToolExecutionSignal(await approvedWrite(handler, { tool_id: 'stopped' }));
+    await handler.handleToolExecutionSignal(
+      readSignal({ tool_id: 'outside', tool_params: { path: '/etc/passwd' } }),
+    );
+    const errors = fixture.logger.lines.filter(({ level }) => level === 'error');
+    expect(errors).toEqual([
+      {
+        level: 'error',
+        message: 'Tool error: broken',
+        details: {
+          call: 'broken',
+          tool: 'read_file',
+          attempt: 1,
+          error: {
+            name: 'CountersignError',
+            code: 'READ_FAILED',
+            message: expect.stringContaining('broken'),
+            cause: { name: 'Error', message: 'EIO, token=[masked]', stack: expect.any(Array) },
+            stack: expect.arrayContaining([expect.stringContaining('tool-handler.test.ts')]),
+          },
+        },
+      },
+      {
+        level: 'error',
+        message: 'Tool error: words',
+        details: { call: 'words', tool: 'read_file', attempt: 1, error: 'just words' },
+      },
+      {
+        level: 'error',
+        message: 'Tool timeout: slow',
+        details: { call: 'slow', tool: 'read_file', problem: 'too slow' },
+      },
+      {
+        level: 'error',
+        message: 'Tool error: outside',
+        details: expect.objectContaining({
+          error: expect.objectContaining({ code: 'PATH_OUTSIDE_WORKSPACE' }),
+        }),
+      },
+    ]);
+  });
+
+  it('[OB-2] [PF-1] masks nothing for debug lines that nobody reads', async () => {
+    const logger = Object.assign(fixture.logger, { isDebugEnabled: false });
+    await makeHandler().handleToolExecutionSignal(readSignal());
+    expect(logger.messages('debug')).toEqual([]);
   });
 
   it('what is long is logged as its size and digest', async () => {
@@ -1313,11 +1765,11 @@ describe('dispose', () => {
     const read = await handler.handleToolExecutionSignal(readSignal({ tool_id: 'tool-2' }));
     expect([written.error?.code, read.status]).toEqual(['JOURNAL_UNAVAILABLE', 'success']);
     expect(fixture.logger.messages('error').slice(0, 2)).toEqual([
-      'The journal could not be settled',
-      'The journal could not be read: tool-1',
+      'Journal recovery failed',
+      'Journal not readable: tool-1',
     ]);
     expect(() => contentOf('notes.md')).toThrow();
     handler.pruneJournal();
-    expect(fixture.logger.messages('error').at(-1)).toBe('The journal could not be pruned');
+    expect(fixture.logger.messages('error').at(-1)).toBe('Journal not pruned');
   });
 });

@@ -1,8 +1,8 @@
+import type { ChildProcess } from 'node:child_process';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { type Decision, SecretMasker } from '@countersign/policy';
+import { type Decision, type Refused, SecretMasker } from '@countersign/policy';
 import {
   CountersignError,
-  type ErrorCode,
   type EventPayload,
   errorCodes,
   findTool,
@@ -23,13 +23,16 @@ import { permissionFor } from './call-permission.ts';
 import { readCeiling } from './ceiling.ts';
 import { backoffMs, pause, type RunnerClock } from './clock.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
+import { ExecutionHistory, type ExecutionHistoryEntry } from './execution-history.ts';
 import { ExecutionQueue } from './execution-queue.ts';
-import type { Executor, ToolResult } from './executor.ts';
-import { failedReport, hasCompleted, reportOf } from './failure-report.ts';
+import type { Executor, RunningProcess, ToolResult } from './executor.ts';
+import { failedReport, reportOf } from './failure-report.ts';
+import type { SettingsInForce } from './handler-settings.ts';
 import type { Journal } from './journal/journal.ts';
 import { recoverJournal } from './journal/recovery.ts';
 import type { Logger } from './logger.ts';
-import { openWorkspace } from './open-workspace.ts';
+import { maskedLogger } from './masked-logger.ts';
+import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { OwnViews } from './own-views.ts';
 import { type ProposedText, proposedText } from './preview/proposed-text.ts';
@@ -45,7 +48,8 @@ import type {
   ResultReport,
   RunnerApi,
 } from './runner-api.ts';
-import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
+import { ExecutionCancelled, RefusedHere, ToolTypeError } from './runner-errors.ts';
+import { Stopwatch } from './stopwatch.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import { UndoDesk } from './undo/undo-desk.ts';
 import type { UndoOptions } from './undo/undo-plan.ts';
@@ -57,7 +61,7 @@ export interface ToolExecutionResult {
   readonly tool_type: string;
   readonly status: 'success' | 'error' | 'timeout' | 'cancelled';
   readonly output?: JsonValue;
-  readonly error?: { readonly message: string; readonly code: string };
+  readonly error?: { readonly message: string; readonly code: string; readonly details?: JsonValue };
   readonly duration_ms: number;
   readonly timestamp: string;
 }
@@ -65,25 +69,16 @@ export interface ToolExecutionResult {
 export interface ActiveExecution {
   readonly signal: ExecutionSignal;
   readonly startTime: Date;
+  /** The program that executes it now; undefined for a call that waits, or that needs no program of its own. */
+  process?: ChildProcess;
+  /** Stops that program when its time is over. */
+  timeout?: NodeJS.Timeout;
   /** Aborting it cancels the call, in the queue and while it executes. */
   readonly abort: AbortController;
   readonly done: Promise<ToolExecutionResult>;
 }
 
-export interface ExecutionHistoryEntry {
-  readonly tool_id: string;
-  readonly tool_type: string;
-  status: 'pending' | 'approved' | 'rejected' | 'completed' | 'failed';
-  readonly startTime: Date;
-  endTime?: Date;
-  duration_ms?: number;
-  error?: string;
-  user_approved?: boolean;
-  readonly risk_level: RiskLevel;
-}
-
 const MAX_QUEUED = 1000;
-const MAX_HISTORY = 1000;
 /** Calls of one kind that one heartbeat names; the others are named by a later one. */
 const MAX_NAMED = 2000;
 /** These concern jobs, or return at once (EX-4). */
@@ -102,7 +97,8 @@ const settledByServer: ReadonlySet<string> = new Set([
  */
 export class ToolHandler {
   readonly #api: RunnerApi;
-  readonly #logger: Logger;
+  /** Masks secrets before a line is written. */
+  readonly logger: Logger;
   readonly #clock: RunnerClock;
   readonly #workspace: Workspace;
   readonly #configFolder: string;
@@ -110,11 +106,13 @@ export class ToolHandler {
   readonly #previews: CallPreviews;
   readonly #journal: Journal;
   readonly #disposeParts: () => Promise<void>;
+  readonly #joinLimits: WorkspaceParts['joinLimits'];
+  /** Of this machine, without what the server told (TL-3). */
+  readonly settings: SettingsInForce;
   readonly #executorOf: ReadonlyMap<string, Executor>;
   readonly #custom: Executor;
   /** The person's own tools (RN-8); whoever holds the stream starts them. */
   readonly toolServers: ToolServers;
-  readonly #masker: SecretMasker;
   /** What this machine finds of the calls that are asked about. */
   readonly views: OwnViews;
   readonly #desk: ApprovalDesk;
@@ -122,7 +120,7 @@ export class ToolHandler {
   readonly #undo: UndoDesk;
   readonly #queue: ExecutionQueue;
   readonly #active = new Map<string, ActiveExecution>();
-  readonly #history: ExecutionHistoryEntry[] = [];
+  readonly #history: ExecutionHistory;
   /** What a runner before this one left is settled: nothing starts before. */
   readonly #recovered: Promise<void>;
   #disposed: Promise<void> | undefined;
@@ -134,11 +132,16 @@ export class ToolHandler {
     logger: Logger,
     config: ToolHandlerConfig = {},
   ) {
-    const parts = openWorkspace(config, logger);
+    const key = randomBytes(32);
+    const masker = new SecretMasker({
+      known: config.secrets ?? [],
+      digest: (text) => createHmac('sha256', key).update(text).digest('hex').slice(0, 16),
+    });
+    this.logger = maskedLogger(logger, masker);
+    const parts = openWorkspace(config, this.logger);
     this.#api = api;
-    this.#logger = logger;
     for (const { path, keptIn } of parts.planted.setAside)
-      logger.error(`A command of a runner that was killed had planted ${path}; it was set aside`, { keptIn });
+      this.logger.error(`Planted file set aside: ${path}, left by a runner that was killed`, { keptIn });
     this.#clock = parts.clock;
     this.#workspace = parts.workspace;
     this.#configFolder = parts.configFolder;
@@ -146,40 +149,39 @@ export class ToolHandler {
     this.#previews = parts.previews;
     this.#journal = parts.journal;
     this.#disposeParts = () => parts.dispose();
+    this.#joinLimits = (told) => parts.joinLimits(told);
+    this.settings = parts.settings;
     this.#executorOf = new Map(
       parts.executors.flatMap((executor) => executor.tools.map((tool) => [tool, executor])),
     );
     this.#custom = parts.custom;
     this.toolServers = parts.toolServers;
-    const key = randomBytes(32);
-    this.#masker = new SecretMasker({
-      known: config.secrets ?? [],
-      digest: (text) => createHmac('sha256', key).update(text).digest('hex').slice(0, 16),
-    });
-    this.#queue = new ExecutionQueue({ limit: config.concurrencyLimit ?? 3, maxWaiting: MAX_QUEUED });
+    this.#history = new ExecutionHistory(() => this.#clock.now());
+    this.#queue = new ExecutionQueue({ limit: parts.settings.concurrencyLimit, maxWaiting: MAX_QUEUED });
     const { executes = () => true } = config;
     this.views = new OwnViews({
       decide: (tool, params, rules) => this.decide(tool, params, rules),
       previews: this.#previews,
       readableSecrets: parts.readableSecrets,
-      logger,
+      logger: this.logger,
     });
     this.#desk = new ApprovalDesk({
       api,
       dialogs: dialogProvider,
       clock: this.#clock,
-      logger,
-      defaultTimeoutMs: config.approvalTimeoutMs ?? 300_000,
+      logger: this.logger,
+      defaultTimeoutMs: parts.settings.approvalTimeoutMs,
       draw: async (request) => (executes(request) ? this.views.card(request) : undefined),
       onApproving: (request) => this.#rememberDecision(request),
     });
     this.#outbox = new ResultOutbox({
       api,
       clock: this.#clock,
-      logger,
+      logger: this.logger,
       onDelivered: (toolId, report, { auditHead, refused }) => {
-        if (refused !== undefined) logger.error(`Tool result refused: ${toolId}`, { refused });
-        this.#acknowledged(toolId, report);
+        if (refused !== undefined)
+          this.logger.error(`Tool result refused: ${toolId}`, { call: toolId, refused });
+        this.#acknowledged(toolId, report, refused);
         this.#witness(auditHead);
       },
     });
@@ -208,9 +210,9 @@ export class ToolHandler {
     return this.#journal.wantedBy;
   }
 
-  /** The newest last; the oldest are forgotten. */
+  /** One entry for each call, the newest call last; the oldest are forgotten. */
   get executionHistory(): readonly ExecutionHistoryEntry[] {
-    return this.#history;
+    return this.#history.entries;
   }
 
   get concurrentCount(): number {
@@ -225,7 +227,7 @@ export class ToolHandler {
   /** This machine's own decision on a call, and its preview: what a card shows (VA-8, AP-7). */
   decide(tool: string, params: Record<string, JsonValue>, rules?: readonly PolicyRule[]) {
     const decision = this.#verdict.decide(tool, params, rules);
-    this.#logger.debug(`Own verdict: ${tool} is ${decision.verdict.decision}`, {
+    this.logger.debug(`Own verdict: ${tool} is ${decision.verdict.decision}`, {
       reasons: decision.verdict.reasons,
     });
     return decision;
@@ -245,24 +247,30 @@ export class ToolHandler {
   /** Asks the person here, and sends what they decide. Throws ToolTypeError for a tool that nobody knows. */
   async handleToolApprovalRequest(event: ApprovalRequest): Promise<void> {
     const { tool_id, tool_name, risk_level } = event;
-    this.#logger.info(`Tool approval request received: ${tool_id}, ${tool_name}, risk_level=${risk_level}`);
-    this.#logger.debug(`Tool arguments: ${tool_id}`, this.#masker.maskValue(event.tool_params));
+    this.logger.info(`Tool approval request received: ${tool_id}, ${tool_name}, risk_level=${risk_level}`, {
+      call: tool_id,
+      tool: tool_name,
+      risk: risk_level,
+      approval: event.approval_id,
+    });
+    this.logger.debug(`Tool arguments: ${tool_id}`, { call: tool_id, arguments: event.tool_params });
     if (!findTool(tool_name) && !isCustomToolName(tool_name)) throw new ToolTypeError(tool_name);
     if (this.#disposed) return;
-    const isShown = this.pendingApprovals.get(tool_id)?.request.approval_id === event.approval_id;
-    const entry = isShown ? undefined : this.#remember(tool_id, tool_name, risk_level, 'pending');
+    this.#history.asked(event);
     const decided = await this.#desk.ask(event);
-    if (decided === undefined || !entry) return;
-    entry.status = decided;
-    entry.user_approved = decided === 'approved';
-    this.#logger.info(`Tool ${decided}: ${tool_id}`);
+    if (decided === undefined) return;
+    this.#history.decided(tool_id, decided);
+    this.logger.info(`Tool ${decided}: ${tool_id}`, { call: tool_id });
   }
 
   /** Decided, expired or cancelled: the card goes (AP-2). */
   handleApprovalResolved(event: EventPayload<'approval.resolved'>): void {
-    this.#logger.info(`Approval resolved: ${event.tool_id}, ${event.status}`);
+    const { tool_id, approval_id, status, device } = event;
+    const details = { call: tool_id, approval: approval_id, status, device };
+    this.logger.info(`Approval resolved: ${tool_id}, ${status}`, details);
+    this.#history.resolved(event);
     this.#desk.resolved(event);
-    this.views.forget(event.approval_id);
+    this.views.forget(approval_id);
   }
 
   /** A preview or an edit: the open card shows it. */
@@ -282,8 +290,15 @@ export class ToolHandler {
    */
   async handleToolExecutionSignal(event: ExecutionSignal): Promise<ToolExecutionResult> {
     const { tool_id, tool_name, attempt } = event;
-    this.#logger.info(`Tool execution signal received: ${tool_id}, ${tool_name}`);
-    this.#logger.debug(`Tool arguments: ${tool_id}`, this.#masker.maskValue(event.tool_params));
+    const { risk_level: risk, approved_by } = event;
+    this.logger.info(`Tool execution signal received: ${tool_id}, ${tool_name}`, {
+      call: tool_id,
+      tool: tool_name,
+      risk,
+      attempt,
+      approved_by,
+    });
+    this.logger.debug(`Tool arguments: ${tool_id}`, { call: tool_id, arguments: event.tool_params });
     await this.#recovered;
     // Everything from the last look at what runs to the entry of this call happens in one turn: no second one starts.
     for (let running = this.#active.get(tool_id); running; running = this.#active.get(tool_id)) {
@@ -308,8 +323,10 @@ export class ToolHandler {
 
   /** An old one that the stream repeats must not drop the result of another attempt: the attempt decides (EX-6). */
   handleToolResultAck({ tool_id, status, attempt, error, audit_head }: ResultAck): void {
-    this.#logger.info(`Tool result ack received: ${tool_id}, ${status}`);
-    if (status === 'rejected') this.#logger.error(`Tool result rejected: ${tool_id}`, { error });
+    this.logger.info(`Tool result ack received: ${tool_id}, ${status}`, { call: tool_id, status, attempt });
+    if (status === 'rejected')
+      this.logger.error(`Tool result rejected: ${tool_id}`, { call: tool_id, error });
+    this.#history.acknowledged(tool_id, attempt, status === 'rejected' ? (error ?? status) : undefined);
     if (attempt === undefined) this.#outbox.resendReportsOf(tool_id);
     else
       this.#outbox.acknowledge(tool_id, audit_head === undefined ? {} : { auditHead: audit_head }, attempt);
@@ -317,7 +334,7 @@ export class ToolHandler {
 
   /** EX-8: in the queue at once; while executing, what the executor makes of it is reported. */
   handleToolCancel({ tool_id }: { readonly tool_id: string }): void {
-    this.#logger.info(`Tool cancel received: ${tool_id}`);
+    this.logger.info(`Tool cancel received: ${tool_id}`, { call: tool_id });
     this.#active.get(tool_id)?.abort.abort();
   }
 
@@ -341,10 +358,11 @@ export class ToolHandler {
     toolIds: readonly string[],
     { undoId = randomUUID(), ...options }: UndoOptions & { readonly undoId?: string },
   ): Promise<ResultReport> {
-    this.#logger.info(`Tool undo received: ${toolIds.join(', ')}`);
+    this.logger.info(`Tool undo received: ${toolIds.join(', ')}`, { undo: undoId });
     await this.#recovered;
     const report = await this.#undo.undo(undoId, toolIds, options);
-    this.#logger.info(`Tool undo ${report.status}: ${toolIds.join(', ')}`, { error: report.error });
+    const { status, error } = report;
+    this.logger.info(`Tool undo ${status}: ${toolIds.join(', ')}`, { undo: undoId, status, error });
     for (const toolId of toolIds) this.#outbox.add(toolId, report);
     return report;
   }
@@ -357,7 +375,8 @@ export class ToolHandler {
     return { queued: [...queued], executing: executing.slice(0, MAX_NAMED), unacknowledged };
   }
 
-  applyHeartbeatAnswer({ calls, auditHead }: HeartbeatAnswer): void {
+  applyHeartbeatAnswer({ calls, auditHead, limits }: HeartbeatAnswer): void {
+    if (limits) this.#joinLimits(limits);
     for (const [toolId, word] of Object.entries(calls)) {
       if (word === 'cancel') this.#active.get(toolId)?.abort.abort();
       if (word === 'acknowledged') this.#outbox.acknowledge(toolId, {});
@@ -375,7 +394,7 @@ export class ToolHandler {
     try {
       this.#journal.prune();
     } catch (error) {
-      this.#logger.error('The journal could not be pruned', { error });
+      this.logger.error('Journal not pruned', { error });
     }
   }
 
@@ -401,14 +420,14 @@ export class ToolHandler {
 
   async #recover(): Promise<void> {
     try {
-      await recoverJournal(this.#journal, this.#workspace, this.#logger);
+      await recoverJournal(this.#journal, this.#workspace, this.logger);
       await this.#undo.recover();
       for (const { toolId, report } of this.#journal.unacknowledged()) this.#outbox.add(toolId, report);
       for (const { toolIds, report } of this.#journal.unacknowledgedUndos())
         for (const toolId of toolIds) this.#outbox.add(toolId, report);
     } catch (error) {
       // Then nothing can be journalled either, and so nothing that needs it will run.
-      this.#logger.error('The journal could not be settled', { error });
+      this.logger.error('Journal recovery failed', { error });
     }
   }
 
@@ -419,7 +438,7 @@ export class ToolHandler {
       return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt));
     } catch (error) {
       // What only reads may go on; everything else has to be written there first, and fails.
-      this.#logger.error(`The journal could not be read: ${tool_id}`, { error });
+      this.logger.error(`Journal not readable: ${tool_id}`, { call: tool_id, error });
       return undefined;
     }
   }
@@ -436,45 +455,64 @@ export class ToolHandler {
 
   async #executeAndReport(event: ExecutionSignal, signal: AbortSignal): Promise<ToolExecutionResult> {
     const { tool_id, tool_name, attempt } = event;
-    const entry = this.#remember(tool_id, tool_name, event.risk_level, 'approved');
-    const startedAt = this.#clock.monotonic();
-    const elapsed = () => Math.max(0, Math.round(this.#clock.monotonic() - startedAt));
+    this.#history.started(event);
+    const watch = new Stopwatch(this.#clock);
     let report: ResultReport;
     let isReported = true;
     try {
-      const execute = () => this.#execute(event, signal, elapsed);
+      const execute = () => {
+        watch.endStage('queued_ms');
+        return this.#execute(event, signal, watch);
+      };
       report = await (withoutSlot.has(tool_name) ? execute() : this.#queue.run(tool_id, signal, execute));
     } catch (error) {
-      report = failedReport(error, attempt, elapsed());
+      report = failedReport(error, attempt, watch.elapsed());
       // A call that never began and that nobody cancelled but our own end: the server gives it to somebody else.
-      isReported =
-        !(error instanceof ClaimRefused) && !(this.#disposed && error instanceof ExecutionCancelled);
-      this.#logger.error(`Tool execution failed: ${tool_id}`, { error: this.#masked(error) });
+      const isCancelled = error instanceof ExecutionCancelled;
+      isReported = !(error instanceof ClaimRefused) && !(this.#disposed && isCancelled);
+      if (!isCancelled) this.#logError(event, error);
     }
     this.#active.delete(tool_id);
-    entry.status = report.status === 'completed' ? 'completed' : 'failed';
-    entry.endTime = new Date(this.#clock.now());
-    entry.duration_ms = elapsed();
-    if (report.error) entry.error = report.error.message;
+    this.#history.ended(tool_id, report, watch.elapsed());
+    this.#logEnd(event, report, watch);
     if (isReported) this.#outbox.add(tool_id, report);
     return this.#ended(event, report);
   }
 
+  #logError({ tool_id: call, tool_name: tool, attempt }: ExecutionSignal, error: unknown): void {
+    this.logger.error(`Tool error: ${call}`, { call, tool, attempt, error });
+  }
+
+  #logEnd({ tool_id: call, tool_name: tool }: ExecutionSignal, report: ResultReport, watch: Stopwatch): void {
+    const { status, error } = report;
+    const total_ms = watch.elapsed();
+    this.logger.info(`Tool execution ${status}: ${call}`, {
+      call,
+      tool,
+      ms: total_ms,
+      ...(error && { code: error.code }),
+    });
+    if (error?.code === 'COMMAND_TIMEOUT')
+      this.logger.error(`Tool timeout: ${call}`, { call, tool, problem: error.message });
+    this.logger.debug(`Tool timing: ${call}`, { call, tool, ...watch.stages, total_ms });
+  }
+
   /** Verdict, permission, digest, claim, journal, work, journal: each step that must survive a crash is flushed. */
-  async #execute(event: ExecutionSignal, signal: AbortSignal, elapsed: () => number): Promise<ResultReport> {
+  async #execute(event: ExecutionSignal, signal: AbortSignal, watch: Stopwatch): Promise<ResultReport> {
     const { tool_id, tool_name, attempt } = event;
     if (signal.aborted) throw new ExecutionCancelled();
     const executor =
       this.#executorOf.get(tool_name) ?? (isCustomToolName(tool_name) ? this.#custom : undefined);
     if (!executor) throw new ToolTypeError(tool_name);
     const own = this.decide(tool_name, event.tool_params, event.path_rules);
+    watch.endStage('verdict_ms');
     const { verdict, call } = own;
-    if (verdict.decision === 'REJECT') throw new RefusedHere(verdict);
-    if (!call) throw new ToolTypeError(tool_name);
+    // Only a refused call cannot be read; the types do not say so.
+    if (verdict.decision === 'REJECT' || !call) throw new RefusedHere(verdict as Refused);
     const risk = higherRisk(event.risk_level, ownRisk(own));
     if (risk === 'LOW') {
-      const result = await this.#work(executor, call, event, { risk, network: false, signal });
-      return reportOf(result, attempt, elapsed());
+      const result = await this.#work(executor, call, event, { risk, network: false, signal, watch });
+      return reportOf(result, attempt, watch.elapsed());
     }
     const { base, digest } = await this.#digestNow(call, own, event);
     const permission = permissionFor({
@@ -496,19 +534,20 @@ export class ToolHandler {
       isDecisionNeeded: permission.needsDecisionHere,
     });
     const network = event.network && verdict.network;
+    watch.endStage('permission_ms');
     let report: ResultReport;
     try {
-      const result = await this.#work(executor, call, event, { risk, network, signal, base });
-      report = reportOf(result, attempt, elapsed());
+      const result = await this.#work(executor, call, event, { risk, network, signal, watch, base });
+      report = reportOf(result, attempt, watch.elapsed());
     } catch (error) {
-      this.#logger.error(`Tool failed: ${tool_id}`, { error: this.#masked(error) });
-      report = failedReport(error, attempt, elapsed());
+      if (!(error instanceof ExecutionCancelled)) this.#logError(event, error);
+      report = failedReport(error, attempt, watch.elapsed());
     }
     try {
       this.#journal.end(tool_id, attempt, report);
     } catch (error) {
       // It has happened: the server hears of it now, and after a crash the journal says "unknown".
-      this.#logger.error(`The result could not be journalled: ${tool_id}`, { error });
+      this.logger.error(`Result not journalled: ${tool_id}`, { call: tool_id, error });
     }
     return report;
   }
@@ -517,11 +556,11 @@ export class ToolHandler {
     executor: Executor,
     call: ToolCall,
     event: ExecutionSignal,
-    how: { risk: RiskLevel; network: boolean; signal: AbortSignal; base?: string },
+    how: { risk: RiskLevel; network: boolean; signal: AbortSignal; watch: Stopwatch; base?: string },
   ): Promise<ToolResult> {
     const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = event;
-    this.#logger.info(`Tool execution started: ${toolId}, ${tool_name}`);
-    const progress = new ProgressSender(this.#api, toolId, this.#logger);
+    this.logger.info(`Tool execution started: ${toolId}, ${tool_name}`, { call: toolId, tool: tool_name });
+    const progress = new ProgressSender(this.#api, toolId, this.logger);
     try {
       const result = await executor.execute(call, {
         toolId,
@@ -532,6 +571,7 @@ export class ToolHandler {
         ...(how.base !== undefined && { digest: how.base }),
         signal: how.signal,
         onProgress: (made) => progress.report(made),
+        onProcess: (running) => this.#runningProcess(event, running),
         changes: {
           begin: (changes) => {
             if (how.base === undefined)
@@ -542,12 +582,19 @@ export class ToolHandler {
           },
         },
       });
-      this.#logger.info(`Tool execution ${hasCompleted(result) ? 'completed' : 'failed'}: ${toolId}`);
-      this.#logger.debug(`Tool result: ${toolId}`, this.#masker.maskValue(result));
+      this.logger.debug(`Tool result: ${toolId}`, { call: toolId, result });
       return result;
     } finally {
+      how.watch.endStage('execution_ms');
       progress.close();
     }
+  }
+
+  #runningProcess({ tool_id, attempt }: ExecutionSignal, { process, timeout }: RunningProcess): void {
+    const active = this.#active.get(tool_id);
+    if (active?.signal.attempt !== attempt) return;
+    active.process = process;
+    active.timeout = timeout;
   }
 
   #decidedHere({ approval_id, tool_id }: ExecutionSignal): string | undefined {
@@ -586,14 +633,14 @@ export class ToolHandler {
       if (signal.aborted) throw new ExecutionCancelled();
       try {
         await this.#api.startToolExecution(tool_id, { digest, attempt });
-        this.#logger.debug(`Claimed: ${tool_id}, attempt ${attempt}`);
+        this.logger.debug(`Claimed: ${tool_id}, attempt ${attempt}`, { call: tool_id, attempt });
         return;
       } catch (error) {
         if (error instanceof CountersignError && settledByServer.has(error.code))
           throw new ClaimRefused(error);
         if (error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat') throw error;
         failures += 1;
-        this.#logger.error(`Claiming failed: ${tool_id}, try ${failures}`, { error });
+        this.logger.error(`Claiming failed: ${tool_id}, try ${failures}`, { call: tool_id, error });
         await pause(this.#clock, backoffMs(failures), signal);
       }
     }
@@ -616,58 +663,47 @@ export class ToolHandler {
     try {
       this.#journal.recordDecision({ approvalId: approval_id, toolId: tool_id, digest });
     } catch (error) {
-      this.#logger.error(`This decision is not known as one of this machine: ${tool_id}`, { error });
+      this.logger.error(`Decision of this machine not recorded: ${tool_id}`, { call: tool_id, error });
     }
   }
 
-  #acknowledged(toolId: string, { attempt, undoId }: ResultReport): void {
+  #acknowledged(toolId: string, { attempt, undoId }: ResultReport, refused?: string): void {
+    if (undoId === undefined) this.#history.acknowledged(toolId, attempt, refused);
     try {
       if (undoId === undefined) this.#journal.acknowledge(toolId, attempt);
       else this.#journal.acknowledgeUndo(undoId);
     } catch (error) {
-      this.#logger.error(`The acknowledgement could not be journalled: ${toolId}`, { error });
+      this.logger.error(`Acknowledgement not journalled: ${toolId}`, { call: toolId, error });
     }
   }
 
   #witness(head: string | undefined): void {
     try {
       if (head !== undefined && !this.#journal.witness(head))
-        this.#logger.error("The server's audit log was cut or rewritten", {
+        this.logger.error("Server's audit log was cut or rewritten", {
           head,
           seen: this.#journal.auditHead,
         });
     } catch (error) {
-      this.#logger.error('The audit head could not be kept', { error });
+      this.logger.error('Audit head not recorded', { error });
     }
   }
 
-  #remember(
-    tool_id: string,
-    tool_type: string,
-    risk_level: RiskLevel,
-    status: ExecutionHistoryEntry['status'],
-  ): ExecutionHistoryEntry {
-    const entry = { tool_id, tool_type, risk_level, status, startTime: new Date(this.#clock.now()) };
-    this.#history.push(entry);
-    if (this.#history.length > MAX_HISTORY) this.#history.shift();
-    return entry;
-  }
-
-  #masked(error: unknown): unknown {
-    if (!(error instanceof Error)) return this.#masker.maskValue(error);
-    const { name, stack } = error;
-    return { name, message: this.#masker.maskText(error.message), stack: this.#masker.maskText(stack ?? '') };
-  }
-
   #ended({ tool_id, tool_name }: ExecutionSignal, report: ResultReport): ToolExecutionResult {
-    const { status, result, error, executionTimeMs } = report;
+    const { status, result, error, errorDetails, executionTimeMs } = report;
     const failed = error?.code === 'COMMAND_TIMEOUT' ? 'timeout' : 'error';
     return {
       tool_id,
       tool_type: tool_name,
       status: status === 'completed' ? 'success' : status === 'cancelled' ? 'cancelled' : failed,
       ...(result !== undefined && { output: result }),
-      ...(error && { error: { message: error.message, code: error.code } }),
+      ...(error && {
+        error: {
+          message: error.message,
+          code: error.code,
+          ...(errorDetails !== undefined && { details: errorDetails }),
+        },
+      }),
       duration_ms: executionTimeMs ?? 0,
       timestamp: new Date(this.#clock.now()).toISOString(),
     };
@@ -679,13 +715,5 @@ class ClaimRefused extends CountersignError {
   constructor(cause: CountersignError) {
     super(cause.code, {}, { cause });
     this.message = cause.message;
-  }
-}
-
-/** This machine's own verdict, with its words. */
-class RefusedHere extends CountersignError {
-  constructor({ code, message }: { readonly code: ErrorCode; readonly message: string }) {
-    super(code);
-    this.message = message;
   }
 }

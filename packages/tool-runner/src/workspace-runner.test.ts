@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError, type CountersignEvent } from '@countersign/protocol';
+import { CountersignError, type CountersignEvent, defaultLimits, toldLimits } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
@@ -335,13 +335,33 @@ it('[EX-7] beats every 10 s and when it is connected, one beat at a time, and do
   expect(fixture.api.of('failed heartbeat')).toEqual([]);
   await fixture.clock.advance(1);
   expect(fixture.api.of('failed heartbeat')).toEqual([
-    { queued: [], executing: ['tool-1'], unacknowledged: [] },
+    { queued: [], executing: ['tool-1'], unacknowledged: [], limits: toldLimits(defaultLimits) },
   ]);
+  expect(fixture.logger.messages('error')).toEqual(['Heartbeat failed']);
   fixture.api.heartbeatAnswer = { calls: { 'tool-1': 'cancel' } };
   runner?.connected();
   runner?.connected();
   await expect.poll(() => fixture.api.reports).toMatchObject([{ status: 'failed' }]);
   expect(fixture.api.of('heartbeat').length).toBe(1);
+});
+
+it('[TL-3] tells its limits until the server has them, and again when it is connected anew', async () => {
+  fixture.api.failures.heartbeat = [new Error('offline'), new Error('offline')];
+  startRunner();
+  for (let beat = 0; beat < 4; beat++) await fixture.clock.advance(10_000);
+  const told = (what: string) =>
+    fixture.api.of<{ limits?: unknown }>(what).map(({ limits }) => limits !== undefined);
+  expect([told('failed heartbeat'), told('heartbeat')]).toEqual([
+    [true, true],
+    [true, false],
+  ]);
+  // While the server is away one line is enough.
+  expect([fixture.logger.messages('error'), fixture.logger.messages('debug')]).toEqual([
+    ['Heartbeat failed'],
+    ['Heartbeat failed'],
+  ]);
+  runner?.connected();
+  await expect.poll(() => told('heartbeat')).toEqual([true, false, true]);
 });
 
 it('forgets what is old once an hour', async () => {

@@ -5,6 +5,7 @@ import {
   errorCodes,
   type JsonValue,
   timing,
+  toldLimits,
 } from '@countersign/protocol';
 import type { ApprovalDialogProvider } from './approval-desk.ts';
 import { backoffMs, pause, type RunnerClock, systemClock } from './clock.ts';
@@ -54,23 +55,26 @@ export class WorkspaceRunner {
   #cancelHeartbeat = () => {};
   #cancelLooking = () => {};
   #isBeating = false;
+  #isHeartbeatLost = false;
   /** The server may have forgotten our custom tools, or never heard of them as they are now. */
   #owesTools = true;
+  #owesLimits = true;
   #areToolsUp = false;
   #beatsAgain = false;
   #beats = 0;
 
   constructor(options: WorkspaceRunnerOptions) {
-    const { api, dialogProvider, logger, clock = systemClock } = options;
+    const { api, dialogProvider, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#logger = logger;
-    this.handler = new ToolHandler(api, dialogProvider, logger, {
+    this.handler = new ToolHandler(api, dialogProvider, options.logger, {
       ...options,
       clock,
       executes: (request) => this.#isOurs(request),
     });
-    this.#previews = new PreviewDesk({ api, views: this.handler.views, clock, logger });
+    const { logger, views } = this.handler;
+    this.#logger = logger;
+    this.#previews = new PreviewDesk({ api, views, clock, logger });
     this.#scheduleHeartbeat();
     if (options.onWanted) this.#lookForEditor(options.onWanted);
   }
@@ -86,6 +90,7 @@ export class WorkspaceRunner {
   /** The stream is open, for the first time or again: results that are owed are sent, and the server hears of us. */
   connected(): void {
     this.handler.resendResults();
+    this.#owesLimits = true;
     void this.#startTools();
     void this.#beat();
   }
@@ -258,10 +263,14 @@ export class WorkspaceRunner {
     this.#isBeating = true;
     try {
       const answer = await api.sendHeartbeat?.(this.#heartbeat());
+      this.#isHeartbeatLost = false;
       if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
     } catch (error) {
       this.#owesTools = true;
-      this.#logger.error('The heartbeat was not answered', { error });
+      this.#owesLimits = true;
+      // While the server is away one line is enough; the stream tells when it is back.
+      this.#logger[this.#isHeartbeatLost ? 'debug' : 'error']('Heartbeat failed', { error });
+      this.#isHeartbeatLost = true;
     } finally {
       this.#isBeating = false;
     }
@@ -271,9 +280,11 @@ export class WorkspaceRunner {
   }
 
   #heartbeat(): Heartbeat {
-    const beat = this.handler.heartbeat();
-    if (!this.#areToolsUp || !this.#owesTools) return beat;
-    this.#owesTools = false;
-    return { ...beat, customTools: this.handler.toolServers.tools };
+    const { settings, toolServers } = this.handler;
+    const limits = this.#owesLimits && { limits: toldLimits(settings.limits) };
+    const tools = this.#areToolsUp && this.#owesTools && { customTools: toolServers.tools };
+    this.#owesLimits = false;
+    if (tools) this.#owesTools = false;
+    return { ...this.handler.heartbeat(), ...limits, ...tools };
   }
 }

@@ -139,7 +139,7 @@ export class WorkspaceLink {
         json: false,
         prompt: false,
         runUnisolated: false,
-        verbose: false,
+        log: {},
         host: { onOpen, onKey: () => {}, keys: '', ending: this.#ending.signal },
       });
       // It may also end without having been connected: the person's sign-in was over, for example.

@@ -6,6 +6,7 @@ import { endWithInput } from '../end-with-input.ts';
 import { serverAccess } from '../server/server-access.ts';
 import { findOrMakeProject, workspaceRoot } from '../server/workspace-project.ts';
 import { ConnectSession } from './connect-session.ts';
+import { logOptions, readLogWish } from './log-options.ts';
 
 const usage = usageOf('connect');
 
@@ -21,7 +22,7 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
       'no-prompt': { type: 'boolean', default: false },
       'run-unisolated': { type: 'boolean', default: false },
       'end-with-input': { type: 'boolean', default: false },
-      verbose: { type: 'boolean', default: false },
+      ...logOptions,
     },
   });
   const { terminal, env } = context;
@@ -47,7 +48,7 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     json: values.json,
     prompt: !values['no-prompt'] && !values.json,
     runUnisolated: values['run-unisolated'],
-    verbose: values.verbose,
+    log: readLogWish(values, words, usage),
   });
   if (isNew) session.say(words.connect.madeProject(project.name));
   try {

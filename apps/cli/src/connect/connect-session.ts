@@ -4,7 +4,6 @@ import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runn
 import {
   announcedCapabilities,
   JournalHeld,
-  type Logger,
   runnerIdOf,
   runnerInstanceOf,
   type Workspace,
@@ -25,6 +24,8 @@ import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
 import { toolsWordsFor } from '../tools/tools-words.ts';
 import type { Words } from '../words.ts';
 import { deskHears } from './desk-hears.ts';
+import type { LogWish } from './log-options.ts';
+import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
 
 export interface ConnectOptions {
   readonly access: ServerAccess;
@@ -40,7 +41,9 @@ export interface ConnectOptions {
   /** Approvals are asked here, where this is a terminal. */
   readonly prompt: boolean;
   readonly runUnisolated: boolean;
-  readonly verbose: boolean;
+  readonly log: LogWish;
+  /** A program reads our standard error: the log is JSON Lines there. As `json` is, unless said. */
+  readonly logAsJson?: boolean;
   /** `countersign up`, of which this is a part: it introduces itself. */
   readonly host?: SessionHost;
 }
@@ -66,6 +69,7 @@ export class ConnectSession {
   readonly #activity: ActivityLines;
   readonly #dialogs: RunnerDialogs;
   readonly #token: MadeToken;
+  readonly #log: RunnerLog;
   readonly #runnerId: string;
   readonly #instance: string;
   #runner: WorkspaceRunner | undefined;
@@ -88,6 +92,7 @@ export class ConnectSession {
   constructor(options: ConnectOptions) {
     const { access, workspace, words, terminal } = options;
     this.#options = options;
+    this.#log = new RunnerLog(options.log, (line) => this.#showLog(line));
     this.#activity = new ActivityLines(words, terminal.color);
     this.#dialogs = new RunnerDialogs((decision) => decide(access.client, decision), {
       show: (request) => this.#desk?.show({ ...request, omitted: undefined }),
@@ -170,7 +175,7 @@ export class ConnectSession {
         configFolder,
         api,
         dialogProvider: prompt && terminal.screen ? this.#dialogs : undefined,
-        logger: this.#logger(),
+        logger: this.#log,
         runUnisolated,
         program: access.device,
         refusedHosts: [serverHost(access.client.connection.baseUrl)],
@@ -379,6 +384,7 @@ export class ConnectSession {
     clearTimeout(this.#comingBack);
     this.#stream?.close();
     await this.#token.revoke();
+    this.#log.close();
     this.say(words.connect.ended, 'dim');
     this.#stage?.close();
   }
@@ -409,14 +415,13 @@ export class ConnectSession {
     this.#options.terminal.write(text).catch(() => this.#end());
   }
 
-  #logger(): Logger {
-    const { verbose, json, terminal } = this.#options;
-    const log = (message: string) => {
-      if (!verbose) return;
-      if (json) terminal.writeError(`${visible(message)}\n`);
-      else this.say(visible(message), 'dim');
-    };
-    return { debug: () => {}, info: log, error: log };
+  /** Above the card where there is one; otherwise on standard error, so that it does not mix with what we print. */
+  #showLog(line: LogLine): void {
+    const { json, logAsJson = json, terminal } = this.#options;
+    const text = logAsJson ? jsonLine(line) : visible(textLine(line));
+    const paint = paints(terminal.color);
+    if (this.#stage) this.#stage.print([line.level === 'error' ? paint.red(text) : paint.dim(text)]);
+    else terminal.writeError(`${text}\n`);
   }
 }
 

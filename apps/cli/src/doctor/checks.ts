@@ -12,6 +12,7 @@ import {
 } from '@countersign/tool-runner';
 import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../server/server-access.ts';
 import type { Words } from '../words.ts';
+import { limitChecks } from './limit-checks.ts';
 
 export interface Check {
   readonly name: string;
@@ -30,13 +31,18 @@ export interface Examination {
 
 /** Looks at everything that a runner on this machine needs, and changes nothing. */
 export async function examine(about: Examination): Promise<Check[]> {
-  const [server, isolation] = await Promise.all([serverChecks(about), isolationChecks(about)]);
+  const [server, isolation, limits] = await Promise.all([
+    serverChecks(about),
+    isolationChecks(about),
+    limitChecks(about),
+  ]);
   return [
     nodeCheck(about),
     workspaceCheck(about),
     ...server,
     ...isolation,
     ceilingCheck(about),
+    ...limits,
     ...policyChecks(about),
     gitCheck(about),
     languageCheck(about),

@@ -45,7 +45,7 @@ function checkLines({ name, state, says, remedy }: Check, columns: number, color
   const told = wrap(visible(says), room);
   const [first = '', ...rest] = isNarrow ? ['', ...told] : told;
   return [
-    `  ${mark} ${paint.bold(first === '' ? name : name.padEnd(nameColumns))}${first}`,
+    `  ${mark} ${paint.bold(first === '' ? name : `${name.padEnd(nameColumns - 1)} `)}${first}`,
     ...rest.map((line) => `${indent}${line}`),
     ...(remedy === undefined
       ? []

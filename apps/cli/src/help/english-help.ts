@@ -122,7 +122,8 @@ Options
   --project ID     connect to this project (default: the one of DIR; it is made when there is none)
   --run-unisolated where commands cannot be isolated, harmless ones run all the same instead of asking
   --end-with-input end when the standard input ends: for a program that starts it
-  --verbose        show what the runner logs
+  --log-level LEVEL  show the runner's log: error (unless said), info or debug (arguments, results, times; masked)
+  --log-file FILE  append the log to FILE as JSON Lines, info unless --log-level says; errors are shown here too
   --json           print what happens as JSON Lines, and ask nothing
   --server URL     which server (default: the last one you signed in to)
   --lang LANG      en or ru
@@ -284,7 +285,8 @@ Options
   --prompt          ask for approvals in this terminal too
   --run-unisolated  where commands cannot be isolated, harmless ones run all the same instead of asking
   --end-with-input  end when the standard input ends: for a program that starts it
-  --verbose         show what the runner logs
+  --log-level LEVEL  show the runner's log: error (unless said), info or debug (arguments, results, times; masked)
+  --log-file FILE   append the log to FILE as JSON Lines, info unless --log-level says; errors are shown here too
   --json            print one line with the address when it is ready, and nothing else
   --lang LANG       en or ru
 `,

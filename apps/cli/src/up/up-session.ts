@@ -2,6 +2,7 @@ import { readSignInLink } from '@countersign/runner-client';
 import type { Workspace } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession, type SessionHost } from '../connect/connect-session.ts';
+import type { LogWish } from '../connect/log-options.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { widthOf, wrap } from '../screen/text-width.ts';
@@ -31,7 +32,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly open: boolean;
   readonly prompt: boolean;
   readonly runUnisolated: boolean;
-  readonly verbose: boolean;
+  readonly log: LogWish;
   readonly json: boolean;
   readonly words: Words;
   readonly lang: string | undefined;
@@ -173,7 +174,7 @@ export class UpSession implements SessionHost {
   }
 
   #session(access: ServerAccess, project: Project): ConnectSession {
-    const { terminal, env, workspace, configFolder, words, lang, prompt, runUnisolated, verbose, json } =
+    const { terminal, env, workspace, configFolder, words, lang, prompt, runUnisolated, log, json } =
       this.#options;
     const { screen, ...withoutScreen } = terminal;
     // A program reads one line and no more.
@@ -190,7 +191,8 @@ export class UpSession implements SessionHost {
       json: false,
       prompt: prompt && !json,
       runUnisolated,
-      verbose,
+      log,
+      logAsJson: json,
       host: this,
     });
   }

@@ -94,6 +94,7 @@ const goneRunner = (user_id: string) => ({
   node: null,
   stream: null,
   custom_tools: [],
+  limits: {},
 });
 
 describe('[AP-9] a token of scope runner', () => {

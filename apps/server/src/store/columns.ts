@@ -189,6 +189,7 @@ export const columnsOf: {
     node: 'text?',
     stream: 'text?',
     custom_tools: 'json',
+    limits: 'json',
   },
   tokens: {
     id: 'text',

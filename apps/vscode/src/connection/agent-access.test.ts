@@ -38,7 +38,7 @@ beforeAll(async () => {
       references: nobody,
     },
     ripgrep: undefined,
-    commandTimeoutMs: 300_000,
+    settings: {},
     runUnisolated: false,
     logger: { debug() {}, info() {}, error() {} },
     pending,

@@ -1,9 +1,12 @@
 import type { Logger } from '@countersign/tool-runner';
-import type { LogOutputChannel } from 'vscode';
+import { LogLevel, type LogOutputChannel } from 'vscode';
 
 /** The runner's log as a channel of the editor, which shows as much of it as the person chose. */
 export function channelLogger(channel: LogOutputChannel): Logger {
   return {
+    get isDebugEnabled() {
+      return channel.logLevel === LogLevel.Trace || channel.logLevel === LogLevel.Debug;
+    },
     debug: (message, details) => channel.debug(message, ...shown(details)),
     info: (message, details) => channel.info(message, ...shown(details)),
     error: (message, details) => channel.error(message, ...shown(details)),

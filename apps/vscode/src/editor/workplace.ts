@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { ApiError, systemClock } from '@countersign/client';
 import type { CountersignEvent, Execution } from '@countersign/protocol';
-import { ripgrepOfEditor } from '@countersign/tool-runner';
+import { handlerSettingNames, ripgrepOfEditor } from '@countersign/tool-runner';
 import { commands, type ExtensionContext, env, Uri, type WebviewView, window, workspace } from 'vscode';
 import { PendingApprovals } from '../approvals/pending-approvals.ts';
 import { requestTitle, said } from '../approvals/request-title.ts';
@@ -215,7 +215,9 @@ export class Workplace {
         documents: openDocuments,
         languageFeatures: this.#features,
         ripgrep: ripgrepOfEditor(env.appRoot),
-        commandTimeoutMs: settings.get('runner.commandTimeoutSeconds', 300) * 1000,
+        settings: Object.fromEntries(
+          handlerSettingNames.map((name) => [name, settings.get(`runner.${name}`)]),
+        ),
         runUnisolated: settings.get('runner.runUnisolated', false),
         logger: channelLogger(this.#log),
         pending: this.#pending,

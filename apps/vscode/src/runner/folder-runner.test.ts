@@ -53,7 +53,7 @@ function open(options: Partial<FolderRunnerOptions> = {}) {
     documents: { list: () => [], replace: async () => false },
     languageFeatures: features,
     ripgrep: undefined,
-    commandTimeoutMs: 300_000,
+    settings: {},
     runUnisolated: false,
     logger: silent,
     pending,
@@ -224,6 +224,18 @@ describe('[RN-10] a folder of the window', () => {
     await folder.dispose();
     expect([onState.mock.calls.length, unauthenticated.mock.calls.length]).toEqual([0, 0]);
   }, 4_000);
+
+  it('[TL-3] does not run with a setting that makes no sense, and names it', async () => {
+    const { folder } = open({ settings: { commandTimeoutMs: 5, entriesMax: null } });
+    await vi.waitFor(
+      () =>
+        expect(folder.state).toEqual({
+          status: 'failed',
+          problem: expect.stringContaining('countersign.runner.commandTimeoutMs: '),
+        }),
+      within,
+    );
+  });
 
   it('says why it cannot be one', async () => {
     expect(open({ folder: join(fixture.folder, 'missing') }).folder.state).toMatchObject({

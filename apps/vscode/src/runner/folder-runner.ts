@@ -19,6 +19,7 @@ import {
   type ProposedText,
   personsFolders,
   readCeiling,
+  requireHandlerSettings,
   runnerIdOf,
   runnerInstanceOf,
   type Workspace,
@@ -49,7 +50,8 @@ export interface FolderRunnerOptions {
   readonly documents: OpenDocuments;
   readonly languageFeatures: LanguageFeatures;
   readonly ripgrep: string | undefined;
-  readonly commandTimeoutMs: number;
+  /** As the person wrote them in the editor's settings, by name; a bad one keeps the runner from starting. */
+  readonly settings: Readonly<Record<string, unknown>>;
   readonly runUnisolated: boolean;
   readonly logger: Logger;
   readonly pending: PendingApprovals<FolderRunner>;
@@ -195,8 +197,7 @@ export class FolderRunner {
   }
 
   #startRunner(workspace: Workspace, { project_id }: FolderProject): RunsIn {
-    const { account, device, logger, commandTimeoutMs, runUnisolated, languageFeatures, environment } =
-      this.#options;
+    const { account, device, logger, settings, runUnisolated, languageFeatures, environment } = this.#options;
     const runnerId = runnerIdOf(workspace.stateFolder);
     const api = runnerApiOverClient({
       runner: this.#token.client,
@@ -216,7 +217,7 @@ export class FolderRunner {
         api,
         dialogProvider: this.#dialogs,
         logger,
-        commandTimeoutMs,
+        ...requireHandlerSettings(settings, 'countersign.runner.'),
         runUnisolated,
         languageFeatures,
         program: device,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { handlerSettingNames, requireHandlerSettings } from '@countersign/tool-runner';
 import { describe, expect, it } from 'vitest';
 import { commandNames } from '../editor/command-names.ts';
 import { english } from './english.ts';
@@ -79,6 +80,20 @@ describe('the manifest', () => {
       const pages = Object.entries(read(name)).filter(([key]) => key.endsWith('.media'));
       expect(pages).toHaveLength(4);
       for (const [, page] of pages) expect(text(String(page))).not.toBe('');
+    }
+  });
+
+  it('[RN-1] [TL-3] has every setting of the runner, within its range, for the person alone', () => {
+    const { properties } = manifest.contributes.configuration;
+    for (const name of handlerSettingNames) {
+      const setting = properties[`countersign.runner.${name}`] as Record<string, number>;
+      expect(setting).toMatchObject({ scope: 'machine' }); // no workspace can set it
+      const { minimum, maximum } = setting;
+      if (minimum === undefined || maximum === undefined) continue;
+      expect(requireHandlerSettings({ [name]: minimum })).toEqual({ [name]: minimum });
+      expect(requireHandlerSettings({ [name]: maximum })).toEqual({ [name]: maximum });
+      for (const outside of [minimum - 1, maximum + 1])
+        expect(() => requireHandlerSettings({ [name]: outside })).toThrow(`${name}: `);
     }
   });
 

@@ -84,7 +84,7 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
   await held.announceState('thinking');
   const tools = offeredTools(
     await deps.policies.policyFile(held.userId),
-    await deps.policies.customTools(held.userId, project.workspace),
+    await deps.policies.runnerFacts(held.userId, project.workspace),
   );
   await deps.atPoint('model.before');
   // The last thing before the model is asked: a node that stood still must not ask for what another one has stored.

@@ -1,21 +1,29 @@
 import { parseGlob } from '@countersign/policy';
 import {
   type AvailableTool,
-  type CustomTool,
   catalogue,
   describeCustomTool,
   describeTool,
+  type Limits,
   type PolicyFile,
   type PolicyRule,
 } from '@countersign/protocol';
+import type { RunnerFacts } from '../policy-book.ts';
 
 interface ToolViews {
   readonly listed: AvailableTool;
   readonly offered: OfferedTool;
 }
 
-/** The catalogue as it is listed and offered. Each schema is made once: a run asks for all of them at every step. */
-const everyTool: readonly ToolViews[] = catalogue.map((tool) => viewsOf(describeTool(tool)));
+/** The catalogue as it is listed and offered under some limits. The last ones are kept: a run asks at every step. */
+let everyTool: { readonly limits: string; readonly views: readonly ToolViews[] } | undefined;
+
+function catalogueViews(limits: Limits): readonly ToolViews[] {
+  const key = JSON.stringify(limits);
+  if (everyTool?.limits !== key)
+    everyTool = { limits: key, views: catalogue.map((tool) => viewsOf(describeTool(tool, limits))) };
+  return everyTool.views;
+}
 
 function viewsOf(listed: AvailableTool): ToolViews {
   const { name, description, input_schema: inputSchema } = listed;
@@ -34,16 +42,16 @@ export interface OfferedTool {
  * The catalogue and the workspace's custom tools, without what the policy denies for any arguments (AG-4). A rule with
  * a path or a command denies some calls only: such a tool is offered, and those calls are refused.
  */
-export const offeredTools = (policy: PolicyFile, custom: readonly CustomTool[]): readonly OfferedTool[] =>
-  notDenied(policy, custom).map(({ offered }) => offered);
+export const offeredTools = (policy: PolicyFile, facts: RunnerFacts): readonly OfferedTool[] =>
+  notDenied(policy, facts).map(({ offered }) => offered);
 
 /** The same tools as `GET …/tools/available` lists them. */
-export const availableTools = (policy: PolicyFile, custom: readonly CustomTool[]): readonly AvailableTool[] =>
-  notDenied(policy, custom).map(({ listed }) => listed);
+export const availableTools = (policy: PolicyFile, facts: RunnerFacts): readonly AvailableTool[] =>
+  notDenied(policy, facts).map(({ listed }) => listed);
 
-function notDenied(policy: PolicyFile, custom: readonly CustomTool[]): readonly ToolViews[] {
+function notDenied(policy: PolicyFile, { tools, limits }: RunnerFacts): readonly ToolViews[] {
   const denied = policy.rules.flatMap(toolsDeniedOutright);
-  const all = [...everyTool, ...custom.map((tool) => viewsOf(describeCustomTool(tool)))];
+  const all = [...catalogueViews(limits), ...tools.map((tool) => viewsOf(describeCustomTool(tool)))];
   return all.filter(({ listed }) => !denied.some((denies) => denies(listed.name)));
 }
 

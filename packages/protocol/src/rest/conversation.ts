@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { idSchema, timestampSchema } from '../common.ts';
+import { toldLimitsSchema } from '../limits.ts';
 import { messageSchema } from '../messages.ts';
 
 export const sendMessageBodySchema = z.strictObject({
@@ -108,8 +109,10 @@ export const runnerSchema = z.object({
   capabilities: z.array(z.string()),
   connected: z.boolean(),
   last_seen_at: timestampSchema,
+  limits: toldLimitsSchema.optional().describe('Its own bounds, as it told them last (TL-3).'),
 });
 export const runnersResponseSchema = z.object({
   success: z.literal(true),
   runners: z.array(runnerSchema),
+  limits: toldLimitsSchema.optional().describe("The operator's bounds of this server (TL-3)."),
 });

@@ -70,8 +70,8 @@ const pinnedBodies = {
   'submitPreview request':
     'runner_id instance? revision reasons preview digest_base digest? risk_level network | runner_id instance? revision reasons refused',
   'submitPreview response': 'success',
-  'heartbeat request': 'instance? queued executing unacknowledged custom_tools?',
-  'heartbeat response': 'success calls audit_head?',
+  'heartbeat request': 'instance? queued executing unacknowledged custom_tools? limits?',
+  'heartbeat response': 'success calls limits? audit_head?',
   'executeTool request': 'tool_name tool_params? session_id?',
   'executeTool response': 'success tool_id session_id approval_id status result error',
   'getExecution response':
@@ -107,7 +107,7 @@ const pinnedBodies = {
   'revokeToken response': 'success',
   'signIn request': 'code',
   'signIn response': 'success token expires_at',
-  'listRunners response': 'success runners',
+  'listRunners response': 'success runners limits?',
   'listProjects response': 'success projects',
   'createProject request': 'name workspace?',
   'createProject response': 'success project',

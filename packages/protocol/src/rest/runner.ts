@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { digestSchema, idSchema, instanceSchema } from '../common.ts';
 import { executionStatusSchema } from '../execution-status.ts';
 import { jsonValueSchema } from '../json-value.ts';
+import { toldLimitsSchema } from '../limits.ts';
 import { commandOutputSchema } from '../progress.ts';
 import { customToolSchema } from '../tools/custom.ts';
 
@@ -94,11 +95,19 @@ export const heartbeatBodySchema = z.strictObject({
     .max(500)
     .optional()
     .describe('The tools that the person registered here: with the first heartbeat, and when they change.'),
+  limits: toldLimitsSchema
+    .optional()
+    .describe(
+      "The bounds of this machine, with the first heartbeat; the stricter of them and the server's count.",
+    ),
 });
 
 /** For each call the runner named: what it should do with it (EX-7). */
 export const heartbeatResponseSchema = z.object({
   success: z.literal(true),
   calls: z.record(idSchema, z.enum(['go_on', 'cancel', 'acknowledged'])),
+  limits: toldLimitsSchema
+    .optional()
+    .describe("The operator's bounds: a runner keeps to the stricter ones (TL-3)."),
   audit_head: auditHead,
 });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { defaultLimits, type Limits } from '../limits.ts';
 import { approvalTimeoutSeconds, riskLevelSchema } from '../risk.ts';
+import { hasTimeout, timeoutBounds } from './command.ts';
 import { type ToolDefinition, toolCategorySchema } from './definition.ts';
 
 /** One tool in `GET …/tools/available`. */
@@ -17,8 +19,8 @@ export const availableToolSchema = z.object({
 export type AvailableTool = z.infer<typeof availableToolSchema>;
 
 /** A catalogue row as the API lists it. */
-export function describeTool(tool: ToolDefinition): AvailableTool {
-  const schema = parametersJsonSchema(tool);
+export function describeTool(tool: ToolDefinition, limits: Limits = defaultLimits): AvailableTool {
+  const schema = parametersJsonSchema(tool, limits);
   return {
     name: tool.name,
     category: tool.category,
@@ -33,12 +35,18 @@ export function describeTool(tool: ToolDefinition): AvailableTool {
 }
 
 /** JSON Schema (2020-12) of a tool's parameters, for models, MCP and OpenAPI. */
-export function parametersJsonSchema(tool: ToolDefinition): ParametersJsonSchema {
-  const { $schema: _, ...schema } = z.toJSONSchema(tool.parameters, {
+export function parametersJsonSchema(
+  tool: ToolDefinition,
+  limits: Limits = defaultLimits,
+): ParametersJsonSchema {
+  const { $schema: _, ...made } = z.toJSONSchema(tool.parameters, {
     io: 'input',
     override: dropIntegerBounds,
   });
-  return schema as ParametersJsonSchema;
+  const schema = made as ParametersJsonSchema;
+  if (!hasTimeout(tool.name)) return schema;
+  const timeout = { ...schema.properties.timeout, ...timeoutBounds(limits) };
+  return { ...schema, properties: { ...schema.properties, timeout } };
 }
 
 export interface ParametersJsonSchema extends Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
-import { defaultLimits } from '../limits.ts';
+import { defaultLimits, type Limits } from '../limits.ts';
 import { changesOfCommand, defineToolRow } from './definition.ts';
 
 /** Also where a result is too long for its event, and in lists without results. */
@@ -34,15 +34,24 @@ export const commandResult = z
     },
   );
 
-const { commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds } = defaultLimits;
-
 /** More than the maximum parses: SizeLimiter refuses it with its own code, and the operator may have raised it. */
 export const timeoutParameter = z
   .int()
   .min(1)
-  .default(commandTimeoutDefaultSeconds)
-  .describe(`Seconds until the command is stopped, at most ${commandTimeoutMaxSeconds}.`)
-  .meta({ maximum: commandTimeoutMaxSeconds });
+  .default(defaultLimits.commandTimeoutDefaultSeconds)
+  .meta(timeoutBounds(defaultLimits));
+
+/** Tools that take `timeout`. */
+export const hasTimeout = (tool: unknown): boolean => tool === 'execute_command' || tool === 'shell_exec';
+
+/** What the limits in force say of `timeout` in its JSON Schema. */
+export function timeoutBounds({ commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds }: Limits) {
+  return {
+    default: commandTimeoutDefaultSeconds,
+    maximum: commandTimeoutMaxSeconds,
+    description: `Seconds until the command is stopped, at most ${commandTimeoutMaxSeconds}.`,
+  };
+}
 
 export const commandTools = [
   defineToolRow({

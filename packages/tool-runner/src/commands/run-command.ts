@@ -21,15 +21,17 @@ export interface Command {
 export async function runCommand(
   { text, name, request, timeout }: Command,
   { workspace, starter }: { readonly workspace: Workspace; readonly starter: IsolatingStarter },
-  { signal, onProgress: report }: Pick<CallContext, 'signal' | 'onProgress'>,
+  { signal, onProcess, onProgress: report }: Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'>,
 ): Promise<ToolResult> {
   const { limits } = workspace;
-  const timeoutSeconds = Math.min(timeout, limits.commandTimeoutMaxSeconds);
+  const limit = limits.commandTimeoutMaxSeconds;
+  const timeoutSeconds = Math.min(timeout, limit);
   // Where the workspace is read-only nothing can change in it.
   const mayWrite = request.confinement.workspace === 'write';
   const outputBytes = limits.outputStreamBytes;
   const onProgress = withLineProgress(text, report);
-  const run = () => runToEnd(starter, request, { timeoutSeconds, outputBytes, signal, onProgress });
+  const run = () =>
+    runToEnd(starter, request, { timeoutSeconds, outputBytes, signal, onProgress, onProcess });
   const { value: ending, changes } = await withChanges(workspace, mayWrite, signal, run);
-  return { ...commandResult(name, ending, timeoutSeconds), ...changes };
+  return { ...commandResult(name, ending, { timeout: timeoutSeconds, limit }), ...changes };
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { CountersignError } from '@countersign/protocol';
-import type { Progress } from '../executor.ts';
+import type { CallContext } from '../executor.ts';
 import type { Planted } from '../isolation/executing-place-guard.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
@@ -10,12 +10,10 @@ import { ExecutionCancelled } from '../runner-errors.ts';
 import { KeptOutput } from './kept-output.ts';
 import { OutputProgress } from './output-progress.ts';
 
-export interface RunOptions {
+export interface RunOptions extends Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'> {
   readonly timeoutSeconds: number;
   /** Of each stream. */
   readonly outputBytes: number;
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: Progress) => void;
 }
 
 /** How a command ended. Its own exit code, also one that means failure, is an answer. */
@@ -37,7 +35,7 @@ const pipesCloseMs = 1_000;
 export async function runToEnd(
   starter: IsolatingStarter,
   request: ProcessRequest,
-  { timeoutSeconds, outputBytes, signal, onProgress }: RunOptions,
+  { timeoutSeconds, outputBytes, signal, onProgress, onProcess }: RunOptions,
 ): Promise<Ending> {
   if (signal.aborted) throw new ExecutionCancelled();
   const startedAt = performance.now();
@@ -60,6 +58,7 @@ export async function runToEnd(
       stopped ??= why;
     });
   const timer = setTimeout(() => stop('timeout'), timeoutSeconds * 1_000);
+  onProcess?.({ process: child, timeout: timer });
   const cancel = (): void => stop('cancelled');
   signal.addEventListener('abort', cancel, { once: true });
   try {

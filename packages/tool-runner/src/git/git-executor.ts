@@ -347,12 +347,13 @@ export class GitExecutor implements Executor {
   }
 
   /** For calls that a person approved: git writes, hooks may take their time, what they say is progress. */
-  #writing({ signal, onProgress }: CallContext): GitOptions {
+  #writing({ signal, onProgress, onProcess }: CallContext): GitOptions {
     return {
       confinement: { workspace: 'write', writableGit: 'data' },
       environment: { GIT_OPTIONAL_LOCKS: '1' },
       timeoutSeconds: this.#limits.commandTimeoutMaxSeconds,
       signal,
+      onProcess,
       onStderr: (chunk) => onProgress({ output: { stream: 'stderr', chunk: hidePasswords(chunk) } }),
     };
   }

@@ -1,5 +1,6 @@
 import { CountersignError } from '@countersign/protocol';
 import { notes, stopUnlessEnded } from '../commands/run-to-end.ts';
+import type { CallContext } from '../executor.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
@@ -17,6 +18,7 @@ interface GitRun {
   readonly onStderr?: ((chunk: string) => void) | undefined;
   /** Takes git's progress lines out of its standard error. */
   readonly progress?: GitProgressLines | undefined;
+  readonly onProcess?: CallContext['onProcess'];
 }
 
 export interface GitAnswer {
@@ -75,6 +77,7 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   child.stdin?.end(run.input);
 
   const timer = setTimeout(() => stop('timeout'), run.timeoutSeconds * 1000);
+  run.onProcess?.({ process: child, timeout: timer });
   const cancel = (): void => stop('cancelled');
   run.signal?.addEventListener('abort', cancel, { once: true });
   try {
@@ -88,7 +91,12 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
     say(run.progress?.end() ?? '');
     for (const note of notes(starter, child)) say(note);
     if (stopped === 'cancelled') throw new ExecutionCancelled();
-    if (stopped === 'timeout') throw new CountersignError('COMMAND_TIMEOUT', { timeout: run.timeoutSeconds });
+    // The time of a git call cannot be chosen by who makes it: what it had is the limit.
+    if (stopped === 'timeout')
+      throw new CountersignError('COMMAND_TIMEOUT', {
+        timeout: run.timeoutSeconds,
+        limit: run.timeoutSeconds,
+      });
     return { exitCode: child.exitCode, stdout: Buffer.concat(stdout), cut: size > run.maxBytes, stderr };
   } finally {
     clearTimeout(timer);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CallContext } from '../executor.ts';
 import { viewPrefix } from '../isolation/abandoned-isolation.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
@@ -24,6 +25,7 @@ export interface GitOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onStderr?: ((chunk: string) => void) | undefined;
   readonly progress?: GitProgressLines | undefined;
+  readonly onProcess?: CallContext['onProcess'];
 }
 
 /** What git finds in the common folder besides its configuration: links to the repository's own. */

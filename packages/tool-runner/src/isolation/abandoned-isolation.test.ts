@@ -93,7 +93,7 @@ describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
     await handler.dispose();
     expect(logger.lines).toContainEqual({
       level: 'error',
-      message: 'A command of a runner that was killed had planted .bashrc; it was set aside',
+      message: 'Planted file set aside: .bashrc, left by a runner that was killed',
       details: { keptIn: expect.stringMatching(/set-aside\/.*\/\.bashrc$/) },
     });
   });

@@ -2,7 +2,7 @@ import { catalogue, describeTool } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { complete, insertOption } from './completion.ts';
 
-const tools = catalogue.map(describeTool);
+const tools = catalogue.map((tool) => describeTool(tool));
 const at = (text: string) => complete(text, text.length, tools);
 const labels = (text: string) => at(text)?.options.map(({ label }) => label);
 

@@ -45,7 +45,7 @@ export const russianErrors: Readonly<Record<ErrorCode, string>> = {
     'Запрошено {timeout} с, а предел — {limit} с. Просите меньше или используйте shell_background.',
   COMMAND_TOO_LONG: 'В команде {size} символов, а предел — {limit}. Поместите данные в файл.',
   COMMAND_TIMEOUT:
-    'Команда не закончилась за {timeout} с и остановлена. Просите больше времени (не более 300 с) или используйте shell_background.',
+    'Команда не закончилась за {timeout} с и остановлена. Просите больше времени (не более {limit} с) или используйте shell_background.',
   COMMAND_FAILED: '{program}: завершилась так: {outcome}. Почему — сказано в её выводе.',
   PROGRAM_NOT_FOUND: '{program} не установлена на этой машине. Её должен установить человек.',
   SPAWN_FAILED: '{program} не удалось запустить: {problem}. Попробуйте снова.',

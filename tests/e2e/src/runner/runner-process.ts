@@ -88,7 +88,7 @@ export class RunnerProcess {
   /** Resolves when its stream is open. Rejects when it ends before. */
   async connect(): Promise<void> {
     const { root, args = [] } = this.#settings;
-    await this.start(['--no-prompt', '--json', '--verbose', ...args, root]);
+    await this.start(['--no-prompt', '--json', '--log-level', 'info', ...args, root]);
     const isOpen = new Promise<void>((resolve) => {
       this.#onEvent = () => {
         if (this.#events.some(({ stream }) => stream === 'open')) resolve();

@@ -7,6 +7,7 @@ import {
   type SessionRow,
   type Store,
 } from '@countersign/engine';
+import { toldLimits } from '@countersign/protocol';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
 import { refuseWhenOverloaded } from '../overload.ts';
 import { ownProject, ownRun, ownSession, reaches } from '../own-rows.ts';
@@ -138,9 +139,10 @@ export function conversationHandlers({
             capabilities: [...row.capabilities],
             connected: engine.presence.isPresent(row),
             last_seen_at: isoTime(row.last_seen_at),
+            limits: row.limits,
           })),
       );
-      return { success: true, runners };
+      return { success: true, runners, limits: toldLimits(engine.policies.limits) };
     },
   };
 }

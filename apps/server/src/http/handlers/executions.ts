@@ -42,8 +42,8 @@ export function executionHandlers(
     async availableTools({ caller, params }) {
       const { workspace } = await ownProject(store, caller, params.project_id);
       const { policies } = engine;
-      const custom = await policies.customTools(caller.userId, workspace);
-      const tools = availableTools(await policies.policyFile(caller.userId), custom);
+      const facts = await policies.runnerFacts(caller.userId, workspace);
+      const tools = availableTools(await policies.policyFile(caller.userId), facts);
       return { success: true, tools: [...tools], total_count: tools.length };
     },
 

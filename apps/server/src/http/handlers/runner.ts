@@ -2,10 +2,11 @@ import {
   auditHeadText,
   notFound,
   notItsRunner,
-  rememberTools,
+  rememberTold,
   runnerKey,
   type Store,
 } from '@countersign/engine';
+import { toldLimits } from '@countersign/protocol';
 import { inProject, ownCall, ownProject } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -17,7 +18,7 @@ export function runnerHandlers(
   parts: ServerParts,
 ): Pick<Handlers, 'submitResult' | 'submitProgress' | 'startExecution' | 'heartbeat'> {
   const { store } = parts;
-  const { dispatcher } = parts.engine;
+  const { dispatcher, policies } = parts.engine;
   return {
     async submitResult({ caller, params, body: sent }) {
       const { tool_id } = params;
@@ -54,12 +55,17 @@ export function runnerHandlers(
       const named = new Set([...body.queued, ...body.executing, ...body.unacknowledged]);
       const calls = await dispatcher.heartbeat(caller, params.runner_id, [...named]);
       const now = store.now();
-      await store.write(function* (tx) {
+      const told = {
+        ...(body.custom_tools && { tools: body.custom_tools }),
+        ...(body.limits && { limits: body.limits }),
+      };
+      const isNews = await store.write(function* (tx) {
         yield* tx.update('runners', key, { last_seen_at: now });
-        if (body.custom_tools)
-          yield* rememberTools(tx, caller.userId, params.runner_id, body.custom_tools, now);
+        return yield* rememberTold(tx, caller.userId, params.runner_id, told, now);
       });
-      return { success: true, calls, audit_head: await auditHead(store, caller.userId) };
+      if (isNews) policies.forget(caller.userId);
+      const limits = toldLimits(policies.limits);
+      return { success: true, calls, limits, audit_head: await auditHead(store, caller.userId) };
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { CustomTool } from '@countersign/protocol';
+import { type CustomTool, defaultLimits } from '@countersign/protocol';
 import {
   AgentFixture,
   codeOf,
@@ -10,7 +10,8 @@ import {
   toolCall,
 } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { rememberTools } from './custom-catalogue.ts';
+import { offeredTools } from './agent/offered-tools.ts';
+import { rememberTold } from './runner-facts.ts';
 import type { Store } from './store.ts';
 
 const tool = (name: string, more: Partial<CustomTool> = {}): CustomTool => ({
@@ -29,8 +30,43 @@ const tool = (name: string, more: Partial<CustomTool> = {}): CustomTool => ({
 });
 
 /** What a heartbeat does with the tools of a runner. */
-const tell = (store: Store, tools: readonly CustomTool[], runnerId = 'runner-1'): Promise<void> =>
-  store.write((tx) => rememberTools(tx, 'ada', runnerId, tools, store.now()));
+const tell = (store: Store, tools: readonly CustomTool[], runnerId = 'runner-1'): Promise<boolean> =>
+  store.write((tx) => rememberTold(tx, 'ada', runnerId, { tools }, store.now()));
+
+describe('[TL-3] the limits of a runner', () => {
+  it('join those of the operator: the stricter are in force for validation and for what is listed', async () => {
+    const fixture = await EngineFixture.open();
+    await fixture.listen({ runnerId: 'runner-1' });
+    const { policies } = fixture.engine;
+    const limits = { commandTimeoutMaxSeconds: 60, entries: 5_000 };
+    const remember = () =>
+      fixture.store.write((tx) => rememberTold(tx, 'ada', 'runner-1', { limits }, fixture.store.now()));
+    const run = (timeout: number) => fixture.submit('execute_command', { command: 'ls', args: [], timeout });
+    expect(await run(120)).toMatchObject({ status: 'approved' });
+
+    expect([await remember(), await remember()]).toEqual([true, false]); // the second time nothing is new
+    policies.forget('ada');
+    const facts = await policies.runnerFacts('ada', '/workspace');
+    expect(facts.limits).toEqual({ ...defaultLimits, commandTimeoutMaxSeconds: 60 });
+    expect(await run(61)).toMatchObject({ status: 'failed', error_type: 'TIMEOUT_TOO_LONG' });
+    expect(await run(60)).toMatchObject({ status: 'approved' });
+
+    const schemaOf = (tools: readonly { name: string; inputSchema: Record<string, unknown> }[]) =>
+      tools.find(({ name }) => name === 'shell_exec')?.inputSchema;
+    expect(schemaOf(offeredTools({ version: 1, rules: [] }, facts))).toMatchObject({
+      properties: {
+        timeout: {
+          default: 30,
+          maximum: 60,
+          description: 'Seconds until the command is stopped, at most 60.',
+        },
+      },
+    });
+    expect(
+      schemaOf(offeredTools({ version: 1, rules: [] }, { tools: [], limits: defaultLimits })),
+    ).toMatchObject({ properties: { timeout: { maximum: 300 } } });
+  });
+});
 
 describe('[RN-8] the tools of a runner', () => {
   let fixture: EngineFixture;
@@ -40,7 +76,7 @@ describe('[RN-8] the tools of a runner', () => {
     runner = await fixture.listen({ runnerId: 'runner-1' });
   });
   const known = async (workspace: string | null = '/workspace') =>
-    (await fixture.engine.policies.customTools('ada', workspace)).map(({ name }) => name);
+    (await fixture.engine.policies.runnerFacts('ada', workspace)).tools.map(({ name }) => name);
 
   it('are kept with it, over a restart, and told to whoever lists tools', async () => {
     const screen = await fixture.listen();

@@ -1,0 +1,27 @@
+import type { CountersignError } from '@countersign/protocol';
+import type { LogLevel } from '@countersign/tool-runner';
+import type { Words } from '../words.ts';
+
+/** The most talkative first. */
+export const logLevels = ['debug', 'info', 'error'] as const satisfies readonly LogLevel[];
+
+/** Options of the commands that are a runner. */
+export const logOptions = { 'log-level': { type: 'string' }, 'log-file': { type: 'string' } } as const;
+
+/** What the person wants of the log: the level and the file that they named. */
+export interface LogWish {
+  readonly level?: LogLevel;
+  readonly file?: string;
+}
+
+export function readLogWish(
+  values: { readonly 'log-level'?: string | undefined; readonly 'log-file'?: string | undefined },
+  words: Words,
+  usage: (problem: string) => CountersignError,
+): LogWish {
+  const { 'log-level': level, 'log-file': file } = values;
+  if (level !== undefined && !isLevel(level)) throw usage(words.badLogLevel(level, logLevels.join(', ')));
+  return { ...(level !== undefined && { level }), ...(file !== undefined && { file }) };
+}
+
+const isLevel = (text: string): text is LogLevel => (logLevels as readonly string[]).includes(text);

@@ -1,0 +1,86 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { CountersignError } from '@countersign/protocol';
+import type { Logger, LogLevel } from '@countersign/tool-runner';
+import { type LogWish, logLevels } from './log-options.ts';
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly time: Date;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The runner's log (OB-2). The terminal shows errors, or what `--log-level` names. With `--log-file` that goes to the
+ * file, info and errors unless said, and the terminal shows errors alone. Everything has been masked before.
+ */
+export class RunnerLog implements Logger {
+  readonly isDebugEnabled: boolean;
+  readonly #show: (line: LogLine) => void;
+  readonly #shown: LogLevel;
+  readonly #written: LogLevel;
+  #file: number | undefined;
+
+  /** Throws USAGE when the file cannot be opened. */
+  constructor({ level, file }: LogWish, show: (line: LogLine) => void) {
+    this.#show = show;
+    this.#shown = file === undefined ? (level ?? 'error') : 'error';
+    this.#written = level ?? 'info';
+    this.isDebugEnabled = level === 'debug';
+    if (file !== undefined) this.#file = openLog(file);
+  }
+
+  debug(message: string, details?: LogLine['details']): void {
+    this.#add('debug', message, details);
+  }
+
+  info(message: string, details?: LogLine['details']): void {
+    this.#add('info', message, details);
+  }
+
+  error(message: string, details?: LogLine['details']): void {
+    this.#add('error', message, details);
+  }
+
+  /** Harmless twice. */
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #add(level: LogLevel, message: string, details: LogLine['details'] = {}): void {
+    const line = { level, time: new Date(), message, details };
+    if (isAtLeast(level, this.#shown)) this.#show(line);
+    if (this.#file === undefined || !isAtLeast(level, this.#written)) return;
+    try {
+      writeSync(this.#file, `${jsonLine(line)}\n`);
+    } catch (error) {
+      // A full disk must not stop the runner: it goes on without the file, and says so once.
+      this.close();
+      this.#add('error', 'Log file failed', { problem: (error as Error).message });
+    }
+  }
+}
+
+const isAtLeast = (level: LogLevel, wanted: LogLevel): boolean =>
+  logLevels.indexOf(level) >= logLevels.indexOf(wanted);
+
+function openLog(file: string): number {
+  try {
+    return openSync(file, 'a', 0o600);
+  } catch (error) {
+    const problem = `--log-file ${file}: ${(error as Error).message}`;
+    throw new CountersignError('USAGE', { problem, help: 'countersign connect --help' }, { cause: error });
+  }
+}
+
+/** For programs: the fields that the server's log has too (`call` is the tool_id in both). */
+export const jsonLine = ({ level, time, message, details }: LogLine): string =>
+  JSON.stringify({ ...details, level, time: time.toISOString(), msg: message });
+
+/** For a person: stacks are left to the file. */
+export function textLine({ level, time, message, details }: LogLine): string {
+  const clock = time.toTimeString().slice(0, 8);
+  const told = JSON.stringify(details, (name, value: unknown) => (name === 'stack' ? undefined : value));
+  return `${clock} ${level} ${message}${told === '{}' ? '' : ` ${told}`}`;
+}

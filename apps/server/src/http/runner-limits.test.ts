@@ -1,0 +1,61 @@
+import { defaultLimits, toldLimits } from '@countersign/protocol';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestServer } from '../testing/test-server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.start({ commandTimeoutMs: 600_000, commandTimeoutDefaultMs: 50_000 });
+});
+afterAll(() => server.close());
+
+const operators = { ...defaultLimits, commandTimeoutMaxSeconds: 600, commandTimeoutDefaultSeconds: 50 };
+
+describe('limits over HTTP (seeds: local-tool-execution)', () => {
+  it('[TL-3] the operator raises them, the runner lowers them, and everybody is told what is in force', async () => {
+    const ada = await server.person('ada', '/ada');
+    const get = async (path: string) => (await server.send('GET', path, { token: ada.tokens.person })).body;
+    const run = async (timeout?: number) => {
+      const tool_params = { command: 'npm', args: ['test'], ...(timeout !== undefined && { timeout }) };
+      const { body } = await server.send('POST', '/my/tools/execute', {
+        token: ada.tokens.person,
+        body: { tool_name: 'execute_command', tool_params, session_id: ada.sessionId },
+      });
+      const { execution } = await get(`/my/tools/${body.tool_id}`);
+      return [execution.status, execution.error?.code ?? execution.tool_params.timeout];
+    };
+    const timeoutListed = async () => {
+      const { tools } = await get(`/my/projects/${ada.projectId}/tools/available`);
+      const { parameters } = tools.find(({ name }: { name: string }) => name === 'execute_command');
+      return [parameters.timeout.default, parameters.timeout.maximum];
+    };
+    expect(await timeoutListed()).toEqual([50, 600]);
+    expect([await run(), await run(600), await run(601)]).toEqual([
+      ['awaiting_approval', 50],
+      ['awaiting_approval', 600],
+      ['failed', 'TIMEOUT_TOO_LONG'],
+    ]);
+
+    const runner = await server.listen('/my/stream?runner=r&workspace=/ada', { token: ada.tokens.runner });
+    await runner.untilListening();
+    const beat = (limits: object) =>
+      server.send('POST', `/my/projects/${ada.projectId}/runners/r/heartbeat`, {
+        token: ada.tokens.runner,
+        body: { queued: [], executing: [], unacknowledged: [], limits },
+      });
+    const lowered = { ...toldLimits(defaultLimits), commandTimeoutMaxSeconds: 40 };
+    expect((await beat(lowered)).body.limits).toEqual(toldLimits(operators));
+    expect(await timeoutListed()).toEqual([30, 40]);
+    expect([await run(), await run(40), await run(41)]).toEqual([
+      ['awaiting_approval', 30],
+      ['awaiting_approval', 40],
+      ['failed', 'TIMEOUT_TOO_LONG'],
+    ]);
+    expect(await get('/my/runners')).toMatchObject({
+      runners: [{ runner_id: 'r', limits: lowered }],
+      limits: toldLimits(operators),
+    });
+    expect((await beat({ fileBytes: -1 })).status).toBe(400);
+    expect((await beat({ nameBytes: 1 })).status).toBe(400);
+    runner.close();
+  });
+});

@@ -1,0 +1,91 @@
+import {
+  CountersignError,
+  defaultLimits,
+  describeIssues,
+  type LimitSettingName,
+  type Limits,
+  limitSettingNames,
+  limitSettingOf,
+  limitSettings,
+  limitsLoweredBy,
+  limitsOfOperator,
+} from '@countersign/protocol';
+import { z } from 'zod';
+
+/** A bound of TL-3 as a person writes it. */
+const bound = (name: LimitSettingName) =>
+  z.int().min(limitSettings[name].min).max(limitSettings[name].max).optional();
+
+/** What can be set of a runner; the same names in `runner.json`, in VS Code's settings and in ToolHandlerConfig. */
+export const handlerSettingsSchema = z.strictObject({
+  commandTimeoutMs: bound('commandTimeoutMs'),
+  commandTimeoutDefaultMs: bound('commandTimeoutDefaultMs'),
+  fileSizeMaxBytes: bound('fileSizeMaxBytes'),
+  readMaxBytes: bound('readMaxBytes'),
+  outputMaxBytes: bound('outputMaxBytes'),
+  entriesMax: bound('entriesMax'),
+  concurrencyLimit: z.int().min(1).max(32).optional(),
+  approvalTimeoutMs: z.int().min(1).max(3_600_000).optional(),
+  enableCaching: z.boolean().optional(),
+  cacheTtlMs: z.int().min(0).max(3_600_000).optional(),
+});
+export type HandlerSettings = z.infer<typeof handlerSettingsSchema>;
+export const handlerSettingNames = Object.keys(
+  handlerSettingsSchema.shape,
+) as readonly (keyof HandlerSettings)[];
+
+/** Those that are not bounds of TL-3. */
+const otherDefaults = {
+  concurrencyLimit: 3,
+  approvalTimeoutMs: 300_000,
+  enableCaching: true,
+  cacheTtlMs: 60_000,
+} as const;
+
+export interface SettingsInForce {
+  readonly limits: Limits;
+  readonly concurrencyLimit: number;
+  readonly approvalTimeoutMs: number;
+  readonly enableCaching: boolean;
+  readonly cacheTtlMs: number;
+}
+
+/**
+ * Joins what is built in with the machine's own file and with what the program that contains the runner was given. The
+ * file belongs to the operator of this machine: it may raise a value. A program's settings may only lower one (TL-3).
+ */
+export function settingsInForce(
+  file: HandlerSettings,
+  program: HandlerSettings,
+  base: Limits = defaultLimits,
+): SettingsInForce {
+  const lowest = (name: 'concurrencyLimit' | 'approvalTimeoutMs' | 'cacheTtlMs'): number =>
+    Math.min(file[name] ?? otherDefaults[name], program[name] ?? Number.POSITIVE_INFINITY);
+  return {
+    limits: limitsLoweredBy(limitsOfOperator(file, base), program),
+    concurrencyLimit: lowest('concurrencyLimit'),
+    approvalTimeoutMs: lowest('approvalTimeoutMs'),
+    enableCaching: (file.enableCaching ?? otherDefaults.enableCaching) && program.enableCaching !== false,
+    cacheTtlMs: lowest('cacheTtlMs'),
+  };
+}
+
+/** One value by its name, for a person. */
+export function settingValue(settings: SettingsInForce, name: keyof HandlerSettings): number | boolean {
+  return isLimitSetting(name) ? limitSettingOf(settings.limits, name) : settings[name];
+}
+
+const isLimitSetting = (name: string): name is LimitSettingName =>
+  (limitSettingNames as readonly string[]).includes(name);
+
+/** Checks what a program was given; `place` names where it stands. Throws USAGE with the name of what is wrong. */
+export function requireHandlerSettings(
+  given: Readonly<Record<string, unknown>>,
+  place = '',
+): HandlerSettings {
+  const known = Object.fromEntries(handlerSettingNames.map((name) => [name, given[name] ?? undefined]));
+  const parsed = handlerSettingsSchema.safeParse(known);
+  if (parsed.success) return parsed.data;
+  const problem = `${place}${describeIssues(parsed.error)}`;
+  throw new CountersignError('USAGE', { problem, help: 'countersign doctor' });
+}
