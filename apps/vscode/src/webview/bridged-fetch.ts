@@ -36,8 +36,8 @@ export class BridgedFetch {
     });
 
   /** Takes what belongs to a request of ours. */
-  receive(message: ToPage): void {
-    if (!('id' in message) || message.id === undefined) return;
+  receive(message: Exclude<ToPage, { type: 'TOOL_RESULT' }>): void {
+    if (!('id' in message)) return;
     const waiting = this.#waiting.get(message.id);
     if (!waiting) return;
     if (message.type === 'response') waiting.resolve(this.#responseOf(message, waiting));

@@ -175,6 +175,9 @@ export const russian: Words = {
     exit: (code) => `код выхода ${code}`,
     took: (text) => `за ${text}`,
     cancel: 'Отменить',
+    runAgain: 'Выполнить снова',
+    runAgainHint: 'Делает новый вызов с этими параметрами. О нём вас спросят, как о любом другом.',
+    runsAgain: 'Показать новый вызов',
   },
   risk: {
     LOW: 'Низкий риск',

@@ -30,6 +30,16 @@ export function windowStories(home: () => EditorHome): void {
       await second.row('History', new RegExp(`same\\.md${folder} ·`)).waitFor();
     await second.review(/same\.md\s*two ·/);
     await second.tab('two/same.md: proposed change').waitFor();
+    // A call that is run again belongs to the folder it stands in, whichever folder is chosen now.
+    await second.closeEditors();
+    await second.openChat();
+    await second.chat.getByLabel('Project').selectOption('one');
+    await second.say('/list_directory path=.');
+    const listed = second.chat.locator('.call-completed').filter({ hasText: 'list_directory' });
+    await listed.getByRole('button', { name: 'Details' }).click();
+    await listed.getByRole('button', { name: 'Run again' }).click();
+    await expect.poll(() => listed.count(), soon).toBe(2);
+    await expect.poll(() => second.row('History', /list_directory.*one ·/).count(), soon).toBe(2);
     await second.page.close();
   });
 }
