@@ -97,7 +97,12 @@ export {
   isCustomToolName,
   type ToolCall,
 } from './tools/custom.ts';
-export { type ToolCategory, type ToolDefinition, toolFailureSchema } from './tools/definition.ts';
+export {
+  customCategorySchema,
+  type ToolCategory,
+  type ToolDefinition,
+  toolFailureSchema,
+} from './tools/definition.ts';
 export {
   callFromLine,
   callFromWords,

@@ -728,6 +728,8 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           read_only: false,
           destructive: true,
           network: false,
+          category: 'deployment',
+          requires_approval: true,
         };
         await insert('runners', runnerRow({ id: 'a' }));
         await store.write(function* (tx) {

@@ -36,8 +36,8 @@ export class BridgedFetch {
     });
 
   /** Takes what belongs to a request of ours. */
-  receive(message: Exclude<ToPage, { type: 'TOOL_RESULT' }>): void {
-    if (!('id' in message)) return;
+  receive(message: ToPage): void {
+    if (!('id' in message) || message.type === 'TOOL_RESULT') return;
     const waiting = this.#waiting.get(message.id);
     if (!waiting) return;
     if (message.type === 'response') waiting.resolve(this.#responseOf(message, waiting));
