@@ -17,7 +17,7 @@
 (defconst countersign-russian-titles
   '(("write_file" . "Агент хочет изменить %s")
     ("create_file" . "Агент хочет создать %s")
-    ("append_file" . "Агент хочет дописать %s")
+    ("append_file" . "Агент хочет дописать в %s")
     ("edit_file" . "Агент хочет изменить %s")
     ("delete_file" . "Агент хочет удалить %s")
     ("create_directory" . "Агент хочет создать папку %s")

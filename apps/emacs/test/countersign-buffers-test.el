@@ -656,7 +656,7 @@
                      ,@(when operation `((preview . ((kind . "diff") (files . ,(vector `((operation . ,operation)))))))))))))
     (should (equal (funcall titled "write" nil) "Агент хочет изменить a.md"))
     (should (equal (funcall titled "write" "modified") "Агент хочет изменить a.md"))
-    (should (equal (funcall titled "append" "modified") "Агент хочет дописать a.md"))
+    (should (equal (funcall titled "append" "modified") "Агент хочет дописать в a.md"))
     (should (equal (funcall titled "append" "created") "Агент хочет создать a.md"))
     (should (equal (funcall titled "write" "created") "Агент хочет создать a.md"))
     (let ((countersign-language 'en))

@@ -284,7 +284,8 @@ export const russian: Words = {
     backtestBusy: 'Просматриваются прежние вызовы…',
     backtestFailed: 'Прежние вызовы просмотреть не удалось:',
     title: {
-      write_file: (who, what) => `${who} хочет записать ${what}`,
+      write_file: (who, what) => `${who} хочет изменить ${what}`,
+      create_file: (who, what) => `${who} хочет создать ${what}`,
       append_file: (who, what) => `${who} хочет дописать в ${what}`,
       edit_file: (who, what) => `${who} хочет изменить ${what}`,
       delete_file: (who, what) => `${who} хочет удалить ${what}`,
