@@ -51,8 +51,8 @@ const given = calls.flatMap(([tool, params]) => {
   const { verdict } = policy.decide(tool, params);
   return [...verdict.reasons.map(({ why }) => why), ...(isRefused(verdict) ? [verdict.message] : [])];
 });
-const own = { description: '', network: false, input_schema: {} };
-const hints = { read_only: true, destructive: true };
+const own = { description: '', network: false, input_schema: {}, category: 'custom' };
+const hints = { read_only: true, destructive: true, requires_approval: true };
 const custom = assessCustomCall({ name: 'a__b', risk_level: 'MEDIUM', ...own, ...hints }).verdict.reasons.map(
   ({ why }) => why,
 );

@@ -579,16 +579,42 @@ HIGH calls count as covered if INCLUDE-HIGH."
       (pop-to-buffer (current-buffer)))))
 
 (defun countersign-approval-help ()
-  "Explain the keys, and show all that is known of this call."
+  "Explain the keys and the tool, and show all that is known of this call."
   (interactive)
-  (let ((data (and countersign-approval--pending
-                   (countersign-pending-data countersign-approval--pending))))
-    ;; No help window: that makes links of what others wrote.
-    (with-current-buffer (get-buffer-create "*countersign help*")
-      (let ((inhibit-read-only t))
-        (special-mode)
-        (erase-buffer)
-        (insert (countersign-words "y  approve this one; a HIGH one asks a second time
+  (let* ((pending countersign-approval--pending)
+         (data (and pending (countersign-pending-data pending)))
+         ;; No help window: that makes links of what others wrote.
+         (buffer (get-buffer-create "*countersign help*")))
+    (countersign-approval--draw-help buffer data nil)
+    (display-buffer buffer)
+    (when pending
+      (countersign-project-request
+       countersign-approval--project "GET"
+       (countersign-project-path countersign-approval--project "tools" "available")
+       :callback
+       (lambda (answer problem)
+         ;; The person may have asked about another call meanwhile, or left.
+         (when (and (buffer-live-p buffer)
+                    (eq (buffer-local-value 'countersign-approval--explained buffer) data))
+           (countersign-approval--draw-help
+            buffer data
+            (or (cl-find (countersign-get data 'tool_name) (countersign-list-of answer 'tools)
+                         :key (lambda (tool) (countersign-get tool 'name)) :test #'equal)
+                `((problem . ,(or (plist-get problem :message)
+                                  (countersign-words "It is not in the list of tools any more."))))))))))))
+
+(defvar-local countersign-approval--explained nil
+  "The approval that this help is about.")
+
+(defun countersign-approval--draw-help (buffer data tool)
+  "Draw in BUFFER the help for the approval DATA, of TOOL once that is known."
+  (with-current-buffer buffer
+    (let ((inhibit-read-only t)
+          (place (point)))
+      (special-mode)
+      (setq countersign-approval--explained data)
+      (erase-buffer)
+      (insert (countersign-words "y  approve this one; a HIGH one asks a second time
 n  reject; you may tell the agent what to do instead
 a  approve more than this one: its tool, its class, the session, always
    (C-u a covers HIGH calls too)
@@ -597,29 +623,30 @@ d  show the change in diff-mode
 l  list what waits · N  go to the next · g  fetch it again · q  leave
 
 A key counts once the card has been in the selected window for half a
-second.  Nothing is decided by time or by leaving.") "\n\n")
-        (when data
-          (pcase-dolist (`(,label ,field) `((,(countersign-words "Approval") approval_id)
-                                            (,(countersign-words "Call") tool_id)
-                                            (,(countersign-words "Session") session_id)
-                                            (,(countersign-words "Agent") agent)
-                                            (,(countersign-words "Runner") runner_id)
-                                            (,(countersign-words "Digest") digest)
-                                            (,(countersign-words "Revision") revision)
-                                            (,(countersign-words "Until") expires_at)))
-            (insert (format "%-12s" label))
-            (countersign-insert (format "%s" (or (countersign-get data field) "none")))
-            (insert "\n"))
-          (insert "\n" (countersign-words "What a offers") "\n")
-          (dolist (offer (countersign-list-of data 'offered_scopes))
-            (insert "  ")
-            (countersign-insert (countersign-one-line (countersign-text-of offer 'label)))
-            (when-let ((warning (countersign-get offer 'warning)))
-              (insert ".  ")
-              (countersign-insert (countersign-one-line warning)))
-            (insert "\n"))))
-      (goto-char (point-min))
-      (display-buffer (current-buffer)))))
+second.  Nothing is decided by time or by leaving.") "\n")
+      (when data
+        (countersign-card-insert-tool data tool)
+        (insert "\n")
+        (pcase-dolist (`(,label ,field) `((,(countersign-words "Approval") approval_id)
+                                          (,(countersign-words "Call") tool_id)
+                                          (,(countersign-words "Session") session_id)
+                                          (,(countersign-words "Agent") agent)
+                                          (,(countersign-words "Runner") runner_id)
+                                          (,(countersign-words "Digest") digest)
+                                          (,(countersign-words "Revision") revision)
+                                          (,(countersign-words "Until") expires_at)))
+          (insert (format "%-12s" label))
+          (countersign-insert (format "%s" (or (countersign-get data field) "none")))
+          (insert "\n"))
+        (insert "\n" (countersign-words "What a offers") "\n")
+        (dolist (offer (countersign-list-of data 'offered_scopes))
+          (insert "  ")
+          (countersign-insert (countersign-one-line (countersign-text-of offer 'label)))
+          (when-let ((warning (countersign-get offer 'warning)))
+            (insert ".  ")
+            (countersign-insert (countersign-one-line warning)))
+          (insert "\n")))
+      (goto-char (if tool (min place (point-max)) (point-min))))))
 
 (defun countersign-approval-visit (project pending)
   "Select a window with the card of PENDING in PROJECT."

@@ -173,6 +173,56 @@ In a DIFF its sign is repeated: what is added must not look removed."
           (insert (propertize " = " 'face 'countersign-label)
                   (countersign-card-text text) "\n"))))))
 
+(defun countersign-card-insert-tool (data tool)
+  "Insert what the TOOL of the approval DATA is for and what its risk means.
+TOOL is an entry of tools/available, (problem . WHY) without one, or nil
+while it is being asked for."
+  (let ((risk (countersign-text-of data 'risk_level))
+        (category (countersign-text-of tool 'category)))
+    (countersign-card--heading "The tool")
+    (countersign-card--fact
+     "Tool" (concat (countersign-text-of data 'tool_name)
+                    (unless (string-empty-p category) (format " (%s)" category))))
+    (cond
+     ((null tool) (countersign-card--fact "About" (countersign-words "Loading…")))
+     ((countersign-get tool 'problem)
+      (countersign-card--fact "About" (countersign-text-of tool 'problem) 'countersign-warning))
+     (t (countersign-card--fact "About" (countersign-text-of tool 'description))
+        (countersign-card--heading "What it takes")
+        (countersign-card--parameters tool)))
+    (countersign-card--heading "What the risk means")
+    (countersign-card--fact "Risk" risk (countersign-card-risk-face risk))
+    (countersign-card--block (countersign-card--risk-meaning risk) nil "  ")))
+
+(defun countersign-card--parameters (tool)
+  "Insert the parameters that TOOL takes, one after the other."
+  (let ((parameters (countersign-get tool 'parameters))
+        (required (countersign-list-of tool 'input_schema 'required)))
+    (if (not (consp parameters))
+        (insert (propertize (concat (countersign-words "  (none)") "\n") 'face 'countersign-label))
+      (pcase-dolist (`(,name . ,schema) parameters)
+        (let* ((type (countersign-get schema 'type))
+               (facts (delq nil (list (and (stringp type) (countersign-one-line type 40))
+                                      (and (member (symbol-name name) required)
+                                           (countersign-words "required")))))
+               (about (countersign-one-line (countersign-text-of schema 'description) 500)))
+          (insert "  ")
+          (countersign-insert (countersign-one-line (symbol-name name) 60) 'countersign-label)
+          (when facts (insert " (" (string-join facts ", ") ")"))
+          (unless (string-empty-p about) (insert ": " about))
+          (insert "\n"))))))
+
+(defun countersign-card--risk-meaning (risk)
+  "Say what RISK means for the person who is asked (RK-1)."
+  (pcase risk
+    ("LOW" (countersign-words "It only looks.  It runs without asking."))
+    ("MEDIUM" (countersign-words "It changes something, in a way that can be seen beforehand.
+It asks once and waits 5 minutes; then it expires and does not run."))
+    ("HIGH" (countersign-words "It may be hard to undo, reach beyond the project, or do more than can
+be seen beforehand.  It asks twice and waits 10 minutes; then it expires
+and does not run."))
+    (_ (countersign-words "This Emacs does not know that level."))))
+
 (defun countersign-card--unsaved (data root)
   "Answer the paths that DATA would change and that have unsaved buffers in ROOT."
   (let ((paths (delete-dups

@@ -517,10 +517,19 @@ What was streamed beyond it stays while it is not complete."
   "Say in a sentence what the approval DATA is about.
 That of the server is in English; in another language it is made here,
 for the tools that we know."
-  (let ((words (countersign-words-title (countersign-get data 'tool_name)))
+  (let ((words (countersign-words-title (countersign-intent data)))
         (operand (countersign-operand (countersign-get data 'tool_params))))
     (if (and words (not (string-empty-p operand))) (format words operand)
       (countersign-text-of data 'description))))
+
+(defun countersign-intent (data)
+  "Answer the tool of the approval DATA, or a name for this use of it.
+Only a preview knows that a file is new; without one, writing is changing."
+  (let ((tool (countersign-get data 'tool_name)))
+    (cond ((not (equal tool "write_file")) tool)
+          ((equal (countersign-get data 'preview 'files 0 'operation) "created") "create_file")
+          ((equal (countersign-get data 'tool_params 'mode) "append") "append_file")
+          (t tool))))
 
 (defun countersign-operand (params)
   "Answer what PARAMS are mostly about, in a few words."

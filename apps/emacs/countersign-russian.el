@@ -15,7 +15,9 @@
 ;;; Code:
 
 (defconst countersign-russian-titles
-  '(("write_file" . "Агент хочет записать %s")
+  '(("write_file" . "Агент хочет изменить %s")
+    ("create_file" . "Агент хочет создать %s")
+    ("append_file" . "Агент хочет дописать в %s")
     ("edit_file" . "Агент хочет изменить %s")
     ("delete_file" . "Агент хочет удалить %s")
     ("create_directory" . "Агент хочет создать папку %s")
@@ -345,6 +347,34 @@
                       . "не отменено: %s")
                      ("What should be done?  Describe a task below; RET sends it, C-j begins a new line."
                       . "Что сделать?  Опишите задачу ниже; RET отправит, C-j начнёт новую строку.")
+                     ("The tool"
+                      . "Инструмент")
+                     ("About"
+                      . "О нём")
+                     ("Loading…"
+                      . "Загрузка…")
+                     ("What it takes"
+                      . "Что он принимает")
+                     ("required"
+                      . "обязателен")
+                     ("What the risk means"
+                      . "Что значит риск")
+                     ("It is not in the list of tools any more."
+                      . "Его больше нет в списке инструментов.")
+                     ("It only looks.  It runs without asking."
+                      . "Он только смотрит.  Выполняется без вопроса.")
+                     ("It changes something, in a way that can be seen beforehand.
+It asks once and waits 5 minutes; then it expires and does not run."
+                      . "Он что-то меняет, и это видно заранее.
+Спрашивает один раз и ждёт 5 минут; потом истекает и не выполняется.")
+                     ("It may be hard to undo, reach beyond the project, or do more than can
+be seen beforehand.  It asks twice and waits 10 minutes; then it expires
+and does not run."
+                      . "Его может быть трудно отменить, он может выйти за пределы проекта или
+сделать больше, чем видно заранее.  Спрашивает дважды и ждёт 10 минут;
+потом истекает и не выполняется.")
+                     ("This Emacs does not know that level."
+                      . "Этот Emacs не знает такого уровня.")
                      ("Without a model's key you type the tool calls: /read_file path=README.md or /run npm test"
                       . "Без ключа модели вызовы набираете вы сами: /read_file path=README.md или /run npm test")
                      ("\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] goes on in an earlier conversation, \\[describe-mode] shows the keys."

@@ -193,7 +193,7 @@ describe.each([80, 40])('at %i columns', (columns) => {
     const { session } = await client.createSession({ params, body: {} });
     const body = { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x' } };
     await client.executeTool({ body: { ...body, session_id: session.session_id } });
-    await connect.shows(broken('хочет записать a.md'));
+    await connect.shows(broken('хочет создать a.md'));
     await connect.shows(broken('Меняет исходный код или документ'));
     const press = async (key: string, shows: string) => {
       await new Promise((resolve) => setTimeout(resolve, 520)); // a key counts once the card was there that long

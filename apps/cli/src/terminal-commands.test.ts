@@ -141,7 +141,7 @@ describe('connect', () => {
     await screen.shows('+ # A');
     expect(existsSync(join(server.workspace, 'a.md'))).toBe(false);
     await press(screen, 'y');
-    await screen.shows(/✓ Agent wants to write a.md · approved here/i);
+    await screen.shows(/✓ Agent wants to create a.md · approved here/i);
     await screen.shows('✓ write_file a.md · done');
     expect(fileText('a.md')).toBe('# A\n');
     const { decision } = await client.getExecution({ params: { tool_id } });
@@ -178,7 +178,7 @@ describe('connect', () => {
     await screen.shows('Connected');
 
     const rejected = await write('b.md');
-    await screen.shows('wants to write b.md');
+    await screen.shows('wants to create b.md');
     await screen.shows('+ new');
     await press(screen, 'n');
     screen.type('use another name');
@@ -196,7 +196,7 @@ describe('connect', () => {
     expect(fileText('c.md')).toBe('final\n');
 
     const elsewhere = await write('d.md');
-    await screen.shows('wants to write d.md');
+    await screen.shows('wants to create d.md');
     const approvalId = elsewhere.approval_id ?? '';
     const { approval } = await client.getApproval({ params: { approval_id: approvalId } });
     await client.confirm({
@@ -220,7 +220,7 @@ describe('connect', () => {
     expect(existsSync(join(server.workspace, 'old.txt'))).toBe(false);
 
     await call('write_file', { path: 'src/x.ts', content: '1' });
-    await screen.shows('wants to write src/x.ts');
+    await screen.shows('wants to create src/x.ts');
     await screen.shows('+ 1');
     await press(screen, 'a');
     await screen.shows('Changes under src/ in this session');
@@ -285,7 +285,7 @@ describe('connect', () => {
         takesOver: true,
       });
     const { approval_id } = await write('g.md');
-    await screen.shows('wants to write g.md');
+    await screen.shows('wants to create g.md');
     expect(start).toThrow('has a runner already'); // somebody looks at a card
     await client.reject({
       params: { approval_id: approval_id ?? '', project_id: await projectId() },
@@ -488,7 +488,7 @@ describe('chat', () => {
     await write('h.md');
     await screen.shows('1 call waits for you · Tab decides');
     screen.send('\t');
-    await screen.shows('wants to write h.md');
+    await screen.shows('wants to create h.md');
     await screen.shows('+ new');
     await press(screen, 'y');
     await screen.shows('approved here');
@@ -496,7 +496,7 @@ describe('chat', () => {
 
     screen.send('\u001b[200~/write_file path=i.md content=I\u001b[201~');
     screen.send('\r');
-    await screen.shows('wants to write i.md');
+    await screen.shows('wants to create i.md');
     screen.send('\u0003');
     await screen.shows('Stopped.');
     expect(existsSync(join(server.workspace, 'i.md'))).toBe(false);
@@ -515,7 +515,7 @@ describe('chat', () => {
 
     const { screen, ended } = say('--new', '/write_file path=mine.md content=mine');
     await screen.shows('+ mine');
-    expect(screen.text).toContain('wants to write mine.md');
+    expect(screen.text).toContain('wants to create mine.md');
     expect(screen.text).not.toContain('other.md');
     expect(screen.text).not.toContain('In another conversation');
     await press(screen, 'y');
@@ -534,7 +534,7 @@ describe('chat', () => {
     await typed.screen.shows('Tidy up');
     await typed.screen.shows('+ theirs');
     await press(typed.screen, 'y');
-    await typed.screen.shows('Tidy up: Agent wants to write other.md · approved here');
+    await typed.screen.shows('Tidy up: Agent wants to create other.md · approved here');
     typed.screen.send('\u0004');
     expect(await typed.ended).toBe(0);
   });
@@ -636,7 +636,7 @@ describe('approvals, history and undo', () => {
       async () => (await client.getApproval({ params: { approval_id: id } })).approval.preview !== null,
     );
     const list = await server.run('approvals');
-    expect(list.out).toMatch(/1 call waits for you\n\S{8} +MEDIUM +\S+ wants to write j.md/i);
+    expect(list.out).toMatch(/1 call waits for you\n\S{8} +MEDIUM +\S+ wants to create j.md/i);
     expect((await server.run('approvals', 'show', id.slice(0, 30))).out).toContain('+ first');
     expect(JSON.parse((await server.run('approvals', 'show', id, '--json')).out)).toMatchObject({
       approval_id: id,

@@ -159,7 +159,7 @@
       (countersign-terminal-keys "Enter")
       (countersign-terminal-shows "CS: 2 to decide")
       (countersign-terminal-keys "C-c" "C-l")
-      (countersign-terminal-shows "HIGH +[0-9]+:[0-9]+ left +shop +Agent wants to write d.sh")
+      (countersign-terminal-shows "HIGH +[0-9]+:[0-9]+ left +shop +Agent wants to create d.sh")
       (countersign-terminal-keep "list"))))
 
 (ert-deftest countersign-terminal-text-of-others-is-text ()

@@ -60,14 +60,14 @@
       (let ((pending (countersign-test-arrive project (countersign-test-approval '(risk_level . "HIGH"))))
             (countersign-test-prompts '()))
         (countersign-test-look project pending)
-        (dolist (wanted '("Агент хочет записать config.json\n\nИнструмент write_file\nРиск       HIGH\n"
+        (dolist (wanted '("Агент хочет изменить config.json\n\nИнструмент write_file\nРиск       HIGH\n"
                           "Что произойдёт\n  config.json  изменён, 15 → 15 байт" "Параметры\n  path = config.json"
                           "y одобрить   n отклонить"))
           (should (string-search wanted (buffer-substring-no-properties (point-min) (point-max)))))
         (should (string-match-p "осталось [0-9]+:[0-9]+.*y n a e \\?" (format "%s" (countersign-approval--header))))
         ;; A mere letter is not enough in Russian either.
         (countersign-test-answering '("д") (should-error (countersign-test-press "y") :type 'user-error))
-        (should (string-search "ВЫСОКИЙ риск: Агент хочет записать config.json.  Введите да: " (car countersign-test-prompts)))
+        (should (string-search "ВЫСОКИЙ риск: Агент хочет изменить config.json.  Введите да: " (car countersign-test-prompts)))
         (countersign-test-look project pending)
         (countersign-test-answering '("да") (countersign-test-press "y"))
         (countersign-test-wait (null (countersign-waiting)))

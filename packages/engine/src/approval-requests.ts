@@ -130,7 +130,8 @@ export class ApprovalRequests {
       return { approval: failed.approval ?? approval, execution: failed.execution };
     }
     const risk = higherRisk(approval.risk_level, input.risk_level);
-    const digest = yield* digestShown(tx, approval, input, risk);
+    const params = yield* paramsOf(tx, execution.id, yield* tx.shownPayload(execution.id));
+    const digest = digestShown(approval, params, input, risk);
     const seconds = Math.max(approval.timeout_seconds, approvalTimeoutSeconds[risk]);
     const revised: Partial<ApprovalRow> = {
       preview: input.preview,
@@ -149,7 +150,15 @@ export class ApprovalRequests {
     };
     yield* tx.update('approvals', approval.id, revised);
     const row = { ...approval, ...revised };
-    const payload = yield* this.#withScopes(tx, execution, policy, risk);
+    const described = yield* this.#withScopes(tx, execution, policy, risk);
+    // Only a diff knows whether a file is new.
+    const { preview } = input;
+    const description =
+      preview.kind === 'diff'
+        ? describeCall(approval.agent, row.tool_name, params, preview)
+        : described.description;
+    if (description !== described.description) yield* tx.update('payloads', execution.id, { description });
+    const payload = { ...described, description };
     const rules = policy.rulesOnPaths(row.tool_name);
     tx.announce(approval.user_id, {
       events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, payload, rules, now) }],
@@ -294,13 +303,12 @@ function* requirePreviewer(
 }
 
 /** The digest of what the card shows from now on (AP-8): the server's own, which must be the runner's. */
-function* digestShown(
-  tx: Transaction,
-  { tool_id, tool_name }: ApprovalRow,
+function digestShown(
+  { tool_name }: ApprovalRow,
+  params: JsonObject,
   { preview, digest_base, digest: sent }: Extract<PreviewInput, { readonly preview: unknown }>,
   risk_level: RiskLevel,
-): Unit<string> {
-  const params = yield* paramsOf(tx, tool_id, yield* tx.shownPayload(tool_id));
+): string {
   const tool_params = params as Record<string, JsonValue>;
   const digest = shownDigest({ digest_base, tool_name, tool_params, risk_level, preview }, nodeSha256);
   if (sent !== undefined && sent !== digest) throw new Refusal('PREVIEW_MISMATCH');

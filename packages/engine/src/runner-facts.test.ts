@@ -26,6 +26,8 @@ const tool = (name: string, more: Partial<CustomTool> = {}): CustomTool => ({
   read_only: false,
   destructive: false,
   network: false,
+  category: 'custom',
+  requires_approval: false,
   ...more,
 });
 

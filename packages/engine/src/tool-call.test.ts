@@ -167,11 +167,30 @@ describe('a refused call', () => {
 });
 
 describe('a call that asks', () => {
+  it('[AP-1] says that a file is created once the preview knows it, and changed when that is so again (seeds: tools-specification)', async () => {
+    const runner = await fixture.listen({ runnerId: 'runner-1' });
+    const { approvalId } = await askedToWrite(runner);
+    const description = async (operation: 'created' | 'modified', letter: string) => {
+      const file = { path: 'notes.md', operation, diff: '', truncated: false };
+      const files = [{ ...file, size_before: null, size_after: 1 }];
+      const revision = letter === 'a' ? 1 : 2;
+      await preview(approvalId, letter, { preview: { kind: 'diff', files }, revision });
+      return (await runner.last('approval.updated')).description;
+    };
+    expect((await runner.last('tool.approval_request')).description).toBe('Agent wants to change notes.md');
+    expect(await description('created', 'a')).toBe('Agent wants to create notes.md');
+    const late = await fixture.listen();
+    expect((await late.last('tool.approval_request')).description).toBe('Agent wants to create notes.md');
+    await preview(approvalId, 'a', { preview: { kind: 'summary', summary: '' } });
+    expect((await runner.last('approval.updated')).description).toBe('Agent wants to create notes.md');
+    expect(await description('modified', 'b')).toBe('Agent wants to change notes.md');
+  });
+
   it('[AP-1] [AP-8] waits for the person, and runs what was approved', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     const { outcome, approvalId, toolId } = await askedToWrite(runner);
     expect(await runner.last('tool.approval_request')).toMatchObject({
-      description: 'Agent wants to write notes.md',
+      description: 'Agent wants to change notes.md',
       risk_level: 'MEDIUM',
       timeout_seconds: 300,
       remaining_ms: 300_000,
@@ -414,7 +433,7 @@ describe('the claim', () => {
     expect(await codeOf(claim(signal.tool_id, 'a'))).toBe('GRANT_REVOKED');
     const asked = await runner.last('tool.approval_request');
     expect(asked).toMatchObject({
-      description: 'Agent wants to write src/a.md',
+      description: 'Agent wants to change src/a.md',
       tool_params: {},
       offered_scopes: [],
       omitted: ['tool_params'],

@@ -7,7 +7,7 @@ import { newId } from './ids.ts';
 
 describe('[AP-1] describeCall', () => {
   it.each([
-    ['write_file', { path: 'a.md' }, 'write a.md'],
+    ['write_file', { path: 'config.json' }, 'change config.json'],
     ['write_file', { path: 'a.md', mode: 'append' }, 'add to a.md'],
     ['edit_file', { path: 'config.json' }, 'change config.json'],
     ['delete_file', { path: 'a.md' }, 'delete a.md'],
@@ -24,6 +24,23 @@ describe('[AP-1] describeCall', () => {
     ['deploy__staging', {}, 'use deploy__staging'],
   ])('%s: %j', (tool, params, expected) => {
     expect(describeCall('Agent', tool, params)).toBe(`Agent wants to ${expected}`);
+  });
+
+  it('says that a file is created once a preview knows that it is new (seeds: tools-specification)', () => {
+    const described = (operation: 'created' | 'modified', mode = 'write') =>
+      describeCall(
+        'Agent',
+        'write_file',
+        { path: 'a.md', mode },
+        {
+          kind: 'diff',
+          files: [{ path: 'a.md', operation, diff: '', truncated: false, size_before: null, size_after: 1 }],
+        },
+      );
+    expect(described('created')).toBe('Agent wants to create a.md');
+    expect(described('created', 'append')).toBe('Agent wants to create a.md');
+    expect(described('modified')).toBe('Agent wants to change a.md');
+    expect(described('modified', 'append')).toBe('Agent wants to add to a.md');
   });
 
   it('[AP-7] shows hidden characters, and stays one short line', () => {

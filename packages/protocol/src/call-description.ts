@@ -1,15 +1,36 @@
+import type { Preview } from './preview.ts';
 import { visibleLine } from './visible-text.ts';
 
+type Params = Readonly<Record<string, unknown>>;
+
 /** One sentence for the card: who wants to do what (AP-1). Server and runner say it in the same words. */
-export function describeCall(agent: string, tool: string, params: Readonly<Record<string, unknown>>): string {
-  return `${visibleLine(agent)} wants to ${intention(tool, params)}`;
+export function describeCall(
+  agent: string,
+  tool: string,
+  params: Params,
+  preview: Preview | null = null,
+): string {
+  return `${visibleLine(agent)} wants to ${intention(intentOf(tool, params, preview), tool, params)}`;
 }
 
-function intention(tool: string, params: Readonly<Record<string, unknown>>): string {
+/**
+ * The tool's name, or a name for this use of it. The server describes a call before anybody has looked at the disk:
+ * writing is changing until a preview says that the file is new.
+ */
+export function intentOf(tool: string, params: Params, preview: Preview | null): string {
+  if (tool !== 'write_file') return tool;
+  if (preview?.kind === 'diff' && preview.files[0]?.operation === 'created') return 'create_file';
+  return params.mode === 'append' ? 'append_file' : tool;
+}
+
+function intention(intent: string, tool: string, params: Params): string {
   const text = (name: string): string => shorten(String(params[name] ?? ''));
-  switch (tool) {
+  switch (intent) {
+    case 'create_file':
+      return `create ${text('path')}`;
+    case 'append_file':
+      return `add to ${text('path')}`;
     case 'write_file':
-      return params.mode === 'append' ? `add to ${text('path')}` : `write ${text('path')}`;
     case 'edit_file':
       return `change ${text('path')}`;
     case 'delete_file':

@@ -1,5 +1,5 @@
 export { type Approval, approvalSchema } from './approval.ts';
-export { describeCall } from './call-description.ts';
+export { describeCall, intentOf } from './call-description.ts';
 export { digestSchema, idSchema, timestampSchema, toolParamsSchema } from './common.ts';
 export { canonicalJson, digestOf, type Sha256 } from './digest.ts';
 export { type ErrorCode, type ErrorDefinition, errorCodes, type Remedy } from './error-codes.ts';
@@ -112,7 +112,12 @@ export {
   isCustomToolName,
   type ToolCall,
 } from './tools/custom.ts';
-export { type ToolCategory, type ToolDefinition, toolFailureSchema } from './tools/definition.ts';
+export {
+  customCategorySchema,
+  type ToolCategory,
+  type ToolDefinition,
+  toolFailureSchema,
+} from './tools/definition.ts';
 export {
   callFromLine,
   callFromWords,

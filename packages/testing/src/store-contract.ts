@@ -495,7 +495,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
       it('[EV-2] does not read what is too large for a list: a preview, the parameters of a call', async () => {
         const preview = { kind: 'summary', summary: 'what happens' } as const;
         const params = { path: 'a.md', content: 'x' };
-        const said = { description: 'agent wants to write a.md', offered_scopes: [] };
+        const said = { description: 'agent wants to change a.md', offered_scopes: [] };
         for (const [id, size] of [
           ['small', largestShown],
           ['large', largestShown + 1],
@@ -735,6 +735,8 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           read_only: false,
           destructive: true,
           network: false,
+          category: 'deployment',
+          requires_approval: true,
         };
         await insert('runners', runnerRow({ id: 'a' }));
         await store.write(function* (tx) {

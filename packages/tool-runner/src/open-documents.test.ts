@@ -81,6 +81,19 @@ describe('[RN-9] an unsaved buffer', () => {
     expect(await read({ path: 'a.md', start_line: 9 })).toMatchObject({ content: '', end_line: 3 });
   });
 
+  it('[TL-2] is read in parts as its own bytes, not as those on the disk (seeds: tools-specification)', async () => {
+    put('a.md', 'saved, and longer than what was typed\n');
+    editor.open(at('a.md'), 'öne\ntwo\n');
+    const read = async (params: Record<string, unknown>) =>
+      executor.execute(callOf('read_file', { path: 'a.md', ...params }), recordingContext());
+    expect(await read({ offset: 1, length: 4 })).toEqual({
+      ...{ success: true, content: 'öne\n', encoding: 'utf-8', size: 9 },
+      ...{ truncated: false, offset: 0, next_offset: 5 },
+    });
+    expect(await read({ offset: 5 })).toMatchObject({ content: 'two\n', truncated: false, offset: 5 });
+    expect(await read({ start_line: 1, end_line: 1 })).toMatchObject({ next_offset: 5 });
+  });
+
   it('is what search_files searches, where the search goes and nothing is sensitive', async () => {
     mkdirSync(at('src'), { recursive: true });
     for (const path of ['a.md', 'src/b.md', 'src/c.md', '.env']) put(path, 'needle on the disk\n');

@@ -101,7 +101,9 @@ export class OwnViews {
     const report = await this.report(request);
     const { agent, tool_name, tool_params } = request;
     const { omitted: _, ...kept } = request;
-    const description = describeCall(agent.slice(0, MAX_AGENT_NAME).trim(), tool_name, tool_params);
+    const shownPreview = 'refused' in report ? null : report.preview;
+    const name = agent.slice(0, MAX_AGENT_NAME).trim();
+    const description = describeCall(name, tool_name, tool_params, shownPreview);
     const own = { ...kept, description, reasons: [...report.reasons] };
     if ('refused' in report) {
       const preview = { kind: 'unavailable', reason: makeVisible(report.refused.message) } as const;

@@ -32,6 +32,10 @@ export interface ToolDefinition<P extends Parameters = Parameters> {
   readonly readOnly?: boolean;
   /** True: it may destroy something. The person is asked with a second step. */
   readonly destructive?: boolean;
+  /** A word for lists of tools: small letters, digits, `_` and `-`. `custom` unless said; never that of a built-in tool. */
+  readonly category?: string;
+  /** True: the person is asked even where their configuration says LOW. False loosens nothing. */
+  readonly requires_approval?: boolean;
   /** What it throws is told to the model, and the call has failed. */
   handler(parameters: ParametersOf<P>, context: ToolContext): ToolAnswer | Promise<ToolAnswer>;
 }

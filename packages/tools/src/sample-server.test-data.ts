@@ -5,6 +5,8 @@ const deploy = defineTool({
   name: 'deploy',
   description: 'Deploys.',
   destructive: true,
+  category: 'deployment',
+  requires_approval: true,
   parameters: z.object({
     environment: z.enum(['staging', 'production']),
     skip_tests: z.boolean().default(false),

@@ -22,7 +22,7 @@ async function connect(mode: 'auto' | 'legacy'): Promise<Client> {
 }
 
 describe.each(['auto', 'legacy'] as const)('[RN-8] a server of our own, with a %s client', (mode) => {
-  it('lists its tools with schema and hints, and calls them', async () => {
+  it('lists its tools with schema, hints and what they declare, and calls them (seeds: tool-system)', async () => {
     const client = await connect(mode);
     const { tools } = await client.listTools();
     expect(tools).toMatchObject([
@@ -30,6 +30,7 @@ describe.each(['auto', 'legacy'] as const)('[RN-8] a server of our own, with a %
         name: 'deploy',
         description: 'Deploys.',
         annotations: { destructiveHint: true },
+        _meta: { 'countersign/category': 'deployment', 'countersign/requires_approval': true },
         inputSchema: {
           properties: { environment: { enum: ['staging', 'production'] }, skip_tests: { default: false } },
           required: ['environment'],

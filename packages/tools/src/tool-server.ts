@@ -37,13 +37,17 @@ export function createToolServer({ name, version = '1.0.0' }: ToolServerOptions)
 }
 
 function register(mcp: McpServer, tool: ToolDefinition): void {
-  const { name, description, parameters, readOnly, destructive } = tool;
+  const { name, description, parameters, readOnly, destructive, category, requires_approval } = tool;
   const annotations = {
     ...(readOnly !== undefined && { readOnlyHint: readOnly }),
     ...(destructive !== undefined && { destructiveHint: destructive }),
   };
+  const _meta = {
+    ...(category !== undefined && { 'countersign/category': category }),
+    ...(requires_approval !== undefined && { 'countersign/requires_approval': requires_approval }),
+  };
   const inputSchema = parameters instanceof z.ZodObject ? parameters : fromJsonSchema(parameters);
-  mcp.registerTool(name, { description, inputSchema, annotations }, async (given, { mcpReq }) => {
+  mcp.registerTool(name, { description, inputSchema, annotations, _meta }, async (given, { mcpReq }) => {
     const progressToken = mcpReq._meta?.progressToken;
     const context: ToolContext = {
       signal: mcpReq.signal,

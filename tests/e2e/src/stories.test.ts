@@ -80,7 +80,7 @@ describe('the four scenarios of the plan', () => {
     ]);
     const asked = await card('config.json');
     expect(asked).toMatchObject({
-      description: 'Agent wants to write config.json',
+      description: 'Agent wants to change config.json',
       risk_level: 'MEDIUM',
       timeout_seconds: 300,
     });

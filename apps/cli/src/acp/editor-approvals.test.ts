@@ -17,7 +17,7 @@ const request = {
     tool_name: 'write_file',
     tool_params: { path: 'a.ts', content: 'x' },
     agent: 'Agent',
-    description: 'Agent wants to write a.ts',
+    description: 'Agent wants to change a.ts',
     risk_level: 'MEDIUM',
     reasons: [],
     network: false,

@@ -16,7 +16,7 @@ describe('a card', () => {
   it('[AP-7] shows what, how risky, why, where from and what will happen', () => {
     expect(printedCard(approval(), frame)).toEqual([
       '╭─ MEDIUM ──────────────────────────────────── 5:00 left ─',
-      '│ Agent wants to write config.json',
+      '│ Agent wants to change config.json',
       '│ ',
       '│ Why         Changes a source or document file:',
       '│             config.json  (WRITE-2)',
@@ -203,7 +203,7 @@ describe('a card', () => {
         expect(card.lines.length).toBeLessThanOrEqual(rows);
         expect(Math.max(...card.lines.map(widthOf))).toBeLessThan(columns);
         expect(card.lines[0]).toContain('HIGH');
-        expect(card.lines.slice(1, 3).join(' ').replace('│ ', '')).toContain('Agent wants to write');
+        expect(card.lines.slice(1, 3).join(' ').replace('│ ', '')).toContain('Agent wants to change');
         for (const line of card.lines) seen.add(line);
       }
       const all = [...seen].join('\n');
@@ -237,7 +237,7 @@ describe('a card', () => {
     const line = listLine(approval({ description: `${'long '.repeat(30)}` }), 5_000, true, 50, frame);
     expect(line).toBe('› MEDIUM  long long long long long lon…  0:05 left');
     expect(listLine(approval(), 5_000, false, 60, frame)).toMatch(
-      /^ {2}MEDIUM {2}Agent wants to write config.json +0:05 left$/,
+      /^ {2}MEDIUM {2}Agent wants to change config.json +0:05 left$/,
     );
   });
 

@@ -124,7 +124,7 @@ describe('a card in focus', () => {
     expect(bodies(decisions)).toEqual([
       { decision: 'approved', approval_id: 'approval-1', digest: shown('a'), device },
     ]);
-    expect(said).toEqual(['✓ Agent wants to write config.json · approved here']);
+    expect(said).toEqual(['✓ Agent wants to change config.json · approved here']);
     expect(desk.lines(80, 40)).toEqual([]);
     expect(desk.press({ name: 'y', text: 'y', together: false })).toBe(false);
   });
@@ -155,7 +155,7 @@ describe('a card in focus', () => {
     desk.receive(requested());
     await clock.advance(1_000);
     desk.receive(requested({ approval_id: 'approval-2', description: 'Agent wants to delete everything' }));
-    expect(screen()).toContain('Agent wants to write config.json');
+    expect(screen()).toContain('Agent wants to change config.json');
     expect(screen()).toContain('1 more waits · l list');
     press('y');
     await settle();
@@ -201,8 +201,8 @@ describe('a card in focus', () => {
     desk.receive(resolved('approval-2', 'timeout', null));
     desk.receive(resolved('approval-3', 'timeout', null));
     expect(said).toEqual([
-      '✓ Agent wants to write config.json · approved on phone',
-      '– Agent wants to write config.json · expired: nobody decided in time',
+      '✓ Agent wants to change config.json · approved on phone',
+      '– Agent wants to change config.json · expired: nobody decided in time',
     ]);
     expect([desk.count, decisions]).toEqual([0, []]);
   });
@@ -344,7 +344,7 @@ describe('approving more than one', () => {
     await answer('a', '9', 'a', '1', '\u001b', 'a', '1', 'y');
     expect(rules[0]).toMatchObject({ tool: 'execute_command', command: 'npm *' });
     expect(said).toEqual([
-      '✓ Agent wants to write config.json · approved here · saved in your policy as rule-1',
+      '✓ Agent wants to change config.json · approved here · saved in your policy as rule-1',
     ]);
   });
 
@@ -466,7 +466,7 @@ describe('what the server answers', () => {
     });
     desk.receive(requested());
     await answer('y');
-    expect(said).toEqual(['✗ Agent wants to write config.json · rejected on phone']);
+    expect(said).toEqual(['✗ Agent wants to change config.json · rejected on phone']);
   });
 
   it('says it once when the event comes before the answer', async () => {
@@ -481,7 +481,7 @@ describe('what the server answers', () => {
     });
     desk.receive(requested());
     await answer('y');
-    expect(said).toEqual(['✓ Agent wants to write config.json · approved here']);
+    expect(said).toEqual(['✓ Agent wants to change config.json · approved here']);
   });
 
   it('[EV-2] fetches what an event left out, and shows nothing before', async () => {
@@ -564,7 +564,7 @@ describe('beside a conversation', () => {
     titleOf: () => 'Tidy up',
   };
   const request = (approval_id: string, session_id: string, path: string) =>
-    requested({ approval_id, session_id, description: `Agent wants to write ${path}` });
+    requested({ approval_id, session_id, description: `Agent wants to change ${path}` });
 
   it('shows its own cards first, and those of others with their name when they are asked for', async () => {
     places.others = false;
@@ -576,14 +576,14 @@ describe('beside a conversation', () => {
     expect(screen()).not.toMatch(/theirs|In another conversation/);
     places.others = true;
     await answer('l');
-    expect(screen()).toMatch(/mine\.md.*\n.* {2}Tidy up: Agent wants to write theirs\.md/);
+    expect(screen()).toMatch(/mine\.md.*\n.* {2}Tidy up: Agent wants to change theirs\.md/);
     await answer('q', 'y');
-    expect(screen()).toMatch(/In another conversation: Tidy up\n.*wants to write theirs\.md/);
+    expect(screen()).toMatch(/In another conversation: Tidy up\n.*wants to change theirs\.md/);
     await answer('y');
     expect(bodies(decisions).map(({ approval_id }) => approval_id)).toEqual(['own', 'other']);
     expect(said).toEqual([
-      '✓ Agent wants to write mine.md · approved here',
-      '✓ Tidy up: Agent wants to write theirs.md · approved here',
+      '✓ Agent wants to change mine.md · approved here',
+      '✓ Tidy up: Agent wants to change theirs.md · approved here',
     ]);
   });
 
@@ -600,6 +600,6 @@ describe('beside a conversation', () => {
     const { desk, said } = setUp({ conversation });
     desk.receive(request('other', 'session-2', 'theirs.md'));
     desk.receive(resolved('other', 'timeout', null));
-    expect(said).toEqual(['– Tidy up: Agent wants to write theirs.md · expired: nobody decided in time']);
+    expect(said).toEqual(['– Tidy up: Agent wants to change theirs.md · expired: nobody decided in time']);
   });
 });

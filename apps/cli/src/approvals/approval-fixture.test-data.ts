@@ -13,7 +13,7 @@ export function approval(over: Partial<Approval> = {}): Approval {
     session_id: 'session-1',
     agent: 'Agent',
     tool_name: 'write_file',
-    description: 'Agent wants to write config.json',
+    description: 'Agent wants to change config.json',
     tool_params: { path: 'config.json', content: '{"port": 8080}\n' },
     risk_level: 'MEDIUM',
     reasons: [{ rule: 'WRITE-2', why: 'changes a source or document file', operand: 'config.json' }],

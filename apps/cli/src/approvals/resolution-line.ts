@@ -7,7 +7,7 @@ type Resolution = Pick<EventPayload<'approval.resolved'>, 'device' | 'grant_id' 
   readonly status: string;
 };
 
-/** How a request ended, in one line that stays: `✓ Agent wants to write config.json · approved on phone`. */
+/** How a request ended, in one line that stays: `✓ Agent wants to change config.json · approved on phone`. */
 export function resolutionLine(
   description: string,
   { status, device, grant_id, error }: Resolution,

@@ -66,6 +66,8 @@ function serverParagraphs(server: ServerStatus, words: ToolsWords, { said, risk 
         tool.risk_level === 'LOW' ? words.asksNobody : risk[tool.risk_level],
         ...(tool.read_only ? [words.readOnly] : []),
         ...(tool.destructive ? [words.destructive] : []),
+        ...(tool.requires_approval ? [words.requiresApproval] : []),
+        ...(tool.category === 'custom' ? [] : [words.category(tool.category)]),
       ];
       const [first = ''] = tool.description.split('\n');
       return {

@@ -46,7 +46,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
     await replaceParams(tool_id);
     const leftOut = { approval_id, tool_params: {}, omitted: ['tool_params'] };
     const said = {
-      description: expect.stringContaining('wants to write src/a.md'),
+      description: expect.stringContaining('wants to change src/a.md'),
       offered_scopes: expect.arrayContaining([expect.objectContaining({ pattern: 'src/**' })]),
     };
     expect((await get('/my/approvals')).approvals).toMatchObject([{ ...leftOut, ...said }]);

@@ -7,6 +7,9 @@ const pictureSchema = z.looseObject({
   encoding: base64Schema,
   media_type: z.string().startsWith('image/'),
   content: z.string().refine(isBase64),
+  // A part of a picture cannot be shown: it stays in the value, for the agent to join.
+  offset: z.literal(0).optional(),
+  next_offset: z.never().optional(),
 });
 
 /** What a custom tool answered besides its text; packages/tool-runner writes it so. */

@@ -243,15 +243,26 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
   });
 });
 
-it('a picture is a picture', async () => {
-  const result = { success: true, content: 'AAAA', encoding: 'base64', media_type: 'image/png', size: 3 };
-  await server.runner(ada, { execute: () => ({ status: 'completed', result, execution_time_ms: 1 }) });
+it('a picture is a picture, and a part of one is a value to join (seeds: tools-specification)', async () => {
+  const picture = { success: true, content: 'AAAA', encoding: 'base64', media_type: 'image/png' };
+  const whole = { ...picture, size: 3, truncated: false };
+  const part = { ...picture, size: 6, truncated: false, offset: 0, next_offset: 3 };
+  await server.runner(ada, {
+    execute: ({ tool_params }) => ({
+      status: 'completed',
+      result: tool_params.length === undefined ? whole : part,
+      execution_time_ms: 1,
+    }),
+  });
   const [connectTo] = Object.values(officialClients);
   const client = await connectTo?.({ address: server.address, token: ada.tokens.agent });
   if (client) open.push(client);
   const read = await client?.call('read_file', { path: 'a.png' });
   expect(read.content[0]).toEqual({ type: 'image', data: 'AAAA', mimeType: 'image/png' });
   expect(read.content[1].text).not.toContain('AAAA');
+  const first = await client?.call('read_file', { path: 'a.png', offset: 0, length: 3 });
+  expect(first.content).toEqual([{ type: 'text', text: expect.any(String) }]);
+  expect(first.structuredContent.result).toEqual(part);
 });
 
 /** The one request that waits, with its preview. */

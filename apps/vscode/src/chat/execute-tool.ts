@@ -19,6 +19,7 @@ export async function executeTool(
     return (await client.executeTool({ body })) as JsonValue;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { success: false, error: error.message, code: error.code };
+    const { status, code, message } = error;
+    return { success: false, status, code, error: message };
   }
 }

@@ -93,7 +93,7 @@ export class ChatView implements Disposable {
         const client = this.#options.client();
         const answer = client
           ? await executeTool(client, message)
-          : { success: false, error: 'Nobody is signed in.', code: 'UNAUTHENTICATED' };
+          : { success: false, status: 401, error: 'Nobody is signed in.', code: 'UNAUTHENTICATED' };
         this.#post({ type: 'TOOL_RESULT', ...(message.id !== undefined && { id: message.id }), answer });
       }
     }

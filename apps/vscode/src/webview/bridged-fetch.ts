@@ -37,7 +37,7 @@ export class BridgedFetch {
 
   /** Takes what belongs to a request of ours. */
   receive(message: ToPage): void {
-    if (!('id' in message) || message.id === undefined) return;
+    if (!('id' in message) || message.type === 'TOOL_RESULT') return;
     const waiting = this.#waiting.get(message.id);
     if (!waiting) return;
     if (message.type === 'response') waiting.resolve(this.#responseOf(message, waiting));

@@ -9,6 +9,7 @@ import type { FromPage, PagePlace } from '../chat/messages.ts';
 import { wordsFor } from '../words/words.ts';
 import { ChatPage } from './chat-page.tsx';
 import { PageLocation } from './page-location.ts';
+import { ToolRequests } from './tool-requests.ts';
 
 const fixtures = join(import.meta.dirname, '../../../../packages/protocol/fixtures/bodies');
 const example = (route: string) =>
@@ -41,6 +42,7 @@ const answers: typeof fetch = async (input, init = {}) => {
 
 async function open(place: PagePlace, hash = '#/chat', server = answers) {
   const posted: FromPage[] = [];
+  const toolRequests = new ToolRequests((message) => posted.push(message));
   const picked: string[] = [];
   const location = new PageLocation(hash);
   letGo = location.takeLinks(document);
@@ -51,13 +53,14 @@ async function open(place: PagePlace, hash = '#/chat', server = answers) {
       words={wordsFor('en')}
       device="the editor"
       fetch={server}
+      executeTool={toolRequests.executeTool}
       firstProject={null}
       onProject={(projectId) => picked.push(projectId)}
       post={(message) => posted.push(message)}
     />,
   );
   for (let i = 0; i < 10; i += 1) await act(() => new Promise((resolve) => setTimeout(resolve, 0)));
-  return { posted, picked, location };
+  return { posted, picked, location, toolRequests };
 }
 
 const here = { project_id: 'p1', name: 'One', workspace: '/one' };
@@ -131,6 +134,36 @@ describe('the chat in the side bar', () => {
     await vi.waitFor(() => expect(document.body.textContent).toContain('Back to the history'));
     await act(async () => location.go('#/history'));
     expect([posted, location.hash.get()]).toEqual([[{ type: 'command', command: 'showHistory' }], '#/chat']);
+  });
+
+  it('[UI-2] sends EXECUTE_TOOL for a call that is run again, in the conversation it stands in (seeds: implementation-plan)', async () => {
+    const { posted, toolRequests } = await open(
+      { state: 'open', server: 's', projects: [here, there] },
+      '#/history/t1',
+    );
+    const { execution } = example('getExecution');
+    await userEvent.click(await screen.findByRole('button', { name: 'Run again' }));
+    const { tool_name: tool, tool_params: params, session_id } = execution;
+    await vi.waitFor(() =>
+      expect(posted).toEqual([{ type: 'EXECUTE_TOOL', id: 1, tool, params, session_id }]),
+    );
+    const answer = { ...example('executeTool'), tool_id: 't2', session_id };
+    toolRequests.receive({ type: 'TOOL_RESULT', id: 1, answer });
+    const shown = await screen.findByRole('link', { name: 'Show the new call' });
+    expect(shown.getAttribute('href')).toBe(`#/chat/${session_id}/t2`);
+
+    await userEvent.click(screen.getByRole('button', { name: 'Run again' }));
+    await vi.waitFor(() => expect(posted).toMatchObject([{ id: 1 }, { id: 2 }]));
+    const refused = { success: false, status: 400, code: 'COMMAND_NOT_ALLOWED', error: 'Not this one.' };
+    toolRequests.receive({ type: 'TOOL_RESULT', id: 1, answer }); // was answered already
+    toolRequests.receive({ type: 'TOOL_RESULT', answer }); // belongs to nobody
+    toolRequests.receive({ type: 'TOOL_RESULT', id: 2, answer: refused });
+    expect((await screen.findByRole('alert')).textContent).toBe('Not this one.');
+
+    await userEvent.click(screen.getByRole('button', { name: 'Run again' }));
+    await vi.waitFor(() => expect(posted).toHaveLength(3));
+    toolRequests.receive({ type: 'TOOL_RESULT', id: 3, answer: null });
+    expect((await screen.findByRole('alert')).textContent).toBe('The extension gave no answer.');
   });
 
   it('waits for the first folder', async () => {

@@ -28,6 +28,8 @@ export interface ChatPageProps {
   readonly words: Words;
   readonly device: string;
   readonly fetch: typeof fetch;
+  /** The one call that does not go by `fetch`: the extension makes it. */
+  readonly executeTool: Client['executeTool'];
   readonly firstProject: string | null;
   onProject(projectId: string): void;
   post(message: FromPage): void;
@@ -124,10 +126,14 @@ function Welcome({ text, children }: { readonly text: string; readonly children:
 
 type TalkingProps = ChatPageProps & { readonly place: Extract<PagePlace, { state: 'open' }> };
 
-function Talking({ place, location, words, device, fetch, firstProject, onProject, post }: TalkingProps) {
+function Talking(props: TalkingProps) {
+  const { place, location, words, device, fetch, executeTool, firstProject, onProject, post } = props;
   const client: Client = useMemo(
-    () => createClient({ baseUrl: '', token: () => 'kept by the extension', device, fetch }),
-    [device, fetch],
+    () => ({
+      ...createClient({ baseUrl: '', token: () => 'kept by the extension', device, fetch }),
+      executeTool,
+    }),
+    [device, fetch, executeTool],
   );
   const live = useMemo(() => new Live(client), [client]);
   const queries = useMemo(

@@ -8,6 +8,7 @@ import { wordsFor } from '../words/words.ts';
 import { BridgedFetch } from './bridged-fetch.ts';
 import { ChatPage } from './chat-page.tsx';
 import { PageLocation } from './page-location.ts';
+import { ToolRequests } from './tool-requests.ts';
 
 interface Kept {
   readonly hash?: string;
@@ -26,6 +27,7 @@ const kept: Kept = editor.getState() ?? {};
 const place = new Store<PagePlace>({ state: 'connecting' });
 const location = new PageLocation(kept.hash ?? '#/chat');
 const bridge = new BridgedFetch((message) => editor.postMessage(message));
+const toolRequests = new ToolRequests((message) => editor.postMessage(message));
 const code = preferredLanguage([lang]);
 const keep = (more: Kept) => editor.setState({ ...editor.getState(), ...more });
 
@@ -35,6 +37,7 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
   if (data.type === 'place') place.set(data.place);
   else if (data.type === 'new-conversation') location.go('#/chat');
   else if (data.type === 'show-call') location.go(links.call(data.toolId));
+  else if (data.type === 'TOOL_RESULT') toolRequests.receive(data);
   else bridge.receive(data);
 });
 
@@ -48,6 +51,7 @@ function Page() {
         words={wordsFor(lang)}
         device={dataset.device ?? 'VS Code'}
         fetch={bridge.fetch}
+        executeTool={toolRequests.executeTool}
         firstProject={kept.projectId ?? null}
         onProject={(projectId) => keep({ projectId })}
         post={(message) => editor.postMessage(message)}

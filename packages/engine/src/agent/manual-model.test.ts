@@ -128,10 +128,12 @@ describe('the manual model', () => {
     );
     expect(await answerTo('/help')).toMatch(/No language model is configured/);
     expect(await answerTo('/help read_file')).toBe(
-      'assistant: /read_file: Read a text file of the workspace, whole or a range of lines. PDF files and images come back as base64; other binary files are refused.\n' +
+      'assistant: /read_file: Read a file of the workspace, at most 1 MiB at a time: text whole or a range of lines; PDF files and images as base64. Read what is longer, also a single long line, in parts of bytes by offset and length. Other binary files are refused.\n' +
         '  path (string): The file, relative to the workspace root.\n' +
         '  start_line (integer, optional): First line to return, counted from 1.\n' +
         '  end_line (integer, optional): Last line to return, included.\n' +
+        '  offset (integer, optional): First byte to return, counted from 0. Not together with lines.\n' +
+        '  length (integer, optional): How many bytes to return, at most 1 MiB; to the end of the file when missing.\n' +
         '  encoding (string, optional): Only when it cannot be told from the file.',
     );
     expect(await answerTo('/help run')).toMatch(
@@ -146,7 +148,7 @@ describe('the manual model', () => {
     async (typed) => {
       const { agent, answerTo } = await open();
       expect(await answerTo(typed)).toMatch(
-        /^assistant: I made no call: .*\n\n\/read_file: Read a text file .*\n {2}path /s,
+        /^assistant: I made no call: .*\n\n\/read_file: Read a file .*\n {2}path /s,
       );
       expect(agent.runner.executed).toEqual([]);
     },

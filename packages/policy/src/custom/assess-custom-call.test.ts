@@ -13,6 +13,8 @@ const tool = (more: Partial<CustomTool> = {}): CustomTool => ({
   read_only: false,
   destructive: false,
   network: false,
+  category: 'custom',
+  requires_approval: false,
   ...more,
 });
 
@@ -49,6 +51,15 @@ describe('[RN-8] a call of a custom tool', () => {
       });
     expect(policyWith([]).decide('deploy__staging', {}).verdict).toMatchObject({ code: 'UNKNOWN_TOOL' });
     expect(policy.decide('deploy__staging', undefined).verdict.decision).toBe('MEDIUM');
+  });
+
+  it('says that the tool itself wants approval (seeds: tool-system)', () => {
+    const { verdict } = policyWith([tool({ requires_approval: true })]).decide('deploy__staging', {});
+    expect(verdict.decision).toBe('MEDIUM');
+    expect(verdict.reasons.map(({ rule, why }) => [rule, why]).at(-1)).toEqual([
+      'CUSTOM-4',
+      'it says of itself that it needs your approval',
+    ]);
   });
 
   it('is not made less risky by what the tool says of itself', () => {

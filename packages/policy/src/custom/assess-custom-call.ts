@@ -51,7 +51,7 @@ export function parseCustomCall(name: CustomToolName, params: unknown, tools: Cu
  * what they mean. What the tool says of itself can raise the level and never lower it (RN-8).
  */
 export function assessCustomCall(tool: CustomTool): CallAssessment {
-  const { name, risk_level, read_only, destructive, network } = tool;
+  const { name, risk_level, read_only, destructive, network, requires_approval } = tool;
   const [server] = name.split('__', 1);
   const reasons: Reason[] = [
     {
@@ -62,6 +62,8 @@ export function assessCustomCall(tool: CustomTool): CallAssessment {
   if (destructive) reasons.push({ rule: 'CUSTOM-2', why: 'it says of itself that it may destroy something' });
   if (read_only)
     reasons.push({ rule: 'CUSTOM-3', why: 'it says of itself that it only reads; nobody has checked that' });
+  if (requires_approval)
+    reasons.push({ rule: 'CUSTOM-4', why: 'it says of itself that it needs your approval' });
   // LOW is the person's leave to run unasked (`leaveToRun`); to repeat the call is not harmless for that.
   const level = risk_level === 'HIGH' ? 'HIGH' : 'MEDIUM';
   return { verdict: allow(level, reasons, network), operands: [], commands: [], needsPerson: false };

@@ -102,7 +102,11 @@ describe('request bodies', () => {
     ];
     const { body } = routes.heartbeat;
     expect(body.parse({ queued: [], executing: [], unacknowledged: [], custom_tools }).custom_tools).toEqual([
-      { ...custom_tools[0], risk_level: 'MEDIUM', read_only: false, destructive: false, network: false },
+      {
+        ...custom_tools[0],
+        ...{ risk_level: 'MEDIUM', read_only: false, destructive: false, network: false },
+        ...{ category: 'custom', requires_approval: false },
+      },
     ]);
   });
 });

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { approvalTimeoutSeconds, riskLevelSchema } from '../risk.ts';
 import { hasTimeout, timeoutBounds } from './command.ts';
-import { type ToolDefinition, toolCategorySchema } from './definition.ts';
+import { customCategorySchema, type ToolDefinition, toolCategorySchema } from './definition.ts';
 
 /** One tool in `GET …/tools/available`. */
 export const availableToolSchema = z.object({
   name: z.string(),
-  category: toolCategorySchema,
+  category: z
+    .union([toolCategorySchema, customCategorySchema])
+    .describe('Of a custom tool: custom, or the word that it has for itself.'),
   description: z.string(),
   parameters: z.record(z.string(), z.unknown()).describe('Each parameter by name.'),
   input_schema: z.record(z.string(), z.unknown()).describe('The same as a whole JSON Schema.'),

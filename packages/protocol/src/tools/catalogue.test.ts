@@ -34,7 +34,7 @@ const pinnedTools = [
 
 /** Required ones bare, `?` where it may be missing, `=` where there is a default. */
 const pinnedParameters = {
-  read_file: 'path start_line? end_line? encoding?',
+  read_file: 'path start_line? end_line? offset? length? encoding?',
   write_file: 'path content mode="write"',
   edit_file: 'path old new replace_all=false',
   search_files: 'pattern? path? content?',
@@ -61,7 +61,7 @@ const pinnedParameters = {
 };
 
 const pinnedResults = {
-  read_file: 'success content encoding size truncated media_type? start_line? end_line?',
+  read_file: 'success content encoding size truncated media_type? start_line? end_line? offset? next_offset?',
   write_file: 'success path size changed_files',
   edit_file: 'success path size changed_files',
   search_files: 'success total_count truncated files',
@@ -152,6 +152,18 @@ describe('parseToolCall', () => {
       { path: 'a', start_line: 5, end_line: 2 },
       'end_line comes before start_line',
     ],
+    [
+      'lines and bytes',
+      { path: 'a', start_line: 2, offset: 0 },
+      'give lines (start_line, end_line) or bytes (offset, length), not both',
+    ],
+    [
+      'lines and a number of bytes',
+      { path: 'a', end_line: 2, length: 10 },
+      'give lines (start_line, end_line) or bytes (offset, length), not both',
+    ],
+    ['a part before the file', { path: 'a', offset: -1 }, 'offset: too small: expected number to be >=0'],
+    ['an empty part', { path: 'a', length: 0 }, 'length: too small: expected number to be >=1'],
     ['text', 'README.md', 'invalid input: expected object, received string'],
     ['an array', ['README.md'], 'invalid input: expected object, received array'],
     ['a key of all objects', JSON.parse('{"path":"a","__proto__":{}}'), 'unrecognized key: "__proto__"'],

@@ -3,6 +3,7 @@ import { type JsonValue, jsonValueSchema } from '../json-value.ts';
 import { approvalTimeoutSeconds, riskLevelSchema } from '../risk.ts';
 import type { AvailableTool } from './available-tool.ts';
 import type { BuiltInToolCall } from './catalogue.ts';
+import { customCategorySchema } from './definition.ts';
 
 /** A custom tool is called by its server's name and its own: `deploy__staging`. No built-in name has that form. */
 const customToolNameSchema = z
@@ -22,6 +23,11 @@ export const customToolSchema = z.strictObject({
     .describe("As the person's configuration says. LOW: they are not asked."),
   read_only: z.boolean().default(false).describe("The tool's own word: it informs, and lowers nothing."),
   destructive: z.boolean().default(false).describe("The tool's own word."),
+  category: customCategorySchema.default('custom').describe("The tool's own word."),
+  requires_approval: z
+    .boolean()
+    .default(false)
+    .describe("The tool's own word. True: it is never LOW. False loosens nothing."),
   network: z.boolean().default(false).describe('Its server has network, as the person granted it.'),
 });
 export type CustomTool = z.output<typeof customToolSchema>;
@@ -39,12 +45,12 @@ export const isCustomCall = (call: ToolCall): call is CustomToolCall => isCustom
 
 /** As `GET …/tools/available` lists it. */
 export function describeCustomTool(tool: CustomTool): AvailableTool {
-  const { name, description, input_schema, risk_level, read_only } = tool;
+  const { name, description, input_schema, risk_level, read_only, category } = tool;
   const { properties } = input_schema;
   const isObject = typeof properties === 'object' && properties !== null && !Array.isArray(properties);
   return {
     name,
-    category: 'custom',
+    category,
     description,
     parameters: isObject ? properties : {},
     input_schema,

@@ -7,6 +7,14 @@ const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'
 export const toolCategorySchema = z.enum(toolCategories);
 export type ToolCategory = z.infer<typeof toolCategorySchema>;
 
+/** A custom tool's category is `custom` or a word of its own: that of a built-in tool would pass it off as one. */
+export const customCategorySchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'not a word of small letters, digits, _ and -, at most 32')
+  .refine((word) => word === 'custom' || !toolCategorySchema.safeParse(word).success, {
+    error: 'the category of built-in tools',
+  });
+
 /** One row of the catalogue (TL-1). Everything else that describes a tool is derived from it. */
 export interface ToolDefinition {
   readonly name: string;

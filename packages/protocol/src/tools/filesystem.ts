@@ -30,14 +30,29 @@ export const filesystemTools = [
     name: 'read_file',
     category: 'filesystem',
     description:
-      'Read a text file of the workspace, whole or a range of lines. PDF files and images come back as base64; other binary files are refused.',
+      'Read a file of the workspace, at most 1 MiB at a time: text whole or a range of lines; PDF files and images as base64. Read what is longer, also a single long line, in parts of bytes by offset and length. Other binary files are refused.',
     parameters: z
       .strictObject({
         path: pathParameter('The file'),
         start_line: z.int().min(1).optional().describe('First line to return, counted from 1.'),
         end_line: z.int().min(1).optional().describe('Last line to return, included.'),
+        offset: z
+          .int()
+          .nonnegative()
+          .optional()
+          .describe('First byte to return, counted from 0. Not together with lines.'),
+        length: z
+          .int()
+          .min(1)
+          .optional()
+          .describe('How many bytes to return, at most 1 MiB; to the end of the file when missing.'),
         encoding: z.enum(textEncodings).optional().describe('Only when it cannot be told from the file.'),
       })
+      .refine(
+        ({ start_line, end_line, offset, length }) =>
+          (start_line ?? end_line) === undefined || (offset ?? length) === undefined,
+        { error: 'give lines (start_line, end_line) or bytes (offset, length), not both' },
+      )
       .refine(({ start_line = 1, end_line }) => end_line === undefined || end_line >= start_line, {
         error: 'end_line comes before start_line',
       }),
@@ -50,6 +65,16 @@ export const filesystemTools = [
       media_type: z.string().optional().describe('For PDF and images.'),
       start_line: z.int().optional(),
       end_line: z.int().optional(),
+      offset: z
+        .int()
+        .optional()
+        .describe(
+          'Where content begins in the file, when bytes were asked for. Text begins and ends with a whole character, so this can be up to 3 less than what was asked for.',
+        ),
+      next_offset: z
+        .int()
+        .optional()
+        .describe('The offset to ask for next; missing when content ends where the file ends.'),
     }),
     baseRisk: 'LOW',
     approval: 'auto',

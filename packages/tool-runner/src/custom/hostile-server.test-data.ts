@@ -56,6 +56,17 @@ function tools(): object[] {
         named('huge', { inputSchema: { type: 'object', description: 'x'.repeat(100_000) } }),
         named('deep', { inputSchema: JSON.parse(`${'{"a":'.repeat(300)}1${'}'.repeat(300)}`) }),
       ];
+    case 'declares':
+      return [
+        named('plain', { _meta: { 'other/category': 'theirs' } }),
+        named('asks', {
+          _meta: { 'countersign/category': 'deployment', 'countersign/requires_approval': true },
+        }),
+        named('loosens', { _meta: { 'countersign/requires_approval': false } }),
+        named('poses', { _meta: { 'countersign/category': 'filesystem' } }),
+        named('shouts', { _meta: { 'countersign/category': 'Deploy NOW\u202e' } }),
+        named('mumbles', { _meta: { 'countersign/requires_approval': 'yes' } }),
+      ];
     default:
       return [
         named('do', { description: manner === 'tells' ? `${process.env.SECRET}` : `Version ${version}` }),

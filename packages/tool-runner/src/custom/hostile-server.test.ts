@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { describeCustomTool } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { hostile, ToolServersFixture } from './tool-servers-fixture.test-data.ts';
@@ -295,5 +296,33 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     fixture.configure({ bad: hostile('plain', { countersign: { risk } }) });
     await fixture.until(() => levels().do === 'HIGH', 'the new levels');
     expect(levels()).toEqual({ do: 'HIGH', strict: 'MEDIUM', reads: 'LOW', destroys: 'MEDIUM' });
+  });
+
+  it('declares category and approval: the latter only tightens, and what is wrong is left out (seeds: tool-system)', async () => {
+    const risk = { plain: 'LOW', asks: 'LOW' };
+    fixture.configure({ bad: hostile('declares', { countersign: { risk } }) });
+    await fixture.until(() => fixture.servers.names.includes('bad__asks'), 'the other tools');
+    expect(
+      fixture.servers.tools.map((tool) => [
+        tool.name,
+        tool.category,
+        tool.requires_approval,
+        tool.risk_level,
+      ]),
+    ).toEqual([
+      ['bad__plain', 'custom', false, 'LOW'],
+      ['bad__asks', 'deployment', true, 'MEDIUM'],
+      ['bad__loosens', 'custom', false, 'MEDIUM'],
+    ]);
+    expect(fixture.servers.tools.map(describeCustomTool)).toMatchObject([
+      { category: 'custom', requires_approval: false, timeout_seconds: 0 },
+      { category: 'deployment', requires_approval: true, timeout_seconds: 300 },
+      { category: 'custom', requires_approval: true, timeout_seconds: 300 },
+    ]);
+    expect(fixture.status('bad').leftOut).toEqual([
+      '"poses": what it declares is not valid (countersign/category: the category of built-in tools)',
+      '"shouts": what it declares is not valid (countersign/category: not a word of small letters, digits, _ and -, at most 32)',
+      '"mumbles": what it declares is not valid (countersign/requires_approval: invalid input: expected boolean, received string)',
+    ]);
   });
 });

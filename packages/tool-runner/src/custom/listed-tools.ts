@@ -3,7 +3,9 @@ import {
   type CustomTool,
   type CustomToolName,
   canonicalJson,
+  customCategorySchema,
   customToolSchema,
+  describeIssues,
   type JsonValue,
   jsonValueSchema,
   makeVisible,
@@ -40,6 +42,13 @@ const toolSchema = z.object({
   annotations: z
     .object({ readOnlyHint: z.boolean().optional(), destructiveHint: z.boolean().optional() })
     .optional(),
+  _meta: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Ours in a tool's `_meta`; `@countersign/tools` writes them. */
+const declaredSchema = z.object({
+  'countersign/category': customCategorySchema.default('custom'),
+  'countersign/requires_approval': z.boolean().default(false),
 });
 
 /** What a server says of its tools, within bounds. What does not fit is left out, and said. */
@@ -63,20 +72,29 @@ export function listTools(said: readonly unknown[], entry: ServerEntry, definiti
 function readTool(raw: unknown, entry: ServerEntry, definition: string): ListedTool | string {
   const parsed = toolSchema.safeParse(raw);
   if (!parsed.success) return `${shownName(nameOf(raw))}: it is not described as the protocol says`;
-  const { name: ownName, title, description = '', inputSchema, annotations } = parsed.data;
+  const { name: ownName, title, description = '', inputSchema, annotations, _meta = {} } = parsed.data;
   const name = callName(entry.name, ownName);
   if (name === undefined) return `${shownName(ownName)}: its name has no letter or digit`;
   if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES)
     return `${shownName(ownName)}: its schema has more than ${MAX_SCHEMA_BYTES} bytes`;
+  const declared = declaredSchema.safeParse(_meta);
+  if (!declared.success)
+    return `${shownName(ownName)}: what it declares is not valid (${describeIssues(declared.error)})`;
+  const { 'countersign/category': category, 'countersign/requires_approval': requires_approval } =
+    declared.data;
   const destructive = annotations?.destructiveHint === true;
+  const level = entry.risk.get(ownName) ?? (destructive ? 'HIGH' : 'MEDIUM');
   const shown = makeVisible(description || title || '').slice(0, MAX_DESCRIPTION);
   const tool = customToolSchema.safeParse({
     name,
     description: shown,
     input_schema: inputSchema as Record<string, JsonValue>,
-    risk_level: entry.risk.get(ownName) ?? (destructive ? 'HIGH' : 'MEDIUM'),
+    // Not even the person's configuration makes a tool unasked that wants approval: only their rules and grants do.
+    risk_level: requires_approval && level === 'LOW' ? 'MEDIUM' : level,
     read_only: annotations?.readOnlyHint === true,
     destructive,
+    category,
+    requires_approval,
     network: entry.network,
   });
   if (!tool.success) return `${shownName(ownName)}: its schema cannot be used`;

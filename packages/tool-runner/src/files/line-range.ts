@@ -28,6 +28,8 @@ export interface LinesRead {
   readonly isUtf8: boolean;
   /** How many lines there were before the range, or in the whole file where it ends before the range begins. */
   readonly linesBefore: number;
+  /** Where `bytes` begin in the file. */
+  readonly start: number;
 }
 
 /**
@@ -57,6 +59,7 @@ async function collectLines(descriptor: number, range: LineRange, buffers: LineB
   /** The line that the next byte belongs to, and whether bytes of it were seen. */
   let line = 1;
   let isBegun = false;
+  let start = range.offset;
   for await (const chunk of chunksOf(descriptor, range, buffers.chunk)) {
     if (chunk.length === 0) check.end();
     if (range.encoding === 'utf-8') check.push(chunk);
@@ -67,6 +70,7 @@ async function collectLines(descriptor: number, range: LineRange, buffers: LineB
       from = next ?? chunk.length;
       if (next !== undefined) line++;
     }
+    if (buffers.kept.length === 0) start += from;
     // Without an end there is nothing to count.
     let to = endLine === Number.POSITIVE_INFINITY ? chunk.length : from;
     while (line >= startLine && line <= endLine && to < chunk.length) {
@@ -84,7 +88,22 @@ async function collectLines(descriptor: number, range: LineRange, buffers: LineB
     isCut: kept.length > maxBytes,
     isUtf8: check.isWellFormed,
     linesBefore: kept.length > 0 ? startLine - 1 : line - (isBegun ? 0 : 1),
+    start,
   };
+}
+
+/** Checks whether a file is UTF-8 from its byte `offset` to its byte `size`; the caller knows whether that is its end. */
+export async function checkUtf8(
+  descriptor: number,
+  range: Pick<LineRange, 'offset' | 'size' | 'signal'>,
+): Promise<Utf8Check> {
+  const check = new Utf8Check();
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  for await (const chunk of chunksOf(descriptor, { ...range, encoding: 'utf-8' }, buffer)) {
+    check.push(chunk);
+    if (!check.isWellFormed) break;
+  }
+  return check;
 }
 
 const CHUNK_BYTES = 256 * 1024;
@@ -124,7 +143,13 @@ let spareBuffers: LineBuffers | undefined;
 /** The file in pieces that share one buffer: each is valid until the next. An empty one says that it is at its end. */
 async function* chunksOf(
   file: number,
-  { offset, size, encoding, signal, onRead }: LineRange,
+  {
+    offset,
+    size,
+    encoding,
+    signal,
+    onRead,
+  }: Pick<LineRange, 'offset' | 'size' | 'encoding' | 'signal' | 'onRead'>,
   buffer: Buffer,
 ): AsyncGenerator<Buffer> {
   for (let position = offset; ; ) {

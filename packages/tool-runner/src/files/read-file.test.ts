@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -51,6 +52,14 @@ const codeOf = (params: object, limits?: Partial<Limits>): Promise<string> =>
     (error: CountersignError) => error.code,
   );
 
+/** The parts that follow one, each asked for by the `next_offset` of the one before. */
+async function readOn(params: object, first: ToolResult, files = executor()): Promise<ToolResult[]> {
+  const parts: ToolResult[] = [];
+  for (let { next_offset } = first; next_offset !== undefined; next_offset = parts.at(-1)?.next_offset)
+    parts.push(await readWith(files, { ...params, offset: next_offset }));
+  return parts;
+}
+
 describe('[TL-2] read_file', () => {
   it('reads a file, also by its absolute path and through a link', async () => {
     put('a.txt', 'one\ntwo\n');
@@ -100,7 +109,7 @@ describe('[TL-2] read_file', () => {
         encoding: 'utf-8',
         size: Buffer.byteLength(lines.join('')),
       },
-      ...{ truncated: true, start_line: 1, end_line: 1 },
+      ...{ truncated: true, start_line: 1, end_line: 1, next_offset: 15 },
     });
   });
 
@@ -187,13 +196,100 @@ describe('[TL-2] read_file', () => {
     });
     const part = await read({ path: 'image.png' }, { readChunkBytes: 50 });
     expect(part).toMatchObject({
-      content: image.subarray(0, 50).toString('base64'),
+      content: image.subarray(0, 48).toString('base64'),
       size: 108,
       truncated: true,
+      next_offset: 48,
     });
     expect(await read({ path: 'paper.pdf' })).toMatchObject({ media_type: 'application/pdf' });
     expect(await codeOf({ path: 'program' })).toBe('BINARY_FILE');
     expect(await codeOf({ path: 'program', encoding: 'latin1' })).toBe('BINARY_FILE');
+  });
+
+  it('gives a PDF above 1 MiB whole in parts, whose base64 can be joined as it is (seeds: tools-specification)', async () => {
+    const paper = Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(2_500_000)]);
+    put('paper.pdf', paper);
+    const first = await read({ path: 'paper.pdf' });
+    expect({ ...first, content: '' }).toEqual({
+      ...{ success: true, content: '', encoding: 'base64', media_type: 'application/pdf' },
+      ...{ size: 2_500_009, truncated: true, next_offset: 1_048_575 },
+    });
+    const parts = [first, ...(await readOn({ path: 'paper.pdf' }, first))];
+    expect(parts).toHaveLength(3);
+    expect(parts.at(-1)).toMatchObject({ truncated: false, offset: 2_097_150 });
+    expect(Buffer.from(parts.map(({ content }) => content).join(''), 'base64').equals(paper)).toBe(true);
+
+    const some = await read({ path: 'paper.pdf', offset: 5, length: 7 });
+    expect(some).toEqual({
+      ...{ success: true, content: paper.subarray(5, 12).toString('base64'), encoding: 'base64' },
+      ...{ media_type: 'application/pdf', size: 2_500_009, truncated: false, offset: 5, next_offset: 12 },
+    });
+    // More than fits is cut, and what lies behind the end is empty.
+    expect(await read({ path: 'paper.pdf', offset: 1, length: 2_000_000 })).toMatchObject({
+      ...{ truncated: true, offset: 1, next_offset: 1_048_576 },
+    });
+    expect(await read({ path: 'paper.pdf', offset: 9_000_000 })).toEqual({
+      ...{ success: true, content: '', encoding: 'base64', media_type: 'application/pdf' },
+      ...{ size: 2_500_009, truncated: false, offset: 2_500_009 },
+    });
+  });
+
+  it('gives a line above 1 MiB whole in parts (seeds: tools-specification)', async () => {
+    const text = `short\n${'größe €😀'.repeat(200_000)}\nlast\n`;
+    put('one-line.txt', text);
+    const [first, long] = [
+      await read({ path: 'one-line.txt' }),
+      await read({ path: 'one-line.txt', start_line: 2 }),
+    ];
+    expect(first).toMatchObject({ content: 'short\n', truncated: true, end_line: 1, next_offset: 6 });
+    expect(long).toMatchObject({ truncated: true, start_line: 2, end_line: 2 });
+    const parts = [first, long, ...(await readOn({ path: 'one-line.txt' }, long))];
+    expect(parts.map(({ content }) => content).join('')).toBe(text);
+    expect(parts.every(({ content }) => Buffer.byteLength(content as string) <= 1_048_576)).toBe(true);
+    expect(parts.at(-1)).toMatchObject({ truncated: false, size: Buffer.byteLength(text) });
+  });
+
+  it.each<[TextEncoding, boolean]>([
+    ['utf-8', false],
+    ['utf-8', true],
+    ['utf-16le', false],
+    ['utf-16le', true],
+    ['utf-16be', false],
+    ['utf-16be', true],
+    ['latin1', false],
+  ])(
+    '[TL-4] parts of %s (mark: %s) that meet give the text again, whatever their borders',
+    async (encoding, bom) => {
+      const text = encoding === 'latin1' ? 'é'.repeat(50) : `a${'😁ä€'.repeat(8)}\nzz`;
+      const bytes = encodeText(text, { encoding, bom }) ?? expect.fail();
+      put('parts', bytes);
+      const files = executor({ readChunkBytes: 40 });
+      for (let length = 1; length <= 50; length++) {
+        // In steps of the caller's own, however the parts before ended.
+        const step = Math.min(length, 20);
+        let joined = '';
+        for (let offset = 0; offset < bytes.length; offset += step)
+          joined += (await readWith(files, { path: 'parts', encoding, offset, length: step })).content;
+        expect(joined).toBe(text);
+        // In steps that follow what each result says.
+        const first = await readWith(files, { path: 'parts', encoding, length });
+        const followed = [first, ...(await readOn({ path: 'parts', encoding, length }, first, files))];
+        expect(followed.map(({ content }) => content).join('')).toBe(text);
+      }
+    },
+  );
+
+  it('[TL-4] names Latin-1 in a part behind the byte that is not UTF-8, and refuses UTF-8 there', async () => {
+    put('mixed', Buffer.concat([Buffer.from('ä'.repeat(300_000)), Buffer.from([0xe9, 0x0a, 0xc3, 0xa4])]));
+    expect(await read({ path: 'mixed', offset: 1, length: 4 })).toMatchObject({
+      ...{ content: 'ää', encoding: 'utf-8', offset: 0, next_offset: 4 },
+    });
+    expect(await read({ path: 'mixed', offset: 600_002 })).toMatchObject({
+      ...{ content: 'Ã¤', encoding: 'latin1', offset: 600_002, truncated: false },
+    });
+    expect(await codeOf({ path: 'mixed', offset: 600_002, encoding: 'utf-8' })).toBe('ENCODING_UNSUPPORTED');
+    put('cut', Buffer.from([0x61, 0xc3, 0xa4, 0xe2, 0x82]));
+    expect(await read({ path: 'cut', offset: 3 })).toMatchObject({ encoding: 'latin1' });
   });
 
   it('[TL-3] refuses what is too large, and what is no file, with its code', async () => {

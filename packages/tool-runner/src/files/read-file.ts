@@ -6,6 +6,7 @@ import type { ToolResult } from '../executor.ts';
 import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
 import type { Workspace } from '../workspace.ts';
+import { type PartRange, readTextPart, type TextPart, textPart } from './byte-part.ts';
 import { failedWith, fileFailure } from './file-failure.ts';
 import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
@@ -25,6 +26,8 @@ type FileRead = {
   readonly media_type?: string;
   readonly start_line?: number;
   readonly end_line?: number;
+  readonly offset?: number;
+  readonly next_offset?: number;
 };
 
 export interface Reading {
@@ -40,6 +43,7 @@ export interface Reading {
  * read_file (TL-2, TL-4): text, whole or some lines of it, at most `readChunkBytes` of UTF-8 at a time; PDF and images
  * as base64, at most as many bytes of the file. What is cut ends with a whole line, so that the next range begins
  * after `end_line`; only a single line that is longer than all of that ends within itself, behind a whole character.
+ * By `offset` and `length` any file is read in parts of bytes; `next_offset` goes on where any result ends.
  */
 export async function readFile(params: Params, reading: Reading): Promise<ToolResult> {
   const { path } = params;
@@ -65,7 +69,7 @@ export async function readFile(params: Params, reading: Reading): Promise<ToolRe
 }
 
 async function readOpened(descriptor: number, params: Params, reading: Reading): Promise<ToolResult> {
-  const { path, start_line, end_line, encoding } = params;
+  const { path, start_line, end_line, offset, length, encoding } = params;
   const { limits } = reading.workspace;
   const stats = fstatSync(descriptor, { bigint: true });
   if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
@@ -77,7 +81,7 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
   if (unsaved !== undefined) return readBuffer(unsaved, params, limits.readChunkBytes);
   if (stats.size > limits.fileBytes)
     throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
-  const question = `${start_line ?? ''}:${end_line ?? ''}:${encoding ?? ''}`;
+  const question = [start_line, end_line, offset, length, encoding].join(':');
   const known = reading.cache.find(stats, question);
   if (known) return known;
   const result = await readContent(descriptor, stats, params, reading);
@@ -94,22 +98,19 @@ async function refuseLogin(descriptor: number, unsaved: string | undefined, path
 
 /** What stands in an editor and is not saved yet (RN-9): in UTF-8, whatever the file is in. */
 function readBuffer(text: string, params: Params, maxBytes: number): FileRead {
+  if (wantsBytes(params)) {
+    const bytes = Buffer.from(text);
+    const form = { encoding: 'utf-8', mark: 0, size: bytes.length } as const;
+    const range = { ...form, ...wantedBytes(params, form, maxBytes) };
+    return partResult(textPart(bytes, 0, range), range, maxBytes);
+  }
   const { start_line = 1, end_line = Number.POSITIVE_INFINITY } = params;
   const lines = text.split(/(?<=\n)/);
   const wanted = lines.slice(start_line - 1, end_line).join('');
-  const fitting = beginningOf(wanted, maxBytes);
-  const truncated = fitting.length < wanted.length;
-  const content = truncated ? wholeLines(fitting) : fitting;
-  const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
   const linesBefore = Math.min(start_line - 1, countLines(text));
-  return {
-    success: true,
-    content,
-    encoding: 'utf-8',
-    size: Buffer.byteLength(text),
-    truncated,
-    ...(isRange && { start_line, end_line: linesBefore + countLines(content) }),
-  };
+  const start = Buffer.byteLength(lines.slice(0, start_line - 1).join(''));
+  const read = { text: wanted, isCut: false, encoding: 'utf-8', size: Buffer.byteLength(text) } as const;
+  return linesResult({ ...read, linesBefore, start }, params, maxBytes);
 }
 
 /** Where an opened file is below the root. */
@@ -133,25 +134,22 @@ async function readContent(
   const buffer = Buffer.allocUnsafe(Math.min(SNIFF_BYTES, size));
   const head = buffer.subarray(0, await fill(descriptor, buffer, 0));
   const kind = fileKindOf(head);
-  if (kind.kind === 'media') {
-    const bytes = Buffer.allocUnsafe(Math.min(maxBytes, size));
-    const length = await fill(descriptor, bytes, 0);
-    return {
-      success: true,
-      content: bytes.toString('base64', 0, length),
-      encoding: 'base64',
-      size,
-      truncated: size > maxBytes,
-      media_type: kind.mediaType,
-    };
-  }
+  if (kind.kind === 'media') return readMedia(descriptor, size, kind.mediaType, params, maxBytes);
   const encoding = encodingOf(head, wanted);
   if (encoding === undefined && kind.kind === 'binary') throw new CountersignError('BINARY_FILE', { path });
   if (encoding === undefined)
     throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted ?? '' });
+  const mark = markLength(head, encoding);
+  if (wantsBytes(params)) {
+    const range = { encoding, mark, size, ...wantedBytes(params, { mark, size }, maxBytes) };
+    const part = await readTextPart(descriptor, range, signal);
+    if (wanted === 'utf-8' && part.encoding !== wanted)
+      throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
+    return partResult(part, range, maxBytes);
+  }
   const range = {
     encoding,
-    offset: markLength(head, encoding),
+    offset: mark,
     size,
     startLine: start_line,
     endLine: end_line,
@@ -166,19 +164,106 @@ async function readContent(
     // What began as UTF-8 and went on as something else is Latin-1, in which every byte has a meaning.
     const actual = encoding === 'utf-8' && !lines.isUtf8 ? 'latin1' : encoding;
     const text = decodePart(lines.bytes, actual, lines.isCut);
-    const fitting = beginningOf(text, maxBytes);
-    const truncated = lines.isCut || fitting.length < text.length;
-    const content = truncated ? wholeLines(fitting) : fitting;
-    const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
-    return {
-      success: true,
-      content,
-      encoding: actual,
-      size,
-      truncated,
-      ...(isRange && { start_line, end_line: lines.linesBefore + countLines(content) }),
-    };
+    const { isCut, linesBefore, start } = lines;
+    return linesResult({ text, isCut, encoding: actual, size, linesBefore, start }, params, maxBytes);
   });
+}
+
+interface LinesOfText {
+  /** The lines that were asked for, or the beginning of them. */
+  readonly text: string;
+  readonly isCut: boolean;
+  readonly encoding: TextEncoding;
+  readonly size: number;
+  readonly linesBefore: number;
+  /** Where they begin in the file. */
+  readonly start: number;
+}
+
+function linesResult(lines: LinesOfText, params: Params, maxBytes: number): FileRead {
+  const { text, encoding, size } = lines;
+  const fitting = beginningOf(text, maxBytes);
+  const truncated = lines.isCut || fitting.length < text.length;
+  const content = truncated ? wholeLines(fitting) : fitting;
+  const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
+  return {
+    success: true,
+    content,
+    encoding,
+    size,
+    truncated,
+    ...(isRange && {
+      start_line: params.start_line ?? 1,
+      end_line: lines.linesBefore + countLines(content),
+    }),
+    ...goesOnAt(lines.start + encodedLength(content, encoding), size),
+  };
+}
+
+async function readMedia(
+  descriptor: number,
+  size: number,
+  media_type: string,
+  params: Params,
+  maxBytes: number,
+): Promise<FileRead> {
+  const { from, wantedTo } = wantedBytes(params, { mark: 0, size }, maxBytes);
+  // Whole groups of base64, so that parts can be joined as they are.
+  const most = maxBytes < 3 ? maxBytes : maxBytes - (maxBytes % 3);
+  const wanted = wantedTo - from;
+  const bytes = Buffer.allocUnsafe(wanted <= maxBytes ? wanted : most);
+  const end = from + (await fill(descriptor, bytes, from));
+  return {
+    success: true,
+    content: bytes.toString('base64', 0, end - from),
+    encoding: 'base64',
+    size,
+    truncated: end < wantedTo,
+    media_type,
+    ...(wantsBytes(params) && { offset: from }),
+    ...goesOnAt(end, size),
+  };
+}
+
+const wantsBytes = ({ offset, length }: Params): boolean => (offset ?? length) !== undefined;
+
+interface WantedBytes extends Pick<PartRange, 'from' | 'to'> {
+  /** Where the part would end if there were no limit. */
+  readonly wantedTo: number;
+}
+
+function wantedBytes(
+  { offset = 0, length = Number.POSITIVE_INFINITY }: Params,
+  { mark, size }: Pick<PartRange, 'mark' | 'size'>,
+  maxBytes: number,
+): WantedBytes {
+  const from = Math.min(Math.max(offset, mark), size);
+  const wantedTo = Math.max(from, Math.min(size, offset + length));
+  return { from, to: Math.min(wantedTo, from + maxBytes), wantedTo };
+}
+
+function partResult(part: TextPart, range: PartRange & WantedBytes, maxBytes: number): FileRead {
+  const { start, encoding } = part;
+  const text = decodePart(part.bytes, encoding, false);
+  const content = beginningOf(text, maxBytes);
+  const end = content.length === text.length ? part.end : start + encodedLength(content, encoding);
+  return {
+    success: true,
+    content,
+    encoding,
+    size: range.size,
+    truncated: end < range.wantedTo,
+    offset: start,
+    // A part shorter than its first character is empty, and the next one holds that character.
+    ...goesOnAt(end > start ? end : range.to, range.size),
+  };
+}
+
+const goesOnAt = (end: number, size: number) => (end < size ? { next_offset: end } : {});
+
+function encodedLength(text: string, encoding: TextEncoding): number {
+  if (encoding === 'utf-8') return Buffer.byteLength(text);
+  return encoding === 'latin1' ? text.length : text.length * 2;
 }
 
 function decodePart(bytes: Buffer, encoding: TextEncoding, isCut: boolean): string {

@@ -151,7 +151,7 @@ describe('[EX-9] the cache of read_file', () => {
     expect(cache.found).toBe(1);
   });
 
-  it('keeps ranges and encodings apart', async () => {
+  it('keeps ranges, parts and encodings apart', async () => {
     writeFileSync(file, 'one\ntwo\n');
     const files = new FileSystemExecutor(runnerWorkspace(workspace), { clock: new SetClock() });
     const read = async (params: object) =>
@@ -161,6 +161,9 @@ describe('[EX-9] the cache of read_file', () => {
       expect(await read({})).toBe('one\ntwo\n');
       expect(await read({ start_line: 2 })).toBe('two\n');
       expect(await read({ end_line: 1 })).toBe('one\n');
+      expect(await read({ offset: 2 })).toBe('e\ntwo\n');
+      expect(await read({ length: 2 })).toBe('on');
+      expect(await read({ offset: 2, length: 2 })).toBe('e\n');
       expect(await read({ encoding: 'utf-16be' })).toBe('潮攊瑷漊');
     }
   });

@@ -1,12 +1,17 @@
+import type { Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { languages } from '../words/words.ts';
 import { titleOf } from './approval-title.ts';
 
-const asked = { agent: 'Agent', description: 'Agent wants something' };
+const asked = { agent: 'Agent', description: 'Agent wants something', preview: null };
+const previewOf = (operation: 'created' | 'modified'): Preview => ({
+  kind: 'diff',
+  files: [{ path: 'a.md', operation, diff: '', truncated: false, size_before: null, size_after: 1 }],
+});
 
 describe('the title of a card', () => {
   it.each([
-    ['write_file', { path: 'a.md', mode: 'write' }, 'Агент хочет записать a.md'],
+    ['write_file', { path: 'a.md', mode: 'write' }, 'Агент хочет изменить a.md'],
     ['write_file', { path: 'a.md', mode: 'append' }, 'Агент хочет дописать в a.md'],
     ['execute_command', { command: 'git', args: ['log', 'a b'] }, 'Агент хочет выполнить git log "a b"'],
     [
@@ -20,6 +25,17 @@ describe('the title of a card', () => {
   ])('%s %j', (tool_name, tool_params, title) => {
     expect(titleOf({ ...asked, tool_name, tool_params }, languages.ru)).toBe(title);
     expect(titleOf({ ...asked, tool_name, tool_params }, languages.en)).toBe('Agent wants something');
+  });
+
+  it('[AP-1] says that a file is new once a preview knows it (seeds: tools-specification)', () => {
+    const titled = (preview: Preview, mode = 'write') =>
+      titleOf(
+        { ...asked, tool_name: 'write_file', tool_params: { path: 'a.md', mode }, preview },
+        languages.ru,
+      );
+    expect(titled(previewOf('modified'))).toBe('Агент хочет изменить a.md');
+    expect(titled(previewOf('created'))).toBe('Агент хочет создать a.md');
+    expect(titled(previewOf('created'), 'append')).toBe('Агент хочет создать a.md');
   });
 
   it('keeps the name of an agent that has one', () => {

@@ -864,6 +864,67 @@ describe('which model answers', () => {
   });
 });
 
+describe('[UI-2] running a call again (seeds: implementation-plan)', () => {
+  const detail = (change: object = {}, more: object = {}) => {
+    const [example] = examples<{ execution: object }>('bodies/getExecution.response');
+    const execution = { ...example?.execution, ...place, tool_id: 't1', status: 'completed', ...change };
+    return { ...example, execution, ...more };
+  };
+  const context = { message_id: null, run_id: null, step: null, excerpt: '' };
+  const openDone = async (prepare: (server: TestServer) => void) => {
+    const page = await openChat({ messages: [hello], prepare });
+    // What the page heard of the call is masked; the server has it in full.
+    const tool_params = { path: 'a.md', content: '[9000 bytes]' };
+    await page.server.emit(
+      call({ tool_name: 'write_file', tool_params, context }),
+      event('tool.result', { ...place, tool_id: 't1', tool_name: 'write_file', status: 'completed' }),
+    );
+    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
+    await userEvent.click(screen.getByRole('button', { name: 'Run again' }));
+    await settle();
+    return page;
+  };
+  const whole = { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'in full' } };
+
+  it('makes the same call in the same conversation, and decides nothing', async () => {
+    const { server } = await openDone((one) => {
+      one.on('getExecution', detail(whole));
+      one.on('executeTool', {
+        ...{ success: true, tool_id: 't2', session_id: 's1', approval_id: 'a2' },
+        ...{ status: 'awaiting_approval', result: null, error: null },
+      });
+    });
+    expect(server.bodiesOf('executeTool')).toEqual([{ ...whole, session_id: 's1' }]);
+    expect(server.bodiesOf('approve')).toEqual([]);
+    expect(screen.getByRole('link', { name: 'Show the new call' }).getAttribute('href')).toBe('#/chat/s1/t2');
+  });
+
+  it('says why it was refused', async () => {
+    await openDone((one) => {
+      one.on('getExecution', detail(whole));
+      one.on('executeTool', () => {
+        throw new Refused(400, 'COMMAND_NOT_ALLOWED');
+      });
+    });
+    expect(screen.getByRole('alert').textContent).toBe('refused: COMMAND_NOT_ALLOWED');
+  });
+
+  it('makes no call when the parameters are no longer kept', async () => {
+    const { server } = await openDone((one) =>
+      one.on('getExecution', detail(whole, { omitted: ['tool_params'] })),
+    );
+    expect(screen.getByRole('alert').textContent).toContain('No longer kept');
+    expect(server.bodiesOf('executeTool')).toEqual([]);
+  });
+
+  it('is not offered while the call has not ended', async () => {
+    const { server } = await openChat({ messages: [hello] });
+    await server.emit(call({ status: 'executing', context }));
+    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
+    expect(screen.queryByRole('button', { name: 'Run again' })).toBeNull();
+  });
+});
+
 describe('[EX-10] without a runner', () => {
   it('says so, and what to run', async () => {
     const { server } = await openChat({

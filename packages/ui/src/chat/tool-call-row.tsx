@@ -2,6 +2,7 @@ import { isFinal } from '@countersign/protocol';
 import { memo, useState } from 'react';
 import { ConnectedCard } from '../approvals/connected-card.tsx';
 import { useCardsAboveInput } from '../approvals/waiting-cards.tsx';
+import { RunAgain } from '../history/run-again.tsx';
 import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
 import { useStore } from '../live/store.ts';
@@ -123,6 +124,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
       {isOpen && (
         <>
           <CallDetails call={call} />
+          {isFinal(status) && <RunAgain toolId={toolId} />}
           <p>
             <a href={links.call(toolId)}>{words.call.openDetail}</a>
           </p>

@@ -1,4 +1,5 @@
 import type { CallResponse } from '@countersign/client';
+import { isFinal } from '@countersign/protocol';
 import type { ReactNode } from 'react';
 import { PreviewView } from '../approvals/preview-view.tsx';
 import { Reasons } from '../approvals/reasons.tsx';
@@ -14,6 +15,7 @@ import { ResultView } from '../text/result-view.tsx';
 import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
+import { RunAgain } from './run-again.tsx';
 import { UndoButton } from './undo-button.tsx';
 
 type Detail = CallResponse<'getExecution'>;
@@ -59,6 +61,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
           <a href={links.chat(execution.session_id, execution.tool_id)}>{approval.openChat}</a>
         </p>
         <UndoButton execution={execution} />
+        {isFinal(status) && <RunAgain toolId={execution.tool_id} />}
       </header>
       {error && (
         <p className="notice danger">

@@ -160,6 +160,9 @@ export const english = {
     exit: (code: number) => `exit code ${code}`,
     took: (text: string) => `took ${text}`,
     cancel: 'Cancel',
+    runAgain: 'Run again',
+    runAgainHint: 'Makes a new call with these parameters. You are asked about it like about any other.',
+    runsAgain: 'Show the new call',
   },
   risk: {
     LOW: 'Low risk',

@@ -211,6 +211,7 @@ export const russianReasons: Readonly<Record<string, string>> = {
   'a tool of your server "{server}": its own program decides what it touches, so neither paths nor commands in the parameters are checked':
     'инструмент вашего сервера «{server}»: что он затронет, решает его программа, поэтому ни пути, ни команды в параметрах не проверяются',
   'it says of itself that it may destroy something': 'сам о себе говорит, что может что-то уничтожить',
+  'it says of itself that it needs your approval': 'сам о себе говорит, что ему нужно ваше одобрение',
   'it says of itself that it only reads; nobody has checked that':
     'сам о себе говорит, что только читает; этого никто не проверял',
   'your tool configuration says that it need not ask': 'в ваших настройках сказано о нём не спрашивать',

@@ -175,6 +175,9 @@ export const russian: Words = {
     exit: (code) => `код выхода ${code}`,
     took: (text) => `за ${text}`,
     cancel: 'Отменить',
+    runAgain: 'Выполнить снова',
+    runAgainHint: 'Делает новый вызов с этими параметрами. О нём вас спросят, как о любом другом.',
+    runsAgain: 'Показать новый вызов',
   },
   risk: {
     LOW: 'Низкий риск',
@@ -282,7 +285,8 @@ export const russian: Words = {
     backtestBusy: 'Просматриваются прежние вызовы…',
     backtestFailed: 'Прежние вызовы просмотреть не удалось:',
     title: {
-      write_file: (who, what) => `${who} хочет записать ${what}`,
+      write_file: (who, what) => `${who} хочет изменить ${what}`,
+      create_file: (who, what) => `${who} хочет создать ${what}`,
       append_file: (who, what) => `${who} хочет дописать в ${what}`,
       edit_file: (who, what) => `${who} хочет изменить ${what}`,
       delete_file: (who, what) => `${who} хочет удалить ${what}`,

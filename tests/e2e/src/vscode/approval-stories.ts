@@ -37,6 +37,23 @@ export function approvalStories(home: () => EditorHome): void {
     await expect.poll(() => home().has('card.md'), soon).toBe(true);
   });
 
+  it('[UI-2] a call of the transcript is run again by EXECUTE_TOOL, and asks again (seeds: implementation-plan)', async () => {
+    const { window } = home();
+    await window.say('/write_file path=again.md content="once more"');
+    await window.pressOnCard(window.card('again.md'), 'Approve');
+    await expect.poll(() => home().has('again.md'), soon).toBe(true);
+    home().remove('again.md');
+    const done = window.chat.locator('.call-completed').filter({ hasText: 'again.md' });
+    await done.getByRole('button', { name: 'Details' }).click();
+    await done.getByRole('button', { name: 'Run again' }).click();
+    const card = window.card('again.md');
+    await card.waitFor();
+    await window.picture('run-again');
+    expect(home().has('again.md')).toBe(false);
+    await window.pressOnCard(card, 'Approve');
+    await expect.poll(() => home().has('again.md'), soon).toBe(true);
+  });
+
   it("[RN-2] what this machine's ceiling names is decided by what the runner shows, not by the card", async () => {
     const { window } = home();
     home().write('ceiling.md', 'drawn by the runner\n');

@@ -75,6 +75,10 @@ export class EditorHome {
     writeFileSync(at, text);
   }
 
+  remove(path: string): void {
+    rmSync(join(this.workspace, path));
+  }
+
   read(path: string): string {
     return readFileSync(join(this.workspace, path), 'utf8');
   }

@@ -1,6 +1,21 @@
 import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
-import { soon } from './editor-window.ts';
+import { type EditorWindow, soon } from './editor-window.ts';
+
+/** A call of a folder that is run again belongs to that folder (UI-2; seeds: implementation-plan). */
+async function runAgain(window: EditorWindow, folder: string): Promise<void> {
+  await window.openChat();
+  await window.chat.getByLabel('Project').selectOption(folder);
+  await window.say('/list_directory path=.');
+  const listed = window.chat.locator('.call-completed').filter({ hasText: 'list_directory' });
+  await listed.getByRole('button', { name: 'Details' }).click();
+  await listed.getByRole('button', { name: 'Run again' }).click();
+  await expect.poll(() => listed.count(), soon).toBe(2);
+  await window.command('Countersign: Focus on History View');
+  await expect
+    .poll(() => window.row('History', new RegExp(`list_directory.*${folder} ·`)).count(), soon)
+    .toBe(2);
+}
 
 /** Several windows, several folders, another server. The last story signs in elsewhere. */
 export function windowStories(home: () => EditorHome): void {
@@ -13,6 +28,8 @@ export function windowStories(home: () => EditorHome): void {
       .poll(() => second.state(), soon)
       .toMatch(/one: connected; approved tool calls run here.*two: connected; approved tool calls run here/s);
     await second.page.keyboard.press('Escape');
+    await second.closeEditors(); // that of the trust lies over everything
+    await runAgain(second, 'two');
     const letShellsGo = home().holdShells();
     await second.command('Countersign: Start Local Server');
     // The editor cannot read its terminal yet, so it asks for the link; it stops asking when it can.
@@ -23,7 +40,6 @@ export function windowStories(home: () => EditorHome): void {
     await box.waitFor({ state: 'hidden' });
     await expect.poll(() => second.state(), soon).toMatch(/two: connected; approved tool calls run here/);
     await second.picture('local-server');
-    await second.closeEditors(); // that of the trust lies over everything
     // The same call in either folder is told apart, in the list and in the diff.
     await second.openChat();
     for (const folder of ['one', 'two']) {

@@ -96,7 +96,7 @@ export function largeStories(browser: () => Browser): void {
     await expect.poll(() => window.waiting.count()).toBe(approvals);
     tell(`${approvals} approvals: ms to open, elements`, performance.now() - opened, await elements(page));
     expect(await page.title()).toBe(`(${approvals}) Countersign`);
-    const first = window.card('wants to write f0-0.md');
+    const first = window.card('wants to create f0-0.md');
     await window.look(first);
     await watch(page, '[data-approval]:not(:focus)');
     await window.press('n');

@@ -1,3 +1,5 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { expectNoBarriers } from './barriers.ts';
@@ -60,6 +62,26 @@ export function statesStories(browser: () => Browser): void {
     await window.press('Escape');
     await window.say('/read_file path=a.md', { anew: false });
     await page.locator('.call').getByText(/^Done/).waitFor();
+  });
+
+  it('[UI-2] a call of the transcript is run again, and asks again (seeds: implementation-plan)', async () => {
+    const window = await home().window();
+    const { page } = window;
+    const file = () => join(home().ready.workspace, 'again.md');
+    await window.say('/write_file path=again.md content="once more"');
+    await window.look(window.waiting);
+    await window.press('y');
+    await page.locator('.call-completed').waitFor();
+    rmSync(file());
+
+    await page.getByRole('button', { name: 'Details' }).click();
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await window.look(window.waiting);
+    await seen(window, 'run-again');
+    expect(existsSync(file())).toBe(false);
+    await window.press('y');
+    await expect.poll(() => existsSync(file())).toBe(true);
+    expect(await page.locator('.call').count()).toBe(2);
   });
 
   it('[UI-1] what is being read says so, and what cannot be read can be tried again', async () => {

@@ -1,0 +1,60 @@
+import { useState } from 'react';
+import { useLive } from '../live/live-context.ts';
+import { links } from '../shell/links.ts';
+import { Visible } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+
+type Again =
+  | { readonly step: 'idle' | 'asking' | 'not-kept' }
+  | { readonly step: 'asked'; readonly sessionId: string; readonly toolId: string }
+  | { readonly step: 'refused'; readonly problem: string };
+
+/**
+ * Makes a call again that has ended, in the conversation it stands in (UI-2). It is a new call: validated, assessed and
+ * asked about like any other. Its parameters come from the server, because what this page knows of them may be masked.
+ */
+export function RunAgain({ toolId }: { readonly toolId: string }) {
+  const { call, history, said } = useWords();
+  const { client } = useLive();
+  const [again, setAgain] = useState<Again>({ step: 'idle' });
+
+  const run = async (): Promise<Again> => {
+    const { execution, omitted } = await client.getExecution({ params: { tool_id: toolId } });
+    if (omitted?.includes('tool_params')) return { step: 'not-kept' };
+    const { tool_name, tool_params, session_id } = execution;
+    const made = await client.executeTool({ body: { tool_name, tool_params, session_id } });
+    return { step: 'asked', sessionId: made.session_id, toolId: made.tool_id };
+  };
+  const click = () => {
+    setAgain({ step: 'asking' });
+    void run()
+      .catch((error: unknown): Again => ({ step: 'refused', problem: problemOf(error) }))
+      .then(setAgain);
+  };
+  return (
+    <div className="run-again">
+      <button
+        type="button"
+        className="button small"
+        title={call.runAgainHint}
+        disabled={again.step === 'asking'}
+        onClick={click}
+      >
+        {call.runAgain}
+      </button>
+      {again.step === 'asked' && (
+        <span role="status">
+          <a href={links.chat(again.sessionId, again.toolId)}>{call.runsAgain}</a>
+        </span>
+      )}
+      {again.step === 'not-kept' && <span role="alert">{history.notKept}</span>}
+      {again.step === 'refused' && (
+        <span role="alert" className="call-error">
+          <Visible text={said(again.problem)} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+const problemOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
