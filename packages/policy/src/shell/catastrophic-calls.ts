@@ -1,6 +1,6 @@
 import { hasLong, readOptions } from './call-options.ts';
 import { hasHole } from './marks.ts';
-import { isDevice, protectionOf, resolvePlaces } from './places.ts';
+import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 
 /** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
@@ -21,17 +21,23 @@ const WRITERS = new Set('tee dd cp mv install ln truncate sponge touch rsync'.sp
 
 export function findDevice({ run, name, args }: ProgramCall): string | undefined {
   if (DEVICE_READERS.has(name) || findFormat({ run, name, args })) return undefined;
+  // a file that is a disk, under any name
+  if (name === 'mknod') return args.find((word, index) => index > 0 && /^[bcu]$/.test(word));
   return args.find((word, index) => {
     if (name === 'dd' || name === 'dcfldd' || name === 'dc3dd') {
-      return word.startsWith('of=') && resolvePlaces(run, word.slice(3)).some(isDevice);
+      return word.startsWith('of=') && resolvePlaces(run, word.slice(3)).some(mayBeDisk);
     }
     const isSource = (name === 'cp' || name === 'ln' || name === 'rsync') && index < args.length - 1;
     if (isSource) return false;
-    const path = word.startsWith('-') ? word.slice(word.indexOf('=') + 1 || 2) : word;
-    if (!path.startsWith('/') && !path.includes('..')) return false;
-    return resolvePlaces(run, path).some(
-      (place) => isDevice(place) && (place.startsWith('/dev/') || WRITERS.has(name)),
-    );
+    const own = word.startsWith('-') ? word.slice(word.indexOf('=') + 1 || 2) : word;
+    // `OPEN:/dev/sda`, `file=/dev/sda,format=raw`
+    const inside = [...word.matchAll(/[:=,](\/[^:,]+)/g)].map(([, path = '']) => path);
+    return [own, ...inside].some((path) => {
+      if (!path.startsWith('/') && !path.includes('..')) return false;
+      return resolvePlaces(run, path).some(
+        (place) => isDevice(place) && (place.startsWith('/dev/') || WRITERS.has(name)),
+      );
+    });
   });
 }
 

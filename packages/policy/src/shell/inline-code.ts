@@ -1,5 +1,5 @@
 import { catastrophes } from './catastrophes.ts';
-import { isDevice, protectionOf, resolvePlaces } from './places.ts';
+import { mayBeDisk, protectionOf, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
 
 /** Words by which other languages start programs. */
@@ -43,7 +43,7 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
       findings.refuse(catastrophes.removal, text);
       return;
     }
-    if (places.some(isDevice) && /\b(open|write\w*|createWriteStream|dd|File)\b/.test(code)) {
+    if (places.some(mayBeDisk) && /open|write|put_contents|copy|File|\bdd\b/.test(code)) {
       findings.refuse(catastrophes.device, text);
       return;
     }

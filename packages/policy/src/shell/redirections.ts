@@ -3,7 +3,7 @@ import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
 import { DOWNLOADED, hasHole, PROGRAM, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
-import { isDevice, resolvePlaces } from './places.ts';
+import { mayBeDisk, resolvePlaces } from './places.ts';
 import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
@@ -86,7 +86,7 @@ function redirectTo(
     return;
   }
   for (const place of resolvePlaces(run, target)) {
-    if (isDevice(place)) run.findings.refuse(catastrophes.device, target);
+    if (mayBeDisk(place)) run.findings.refuse(catastrophes.device, target);
   }
   if (!run.sinks.has(target)) {
     checkFile(run, target, 'write');
