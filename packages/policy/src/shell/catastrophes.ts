@@ -50,6 +50,10 @@ export const catastrophes = {
       'rm -rf //',
       'rm -rf /var/log/..',
       'shred -u /etc/*',
+      'find / ! -name x -delete',
+      'find ~ -not -path "*/keep/*" -type f -delete',
+      'find / -name keep -prune -o -exec rm -rf {} +',
+      "find -files0-from <(printf '/\\0') -delete",
     ],
     doesNotMatch: [
       'rm -rf build',
@@ -84,6 +88,8 @@ export const catastrophes = {
       'cd src && rm -rf ../build',
       'rm -rf "$PWD/dist"',
       'find . -type d -empty -delete',
+      'find . -maxdepth 1 ! -name keep -exec rm -rf {} +',
+      'find . -type f -not -name "*.ts" -delete',
     ],
   },
   forkBomb: {

@@ -267,7 +267,7 @@ function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
 }
 
 function judgeFind({ run, args }: ProgramCall): readonly string[] {
-  return judgeFound(run, args, readFind(args));
+  return judgeFound(run, args, readFind(run, args));
 }
 
 function judgeFound(
