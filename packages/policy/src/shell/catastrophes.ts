@@ -357,6 +357,7 @@ export const catastrophes = {
       'bash <<< "$(base64 -d <<< bHM=)"',
       'openssl enc -d -a -in p | sh',
       'base64 -d p.b64 | bash',
+      'node --import "data:text/javascript;base64,Zm9v" x.js',
     ],
     doesNotMatch: [
       'echo aGk= | base64 -d',
@@ -384,8 +385,15 @@ export const catastrophes = {
       'chgrp --recursive x /usr',
       'chown -R me:me ..',
       'chmod -R 000 /*',
+      'find / -exec chmod 777 {} +',
     ],
-    doesNotMatch: ['chmod -R u+w build', 'chmod -R 755 .', 'chown -R me src', 'chmod 755 /tmp/x'],
+    doesNotMatch: [
+      'chmod -R u+w build',
+      'chmod -R 755 .',
+      'chown -R me src',
+      'chmod 755 /tmp/x',
+      'find . -type f -exec chmod 644 {} +',
+    ],
   },
   remoteShell: {
     id: 'SH-14',

@@ -1,4 +1,5 @@
 import { hasLong, readOptions } from './call-options.ts';
+import { foundNames, readFind } from './find-call.ts';
 import { hasHole } from './marks.ts';
 import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
@@ -97,16 +98,23 @@ export function findPower({ name, args }: ProgramCall): string | undefined {
   return undefined;
 }
 
+const CHANGES_RIGHTS = /^(chmod|chown|chgrp|setfacl|chattr|chflags)$/;
+
 export function findOwnership({ run, name, args }: ProgramCall): string | undefined {
-  if (!/^(chmod|chown|chgrp|setfacl|chattr|chflags)$/.test(name)) return undefined;
-  const options = readOptions(args);
-  if (!options.flags.has('R') && !hasLong(options, 'recursive', 3)) return undefined;
-  return options.operands.find((word) =>
+  const isProtected = (word: string): boolean =>
     resolvePlaces(run, word).some((place) => {
       const kind = protectionOf(run, place);
       return kind !== undefined && kind !== 'workspace';
-    }),
-  );
+    });
+  if (name === 'find' || name === 'gfind') {
+    const find = readFind(run, args);
+    const changes = find.calls.some(([program = '']) => CHANGES_RIGHTS.test(program.replace(/^.*\//, '')));
+    return changes && find.takesAll ? foundNames(find).find(isProtected) : undefined;
+  }
+  if (!CHANGES_RIGHTS.test(name)) return undefined;
+  const options = readOptions(args);
+  if (!options.flags.has('R') && !hasLong(options, 'recursive', 3)) return undefined;
+  return options.operands.find(isProtected);
 }
 
 export function findMoved({ run, name, args }: ProgramCall): string | undefined {

@@ -66,7 +66,7 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
   switch (name) {
     case 'curl':
     case 'curlie': {
-      const { flags, values, operands } = readOptions(args, {
+      const { flags, values, every, operands } = readOptions(args, {
         valueLetters: 'AbcCdDeEFhHKmoPQrtTuUwxXyYz',
         valueNames: [
           'output',
@@ -85,10 +85,11 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
           'form',
         ],
       });
-      const named = [values.get('o'), values.get('output')].flatMap((file) => file ?? []);
+      const named = [...every('o', 'output')];
       if (flags.has('O') || flags.has('remote-name') || flags.has('remote-name-all'))
-        named.push(...operands.map(urlName));
-      return named;
+        named.push(...[...operands, ...every('url')].map(urlName));
+      const directory = values.get('output-dir');
+      return directory === undefined ? named : named.map((file) => `${directory}/${file}`);
     }
     case 'wget': {
       const { values, operands } = readOptions(args, {

@@ -151,11 +151,10 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
     path === name || /^(echo|printf|pwd|test|\[|true|false)$/.test(name) ? builtinFor(name) : undefined;
   if (builtin) return builtin(call);
   judgeExecutedFiles(call);
+  for (const code of codeInOptions(name, args)) executeInput(run, code);
   if (isShell(name)) return judgeShell(call);
   if (isInterpreter(name)) return judgeInterpreter(call);
 
-  for (const code of codeInOptions(name, args))
-    run.perhaps(() => run.walker.code(run, code, { mustParse: false, subshell: true }));
   const special = judgeSpecial(call);
   if (special) return special;
   const opened = judgeWrapper(call);
@@ -257,6 +256,14 @@ function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
     case 'sed':
     case 'gsed':
       return judgeSed(call);
+    case 'ed':
+    case 'ex':
+    case 'vi':
+    case 'vim':
+    case 'ftp':
+    case 'sqlite3':
+      judgeEditor(call);
+      return undefined;
     case 'at':
     case 'batch':
     case 'crontab':
@@ -303,6 +310,15 @@ function judgeSsh(call: ProgramCall): readonly string[] {
     for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
       judgeCode(run, text, { subshell: true });
   return [DOWNLOADED];
+}
+
+/** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */
+function judgeEditor({ run, args }: ProgramCall): void {
+  for (const text of [...(run.stdin ?? []), ...args]) {
+    if (text.includes(DOWNLOADED)) continue; // data, unless it says otherwise
+    for (const [, line = ''] of text.matchAll(/^[ \t]{0,9}(?::?!|\.(?:shell|system)[ \t])(.+)/gm))
+      executeInput(run, line);
+  }
 }
 
 /** What is handed to `at` or `crontab` runs when nobody is asked. */

@@ -48,16 +48,14 @@ export function checkOperands(call: ProgramCall): void {
     }
     return;
   }
-  const { operands, values, flags } = readOptions(
+  const { operands, every, flags } = readOptions(
     args,
     PATTERN_FIRST.test(name) ? { valueLetters: 'efm', valueNames: ['regexp', 'file', 'expression'] } : {},
   );
   let files = /^g?tar$/.test(name) && /^[A-Za-z]+$/.test(args[0] ?? '') ? operands.slice(1) : operands;
   if (PATTERN_FIRST.test(name)) {
-    const hasScript = ['e', 'f', 'regexp', 'file', 'expression'].some((option) => values.has(option));
-    if (!hasScript) files = operands.slice(1);
-    for (const option of ['f', 'file'])
-      if (values.has(option)) checkFile(run, values.get(option) ?? '', 'read');
+    if (every('e', 'f', 'regexp', 'file', 'expression').length === 0) files = operands.slice(1);
+    for (const file of every('f', 'file')) checkFile(run, file, 'read');
   } else if (MODE_FIRST.test(name)) files = operands.slice(1);
   checkOptionValues(call);
   checkOutputOptions(call);
