@@ -106,6 +106,10 @@ export const catastrophes = {
       'while true; do sleep 9999 & true & done & :(){ : | :; }; :',
       "perl -e 'fork while fork'",
       'n=q; q(){ $n|$n& }; q',
+      'while true; do sleep 100 & done',
+      'for ((;;)); do sleep 1 & done',
+      "echo './x | ./x &' > x; chmod +x x; ./x",
+      "echo 'sh x & sh x &' > x; sh ./x",
     ],
     doesNotMatch: [
       'count(){ [ $1 -gt 0 ] && count $(($1-1)); }; count 3',
@@ -113,6 +117,8 @@ export const catastrophes = {
       'while true; do date; sleep 5; done',
       'walk(){ for d in "$1"/*; do walk "$d"; done; }; walk src | sort',
       'for i in 1 2 3; do sleep $i & done; wait',
+      'while true; do sleep 1 & wait; done',
+      "echo './y & ./z &' > x; sh x",
     ],
   },
   device: {
@@ -237,6 +243,8 @@ export const catastrophes = {
       'setcap cap_net_raw+ep x',
       'install -m 4755 a b',
       'chmod a+rx,u+s x',
+      'chmod g+s x',
+      'chmod 2755 tool',
     ],
     doesNotMatch: [
       'chmod +x x',
@@ -246,6 +254,9 @@ export const catastrophes = {
       'getcap x',
       'install -m 755 a b',
       'chmod -x sums',
+      'mkdir shared && chmod g+s shared',
+      'chmod 2775 shared/',
+      'mkdir -m 2775 shared',
     ],
   },
   accounts: {

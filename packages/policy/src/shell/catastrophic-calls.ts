@@ -63,17 +63,30 @@ export function findFormat({ name, args }: ProgramCall): string | undefined {
   return Object.hasOwn(sub, name) && sub[name]?.test(words) ? `${name} ${words}` : undefined;
 }
 
-export function findSetuid({ name, args }: ProgramCall): string | undefined {
+export function findSetuid(call: ProgramCall): string | undefined {
+  const { name, args } = call;
   if (name === 'setcap') return name;
-  if (name === 'chmod' || name === 'install' || name === 'mkdir') {
-    const modes = name === 'chmod' ? args.slice(0, args.length - 1) : modeValues(args);
-    return modes.find(
-      (mode) =>
-        /^=?0*[4-7][0-7]{3}$/.test(mode) ||
-        (/(^|,)[ugoa]*([+=][rwxXt]*)+s/.test(mode) && !/^-/.test(mode) && !/^g[+=]/.test(mode)),
+  if (name !== 'chmod' && name !== 'install' && name !== 'mkdir') return undefined;
+  const modes = name === 'chmod' ? args.slice(0, args.length - 1) : modeValues(args);
+  return modes.find((mode) => {
+    if (/^=?0*[4-7][0-7]{3}$/.test(mode)) return true;
+    const isGroupOnly = /^=?0*2[0-7]{3}$/.test(mode) || /^g[+=][rwxXt]*s/.test(mode);
+    if (isGroupOnly) return name !== 'mkdir' && !isForDirectories(call);
+    return /(^|,)[ugoa]*([+=][rwxXt]*)+s/.test(mode) && !mode.startsWith('-');
+  });
+}
+
+/** A directory with the group's bit hands its group on to what is made in it; only a program gets rights by it. */
+function isForDirectories({ run, args }: ProgramCall): boolean {
+  const { flags, operands } = readOptions(args, { valueLetters: 'm' });
+  if (flags.has('R') || flags.has('d')) return true;
+  const last = operands.at(-1) ?? '';
+  return resolvePlaces(run, last).every((place) => {
+    const check = run.paths.check(place);
+    return (
+      last.endsWith('/') || run.madeDirectories.has(place) || (check.ok && check.entry?.type === 'directory')
     );
-  }
-  return undefined;
+  });
 }
 
 const modeValues = (args: readonly string[]): readonly string[] => {

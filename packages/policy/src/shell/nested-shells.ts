@@ -3,6 +3,7 @@ import { inlineModules } from '../command/programs/python-modules.ts';
 import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
 import { readOptions } from './call-options.ts';
 import { catastrophes } from './catastrophes.ts';
+import { fileName } from './fork-bomb.ts';
 import { executesItsInput, fetches, judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile, noteRunFile } from './operands.ts';
@@ -142,8 +143,8 @@ export function runFile(
     run.findings.warn(warnings.runsFile, file);
     return run.walker.call(run, [content.slice(PROGRAM.length).split('\n')[0] ?? '', ...positional]);
   }
-  if (run.calling.includes(`file ${file}`)) return [UNKNOWN];
-  run.calling.push(`file ${file}`);
+  if (run.calling.includes(fileName(file))) return [UNKNOWN];
+  run.calling.push(fileName(file));
   // a sourced file without words of its own sees `$1`… of the shell that reads it
   const own = subshell || positional.length > 0 ? { positional } : {};
   const printed = judgeCode(run, content, { subshell, ...own });

@@ -85,6 +85,8 @@ export function checkOperands(call: ProgramCall): void {
     if (/^\.[\uFDD7]$/.test(word)) run.findings.warn(warnings.searchesEverywhere, word);
   }
   if (name === 'mkfifo' || name === 'mknod') run.makesPipe = true;
+  if (name === 'mkdir')
+    for (const word of operands) for (const place of resolvePlaces(run, word)) run.madeDirectories.add(place);
   if (name === 'rm' || name === 'srm') warnOfRemoval(call, operands);
   if (COPIES.test(name)) followCopies(call);
 }

@@ -52,6 +52,8 @@ export class ShellRun {
   repeatingLoops = 0;
   /** The line makes a named pipe, so that what is written later may be read before. */
   makesPipe = false;
+  /** Directories that this line makes, by absolute path. */
+  readonly madeDirectories = new Set<string>();
   /** Some redirection of this line opened a network connection. */
   opensNetwork = false;
   /** Texts being read once more (evaluated-text.ts), to stop where one leads to itself. */
