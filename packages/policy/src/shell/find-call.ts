@@ -114,7 +114,7 @@ export function foundNames(find: FindCall): readonly string[] {
   return find.starts.flatMap((start) => {
     if (find.takesAll) return [find.excludes ? `${start}/${STAR}` : start];
     if (find.names.length === 0) return [`${start}/${UNKNOWN}`];
-    return find.names.slice(0, 8).map((name) => `${start}/${UNKNOWN}/${name}`);
+    return find.names.slice(0, 8).flatMap((name) => [`${start}/${name}`, `${start}/${UNKNOWN}/${name}`]);
   });
 }
 

@@ -96,6 +96,18 @@ function judgeLine(run: ShellRun, line: string): void {
   run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
 }
 
+/** Files that inline code executes by loading them: `require("./a.js")`, `import a`. */
+export function importedFiles(code: string): readonly string[] {
+  const named = [
+    ...code.matchAll(/\b(?:require|import|include|load|source|dofile|do)\b[\s(]{0,9}["']([^"']{1,200})["']/g),
+  ];
+  const modules = [...code.matchAll(/\b(?:import|from)\s+([\w.]{1,100})/g)];
+  return [
+    ...named.map(([, path = '']) => path).filter((path) => !path.endsWith('.json')),
+    ...modules.map(([, module = '']) => `${module.replaceAll('.', '/')}.py`),
+  ].slice(0, 20);
+}
+
 /** Whether inline code may print something from the network. */
 export const fetches = (code: string): boolean => NETWORK.test(code);
 

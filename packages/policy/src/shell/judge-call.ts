@@ -6,6 +6,7 @@ import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
 import { judgeExecutedFiles } from './executed-files.ts';
 import { filtered } from './filters.ts';
 import { foundNames, foundText, readFd, readFind } from './find-call.ts';
+import { Findings } from './findings.ts';
 import { judgeGit } from './git-call.ts';
 import {
   DOWNLOADED,
@@ -35,7 +36,8 @@ import { checkOperands } from './program-operands.ts';
 import { outputOf, programPath } from './program-output.ts';
 import { contentOf } from './redirections.ts';
 import { setScalar } from './set-variable.ts';
-import type { ShellRun } from './shell-run.ts';
+import { ShellRun } from './shell-run.ts';
+import { ShellState } from './shell-state.ts';
 import { noteExportedFunction } from './special-variables.ts';
 import { judgeAwk, judgeSed } from './text-programs.ts';
 import { judgeTail } from './unknown-wrapper.ts';
@@ -162,7 +164,7 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
   if (path.includes('/') && !/^\/(usr\/(local\/)?)?s?bin\//.test(path)) return runOwnFile(call, path);
   judgeTail(call);
   checkOperands(call);
-  return isFetcher(name) ? judgeFetch(call) : (outputOf(call) ?? filtered(call));
+  return isFetcher(name, args) ? judgeFetch(call) : (outputOf(call) ?? filtered(call));
 }
 
 function callFunction({ run, name, args }: ProgramCall): readonly string[] | undefined {
@@ -187,6 +189,7 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
 /** `./x.sh`: a file of the workspace, judged by its content where this line wrote it. */
 function runOwnFile(call: ProgramCall, path: string): readonly string[] {
   const printed = runFile(call.run, path, call.args);
+  judgeTail(call);
   checkOperands(call);
   return printed;
 }
@@ -306,10 +309,26 @@ function judgeSsh(call: ProgramCall): readonly string[] {
     const file = values.get(letter);
     if (file !== undefined) checkFile(run, file, 'read');
   }
-  if (/(^|@)(localhost|127\.[\d.]+|::1|0\.0\.0\.0)$/.test(host))
-    for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
-      judgeCode(run, text, { subshell: true });
+  const isLocal = /(^|@)(localhost|127\.[\d.]+|::1|0\.0\.0\.0)$/.test(host);
+  for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
+    if (isLocal) judgeCode(run, text, { subshell: true });
+    else judgeRemote(run, text);
   return [DOWNLOADED];
+}
+
+/** Somebody may be the administrator of another machine, but wiping it is a catastrophe there too. */
+function judgeRemote(run: ShellRun, line: string): void {
+  const findings = new Findings();
+  const { paths, walker, home } = run;
+  const there = new ShellRun({ findings, paths, walker, home, state: new ShellState([home], home) });
+  walker.code(there, line.replace(/(^|[;&|]\s*)(sudo|doas)\s+(?!-)/g, '$1'), {
+    mustParse: false,
+    subshell: true,
+  });
+  const { verdict } = findings.toCheck();
+  const { removal, forkBomb, device, format } = catastrophes;
+  const rule = [removal, forkBomb, device, format].find(({ id }) => verdict.reasons[0]?.rule === id);
+  if (rule) run.findings.refuse(rule, line);
 }
 
 /** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */

@@ -4,7 +4,7 @@ import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
 import { readOptions } from './call-options.ts';
 import { catastrophes } from './catastrophes.ts';
 import { fileName } from './fork-bomb.ts';
-import { executesItsInput, fetches, judgeInlineCode, printedLiterals } from './inline-code.ts';
+import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile, noteRunFile } from './operands.ts';
 import { resolvePlaces } from './places.ts';
@@ -159,10 +159,21 @@ export function runFile(
 function noteUnread(run: ShellRun, file: string): void {
   // `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before
   if (run.state.fileCount > 0 || run.findings.writesFiles) run.findings.runWhatIsRead();
-  if (!mayExecute(run, file)) return;
+  if (!mayExecute(run, file) || !mayExecute(run, unpackedOrigin(run, file))) return;
   run.findings.warn(warnings.runsFile, file);
   const isWrittenHere = resolvePlaces(run, file).some((place) => run.state.readFile(place) !== undefined);
   if (hasHole(file) || isWrittenHere) run.findings.warn(warnings.unknownCode, file);
+}
+
+/** Where a file came from that was not there before this line unpacked an archive in its place. */
+function unpackedOrigin(run: ShellRun, file: string): string {
+  for (const place of resolvePlaces(run, file)) {
+    const check = run.paths.check(place);
+    if (check.ok && check.entry !== undefined) continue;
+    for (const [directory, origin] of run.state.unpacked)
+      if (place.startsWith(`${directory}/`)) return origin;
+  }
+  return '';
 }
 
 /** `python -c …`, `node x.js`, `… | perl`. */
@@ -188,6 +199,10 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
   checkOptionValues(call);
   // `perl -MLWP::Simple`, `ruby -ropen-uri`: what is loaded says what the code can do
   const loaded = options.every('M', 'r').join(' ');
+  for (const path of code.flatMap(importedFiles)) {
+    const content = contentOf(run, path);
+    if (content !== UNKNOWN) executeInline(run, content);
+  }
   for (const text of code) {
     if (SPEAKS_COMMANDS.test(name)) executeInput(run, text);
     executeInline(run, loaded === '' ? text : `${loaded}; ${text}`);
@@ -203,12 +218,19 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
   const module = options.values.get('m');
   if (module !== undefined) {
     if (interpreter.stopLetters?.includes('m'))
-      for (const path of pythonModuleFiles(module)) noteRunFile(run, path);
+      for (const path of pythonModuleFiles(module)) {
+        noteRunFile(run, path);
+        const content = contentOf(run, path);
+        if (content !== UNKNOWN) executeInline(run, content);
+      }
     for (const word of words) if (/^[./~].*\//.test(word)) checkFile(run, word, 'read');
     if (inlineModules.has(module)) for (const word of options.operands) executeInline(run, word);
     return [UNKNOWN];
   }
   const [file] = options.operands;
+  // deno and bun fetch a script that is given by its address
+  if ([file, ...options.every('import', 'require', 'loader')].some((word) => /^https?:/.test(word ?? '')))
+    run.findings.refuse(catastrophes.download, file ?? '');
   if (file !== undefined && file !== '-' && file !== '/dev/stdin') {
     checkFile(run, file, 'run');
     if (/^(node|nodejs|bun|tsx|ts-node|deno)$/.test(name))

@@ -1,6 +1,7 @@
 import { unpackTarget } from './archives.ts';
 import { refuseBinaryName } from './binary-names.ts';
 import { readOptions } from './call-options.ts';
+import { followMadeFiles } from './made-files.ts';
 import { hasHole, hasPattern, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { withoutLast } from './pattern.ts';
@@ -89,6 +90,7 @@ export function checkOperands(call: ProgramCall): void {
     for (const word of operands) for (const place of resolvePlaces(run, word)) run.madeDirectories.add(place);
   if (name === 'rm' || name === 'srm') warnOfRemoval(call, operands);
   if (COPIES.test(name)) followCopies(call);
+  followMadeFiles(call);
 }
 
 /** Words of a program we know nothing of: a path has a slash or a dot, and is no address and no sentence. */

@@ -1,7 +1,7 @@
 import type { Redirection, RedirectOperator } from 'unbash';
 import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
-import { DOWNLOADED, hasHole, PROGRAM, UNKNOWN } from './marks.ts';
+import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { mayBeDisk, resolvePlaces } from './places.ts';
 import { assignText } from './set-variable.ts';
@@ -140,6 +140,9 @@ export function contentOf(run: ShellRun, path: string): string {
     if (descriptor === '0') return run.stdin?.join('\n') ?? UNKNOWN;
     const content = run.state.readFile(descriptor === undefined ? place : descriptorFile(descriptor));
     if (content !== undefined) return content;
+    // `sh ./*`: any of the files that this line wrote there
+    const matching = hasPattern(place) && !hasHole(place) ? run.state.filesMatching(place) : [];
+    if (matching.length > 0) return matching.join('\n');
     const program = PROGRAM_FILE.exec(place)?.[1];
     if (program !== undefined) return PROGRAM + program;
   }

@@ -89,6 +89,14 @@ export const wrappers: readonly Wrapper[] = [
     matches: ['nohup rm -rf /', 'setsid -f rm -rf /'],
   },
   {
+    names: ['ld.so', 'ld-linux.so.2', 'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1', 'ld-musl-x86_64.so.1'],
+    valueNames: ['preload', 'library-path', 'audit', 'argv0', 'inhibit-rpath'],
+    matches: [
+      '/lib64/ld-linux-x86-64.so.2 /bin/rm -rf /',
+      '/lib/ld-linux.so.2 --library-path x --preload y /usr/bin/rm -rf /',
+    ],
+  },
+  {
     names: ['time', 'gtime'],
     valueLetters: 'of',
     valueNames: ['output', 'format'],
