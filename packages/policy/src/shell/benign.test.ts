@@ -10,6 +10,33 @@ const validator = new ShellValidator({
 
 /** Lines that people and agents write every day, and lines that only mention something dangerous. */
 const BENIGN = {
+  'what resembles a way to execute': [
+    `python3 -c "import base64; print(base64.b64decode('aGk='))"`,
+    `python3 -c 'import os; os.chmod("x.sh", 0o755); print(4000)'`,
+    `node -e 'console.log(require("child_process").execSync("ls").toString("hex"))'`,
+    `node -e 'fetch("http://localhost:3000").then(r => r.json()).then(console.log)'`,
+    'perl -MJSON -e "print 1"',
+    "vim -c ':%s/a/b/g' -c wq f",
+    'less +F log',
+    "sqlite3 x.db '.tables'",
+    'gdb -batch -ex run -ex bt ./a.out',
+    'git push -u origin main',
+    'git -c core.pager=cat log',
+    'git -c alias.st=status st',
+    'NODE_OPTIONS=--max-old-space-size=4096 npm run build',
+    'MAKEFLAGS=-j4 make',
+    'curl -o a.json http://x -o b.json http://y; jq . a.json',
+    'curl -o lib.h http://x; gcc main.c -o main',
+    'curl -L x | tar xz -C vendor; ls vendor',
+    'scp host:data.json . && jq . data.json',
+    'rsync -avzt -e ssh dist/ host:/var/www',
+    'sed "s/VERSION/$(curl -s http://x)/" f',
+    "ssh host 'cd /srv/app && git pull && sudo systemctl restart app'",
+    './run.sh rm -rf dist',
+    'pwsh -Command "Write-Host hello"',
+    'dd if=/dev/sda of=backup.img',
+    'docker run --device /dev/ttyUSB0 x',
+  ],
   'text that mentions a catastrophe': [
     'echo "rm -rf /"',
     "git commit -m 'sudo rm -rf /'",

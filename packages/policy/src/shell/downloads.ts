@@ -52,7 +52,8 @@ export function needsNetwork({ name, args }: ProgramCall): boolean {
 const PRINTS_ITSELF = /^(completion|completions|help|version|--help|--version)$/;
 
 export const isFetcher = (name: string, args: readonly string[]): boolean =>
-  FETCHERS.test(name) && !PRINTS_ITSELF.test(args[0] ?? '');
+  (FETCHERS.test(name) && !PRINTS_ITSELF.test(args[0] ?? '')) ||
+  (name === 'openssl' && args[0] === 's_client');
 
 /** Follows what a fetching program brings: into a file, which is remembered, or to its output. */
 export function judgeFetch({ run, name, args }: ProgramCall): readonly string[] {

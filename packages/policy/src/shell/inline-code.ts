@@ -12,11 +12,11 @@ const NETWORK =
   /\b(urllib\d?|requests|urlopen|httpx|http\.client|fetch|LWP|Net::HTTP|open-uri|URI\.open|getprint|getstore|https?\.get|axios|file_get_contents|HTTP::Tiny|curl|wget)\b/;
 const EXECUTES_TEXT =
   /\beval\b|\b(exec|Function|compile|vm\.run\w*|instance_eval|assert)\b\s*[( ]|\bload\s*\(\s*io\b|\b(system|execSync|popen)\s*\(?\s*`/;
-/** PHP executes what an address names. */
-const INCLUDES_ADDRESS = /\b(include|require)(_once)?\b[\s("']{0,9}https?:/;
+/** PHP and deno execute what an address names. */
+const INCLUDES_ADDRESS = /\b(include|require|import|from)(_once)?\b[\s("']{0,9}https?:/;
 /** Text is decoded and executed in one go. */
 const EXECUTES_DECODED =
-  /\b(exec\w*|eval|system|popen|spawn\w*|run|Function)\b[^;\n]{0,120}(\b(b64decode|base64_decode|decode_base64|atob|fromhex|unhexlify)\b|["'](base64|hex)["'])/;
+  /\b(exec\w*|eval|system|popen|spawn\w*|run|Function)\b[^;\n]{0,120}(\b(b64decode|base64_decode|decode_base64|atob|fromhex|unhexlify)\b|\bBuffer\.from\([^;\n]{0,400}["'](base64|hex)["'])/;
 const TAKES_RIGHTS = /\bset(re|res|e)?[ug]id\s*\(?\s*0\b|\$[<>]\s*=\s*0\b/;
 const SETS_USER_BIT = /\bchmod\w*\b[^;\n]{0,200}\b0?o?[4-7][0-7]{3}\b/;
 const SOCKET = /\b(socket|TCPSocket|net\.connect|net\.Socket|createConnection|fsockopen|IO::Socket|Socket)\b/;
@@ -113,10 +113,10 @@ export const fetches = (code: string): boolean => NETWORK.test(code);
 
 /** Ways to name what comes in on standard input. */
 const READS_INPUT =
-  /\b(stdin|STDIN|ARGF|gets|readline|readlines|input|slurp)\b|\/dev\/(stdin|fd\/0)|\b(readFileSync|open|fdopen|createReadStream)\s*\(\s*0\b|<>|<STDIN>|php:\/\/stdin|\$_\b/;
+  /\b(stdin|STDIN|ARGF|gets|readline|readlines|input|slurp|io\.read)\b|\/dev\/(stdin|fd\/0)|\b(readFileSync|open|fdopen|createReadStream)\s*\(\s*0\b|<>|<STDIN>|php:\/\/stdin|\$_\b/;
 /** Ways to execute a text that is not written out there. A method `.exec(` is a regular expression's. */
 const EXECUTES_VALUE =
-  /(?<![.\w$])(exec|eval|compile|Function|instance_eval|assert)\b(?!\s*\{)\s*(?!["'])|\bvm\.run\w*|\b(os\.system|os\.popen|execSync|popen|getoutput|shell_exec|passthru|IO\.popen)\s*\(\s*(?!["'])|\bsubprocess\.\w+\(\s*(?!["'[])|child_process['"]?\)?\.exec\(\s*(?!["'])|(?<![.\w])(system|qx)\b\s*\(?\s*(?!["'])[$\w<]|`[^`]*[$#]/;
+  /(?<![.\w$])(exec|eval|compile|Function|instance_eval|assert)\b(?!\s*\{)\s*(?!["'])|\bload\s*\(\s*io\b|\bvm\.run\w*|\b(os\.system|os\.popen|execSync|popen|getoutput|shell_exec|passthru|IO\.popen)\s*\(\s*(?!["'])|\bsubprocess\.\w+\(\s*(?!["'[])|child_process['"]?\)?\.exec\(\s*(?!["'])|(?<![.\w])(system|qx)\b\s*\(?\s*(?!["'])[$\w<]|`[^`]*[$#]/;
 
 /** Whether inline code executes what it reads; `isLoop` where the interpreter itself reads line by line (`perl -n`). */
 export function executesItsInput(code: string, { isLoop }: { isLoop: boolean }): boolean {
