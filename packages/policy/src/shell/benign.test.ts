@@ -10,6 +10,15 @@ const validator = new ShellValidator({
 
 /** Lines that people and agents write every day, and lines that only mention something dangerous. */
 const BENIGN = {
+  'what stands for something else': [
+    'ls(){ command ls --color "$@"; }; ls',
+    'docker(){ podman "$@"; }; docker ps',
+    'alias g=git; g status',
+    'npm test 2> >(tee err.log >&2)',
+    'coproc cat; echo hi >&${COPROC[1]}; read x <&${COPROC[0]}',
+    'PATH=$PWD/node_modules/.bin:$PATH tsc',
+    'while [ $# -gt 0 ]; do echo "$1"; shift; done',
+  ],
   'what resembles a way to execute': [
     `python3 -c "import base64; print(base64.b64decode('aGk='))"`,
     `python3 -c 'import os; os.chmod("x.sh", 0o755); print(4000)'`,

@@ -30,7 +30,7 @@ import {
 } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { matchesPattern } from './pattern.ts';
-import { isStarOnly, resolvePlaces } from './places.ts';
+import { isStarOnly } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { outputOf, programPath } from './program-output.ts';
@@ -72,6 +72,8 @@ const NOTABLE = [
   'reboot',
 ];
 
+const SYSTEM_PROGRAMS = /^\/(usr\/(local\/)?)?s?bin\//;
+
 /** Decides about one program call, opening whatever it runs in turn. Answers what it may print. */
 export function judgeCall(run: ShellRun, words: readonly string[]): readonly string[] {
   const [first, ...args] = words;
@@ -87,14 +89,15 @@ export function judgeCall(run: ShellRun, words: readonly string[]): readonly str
       if (matchesPattern(name, notable)) run.perhaps(() => judgeNamed({ run, name: notable, args }, notable));
     return [UNKNOWN];
   }
-  const replaced = judgeReplaced({ run, name, args }, first);
-  if (replaced) return replaced;
-  return run.deeper([''], () => judgeNamed({ run, name, args }, first));
+  const replaced = first === name ? judgeReplaced({ run, name, args }) : [];
+  return [...replaced, ...run.deeper([''], () => judgeNamed({ run, name, args }, first))];
 }
 
-/** A name that this line made stand for something else: an alias, `hash -p`, a copy of a program in the way. */
-function judgeReplaced({ run, name, args }: ProgramCall, path: string): readonly string[] | undefined {
-  if (path !== name) return undefined;
+/**
+ * A name that this line made stand for something else: an alias, `hash -p`, a copy of a program in the way. Whether
+ * that counts only the run knows (`\\rm`, a shell without aliases), so the program itself is judged as well.
+ */
+function judgeReplaced({ run, name, args }: ProgramCall): readonly string[] {
   const words = run.state.aliases.get(name);
   if (words && !run.calling.includes(`alias ${name}`)) {
     run.calling.push(`alias ${name}`);
@@ -102,15 +105,19 @@ function judgeReplaced({ run, name, args }: ProgramCall, path: string): readonly
     run.calling.pop();
     return printed;
   }
-  if (run.state.fileCount === 0 && run.state.links.size === 0) return undefined;
+  if (run.state.fileCount === 0 && run.state.links.size === 0) return [];
   // with the directory on PATH, the file of that name is what runs
-  const isSearched = run.state.variables.get('PATH')?.values[0] !== `/${UNKNOWN}`;
-  const isOurs = resolvePlaces(run, name).some((place) => {
-    const content = contentOf(run, place);
-    return content.startsWith(PROGRAM) || (isSearched && content !== UNKNOWN);
-  });
-  if (isOurs) run.perhaps(() => run.findings.quietly(() => runFile(run, `./${name}`, args)));
-  return undefined;
+  const paths = run.state.variables.get('PATH')?.values ?? [];
+  const isSearched = paths[0] !== `/${UNKNOWN}`;
+  const searched = paths
+    .flatMap((path) => path.split(':'))
+    .filter((directory) => directory !== '' && !hasHole(directory) && !SYSTEM_PROGRAMS.test(`${directory}/`));
+  for (const file of [`./${name}`, ...searched.slice(0, 16).map((directory) => `${directory}/${name}`)]) {
+    const content = contentOf(run, file);
+    if (content.startsWith(PROGRAM) || (isSearched && content !== UNKNOWN))
+      run.perhaps(() => run.findings.quietly(() => runFile(run, file, args)));
+  }
+  return [];
 }
 
 /** The program is only known when it runs. If it were `rm` and that would be a catastrophe, it is one. */
@@ -136,7 +143,7 @@ function judgeUnknown(run: ShellRun, first: string, args: readonly string[]): re
 }
 
 function judgeNamed(call: ProgramCall, path: string): readonly string[] {
-  const { run, name, args } = call;
+  const { run, name } = call;
   for (const rule of catastropheList) {
     const operand = rule.applies?.(call);
     if (operand !== undefined) {
@@ -148,7 +155,14 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
   if (needsNetwork(call)) run.findings.needNetwork();
 
   const called = path === name ? callFunction(call) : undefined;
-  if (called) return called;
+  if (!called) return judgeProgram(call, path);
+  // `command` and other programs do not know functions, and one can be unset
+  run.perhaps(() => run.findings.quietly(() => judgeProgram(call, path)));
+  return called;
+}
+
+function judgeProgram(call: ProgramCall, path: string): readonly string[] {
+  const { run, name, args } = call;
   const builtin =
     path === name || /^(echo|printf|pwd|test|\[|true|false)$/.test(name) ? builtinFor(name) : undefined;
   if (builtin) return builtin(call);
@@ -161,7 +175,7 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
   if (special) return special;
   const opened = judgeWrapper(call);
   if (opened) return opened;
-  if (path.includes('/') && !/^\/(usr\/(local\/)?)?s?bin\//.test(path)) return runOwnFile(call, path);
+  if (path.includes('/') && !SYSTEM_PROGRAMS.test(path)) return runOwnFile(call, path);
   judgeTail(call);
   checkOperands(call);
   return isFetcher(name, args) ? judgeFetch(call) : (outputOf(call) ?? filtered(call));

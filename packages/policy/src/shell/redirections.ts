@@ -175,12 +175,12 @@ export function deliver(
 /** `>(…)` reads what the command it belongs to writes; for `tee` and the like that is also what it was given. */
 function feedSinks(run: ShellRun, words: readonly string[], printed: readonly string[]): void {
   for (const word of words) {
-    const script = run.sinks.get(word);
-    if (!script) continue;
+    const execute = run.sinks.get(word);
+    if (!execute) continue;
     run.sinks.delete(word);
     run.inSubshell(() => {
       run.stdin = [...printed, ...(run.stdin ?? [])];
-      run.walker.script(run, script);
+      execute();
     });
   }
 }

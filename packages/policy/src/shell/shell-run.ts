@@ -65,8 +65,8 @@ export class ShellRun {
   readonly recursion: RecursiveCall[] = [];
   /** Calls in the text that `recursion` has, so that walking one twice counts once. */
   readonly noted = new WeakSet<Command>();
-  /** Scripts of `>(…)`, by the path that stands for them. */
-  readonly sinks = new Map<string, Script>();
+  /** What `>(…)` and coprocesses do with what they are given, by the path that stands for them. */
+  readonly sinks = new Map<string, () => unknown>();
   #depth = 0;
   #steps = 0;
   #characters = 0;

@@ -126,6 +126,7 @@ export class ShellState {
   }
 
   setPositional(words: readonly string[]): void {
+    if (this.weak > 0 && words.length !== this.positional?.length) this.changes++;
     this.otherPositionals = this.weak > 0 ? this.positionals().slice(0, 16) : [];
     this.positional = words;
   }
