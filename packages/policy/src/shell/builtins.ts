@@ -242,10 +242,9 @@ function hashCall({ run, args }: ProgramCall): readonly string[] {
 
 /** `-C` executes its value, `-W` expands it. */
 function completion({ run, args }: ProgramCall): readonly string[] {
-  const { values } = readOptions(args, { valueLetters: 'oAGWFCXPSV' });
-  const code = values.get('C');
-  if (code !== undefined) run.perhaps(() => judgeCode(run, code, { subshell: true }));
-  readAgain(run, values.get('W') ?? '');
+  const { every } = readOptions(args, { valueLetters: 'oAGWFCXPSV' });
+  for (const code of every('C')) run.perhaps(() => judgeCode(run, code, { subshell: true }));
+  for (const words of every('W')) readAgain(run, words);
   return [UNKNOWN];
 }
 

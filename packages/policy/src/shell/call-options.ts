@@ -4,7 +4,10 @@ import { hasHole } from './marks.ts';
 interface CallOptions {
   /** Short letters and long names that were given, without dashes; abbreviations are as written. */
   readonly flags: ReadonlySet<string>;
+  /** The last value of each option. */
   readonly values: ReadonlyMap<string, string>;
+  /** Every value of these options, in order: where repeating adds (`perl -e a -e b`), or where it may. */
+  readonly every: (...names: readonly string[]) => readonly string[];
   readonly operands: readonly string[];
 }
 
@@ -21,7 +24,7 @@ interface OptionShape {
 
 export function readOptions(args: readonly string[], shape: OptionShape = {}): CallOptions {
   const flags = new Set<string>();
-  const values = new Map<string, string>();
+  const given: [string, string][] = [];
   const operands: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const word = args[i] as string;
@@ -40,23 +43,25 @@ export function readOptions(args: readonly string[], shape: OptionShape = {}): C
       const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
       flags.add(name);
       const full = fullName(name, shape.valueNames);
-      if (equals >= 0) values.set(full ?? name, word.slice(equals + 1));
-      else if (full !== undefined) values.set(full, args[++i] ?? '');
+      if (equals >= 0) given.push([full ?? name, word.slice(equals + 1)]);
+      else if (full !== undefined) given.push([full, args[++i] ?? '']);
     } else {
       for (let k = 1; k < word.length; k++) {
         const letter = word[k] as string;
         flags.add(letter);
         if (shape.gluedLetters?.includes(letter)) {
-          if (k + 1 < word.length) values.set(letter, word.slice(k + 1));
+          if (k + 1 < word.length) given.push([letter, word.slice(k + 1)]);
           break;
         }
         if (!shape.valueLetters?.includes(letter)) continue;
-        values.set(letter, k + 1 < word.length ? word.slice(k + 1) : (args[++i] ?? ''));
+        given.push([letter, k + 1 < word.length ? word.slice(k + 1) : (args[++i] ?? '')]);
         break;
       }
     }
   }
-  return { flags, values, operands };
+  const every = (...names: readonly string[]): readonly string[] =>
+    given.flatMap(([name, value]) => (names.includes(name) ? [value] : []));
+  return { flags, values: new Map(given), every, operands };
 }
 
 /** The option that `name` is, or is short for. */

@@ -1,6 +1,7 @@
 import { hasLong, readOptions } from './call-options.ts';
+import { foundNames, readFind } from './find-call.ts';
 import { hasHole } from './marks.ts';
-import { isDevice, protectionOf, resolvePlaces } from './places.ts';
+import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 
 /** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
@@ -21,17 +22,23 @@ const WRITERS = new Set('tee dd cp mv install ln truncate sponge touch rsync'.sp
 
 export function findDevice({ run, name, args }: ProgramCall): string | undefined {
   if (DEVICE_READERS.has(name) || findFormat({ run, name, args })) return undefined;
+  // a file that is a disk, under any name
+  if (name === 'mknod') return args.find((word, index) => index > 0 && /^[bcu]$/.test(word));
   return args.find((word, index) => {
     if (name === 'dd' || name === 'dcfldd' || name === 'dc3dd') {
-      return word.startsWith('of=') && resolvePlaces(run, word.slice(3)).some(isDevice);
+      return word.startsWith('of=') && resolvePlaces(run, word.slice(3)).some(mayBeDisk);
     }
     const isSource = (name === 'cp' || name === 'ln' || name === 'rsync') && index < args.length - 1;
     if (isSource) return false;
-    const path = word.startsWith('-') ? word.slice(word.indexOf('=') + 1 || 2) : word;
-    if (!path.startsWith('/') && !path.includes('..')) return false;
-    return resolvePlaces(run, path).some(
-      (place) => isDevice(place) && (place.startsWith('/dev/') || WRITERS.has(name)),
-    );
+    const own = word.startsWith('-') ? word.slice(word.indexOf('=') + 1 || 2) : word;
+    // `OPEN:/dev/sda`, `file=/dev/sda,format=raw`
+    const inside = [...word.matchAll(/[:=,](\/[^:,]+)/g)].map(([, path = '']) => path);
+    return [own, ...inside].some((path) => {
+      if (!path.startsWith('/') && !path.includes('..')) return false;
+      return resolvePlaces(run, path).some(
+        (place) => isDevice(place) && (place.startsWith('/dev/') || WRITERS.has(name)),
+      );
+    });
   });
 }
 
@@ -56,17 +63,30 @@ export function findFormat({ name, args }: ProgramCall): string | undefined {
   return Object.hasOwn(sub, name) && sub[name]?.test(words) ? `${name} ${words}` : undefined;
 }
 
-export function findSetuid({ name, args }: ProgramCall): string | undefined {
+export function findSetuid(call: ProgramCall): string | undefined {
+  const { name, args } = call;
   if (name === 'setcap') return name;
-  if (name === 'chmod' || name === 'install' || name === 'mkdir') {
-    const modes = name === 'chmod' ? args.slice(0, args.length - 1) : modeValues(args);
-    return modes.find(
-      (mode) =>
-        /^=?0*[4-7][0-7]{3}$/.test(mode) ||
-        (/(^|,)[ugoa]*([+=][rwxXt]*)+s/.test(mode) && !/^-/.test(mode) && !/^g[+=]/.test(mode)),
+  if (name !== 'chmod' && name !== 'install' && name !== 'mkdir') return undefined;
+  const modes = name === 'chmod' ? args.slice(0, args.length - 1) : modeValues(args);
+  return modes.find((mode) => {
+    if (/^=?0*[4-7][0-7]{3}$/.test(mode)) return true;
+    const isGroupOnly = /^=?0*2[0-7]{3}$/.test(mode) || /^g[+=][rwxXt]*s/.test(mode);
+    if (isGroupOnly) return name !== 'mkdir' && !isForDirectories(call);
+    return /(^|,)[ugoa]*([+=][rwxXt]*)+s/.test(mode) && !mode.startsWith('-');
+  });
+}
+
+/** A directory with the group's bit hands its group on to what is made in it; only a program gets rights by it. */
+function isForDirectories({ run, args }: ProgramCall): boolean {
+  const { flags, operands } = readOptions(args, { valueLetters: 'm' });
+  if (flags.has('R') || flags.has('d')) return true;
+  const last = operands.at(-1) ?? '';
+  return resolvePlaces(run, last).every((place) => {
+    const check = run.paths.check(place);
+    return (
+      last.endsWith('/') || run.madeDirectories.has(place) || (check.ok && check.entry?.type === 'directory')
     );
-  }
-  return undefined;
+  });
 }
 
 const modeValues = (args: readonly string[]): readonly string[] => {
@@ -91,16 +111,23 @@ export function findPower({ name, args }: ProgramCall): string | undefined {
   return undefined;
 }
 
+const CHANGES_RIGHTS = /^(chmod|chown|chgrp|setfacl|chattr|chflags)$/;
+
 export function findOwnership({ run, name, args }: ProgramCall): string | undefined {
-  if (!/^(chmod|chown|chgrp|setfacl|chattr|chflags)$/.test(name)) return undefined;
-  const options = readOptions(args);
-  if (!options.flags.has('R') && !hasLong(options, 'recursive', 3)) return undefined;
-  return options.operands.find((word) =>
+  const isProtected = (word: string): boolean =>
     resolvePlaces(run, word).some((place) => {
       const kind = protectionOf(run, place);
       return kind !== undefined && kind !== 'workspace';
-    }),
-  );
+    });
+  if (name === 'find' || name === 'gfind') {
+    const find = readFind(run, args);
+    const changes = find.calls.some(([program = '']) => CHANGES_RIGHTS.test(program.replace(/^.*\//, '')));
+    return changes && find.takesAll ? foundNames(find).find(isProtected) : undefined;
+  }
+  if (!CHANGES_RIGHTS.test(name)) return undefined;
+  const options = readOptions(args);
+  if (!options.flags.has('R') && !hasLong(options, 'recursive', 3)) return undefined;
+  return options.operands.find(isProtected);
 }
 
 export function findMoved({ run, name, args }: ProgramCall): string | undefined {

@@ -1,3 +1,5 @@
+import { HIDDEN } from './marks.ts';
+
 /**
  * Options of ordinary programs whose value is executed: `tar --to-command`, `rsync -e`. Values are judged as shell
  * lines. Each example holds `rm -rf /`; a test sees that every one is refused.
@@ -8,6 +10,8 @@ interface CodeOption {
   readonly options: readonly string[];
   /** What stands before the code inside the value. */
   readonly prefix?: RegExp;
+  /** Its words are separated by commas. */
+  readonly commas?: true;
   readonly matches: readonly string[];
 }
 
@@ -51,8 +55,22 @@ export const codeOptions: readonly CodeOption[] = [
       '--tag-name-filter',
       '-O',
       '--open-files-in-pager',
+      '-u',
+      '--setup',
+      '--sendmail-cmd',
+      '--to-cmd',
+      '--cc-cmd',
+      '--header-cmd',
+      '--smtp-server',
+      '--access-hook',
+      '--httpd',
     ],
-    matches: ["git rebase -x 'rm -rf /' main", "git filter-branch --tree-filter 'rm -rf /' HEAD"],
+    matches: [
+      "git rebase -x 'rm -rf /' main",
+      "git filter-branch --tree-filter 'rm -rf /' HEAD",
+      "git clone -u 'rm -rf /' a b",
+      "git send-email --to-cmd='rm -rf /' x",
+    ],
   },
   { programs: ['split', 'gsplit'], options: ['--filter'], matches: ["split --filter='rm -rf /' f"] },
   {
@@ -69,9 +87,14 @@ export const codeOptions: readonly CodeOption[] = [
   },
   {
     programs: ['vi', 'vim', 'nvim', 'ex', 'view', 'emacs'],
-    options: ['-c', '--cmd', '+'],
+    options: ['-c', '-sc', '--cmd', '+'],
     prefix: /^[:!]*\s*(silent\s*)?!?\s*/,
-    matches: ["vim -c ':!rm -rf /'", "ex -c '!rm -rf /' f"],
+    matches: [
+      "vim -c ':!rm -rf /'",
+      "ex -c '!rm -rf /' f",
+      "ex -sc '!rm -rf /' f",
+      `vim -c ':call system("rm -rf /")'`,
+    ],
   },
   { programs: ['zip'], options: ['-TT', '--unzip-command'], matches: ["zip -T -TT 'rm -rf /' a b"] },
   {
@@ -80,12 +103,58 @@ export const codeOptions: readonly CodeOption[] = [
     prefix: /^[^;]*;/,
     matches: ["make --eval='x:;rm -rf /'", "make -E 'x:;rm -rf /' x"],
   },
+  { programs: ['less', 'more'], options: ['+'], prefix: /^[+!]*/, matches: ["less '+!rm -rf /' f"] },
+  {
+    programs: ['gdb', 'lldb'],
+    options: ['-ex', '-iex', '--eval-command', '--init-eval-command', '-o', '-O', '--one-line'],
+    prefix: /^(!|(platform\s+)?shell\s+)\s*/,
+    matches: [
+      "gdb -ex 'shell rm -rf /'",
+      "gdb --eval-command='!rm -rf /'",
+      "lldb -o 'platform shell rm -rf /'",
+    ],
+  },
+  {
+    programs: ['emacs', 'erl', 'swipl'],
+    options: ['-eval', '-execute', '-g', '-t'],
+    matches: ['erl -eval \'os:cmd("rm -rf /").\'', 'swipl -g \'shell("rm -rf /")\''],
+  },
+  { programs: ['npm', 'pnpm'], options: ['--script-shell'], matches: ["npm test --script-shell='rm -rf /'"] },
+  {
+    programs: ['pnpm'],
+    options: ['-c', '--shell-mode'],
+    prefix: /^exec /,
+    matches: ["pnpm -c 'exec rm -rf /'"],
+  },
+  {
+    programs: ['gcc', 'g++', 'cc', 'c++', 'clang'],
+    options: ['-wrapper'],
+    commas: true,
+    matches: ['gcc -wrapper rm,-rf,/ x.c'],
+  },
+  {
+    programs: ['node', 'nodejs'],
+    options: [
+      '--import',
+      '--loader',
+      '--experimental-loader',
+      '--require',
+      '--test-reporter',
+      '--test-global-setup',
+    ],
+    prefix: /^data:[^,]*,/i,
+    matches: [
+      `node --import='data:text/javascript,process.getBuiltinModule("child_process").execSync("rm -rf /")' x.js`,
+      `node --test --test-reporter 'data:text/javascript,import{execSync}from"child_process";execSync("rm -rf /")'`,
+      'node --import "data:text/javascript,import{execSync}from%22child_process%22;execSync(%22rm%20-rf%20/%22)" x.js',
+    ],
+  },
   { programs: ['tcpdump'], options: ['-z'], matches: ["tcpdump -z 'rm -rf /' -G 1"] },
   {
     programs: ['fzf'],
     options: ['--preview', '--bind'],
     prefix: /^[\w-]+:\w+[(:]/,
-    matches: ["fzf --preview 'rm -rf /'"],
+    matches: ["fzf --preview 'rm -rf /'", "fzf --bind 'enter:execute(rm -rf /)'"],
   },
   {
     programs: ['fd', 'fdfind'],
@@ -97,14 +166,26 @@ export const codeOptions: readonly CodeOption[] = [
 /** The lines that a program's options make it execute. */
 export function codeInOptions(name: string, args: readonly string[]): readonly string[] {
   const found: string[] = [];
-  for (const { programs, options, prefix } of codeOptions) {
+  for (const { programs, options, prefix, commas } of codeOptions) {
     if (!programs.includes(name)) continue;
     for (const [index, word] of args.entries()) {
       const value = optionValue(word, args[index + 1], options);
-      if (value !== undefined) found.push(prefix ? value.replace(prefix, '') : value);
+      if (value === undefined) continue;
+      const code = value.replace(prefix ?? '', '').replace(/\)$/, '');
+      found.push(commas ? code.replaceAll(',', ' ') : code);
+      if (/^data:/i.test(value)) found.push(/;base64,/i.test(value) ? HIDDEN : decoded(code));
     }
   }
   return found;
+}
+
+/** Text of a `data:` address, as far as it can be decoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a percent sign that begins nothing
+  }
 }
 
 /** A long option may be cut short: `--to-com`. Shorter than this it could be many. */

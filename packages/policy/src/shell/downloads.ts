@@ -7,7 +7,7 @@ import type { ProgramCall } from './program-call.ts';
 
 /** Programs whose output, or the file they save, comes from the network. */
 const FETCHERS =
-  /^(curl|wget|fetch|aria2c|axel|https?|xh|httpie|curlie|wcurl|nc|ncat|netcat|socat|telnet|ftp|lftp|sftp|scp|rclone|tftp|ssh|GET|lynx|w3m|e?links|dig|host|nslookup|gh|aws|gsutil|gcloud|az|whois|ipfs|magic-wormhole|wormhole)$/;
+  /^(curl|wget|fetch|aria2c|axel|https?|xh|httpie|curlie|wcurl|nc|ncat|netcat|socat|telnet|ftp|lftp|sftp|scp|rclone|tftp|ssh|GET|lynx|w3m|e?links|lwp-(request|download)|grpcurl|websocat|wscat|hurl|xidel|yt-dlp|youtube-dl|smbclient|mosquitto_sub|ldapsearch|bitsadmin|curl\.exe|wget\.exe|dig|host|nslookup|gh|aws|gsutil|gcloud|az|whois|ipfs|magic-wormhole|wormhole)$/;
 
 const NETWORK_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
   git: /^(fetch|pull|push|clone|ls-remote|submodule|remote|lfs|send-email|archive)$/,
@@ -48,7 +48,12 @@ export function needsNetwork({ name, args }: ProgramCall): boolean {
   return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);
 }
 
-export const isFetcher = (name: string): boolean => FETCHERS.test(name);
+/** `gh completion -s bash` and the like print what the program itself holds. */
+const PRINTS_ITSELF = /^(completion|completions|help|version|--help|--version)$/;
+
+export const isFetcher = (name: string, args: readonly string[]): boolean =>
+  (FETCHERS.test(name) && !PRINTS_ITSELF.test(args[0] ?? '')) ||
+  (name === 'openssl' && args[0] === 's_client');
 
 /** Follows what a fetching program brings: into a file, which is remembered, or to its output. */
 export function judgeFetch({ run, name, args }: ProgramCall): readonly string[] {
@@ -66,7 +71,7 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
   switch (name) {
     case 'curl':
     case 'curlie': {
-      const { flags, values, operands } = readOptions(args, {
+      const { flags, values, every, operands } = readOptions(args, {
         valueLetters: 'AbcCdDeEFhHKmoPQrtTuUwxXyYz',
         valueNames: [
           'output',
@@ -85,10 +90,11 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
           'form',
         ],
       });
-      const named = [values.get('o'), values.get('output')].flatMap((file) => file ?? []);
+      const named = [...every('o', 'output')];
       if (flags.has('O') || flags.has('remote-name') || flags.has('remote-name-all'))
-        named.push(...operands.map(urlName));
-      return named;
+        named.push(...[...operands, ...every('url')].map(urlName));
+      const directory = values.get('output-dir');
+      return directory === undefined ? named : named.map((file) => `${directory}/${file}`);
     }
     case 'wget': {
       const { values, operands } = readOptions(args, {
@@ -127,7 +133,21 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
       const target = args.at(-1) ?? '';
       return target.includes(':')
         ? []
-        : [target, ...args.slice(0, -1).map((source) => `${target}/${urlName(source)}`)];
+        : [
+            target,
+            ...args.slice(0, -1).map((source) => `${target}/${urlName(source.replace(/^[^/]*:/, ''))}`),
+          ];
+    }
+    case 'aws':
+    case 'gsutil':
+    case 'gcloud':
+    case 'rclone': {
+      // `aws s3 cp s3://b/x .`
+      const { operands } = readOptions(args);
+      const [source = '', target = ''] = operands.slice(-2);
+      const copies =
+        /^(cp|copy|copyto|mv|sync|rsync)$/.test(operands.at(-3) ?? '') && /^[\w-]+:/.test(source);
+      return copies ? [target, `${target}/${urlName(source.replace(/^[^/]*:\/*/, ''))}`] : [];
     }
     default:
       return [];

@@ -1,5 +1,5 @@
 import { readOptions } from './call-options.ts';
-import { HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from './marks.ts';
+import { DOWNLOADED, HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from './marks.ts';
 import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
@@ -45,7 +45,8 @@ export function filtered({ run, name, args }: ProgramCall): readonly string[] {
   if (isKnown && (TRANSFORMS.test(name) || PASSES.test(name))) return [HIDDEN];
   // names from a listing may pass unchanged
   const names = TRANSFORMS.test(name) ? input.filter((text) => hasPattern(text) && !hasHole(text)) : [];
-  return [madeFrom(...input), ...names];
+  const fetched = args.some((word) => /^(https?|ftps?|wss?|s3|gs):\/\//.test(word)) ? [DOWNLOADED] : [];
+  return [madeFrom(...input, ...fetched), ...names];
 }
 
 function isDecoder(name: string, args: readonly string[]): boolean {

@@ -1,10 +1,12 @@
 import { STAR, UNKNOWN, unquoted } from './marks.ts';
 import { normalize, type Protection, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
+import { contentOf } from './redirections.ts';
+import type { ShellRun } from './shell-run.ts';
 
 /** Tests of `find` that narrow nothing down. */
 const NARROWS_NOTHING =
-  /^-(depth|d|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
+  /^-(depth|d|prune|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
 const TAKES_VALUE = /^-(mindepth|maxdepth|type|regextype|user)$/;
 const EXECUTES = /^-(exec|execdir|ok|okdir)$/;
 
@@ -13,6 +15,8 @@ interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
   readonly takesAll: boolean;
+  /** Whether it leaves some names out (`! -name x`), and so perhaps its starting point itself. */
+  readonly excludes: boolean;
   /** Names that it looks for, patterns active. Empty when it does not look by name. */
   readonly names: readonly string[];
   readonly deletes: boolean;
@@ -24,12 +28,13 @@ interface FindCall {
   readonly prints: boolean;
 }
 
-export function readFind(args: readonly string[]): FindCall {
+export function readFind(run: ShellRun, args: readonly string[]): FindCall {
   const starts: string[] = [];
   let i = 0;
   while (i < args.length && /^-([PLH]|O\d|D)$/.test(args[i] as string)) i++;
   for (; i < args.length && !/^[-(!]/.test(args[i] as string); i++) starts.push(args[i] as string);
   let takesAll = true;
+  let excludes = false;
   let deletes = false;
   let prints = true;
   const calls: string[][] = [];
@@ -48,9 +53,14 @@ export function readFind(args: readonly string[]): FindCall {
       const isExcluded = /^(!|-not)$/.test(args[i - 1] ?? '') || args[i + 2] === '-prune';
       const name = args[++i] ?? '';
       if (/^[*/.]*$/.test(name)) continue;
+      if (isExcluded) {
+        excludes = true;
+        continue;
+      }
       takesAll = false;
-      if (!isExcluded) names.push(unquoted(name.slice(name.lastIndexOf('/') + 1)));
-    } else if (NARROWS_NOTHING.test(word)) {
+      names.push(unquoted(name.slice(name.lastIndexOf('/') + 1)));
+    } else if (word === '-files0-from') starts.push(...namesIn(contentOf(run, args[++i] ?? '')));
+    else if (NARROWS_NOTHING.test(word)) {
       if (TAKES_VALUE.test(word)) i++;
     } else if (word.startsWith('-')) {
       takesAll = false;
@@ -58,8 +68,11 @@ export function readFind(args: readonly string[]): FindCall {
     }
   }
   prints &&= !deletes && calls.length === 0 && writes.length === 0;
-  return { starts: starts.length > 0 ? starts : ['.'], takesAll, names, deletes, calls, writes, prints };
+  if (starts.length === 0) starts.push('.');
+  return { starts, takesAll, excludes, names, deletes, calls, writes, prints };
 }
+
+const namesIn = (content: string): readonly string[] => content.split('\u0000').filter((name) => name !== '');
 
 /** `fd pattern paths… -x program`: the pattern is a regular expression, everything after `-x` is the program. */
 export function readFd(args: readonly string[]): FindCall {
@@ -87,6 +100,7 @@ export function readFd(args: readonly string[]): FindCall {
   return {
     starts: starts.length > 0 ? starts : ['.'],
     takesAll,
+    excludes: false,
     names: takesAll || pattern === '' ? [] : [name],
     deletes: false,
     calls,
@@ -98,9 +112,9 @@ export function readFd(args: readonly string[]): FindCall {
 /** What stands for `{}`: the starting point itself when everything is taken, else something below it. */
 export function foundNames(find: FindCall): readonly string[] {
   return find.starts.flatMap((start) => {
-    if (find.takesAll) return [start];
+    if (find.takesAll) return [find.excludes ? `${start}/${STAR}` : start];
     if (find.names.length === 0) return [`${start}/${UNKNOWN}`];
-    return find.names.slice(0, 8).map((name) => `${start}/${UNKNOWN}/${name}`);
+    return find.names.slice(0, 8).flatMap((name) => [`${start}/${name}`, `${start}/${UNKNOWN}/${name}`]);
   });
 }
 
@@ -118,12 +132,12 @@ export function findsEverything(
   { run, args, name }: ProgramCall,
   counts: (kind: Protection | undefined) => boolean,
 ): string | undefined {
-  const find = /^fd/.test(name) ? readFd(args) : readFind(args);
+  const find = /^fd/.test(name) ? readFd(args) : readFind(run, args);
   if (!find.takesAll) return undefined;
   const removes =
     find.deletes || find.calls.some(([program = '']) => /(^|\/)(rm|shred|unlink|srm)$/.test(program));
   if (!removes) return undefined;
-  return find.starts.find((start) =>
+  return foundNames(find).find((start) =>
     resolvePlaces(run, start).some((place) => counts(protectionOf(run, normalize(place)))),
   );
 }

@@ -47,10 +47,21 @@ export function noteRecursion(run: ShellRun, node: Command, readings: readonly R
   const from = isSelf ? '$0' : run.calling.at(-1);
   if (from === undefined) return;
   run.noted.add(node);
-  const names = isSelf ? ['$0'] : new Set(readings.map((words) => words[0] ?? ''));
+  const names = isSelf ? ['$0'] : new Set(readings.map(calledName));
   for (const to of names) {
     run.recursion.push({ from, to, concurrent: run.concurrent > 0, repeated: run.repeatingLoops > 0 });
   }
+}
+
+/** How `run.calling` names a file that is executed, however its path begins. */
+export const fileName = (path: string): string => `file ${path.replace(/^(\.\/)+/, '')}`;
+
+function calledName([name = '', ...args]: Reading): string {
+  if (name.includes('/') && !/^\/(usr\/)?bin\//.test(name)) return fileName(name);
+  const script = /^(\S*\/)?((ba|da|z|k)?sh|source|\.)$/.test(name)
+    ? args.find((word) => !word.startsWith('-'))
+    : undefined;
+  return script === undefined ? name : fileName(script);
 }
 
 const isShellName = (node: Command): boolean => /^(\/bin\/)?(ba|da|z|k)?sh$/.test(node.name?.value ?? '');
@@ -72,7 +83,11 @@ export function startsWithoutWaiting(body: CompoundList): boolean {
   let budget = 500;
   const look = (node: SyntaxNode): void => {
     if (--budget < 0) return;
-    if (node.type === 'Statement' && node.background) starts = true;
+    // what pauses in the background holds up nothing
+    if (node.type === 'Statement' && node.background) {
+      starts = true;
+      return;
+    }
     const isPause =
       node.type === 'Command' &&
       /^(sleep|wait|read|break|exit|return|inotifywait)$/.test(node.name?.value ?? '');

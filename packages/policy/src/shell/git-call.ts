@@ -53,7 +53,7 @@ export function changesGit({ args: words }: ProgramCall): boolean {
 
 /** Settings whose value git executes. */
 const GIT_CODE =
-  /^(alias\..*|core\.(sshcommand|pager|editor|fsmonitor|askpass|gitproxy|hookspath)|pager\..*|sequence\.editor|credential\.?.*helper|diff\..*(command|textconv)|merge\..*driver|filter\..*|gpg\..*program|browser\..*|difftool\..*|mergetool\..*|uploadpack\..*)$/i;
+  /^(alias\..*|core\.(sshcommand|pager|editor|fsmonitor|askpass|gitproxy|hookspath)|pager\..*|sequence\.editor|credential\.?.*helper|diff\.(.*(command|textconv)|external)|merge\..*driver|filter\..*|gpg\..*program|browser\..*|difftool\..*|mergetool\..*|uploadpack\..*)$/i;
 
 /** Judges what a call of git executes: settings, `bisect run`, `submodule foreach`. */
 export function judgeGit({ run, args: words }: ProgramCall): void {
@@ -71,8 +71,13 @@ export function judgeGit({ run, args: words }: ProgramCall): void {
   for (const setting of all) {
     const equals = setting.indexOf('=');
     if (equals < 0 || !GIT_CODE.test(setting.slice(0, equals))) continue;
-    judgeLine(run, setting.slice(equals + 1).replace(/^!/, ''));
+    const line = setting.slice(equals + 1).replace(/^!/, '');
+    // an alias gets the words behind its name
+    judgeLine(run, /^alias\./i.test(setting) ? [line, ...args].join(' ') : line);
   }
+  // `ext::` runs what follows; a percent sign stands before a blank within a word
+  for (const word of args)
+    if (word.startsWith('ext::')) judgeLine(run, word.slice('ext::'.length).replaceAll('% ', ' '));
   const [first] = args;
   if (subcommand === 'bisect' && first === 'run') run.perhaps(() => run.walker.call(run, args.slice(1)));
   if (subcommand === 'submodule' && args.includes('foreach')) {

@@ -1,15 +1,24 @@
 import { catastrophes } from './catastrophes.ts';
-import { isDevice, protectionOf, resolvePlaces } from './places.ts';
+import { unquoted } from './marks.ts';
+import { mayBeDisk, protectionOf, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
 
 /** Words by which other languages start programs. */
 const STARTS_PROGRAMS =
-  /\b(system|exec\w*|popen\d?|spawn\w*|subprocess|check_call|check_output|child_process|shell_exec|passthru|proc_open|qx|getoutput|Command|Popen|run|sh|IO\.popen|Open3|ProcessBuilder)\b|`|%x/;
+  /\b(system|exec\w*|popen\d?|spawn\w*|subprocess|check_call|check_output|child_process|shell_exec|passthru|proc_open|qx|getoutput|Command|callCommand|Popen|run|sh|shell|cmd|sys\.process|call-process|start-process|IO\.popen|Open3|ProcessBuilder)\b|`|%x/;
 const REMOVES =
-  /\b(rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_entry|remove_tree|rimraf|removeSync|remove_dir_all|rmdir|unlink\w*|rm|FileUtils|emptyDirSync|removedirs|trash)\b/;
+  /\b(rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_entry|remove_tree|rimraf|removeSync|remove_dir_all|rmdir|unlink\w*|rm|FileUtils|emptyDirSync|removedirs|delete-directory|trash)\b/;
 const NETWORK =
-  /\b(urllib\d?|requests|urlopen|httpx|http\.client|fetch|LWP|Net::HTTP|open-uri|https?\.get|axios|file_get_contents|HTTP::Tiny|curl|wget)\b/;
-const EXECUTES_TEXT = /\b(exec|eval|Function|compile|vm\.run\w*|instance_eval|assert)\b\s*[( ]/;
+  /\b(urllib\d?|requests|urlopen|httpx|http\.client|fetch|LWP|Net::HTTP|open-uri|URI\.open|getprint|getstore|https?\.get|axios|file_get_contents|HTTP::Tiny|curl|wget)\b/;
+const EXECUTES_TEXT =
+  /\beval\b|\b(exec|Function|compile|vm\.run\w*|instance_eval|assert)\b\s*[( ]|\bload\s*\(\s*io\b|\b(system|execSync|popen)\s*\(?\s*`/;
+/** PHP and deno execute what an address names. */
+const INCLUDES_ADDRESS = /\b(include|require|import|from)(_once)?\b[\s("']{0,9}https?:/;
+/** Text is decoded and executed in one go. */
+const EXECUTES_DECODED =
+  /\b(exec\w*|eval|system|popen|spawn\w*|run|Function)\b[^;\n]{0,120}(\b(b64decode|base64_decode|decode_base64|atob|fromhex|unhexlify)\b|\bBuffer\.from\([^;\n]{0,400}["'](base64|hex)["'])/;
+const TAKES_RIGHTS = /\bset(re|res|e)?[ug]id\s*\(?\s*0\b|\$[<>]\s*=\s*0\b/;
+const SETS_USER_BIT = /\bchmod\w*\b[^;\n]{0,200}\b0?o?[4-7][0-7]{3}\b/;
 const SOCKET = /\b(socket|TCPSocket|net\.connect|net\.Socket|createConnection|fsockopen|IO::Socket|Socket)\b/;
 const SHELL_PATH = /(\/bin\/)?\b(ba|z|da|k)?sh\b['"\s]|pty\.spawn|cmd\.exe/;
 
@@ -23,8 +32,20 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
     findings.refuse(catastrophes.remoteShell, code);
     return;
   }
-  if (NETWORK.test(code) && EXECUTES_TEXT.test(code)) {
+  if ((NETWORK.test(code) && EXECUTES_TEXT.test(code)) || INCLUDES_ADDRESS.test(code)) {
     findings.refuse(catastrophes.download, code);
+    return;
+  }
+  if (EXECUTES_DECODED.test(code)) {
+    findings.refuse(catastrophes.hidden, code);
+    return;
+  }
+  if (TAKES_RIGHTS.test(code)) {
+    findings.refuse(catastrophes.privilege, code);
+    return;
+  }
+  if (SETS_USER_BIT.test(code)) {
+    findings.refuse(catastrophes.setuid, code);
     return;
   }
   if (/\bfork\b[\s()]*\b(while|until|for)\b|\b(while|until|for|loop)\b[^;}]{0,40}\bfork\b/.test(code)) {
@@ -38,12 +59,13 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
     const text = literal.replace(/^\+?[<>]{1,2}\s*/, '');
     if (/\bopen\b/.test(code) && /^\s*\||\|\s*$/.test(literal))
       judgeLine(run, literal.replace(/^\s*\||\|\s*$/g, ''));
-    const places = /^[/~.]/.test(text) ? resolvePlaces(run, text.replace(/^~(?=\/|$)/, run.home)) : [];
+    const path = unquoted(text).replace(/^~(?=\/|$)/, run.home);
+    const places = /^[/~.]/.test(text) ? resolvePlaces(run, path) : [];
     if (REMOVES.test(code) && places.some((place) => protectionOf(run, place) !== undefined)) {
       findings.refuse(catastrophes.removal, text);
       return;
     }
-    if (places.some(isDevice) && /\b(open|write\w*|createWriteStream|dd|File)\b/.test(code)) {
+    if (places.some(mayBeDisk) && /open|write|put_contents|copy|File|\bdd\b/.test(code)) {
       findings.refuse(catastrophes.device, text);
       return;
     }
@@ -59,7 +81,14 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
     return;
   }
   if (!STARTS_PROGRAMS.test(code)) return;
-  for (const { text } of literals) if (/\S/.test(text)) judgeLine(run, text);
+  for (const [index, { text }] of literals.entries()) {
+    if (!/\S/.test(text)) continue;
+    judgeLine(run, text);
+    const joined = joinedFrom(code, literals, index, text);
+    if (joined !== text) judgeLine(run, joined);
+    // code within code: `exec("os.system('…')")`
+    if (/["'`]/.test(text) && STARTS_PROGRAMS.test(text)) judgeInlineCode(run, text);
+  }
   for (const list of literalLists(code, literals)) run.perhaps(() => run.walker.call(run, list));
 }
 
@@ -67,12 +96,27 @@ function judgeLine(run: ShellRun, line: string): void {
   run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
 }
 
+/** Files that inline code executes by loading them: `require("./a.js")`, `import a`. */
+export function importedFiles(code: string): readonly string[] {
+  const named = [
+    ...code.matchAll(/\b(?:require|import|include|load|source|dofile|do)\b[\s(]{0,9}["']([^"']{1,200})["']/g),
+  ];
+  const modules = [...code.matchAll(/\b(?:import|from)\s+([\w.]{1,100})/g)];
+  return [
+    ...named.map(([, path = '']) => path).filter((path) => !path.endsWith('.json')),
+    ...modules.map(([, module = '']) => `${module.replaceAll('.', '/')}.py`),
+  ].slice(0, 20);
+}
+
+/** Whether inline code may print something from the network. */
+export const fetches = (code: string): boolean => NETWORK.test(code);
+
 /** Ways to name what comes in on standard input. */
 const READS_INPUT =
-  /\b(stdin|STDIN|ARGF|gets|readline|readlines|input|slurp)\b|\/dev\/(stdin|fd\/0)|\b(readFileSync|open|fdopen|createReadStream)\s*\(\s*0\b|<>|<STDIN>|php:\/\/stdin|\$_\b/;
+  /\b(stdin|STDIN|ARGF|gets|readline|readlines|input|slurp|io\.read)\b|\/dev\/(stdin|fd\/0)|\b(readFileSync|open|fdopen|createReadStream)\s*\(\s*0\b|<>|<STDIN>|php:\/\/stdin|\$_\b/;
 /** Ways to execute a text that is not written out there. A method `.exec(` is a regular expression's. */
 const EXECUTES_VALUE =
-  /(?<![.\w$])(exec|eval|compile|Function|instance_eval|assert)\b(?!\s*\{)\s*(?!["'])|\bvm\.run\w*|\b(os\.system|os\.popen|execSync|popen|getoutput|shell_exec|passthru|IO\.popen)\s*\(\s*(?!["'])|\bsubprocess\.\w+\(\s*(?!["'[])|child_process['"]?\)?\.exec\(\s*(?!["'])|(?<![.\w])(system|qx)\b\s*\(?\s*(?!["'])[$\w<]|`[^`]*[$#]/;
+  /(?<![.\w$])(exec|eval|compile|Function|instance_eval|assert)\b(?!\s*\{)\s*(?!["'])|\bload\s*\(\s*io\b|\bvm\.run\w*|\b(os\.system|os\.popen|execSync|popen|getoutput|shell_exec|passthru|IO\.popen)\s*\(\s*(?!["'])|\bsubprocess\.\w+\(\s*(?!["'[])|child_process['"]?\)?\.exec\(\s*(?!["'])|(?<![.\w])(system|qx)\b\s*\(?\s*(?!["'])[$\w<]|`[^`]*[$#]/;
 
 /** Whether inline code executes what it reads; `isLoop` where the interpreter itself reads line by line (`perl -n`). */
 export function executesItsInput(code: string, { isLoop }: { isLoop: boolean }): boolean {

@@ -6,6 +6,7 @@ import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
 import { judgeExecutedFiles } from './executed-files.ts';
 import { filtered } from './filters.ts';
 import { foundNames, foundText, readFd, readFind } from './find-call.ts';
+import { Findings } from './findings.ts';
 import { judgeGit } from './git-call.ts';
 import {
   DOWNLOADED,
@@ -29,13 +30,14 @@ import {
 } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { matchesPattern } from './pattern.ts';
-import { isStarOnly, resolvePlaces } from './places.ts';
+import { isStarOnly } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { outputOf, programPath } from './program-output.ts';
 import { contentOf } from './redirections.ts';
 import { setScalar } from './set-variable.ts';
-import type { ShellRun } from './shell-run.ts';
+import { ShellRun } from './shell-run.ts';
+import { ShellState } from './shell-state.ts';
 import { noteExportedFunction } from './special-variables.ts';
 import { judgeAwk, judgeSed } from './text-programs.ts';
 import { judgeTail } from './unknown-wrapper.ts';
@@ -70,6 +72,8 @@ const NOTABLE = [
   'reboot',
 ];
 
+const SYSTEM_PROGRAMS = /^\/(usr\/(local\/)?)?s?bin\//;
+
 /** Decides about one program call, opening whatever it runs in turn. Answers what it may print. */
 export function judgeCall(run: ShellRun, words: readonly string[]): readonly string[] {
   const [first, ...args] = words;
@@ -85,14 +89,15 @@ export function judgeCall(run: ShellRun, words: readonly string[]): readonly str
       if (matchesPattern(name, notable)) run.perhaps(() => judgeNamed({ run, name: notable, args }, notable));
     return [UNKNOWN];
   }
-  const replaced = judgeReplaced({ run, name, args }, first);
-  if (replaced) return replaced;
-  return run.deeper([''], () => judgeNamed({ run, name, args }, first));
+  const replaced = first === name ? judgeReplaced({ run, name, args }) : [];
+  return [...replaced, ...run.deeper([''], () => judgeNamed({ run, name, args }, first))];
 }
 
-/** A name that this line made stand for something else: an alias, `hash -p`, a copy of a program in the way. */
-function judgeReplaced({ run, name, args }: ProgramCall, path: string): readonly string[] | undefined {
-  if (path !== name) return undefined;
+/**
+ * A name that this line made stand for something else: an alias, `hash -p`, a copy of a program in the way. Whether
+ * that counts only the run knows (`\\rm`, a shell without aliases), so the program itself is judged as well.
+ */
+function judgeReplaced({ run, name, args }: ProgramCall): readonly string[] {
   const words = run.state.aliases.get(name);
   if (words && !run.calling.includes(`alias ${name}`)) {
     run.calling.push(`alias ${name}`);
@@ -100,15 +105,19 @@ function judgeReplaced({ run, name, args }: ProgramCall, path: string): readonly
     run.calling.pop();
     return printed;
   }
-  if (run.state.fileCount === 0 && run.state.links.size === 0) return undefined;
+  if (run.state.fileCount === 0 && run.state.links.size === 0) return [];
   // with the directory on PATH, the file of that name is what runs
-  const isSearched = run.state.variables.get('PATH')?.values[0] !== `/${UNKNOWN}`;
-  const isOurs = resolvePlaces(run, name).some((place) => {
-    const content = contentOf(run, place);
-    return content.startsWith(PROGRAM) || (isSearched && content !== UNKNOWN);
-  });
-  if (isOurs) run.perhaps(() => run.findings.quietly(() => runFile(run, `./${name}`, args)));
-  return undefined;
+  const paths = run.state.variables.get('PATH')?.values ?? [];
+  const isSearched = paths[0] !== `/${UNKNOWN}`;
+  const searched = paths
+    .flatMap((path) => path.split(':'))
+    .filter((directory) => directory !== '' && !hasHole(directory) && !SYSTEM_PROGRAMS.test(`${directory}/`));
+  for (const file of [`./${name}`, ...searched.slice(0, 16).map((directory) => `${directory}/${name}`)]) {
+    const content = contentOf(run, file);
+    if (content.startsWith(PROGRAM) || (isSearched && content !== UNKNOWN))
+      run.perhaps(() => run.findings.quietly(() => runFile(run, file, args)));
+  }
+  return [];
 }
 
 /** The program is only known when it runs. If it were `rm` and that would be a catastrophe, it is one. */
@@ -134,7 +143,7 @@ function judgeUnknown(run: ShellRun, first: string, args: readonly string[]): re
 }
 
 function judgeNamed(call: ProgramCall, path: string): readonly string[] {
-  const { run, name, args } = call;
+  const { run, name } = call;
   for (const rule of catastropheList) {
     const operand = rule.applies?.(call);
     if (operand !== undefined) {
@@ -146,24 +155,30 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
   if (needsNetwork(call)) run.findings.needNetwork();
 
   const called = path === name ? callFunction(call) : undefined;
-  if (called) return called;
+  if (!called) return judgeProgram(call, path);
+  // `command` and other programs do not know functions, and one can be unset
+  run.perhaps(() => run.findings.quietly(() => judgeProgram(call, path)));
+  return called;
+}
+
+function judgeProgram(call: ProgramCall, path: string): readonly string[] {
+  const { run, name, args } = call;
   const builtin =
     path === name || /^(echo|printf|pwd|test|\[|true|false)$/.test(name) ? builtinFor(name) : undefined;
   if (builtin) return builtin(call);
   judgeExecutedFiles(call);
+  for (const code of codeInOptions(name, args)) executeInput(run, code);
   if (isShell(name)) return judgeShell(call);
   if (isInterpreter(name)) return judgeInterpreter(call);
 
-  for (const code of codeInOptions(name, args))
-    run.perhaps(() => run.walker.code(run, code, { mustParse: false, subshell: true }));
   const special = judgeSpecial(call);
   if (special) return special;
   const opened = judgeWrapper(call);
   if (opened) return opened;
-  if (path.includes('/') && !/^\/(usr\/(local\/)?)?s?bin\//.test(path)) return runOwnFile(call, path);
+  if (path.includes('/') && !SYSTEM_PROGRAMS.test(path)) return runOwnFile(call, path);
   judgeTail(call);
   checkOperands(call);
-  return isFetcher(name) ? judgeFetch(call) : (outputOf(call) ?? filtered(call));
+  return isFetcher(name, args) ? judgeFetch(call) : (outputOf(call) ?? filtered(call));
 }
 
 function callFunction({ run, name, args }: ProgramCall): readonly string[] | undefined {
@@ -188,6 +203,7 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
 /** `./x.sh`: a file of the workspace, judged by its content where this line wrote it. */
 function runOwnFile(call: ProgramCall, path: string): readonly string[] {
   const printed = runFile(call.run, path, call.args);
+  judgeTail(call);
   checkOperands(call);
   return printed;
 }
@@ -257,6 +273,14 @@ function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
     case 'sed':
     case 'gsed':
       return judgeSed(call);
+    case 'ed':
+    case 'ex':
+    case 'vi':
+    case 'vim':
+    case 'ftp':
+    case 'sqlite3':
+      judgeEditor(call);
+      return undefined;
     case 'at':
     case 'batch':
     case 'crontab':
@@ -267,7 +291,7 @@ function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
 }
 
 function judgeFind({ run, args }: ProgramCall): readonly string[] {
-  return judgeFound(run, args, readFind(args));
+  return judgeFound(run, args, readFind(run, args));
 }
 
 function judgeFound(
@@ -299,10 +323,35 @@ function judgeSsh(call: ProgramCall): readonly string[] {
     const file = values.get(letter);
     if (file !== undefined) checkFile(run, file, 'read');
   }
-  if (/(^|@)(localhost|127\.[\d.]+|::1|0\.0\.0\.0)$/.test(host))
-    for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
-      judgeCode(run, text, { subshell: true });
+  const isLocal = /(^|@)(localhost|127\.[\d.]+|::1|0\.0\.0\.0)$/.test(host);
+  for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
+    if (isLocal) judgeCode(run, text, { subshell: true });
+    else judgeRemote(run, text);
   return [DOWNLOADED];
+}
+
+/** Somebody may be the administrator of another machine, but wiping it is a catastrophe there too. */
+function judgeRemote(run: ShellRun, line: string): void {
+  const findings = new Findings();
+  const { paths, walker, home } = run;
+  const there = new ShellRun({ findings, paths, walker, home, state: new ShellState([home], home) });
+  walker.code(there, line.replace(/(^|[;&|]\s*)(sudo|doas)\s+(?!-)/g, '$1'), {
+    mustParse: false,
+    subshell: true,
+  });
+  const { verdict } = findings.toCheck();
+  const { removal, forkBomb, device, format } = catastrophes;
+  const rule = [removal, forkBomb, device, format].find(({ id }) => verdict.reasons[0]?.rule === id);
+  if (rule) run.findings.refuse(rule, line);
+}
+
+/** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */
+function judgeEditor({ run, args }: ProgramCall): void {
+  for (const text of [...(run.stdin ?? []), ...args]) {
+    if (text.includes(DOWNLOADED)) continue; // data, unless it says otherwise
+    for (const [, line = ''] of text.matchAll(/^[ \t]{0,9}(?::?!|\.(?:shell|system)[ \t])(.+)/gm))
+      executeInput(run, line);
+  }
 }
 
 /** What is handed to `at` or `crontab` runs when nobody is asked. */

@@ -3,7 +3,8 @@ import { inlineModules } from '../command/programs/python-modules.ts';
 import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
 import { readOptions } from './call-options.ts';
 import { catastrophes } from './catastrophes.ts';
-import { executesItsInput, judgeInlineCode, printedLiterals } from './inline-code.ts';
+import { fileName } from './fork-bomb.ts';
+import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile, noteRunFile } from './operands.ts';
 import { resolvePlaces } from './places.ts';
@@ -58,6 +59,9 @@ const INTERPRETERS: readonly Interpreter[] = [
   },
 ];
 
+/** Their lines are calls of programs, as those of a shell are. */
+const SPEAKS_COMMANDS = /^(tclsh|wish|expect|pwsh|powershell)$/;
+
 export const isInterpreter = (name: string): boolean => INTERPRETERS.some(({ names }) => names.test(name));
 
 /** Code that is about to be executed: where it came from decides before what it says. */
@@ -71,7 +75,8 @@ export function judgeCode(
   return run.walker.code(run, text, { mustParse: true, ...options });
 }
 
-function mayExecute(run: ShellRun, text: string): boolean {
+/** Whether text may be executed at all, by where it came from. */
+export function mayExecute(run: ShellRun, text: string): boolean {
   if (text.includes(DOWNLOADED)) run.findings.refuse(catastrophes.download, '');
   else if (text.includes(HIDDEN)) run.findings.refuse(catastrophes.hidden, '');
   else if (text.startsWith(TOO_MANY)) run.tooComplex('the code it executes has too many values');
@@ -87,17 +92,23 @@ export function judgeShell(call: ProgramCall): readonly string[] {
   });
 }
 
-function judgeNewShell({ run, args }: ProgramCall): readonly string[] {
-  const { flags, values, operands } = readOptions(
-    args.map((word) => (/^\+[A-Za-z]/.test(word) ? `-${word.slice(1).replace('c', '')}` : word)),
-    { valueLetters: 'oO', valueNames: ['rcfile', 'init-file', 'command', 'init-command'], stopEarly: true },
+/** Options of fish and nushell whose value is code; a short one stands before the line of `-c`. */
+const CODE_NAMES = ['command', 'commands', 'init-command', 'execute'];
+const startLetters = (name: string): string => (name === 'fish' ? 'C' : name === 'nu' ? 'e' : '');
+
+function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
+  const { flags, every, operands } = readOptions(
+    args.map((word) => (/^\+[A-Za-z]/.test(word) ? `-${word.slice(1).replace('c', '') || 'e'}` : word)),
+    {
+      valueLetters: `oO${startLetters(name)}`,
+      valueNames: ['rcfile', 'init-file', ...CODE_NAMES],
+      stopEarly: true,
+    },
   );
-  for (const name of ['rcfile', 'init-file']) {
-    const file = values.get(name);
-    if (file !== undefined) runFile(run, file, []);
-  }
-  const command = values.get('command') ?? values.get('init-command');
-  if (command !== undefined) return judgeCode(run, command, { subshell: true });
+  for (const file of every('rcfile', 'init-file')) runFile(run, file, []);
+  const lines = every(...CODE_NAMES, ...startLetters(name));
+  const printed = lines.flatMap((line) => judgeCode(run, line, { subshell: true }));
+  if (lines.length > 0 && !flags.has('c')) return printed;
   if (flags.has('c')) {
     const [code = '', scriptName = 'bash', ...positional] = operands;
     return judgeCode(run, code, { subshell: true, positional, scriptName });
@@ -132,8 +143,8 @@ export function runFile(
     run.findings.warn(warnings.runsFile, file);
     return run.walker.call(run, [content.slice(PROGRAM.length).split('\n')[0] ?? '', ...positional]);
   }
-  if (run.calling.includes(`file ${file}`)) return [UNKNOWN];
-  run.calling.push(`file ${file}`);
+  if (run.calling.includes(fileName(file))) return [UNKNOWN];
+  run.calling.push(fileName(file));
   // a sourced file without words of its own sees `$1`… of the shell that reads it
   const own = subshell || positional.length > 0 ? { positional } : {};
   const printed = judgeCode(run, content, { subshell, ...own });
@@ -148,10 +159,21 @@ export function runFile(
 function noteUnread(run: ShellRun, file: string): void {
   // `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before
   if (run.state.fileCount > 0 || run.findings.writesFiles) run.findings.runWhatIsRead();
-  if (!mayExecute(run, file)) return;
+  if (!mayExecute(run, file) || !mayExecute(run, unpackedOrigin(run, file))) return;
   run.findings.warn(warnings.runsFile, file);
   const isWrittenHere = resolvePlaces(run, file).some((place) => run.state.readFile(place) !== undefined);
   if (hasHole(file) || isWrittenHere) run.findings.warn(warnings.unknownCode, file);
+}
+
+/** Where a file came from that was not there before this line unpacked an archive in its place. */
+function unpackedOrigin(run: ShellRun, file: string): string {
+  for (const place of resolvePlaces(run, file)) {
+    const check = run.paths.check(place);
+    if (check.ok && check.entry !== undefined) continue;
+    for (const [directory, origin] of run.state.unpacked)
+      if (place.startsWith(`${directory}/`)) return origin;
+  }
+  return '';
 }
 
 /** `python -c …`, `node x.js`, `… | perl`. */
@@ -159,6 +181,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
   const { run, name, args } = call;
   const interpreter = INTERPRETERS.find(({ names }) => names.test(name));
   if (!interpreter) return [UNKNOWN];
+  if (/^(pwsh|powershell)$/.test(name)) judgePowerShell(call);
   const words =
     name === 'deno' || name === 'bun'
       ? args.filter((word, i) => !(i === 0 && /^(run|eval|test|repl)$/.test(word)))
@@ -170,30 +193,44 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     stopEarly: true,
   });
   const code = [
-    ...[...interpreter.codeLetters].flatMap((letter) => options.values.get(letter) ?? []),
-    ...(interpreter.codeNames ?? []).flatMap((option) => options.values.get(option) ?? []),
+    ...options.every(...interpreter.codeLetters, ...(interpreter.codeNames ?? [])),
     ...(isEval ? options.operands.slice(0, 1) : []),
   ];
   checkOptionValues(call);
+  // `perl -MLWP::Simple`, `ruby -ropen-uri`: what is loaded says what the code can do
+  const loaded = options.every('M', 'r').join(' ');
+  for (const path of code.flatMap(importedFiles)) {
+    const content = contentOf(run, path);
+    if (content !== UNKNOWN) executeInline(run, content);
+  }
   for (const text of code) {
-    executeInline(run, text);
+    if (SPEAKS_COMMANDS.test(name)) executeInput(run, text);
+    executeInline(run, loaded === '' ? text : `${loaded}; ${text}`);
     const isLoop = options.flags.has('n') || options.flags.has('p');
     if (executesItsInput(text, { isLoop })) for (const input of run.stdin ?? []) executeInput(run, input);
   }
   if (code.length > 0) {
     // `perl -pe … file`: what follows are files
     for (const word of options.operands) checkFile(run, word, options.flags.has('i') ? 'write' : 'read');
-    return [madeFrom(...(run.stdin ?? [])), ...code.flatMap(printedLiterals)];
+    const origin = code.some((text) => fetches(`${loaded} ${text}`)) ? DOWNLOADED : '';
+    return [madeFrom(origin, ...(run.stdin ?? [])), ...code.flatMap(printedLiterals)];
   }
   const module = options.values.get('m');
   if (module !== undefined) {
     if (interpreter.stopLetters?.includes('m'))
-      for (const path of pythonModuleFiles(module)) noteRunFile(run, path);
+      for (const path of pythonModuleFiles(module)) {
+        noteRunFile(run, path);
+        const content = contentOf(run, path);
+        if (content !== UNKNOWN) executeInline(run, content);
+      }
     for (const word of words) if (/^[./~].*\//.test(word)) checkFile(run, word, 'read');
     if (inlineModules.has(module)) for (const word of options.operands) executeInline(run, word);
     return [UNKNOWN];
   }
   const [file] = options.operands;
+  // deno and bun fetch a script that is given by its address
+  if ([file, ...options.every('import', 'require', 'loader')].some((word) => /^https?:/.test(word ?? '')))
+    run.findings.refuse(catastrophes.download, file ?? '');
   if (file !== undefined && file !== '-' && file !== '/dev/stdin') {
     checkFile(run, file, 'run');
     if (/^(node|nodejs|bun|tsx|ts-node|deno)$/.test(name))
@@ -203,8 +240,18 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     if (content !== UNKNOWN) executeInline(run, content);
     else noteUnread(run, file);
   } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
-    for (const text of run.stdin ?? []) executeInline(run, text);
+    for (const text of run.stdin ?? []) {
+      if (SPEAKS_COMMANDS.test(name)) executeInput(run, text);
+      executeInline(run, text);
+    }
   return [UNKNOWN];
+}
+
+/** All words after `-Command` are one line; `-EncodedCommand` hides it. Either may be cut short. */
+function judgePowerShell({ run, args }: ProgramCall): void {
+  if (args.some((word) => /^[-/]e(c|n\w*)?$/i.test(word))) run.findings.refuse(catastrophes.hidden, '');
+  const at = args.findIndex((word) => /^[-/]c(o(m\w*)?)?$/i.test(word));
+  if (at >= 0) executeInput(run, args.slice(at + 1).join(' '));
 }
 
 /** Text that a program hands on to be executed, as shell or as a language of its own. */

@@ -8,7 +8,7 @@ import { catastrophes } from './catastrophes.ts';
 import { findLaterByPattern } from './later-patterns.ts';
 import { hasHole, hasMark, hasPattern, readable } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
-import { isDevice, resolvePlaces } from './places.ts';
+import { mayBeDisk, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 
@@ -49,7 +49,7 @@ export function checkFile(run: ShellRun, path: string, use: CommandOperand['use'
   const { findings } = run;
   if (use === 'write') {
     for (const place of resolvePlaces(run, path)) {
-      if (isDevice(place)) {
+      if (mayBeDisk(place)) {
         findings.refuse(catastrophes.device, path);
         return;
       }

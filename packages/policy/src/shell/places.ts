@@ -169,6 +169,14 @@ export function isDevice(place: string): boolean {
   );
 }
 
+/** What stands below `/dev` without being a disk: streams, terminals, shared memory, and devices that people work with. */
+const NO_DISK =
+  /^\/dev\/(null|zero|full|u?random|std(in|out|err)|console|ptmx|log|kmsg|kvm|fuse|uinput|((fd|pts|shm|mqueue|tcp|udp|snd|input|usb|serial|dri|bus|net)(\/.*)?)|(tty|cu\.|lp|dsp|audio|midi|rfcomm|video|hidraw|i2c-|spidev|gpiochip|ptp|pps)[^/]*)$/;
+
+/** Whether writing to a place may destroy a disk: below `/dev`, whatever is not known to be something else may be one. */
+export const mayBeDisk = (place: string): boolean =>
+  isDevice(place) || (/^\/dev\/[^/]/.test(place) && !hasMark(place) && !NO_DISK.test(place));
+
 export const isStarOnly = (path: string): boolean =>
   path !== '' &&
   [...path].every((c) => c === STAR || c === ANY_CHARACTER || c === '.' || c === '/') &&

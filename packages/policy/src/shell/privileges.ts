@@ -11,6 +11,11 @@ const ALWAYS = new Set(
 /** Groups that are as good as the administrator. */
 const POWERFUL_GROUPS = /^(root|wheel|sudo|admin|adm|disk|docker|lxd|shadow|kmem|0)$/;
 
+/** `-v /:/host`, `--mount type=bind,source=/,target=/host`: all of the machine's files, to write. */
+const mountsRoot = (word: string): boolean =>
+  (/^(-v|--volume=)?\/+:\/[^:]*(:.*)?$/.test(word) && !/:(.*,)?ro\b/.test(word)) ||
+  (/\b(src|source)=\/+(,|$)/.test(word) && !/\b(readonly|ro)\b/.test(word));
+
 /** The words by which a call asks for the rights of another user or of the administrator. */
 export function findPrivilege({ name, args }: ProgramCall): string | undefined {
   if (ALWAYS.has(name)) return name;
@@ -38,6 +43,10 @@ export function findPrivilege({ name, args }: ProgramCall): string | undefined {
         : undefined;
     case 'machinectl':
       return /^(shell|login)$/.test(first) ? asked : undefined;
+    case 'docker':
+    case 'podman':
+    case 'nerdctl':
+      return args.find(mountsRoot);
     case 'sg':
     case 'newgrp':
       return POWERFUL_GROUPS.test(readOptions(args).operands[0] ?? '') ? asked : undefined;

@@ -1,7 +1,8 @@
 import { unpackTarget } from './archives.ts';
 import { refuseBinaryName } from './binary-names.ts';
 import { readOptions } from './call-options.ts';
-import { hasHole, hasPattern, UNKNOWN } from './marks.ts';
+import { followMadeFiles } from './made-files.ts';
+import { DOWNLOADED, hasHole, hasPattern, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { withoutLast } from './pattern.ts';
 import { isStarOnly, normalize, resolvePlaces } from './places.ts';
@@ -23,7 +24,7 @@ export const isTextProgram = (name: string): boolean => TEXT.has(name);
 const PATTERN_FIRST =
   /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
 const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
-const COPIES = /^(cp|gcp|mv|install|ln)$/;
+const COPIES = /^(cp|gcp|mv|install|ln|rsync)$/;
 /** Programs whose words become files with content of the line's own choosing. */
 const FILLS = /^(tee|sponge)$/;
 const WRITES_ALL =
@@ -48,16 +49,14 @@ export function checkOperands(call: ProgramCall): void {
     }
     return;
   }
-  const { operands, values, flags } = readOptions(
+  const { operands, every, flags } = readOptions(
     args,
     PATTERN_FIRST.test(name) ? { valueLetters: 'efm', valueNames: ['regexp', 'file', 'expression'] } : {},
   );
   let files = /^g?tar$/.test(name) && /^[A-Za-z]+$/.test(args[0] ?? '') ? operands.slice(1) : operands;
   if (PATTERN_FIRST.test(name)) {
-    const hasScript = ['e', 'f', 'regexp', 'file', 'expression'].some((option) => values.has(option));
-    if (!hasScript) files = operands.slice(1);
-    for (const option of ['f', 'file'])
-      if (values.has(option)) checkFile(run, values.get(option) ?? '', 'read');
+    if (every('e', 'f', 'regexp', 'file', 'expression').length === 0) files = operands.slice(1);
+    for (const file of every('f', 'file')) checkFile(run, file, 'read');
   } else if (MODE_FIRST.test(name)) files = operands.slice(1);
   checkOptionValues(call);
   checkOutputOptions(call);
@@ -87,8 +86,11 @@ export function checkOperands(call: ProgramCall): void {
     if (/^\.[\uFDD7]$/.test(word)) run.findings.warn(warnings.searchesEverywhere, word);
   }
   if (name === 'mkfifo' || name === 'mknod') run.makesPipe = true;
+  if (name === 'mkdir')
+    for (const word of operands) for (const place of resolvePlaces(run, word)) run.madeDirectories.add(place);
   if (name === 'rm' || name === 'srm') warnOfRemoval(call, operands);
   if (COPIES.test(name)) followCopies(call);
+  followMadeFiles(call);
 }
 
 /** Words of a program we know nothing of: a path has a slash or a dot, and is no address and no sentence. */
@@ -155,16 +157,22 @@ interface Copy {
   readonly targets: readonly string[];
 }
 
-function readCopies({ args }: ProgramCall): { copies: readonly Copy[]; isSymbolic: boolean } {
-  const { operands, values, flags } = readOptions(args, {
-    valueLetters: 'tSmog',
-    valueNames: ['target-directory', 'suffix', 'mode', 'owner', 'group'],
-  });
-  const isSymbolic = flags.has('s') || flags.has('symbolic');
+const COPY_VALUES = {
+  valueLetters: 'tSmog',
+  valueNames: ['target-directory', 'suffix', 'mode', 'owner', 'group'],
+};
+const RSYNC_VALUES = {
+  valueLetters: 'efTBM',
+  valueNames: ['rsh', 'exclude', 'include', 'filter', 'files-from'],
+};
+
+function readCopies({ name, args }: ProgramCall): { copies: readonly Copy[]; isSymbolic: boolean } {
+  const { operands, values, flags } = readOptions(args, name === 'rsync' ? RSYNC_VALUES : COPY_VALUES);
+  const isSymbolic = name !== 'rsync' && (flags.has('s') || flags.has('symbolic'));
   const directory = values.get('t') ?? values.get('target-directory');
   const sources = directory === undefined ? operands.slice(0, -1) : operands;
   const target = directory === undefined ? operands.at(-1) : `${directory}/`;
-  if (target === undefined) return { copies: [], isSymbolic };
+  if (target === undefined || isRemote(target)) return { copies: [], isSymbolic };
   // `ln -s x` makes a link of that name here
   if (sources.length === 0)
     return { copies: isSymbolic ? [{ source: target, targets: [lastPart(target)] }] : [], isSymbolic };
@@ -178,8 +186,12 @@ function readCopies({ args }: ProgramCall): { copies: readonly Copy[]; isSymboli
 
 const lastPart = (path: string): string => {
   const trimmed = withoutLast(path, '/');
-  return trimmed.slice(trimmed.lastIndexOf('/') + 1);
+  const name = trimmed.slice(trimmed.lastIndexOf('/') + 1);
+  return isRemote(name) ? name.slice(name.lastIndexOf(':') + 1) : name;
 };
+
+/** `host:path`, as rsync names files of another machine. */
+const isRemote = (path: string): boolean => /^[\w.@-]{2,}::?[^:]/.test(path) || path.startsWith('rsync://');
 
 /** A copy holds what the original held, so that a download stays a download under another name. */
 function followCopies(call: ProgramCall): void {
@@ -194,7 +206,11 @@ function followCopies(call: ProgramCall): void {
       linkTo(run, source, targets);
       continue;
     }
-    const content = hasPattern(source) ? run.state.readAllFiles() : contentOf(run, source);
+    const content = isRemote(source)
+      ? DOWNLOADED
+      : hasPattern(source)
+        ? run.state.readAllFiles()
+        : contentOf(run, source);
     if (content === UNKNOWN || content === '') continue;
     for (const target of targets)
       for (const copy of resolvePlaces(run, target)) run.state.writeFile(copy, content);

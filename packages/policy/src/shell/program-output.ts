@@ -24,6 +24,8 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   whoami: user,
   logname: user,
   id: ({ args }) => (args.some((word) => /^-\w*n|^--name/.test(word)) ? [`${USER_NAME}\n`] : undefined),
+  printenv: ({ run, args }) =>
+    args.flatMap((name) => run.state.variables.get(name)?.values.map((value) => `${value}\n`) ?? []),
   dirname: ({ args }) => lines(readOptions(args).operands.map(directoryOf)),
   basename: ({ args }) => {
     const [path = '', suffix = ''] = readOptions(args, { valueLetters: 's' }).operands;

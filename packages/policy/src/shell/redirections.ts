@@ -1,9 +1,9 @@
 import type { Redirection, RedirectOperator } from 'unbash';
 import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
-import { DOWNLOADED, hasHole, PROGRAM, UNKNOWN } from './marks.ts';
+import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
-import { isDevice, resolvePlaces } from './places.ts';
+import { mayBeDisk, resolvePlaces } from './places.ts';
 import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
@@ -86,7 +86,7 @@ function redirectTo(
     return;
   }
   for (const place of resolvePlaces(run, target)) {
-    if (isDevice(place)) run.findings.refuse(catastrophes.device, target);
+    if (mayBeDisk(place)) run.findings.refuse(catastrophes.device, target);
   }
   if (!run.sinks.has(target)) {
     checkFile(run, target, 'write');
@@ -140,6 +140,9 @@ export function contentOf(run: ShellRun, path: string): string {
     if (descriptor === '0') return run.stdin?.join('\n') ?? UNKNOWN;
     const content = run.state.readFile(descriptor === undefined ? place : descriptorFile(descriptor));
     if (content !== undefined) return content;
+    // `sh ./*`: any of the files that this line wrote there
+    const matching = hasPattern(place) && !hasHole(place) ? run.state.filesMatching(place) : [];
+    if (matching.length > 0) return matching.join('\n');
     const program = PROGRAM_FILE.exec(place)?.[1];
     if (program !== undefined) return PROGRAM + program;
   }
@@ -172,12 +175,12 @@ export function deliver(
 /** `>(…)` reads what the command it belongs to writes; for `tee` and the like that is also what it was given. */
 function feedSinks(run: ShellRun, words: readonly string[], printed: readonly string[]): void {
   for (const word of words) {
-    const script = run.sinks.get(word);
-    if (!script) continue;
+    const execute = run.sinks.get(word);
+    if (!execute) continue;
     run.sinks.delete(word);
     run.inSubshell(() => {
       run.stdin = [...printed, ...(run.stdin ?? [])];
-      run.walker.script(run, script);
+      execute();
     });
   }
 }

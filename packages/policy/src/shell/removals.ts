@@ -59,10 +59,11 @@ function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | un
     valueNames: ['rsh', 'exclude', 'include', 'filter', 'files-from', 'exclude-from', 'include-from'],
   });
   const deletes = [...options.flags].some((flag) => flag.startsWith('del') || flag === 'remove-source-files');
-  const target = options.operands.at(-1) ?? '';
-  return deletes && resolvePlaces(run, target).some((place) => counts(protectionOf(run, place)))
-    ? target
-    : undefined;
+  if (!deletes) return undefined;
+  const removed = options.flags.has('remove-source-files')
+    ? options.operands.slice(0, -1)
+    : options.operands.slice(-1);
+  return removed.find((word) => resolvePlaces(run, word).some((place) => counts(protectionOf(run, place))));
 }
 
 function removesPattern({ run, args }: ProgramCall, counts: Counts): string | undefined {
@@ -97,7 +98,8 @@ function archivesAndRemoves({ run, name, args }: ProgramCall, counts: Counts): s
 function cleansWorkTree({ run, args: words }: ProgramCall, counts: Counts): string | undefined {
   const { subcommand, args, directories, workTree } = readGit(words);
   if (subcommand !== 'clean' || args.some((word) => /^(-\w*n\w*|--dry-run)$/.test(word))) return undefined;
-  const place = [...directories, workTree ?? '.'].reduce((path, next) =>
+  const tree = workTree ?? run.state.variables.get('GIT_WORK_TREE')?.values[0] ?? '.';
+  const place = [...directories, tree].reduce((path, next) =>
     next.startsWith('/') ? next : `${path}/${next}`,
   );
   const isProtected = resolvePlaces(run, place).some((where) => {

@@ -52,6 +52,8 @@ export class ShellRun {
   repeatingLoops = 0;
   /** The line makes a named pipe, so that what is written later may be read before. */
   makesPipe = false;
+  /** Directories that this line makes, by absolute path. */
+  readonly madeDirectories = new Set<string>();
   /** Some redirection of this line opened a network connection. */
   opensNetwork = false;
   /** Texts being read once more (evaluated-text.ts), to stop where one leads to itself. */
@@ -63,8 +65,8 @@ export class ShellRun {
   readonly recursion: RecursiveCall[] = [];
   /** Calls in the text that `recursion` has, so that walking one twice counts once. */
   readonly noted = new WeakSet<Command>();
-  /** Scripts of `>(…)`, by the path that stands for them. */
-  readonly sinks = new Map<string, Script>();
+  /** What `>(…)` and coprocesses do with what they are given, by the path that stands for them. */
+  readonly sinks = new Map<string, () => unknown>();
   #depth = 0;
   #steps = 0;
   #characters = 0;

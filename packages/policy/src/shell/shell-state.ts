@@ -1,5 +1,6 @@
 import type { Function as ShellFunction } from 'unbash';
 import { HOME_NAME, inQuotes, NUMBER, TOO_MANY, UNKNOWN, USER_NAME } from './marks.ts';
+import { matchesPattern } from './pattern.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
 export const MAX_VALUES = 64;
@@ -36,6 +37,8 @@ export class ShellState {
   /** Where descriptors above 2 write to. */
   readonly outputs: Map<string, string>;
   private readonly files: Map<string, string>;
+  /** Where an archive was unpacked that came from the network or was encoded, and which of the two. */
+  readonly unpacked: Map<string, string>;
   /** Where the shell may be: absolute paths; UNKNOWN for anywhere. */
   directories: readonly string[];
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
@@ -63,6 +66,7 @@ export class ShellState {
     this.later = new Set();
     this.outputs = new Map();
     this.files = new Map();
+    this.unpacked = new Map();
     for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
   }
 
@@ -122,6 +126,7 @@ export class ShellState {
   }
 
   setPositional(words: readonly string[]): void {
+    if (this.weak > 0 && words.length !== this.positional?.length) this.changes++;
     this.otherPositionals = this.weak > 0 ? this.positionals().slice(0, 16) : [];
     this.positional = words;
   }
@@ -154,6 +159,14 @@ export class ShellState {
   }
 
   /** All that a pattern over the files of this line could read. */
+  /** What the files hold that a path with active patterns may name. */
+  filesMatching(pattern: string): readonly string[] {
+    const depth = pattern.split('/').length;
+    return [...this.files]
+      .filter(([path]) => path.split('/').length === depth && matchesPattern(pattern, path))
+      .map(([, content]) => content);
+  }
+
   readAllFiles(): string {
     return [...this.files.values()].join('\n');
   }

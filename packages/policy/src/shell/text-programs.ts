@@ -1,8 +1,7 @@
 import { readOptions } from './call-options.ts';
 import { filtered, inputsOf } from './filters.ts';
 import { judgeInlineCode, printedLiterals } from './inline-code.ts';
-import { UNKNOWN } from './marks.ts';
-import { executeInput } from './nested-shells.ts';
+import { executeInput, mayExecute } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
@@ -16,16 +15,15 @@ const AWK_RUNS_INPUT =
 /** awk executes with `system`, with pipes and with `getline`, and writes with `>`. */
 export function judgeAwk(call: ProgramCall): readonly string[] {
   const { run, args } = call;
-  const { operands, values } = readOptions(args, {
+  const { operands, every } = readOptions(args, {
     valueLetters: 'fvFei',
     valueNames: ['file', 'source', 'field-separator', 'assign'],
     stopEarly: true,
   });
-  const file = values.get('f') ?? values.get('file');
-  const inFile = file === undefined ? UNKNOWN : contentOf(run, file);
-  const script = values.get('e') ?? values.get('source') ?? (file === undefined ? operands[0] : inFile);
+  const given = [...every('e', 'source'), ...every('f', 'file').map((file) => contentOf(run, file))];
+  const script = given.length > 0 ? given.join('\n') : (operands[0] ?? '');
   const printed: string[] = [];
-  if (script !== undefined && script !== UNKNOWN) {
+  if (script !== '' && mayExecute(run, script)) {
     if (/\bsystem\b|\||getline/.test(script))
       judgeInlineCode(
         run,
@@ -55,12 +53,11 @@ const SED_RUNS_INPUT =
 /** GNU sed executes with the command `e`, and writes with `w`. */
 export function judgeSed(call: ProgramCall): readonly string[] {
   const { run, args } = call;
-  const { operands, values } = readOptions(args, { valueLetters: 'efl', valueNames: ['expression', 'file'] });
-  const file = values.get('f') ?? values.get('file');
+  const { operands, every } = readOptions(args, { valueLetters: 'efl', valueNames: ['expression', 'file'] });
   const scripts = [
-    ...args.flatMap((word, index) => (/^(-\w*e|--expression)$/.test(word) ? (args[index + 1] ?? []) : [])),
-    ...[values.get('e'), values.get('expression'), operands[0]].flatMap((script) => script ?? []),
-    ...(file === undefined ? [] : [contentOf(run, file)]),
+    ...every('e', 'expression'),
+    ...operands.slice(0, 1),
+    ...every('f', 'file').map((file) => contentOf(run, file)),
   ];
   for (const script of new Set(scripts)) {
     if (script.length > 4_096) continue;

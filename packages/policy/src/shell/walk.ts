@@ -47,8 +47,9 @@ export const walker: Walker = {
 
 const NOTHING: readonly string[] = [''];
 const MAX_OUTPUT = 65_536;
-/** The descriptor that bash takes for what a coprocess prints. */
+/** The descriptors that bash takes for what a coprocess prints and reads. */
 const COPROC_OUTPUT = '63';
+const COPROC_INPUT = '60';
 
 function walkScript(run: ShellRun, script: Script): readonly string[] {
   const error = (script as ParsedScript).errors?.[0];
@@ -246,13 +247,18 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
       defineFunction(run, node);
       return NOTHING;
     case 'Coproc': {
-      run.concurrent++;
-      const printed = run.inSubshell(() => walkCommand(run, node.body));
-      run.concurrent--;
-      run.state.writeFile(descriptorFile(COPROC_OUTPUT), printed.join('\n'));
+      const execute = (): void => {
+        run.concurrent++;
+        const printed = run.inSubshell(() => walkCommand(run, node.body));
+        run.concurrent--;
+        run.state.writeFile(descriptorFile(COPROC_OUTPUT), printed.join('\n'));
+      };
+      execute();
+      run.sinks.set(descriptorFile(COPROC_INPUT), execute);
+      run.state.outputs.set(COPROC_INPUT, descriptorFile(COPROC_INPUT));
       run.state.set(node.name?.value ?? 'COPROC', {
         values: [COPROC_OUTPUT],
-        elements: [COPROC_OUTPUT, '60'],
+        elements: [COPROC_OUTPUT, COPROC_INPUT],
       });
       return NOTHING;
     }

@@ -372,7 +372,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-43',
     why: 'runs containers, which can reach this machine',
     programs: ['docker', 'podman', 'nerdctl', 'kubectl', 'helm', 'docker-compose', 'lxc'],
-    matches: ['docker ps', 'docker run -v /:/h x'],
+    matches: ['docker ps', 'docker run --privileged x'],
     doesNotMatch: ['ls docker'],
   },
   {

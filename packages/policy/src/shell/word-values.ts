@@ -242,14 +242,12 @@ function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubs
   const path = `/dev/fd/${63 + run.state.fileCount + run.sinks.size}`;
   const { script } = part;
   if (!script) return path;
-  if (part.operator === '>') {
-    run.sinks.set(path, script);
-    return path;
-  }
   run.concurrent++;
   const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
   run.concurrent--;
-  run.state.writeFile(path, printed.join('\n'));
+  // it runs whether or not anything is written to it; what is written makes it run anew
+  if (part.operator === '>') run.sinks.set(path, () => run.walker.script(run, script));
+  else run.state.writeFile(path, printed.join('\n'));
   return path;
 }
 

@@ -89,6 +89,14 @@ export const wrappers: readonly Wrapper[] = [
     matches: ['nohup rm -rf /', 'setsid -f rm -rf /'],
   },
   {
+    names: ['ld.so', 'ld-linux.so.2', 'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1', 'ld-musl-x86_64.so.1'],
+    valueNames: ['preload', 'library-path', 'audit', 'argv0', 'inhibit-rpath'],
+    matches: [
+      '/lib64/ld-linux-x86-64.so.2 /bin/rm -rf /',
+      '/lib/ld-linux.so.2 --library-path x --preload y /usr/bin/rm -rf /',
+    ],
+  },
+  {
     names: ['time', 'gtime'],
     valueLetters: 'of',
     valueNames: ['output', 'format'],
@@ -315,22 +323,19 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
   if (name === 'command' && /^-[pvV]*[vV]/.test(words[0] ?? ''))
     return { calls: [], code: [], assignments: [], directory: undefined };
   const codeLetters = (wrapper.codeOptions ?? []).filter((option) => option.length === 1).join('');
-  const { values, operands } = readOptions(words, {
+  const { every, operands } = readOptions(words, {
     valueLetters: (wrapper.valueLetters ?? '') + codeLetters,
     valueNames: [...(wrapper.valueNames ?? []), ...(wrapper.codeOptions ?? [])],
     stopEarly: true,
   });
-  const code = (wrapper.codeOptions ?? []).flatMap((option) => values.get(option) ?? []);
+  const code = [...every(...(wrapper.codeOptions ?? []))];
   // options may also come after the words of its own: `flock f -c 'x'`
   if (wrapper.codeOptions) {
     const late = readOptions(operands, { valueLetters: codeLetters, valueNames: wrapper.codeOptions });
-    for (const option of wrapper.codeOptions) {
-      const value = late.values.get(option);
-      if (value !== undefined && (operands[wrapper.operandsBefore ?? 0]?.startsWith('-') ?? false))
-        code.push(value);
-    }
+    if (operands[wrapper.operandsBefore ?? 0]?.startsWith('-'))
+      code.push(...late.every(...wrapper.codeOptions));
   }
-  const split = (wrapper.splitOptions ?? []).flatMap((option) => values.get(option) ?? []);
+  const split = every(...(wrapper.splitOptions ?? []));
   let rest = [
     ...split.flatMap((text) => text.replaceAll('\\_', ' ').split(/\s+/)).filter((word) => word !== ''),
     ...operands.slice(wrapper.operandsBefore ?? 0),
@@ -351,7 +356,7 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
           ...rest.filter((word) => word.includes(' ')),
         ]
       : [];
-  const directory = wrapper.directoryOptions?.flatMap((option) => values.get(option) ?? []).at(-1);
+  const directory = every(...(wrapper.directoryOptions ?? [])).at(-1);
   return { calls, code: [...code, ...joined], assignments, directory };
 }
 

@@ -6,14 +6,14 @@ import { contentOf } from './redirections.ts';
 
 /** `xargs program words…`: judges the program with what comes in. */
 export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
-  const { operands, values, flags } = readOptions(args, {
+  const { operands, values, every, flags } = readOptions(args, {
     valueLetters: 'ILnPsdaE',
     gluedLetters: 'ile',
     valueNames: ['max-args', 'max-procs', 'delimiter', 'arg-file', 'max-chars', 'process-slot-var'],
     stopEarly: true,
   });
-  const file = values.get('a') ?? values.get('arg-file');
-  if (file !== undefined) checkFile(run, file, 'read');
+  const files = every('a', 'arg-file');
+  for (const file of files) checkFile(run, file, 'read');
   const program = operands.length > 0 ? operands : ['echo'];
   const hole =
     values.get('I') ||
@@ -25,7 +25,9 @@ export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
       ? '\u0000'
       : (values.get('d') ?? values.get('delimiter'))?.replace('\\n', '\n').replace(/^\\0$/, '\u0000');
   const printed: string[] = [];
-  for (const text of file !== undefined ? [contentOf(run, file)] : (run.stdin ?? [UNKNOWN])) {
+  for (const text of files.length > 0
+    ? files.map((file) => contentOf(run, file))
+    : (run.stdin ?? [UNKNOWN])) {
     const items = itemsOf(text, delimiter, hole !== undefined);
     const calls =
       hole === undefined

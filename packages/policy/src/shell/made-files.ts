@@ -1,0 +1,34 @@
+import { unpackTarget } from './archives.ts';
+import { readOptions } from './call-options.ts';
+import { originOf } from './marks.ts';
+import { resolvePlaces } from './places.ts';
+import type { ProgramCall } from './program-call.ts';
+import { contentOf } from './redirections.ts';
+
+const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|rustc|tcc|ghc|ocamlfind|swiftc|dmd|nim)$/;
+const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|brotli)$/;
+
+/** What a program makes out of a download is a download: what a compiler writes, what is unpacked. */
+export function followMadeFiles(call: ProgramCall): void {
+  const { run, name, args } = call;
+  const { operands, every } = readOptions(args, { valueLetters: 'of', valueNames: ['output', 'file'] });
+  const read = [...operands, ...every('f', 'file')];
+  const origin = originOf([...read.map((word) => contentOf(run, word)), ...(run.stdin ?? [])].join(''));
+  if (origin === '') return;
+  const directory = unpackTarget(call);
+  if (directory !== undefined)
+    for (const place of resolvePlaces(run, directory)) run.state.unpacked.set(place, origin);
+  for (const file of COMPILES.test(name)
+    ? compiled(operands, every('o'))
+    : EXPANDS.test(name)
+      ? expanded(operands)
+      : [])
+    for (const place of resolvePlaces(run, file)) run.state.writeFile(place, origin);
+}
+
+const compiled = (sources: readonly string[], named: readonly string[]): readonly string[] =>
+  named.length > 0 ? named : ['a.out', ...sources.map(withoutExtension)];
+
+const expanded = (files: readonly string[]): readonly string[] => files.map(withoutExtension);
+
+const withoutExtension = (path: string): string => path.replace(/\.[^./]+$/, '');
