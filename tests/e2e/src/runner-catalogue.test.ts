@@ -174,10 +174,13 @@ for (const { who, uid, why } of users) {
       );
     });
 
-    it('[TL-2] [AP-9] shell_exec: what it printed and changed; no token to be seen', async () => {
+    it('[TL-2] [AP-9] shell_exec: what it printed and changed, which front ends hear of; no token to be seen (seeds: tool-system)', async () => {
       const ran = await resultOf('shell_exec', { command: 'cat README.md | wc -l; echo made > made.txt' });
       const changed_files = [{ path: 'made.txt', operation: 'created' }];
       expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0, changed_files });
+      expect(await desk.person.next('file.changed', ({ path }) => path === 'made.txt')).toMatchObject({
+        operation: 'created',
+      });
       expect(desk.read('made.txt')).toBe('made\n');
       const inSrc = await resultOf('shell_exec', { command: 'pwd', cwd: 'src' });
       expect(inSrc.stdout).toBe(`${desk.at('src')}\n`);
