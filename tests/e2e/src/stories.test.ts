@@ -218,7 +218,10 @@ describe('wider and other than asked', () => {
     const first = await git(['add', 'first.md']);
     const asked = await card('first.md');
     const offered = asked.offered_scopes.find(({ pattern }) => pattern === 'git *');
-    expect(offered).toMatchObject({ scope: 'class', label: 'Harmless git commands in this session' });
+    expect(offered).toMatchObject({
+      scope: 'class',
+      label: 'Harmless git commands, commits and new branches in this session',
+    });
     const { grant_id } = await approve(asked, { scope: 'class', pattern: 'git *' });
     await endOf(first.tool_id);
     const second = await git(['add', 'second.md']);
