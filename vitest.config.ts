@@ -42,6 +42,7 @@ export default defineConfig({
         'packages/protocol/src/**': { lines: 95 },
         'packages/policy/src/**': { lines: 95 },
         'packages/!(protocol|policy)/src/**': { lines: 90 },
+        'packages/tool-runner/src/tool-handler.ts': { lines: 100, branches: 100 },
         'apps/*/src/**': { lines: 90 },
       },
     },

@@ -860,9 +860,11 @@ describe('doctor', () => {
 
   it('[TL-3] says which limits are in force and where each comes from (seeds: local-tool-execution)', async () => {
     const file = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'runner.json');
+    const place = join(server.folder, 'without-runner'); // a runner would have told its own
+    mkdirSync(place);
     const limits = { commandTimeoutMs: 600_000, entriesMax: 5, concurrencyLimit: 2 };
     writeFileSync(file, JSON.stringify({ version: 1, limits }), { mode: 0o600 });
-    const { checks } = JSON.parse((await server.run('doctor', server.workspace, '--json')).out) as {
+    const { checks } = JSON.parse((await server.run('doctor', place, '--json')).out) as {
       checks: { name: string; says: string }[];
     };
     const said = Object.fromEntries(checks.map(({ name, says }) => [name.trim(), says]));
@@ -875,7 +877,7 @@ describe('doctor', () => {
       enableCaching: 'true (built in)',
     });
     writeFileSync(file, '{"version": 1, "limits": {"entriesMax": 0}}');
-    expect(await server.run('doctor', server.workspace)).toMatchObject({
+    expect(await server.run('doctor', place)).toMatchObject({
       status: 1,
       out: expect.stringContaining('limits.entriesMax'),
     });
