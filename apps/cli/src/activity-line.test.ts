@@ -62,7 +62,7 @@ describe('what happens to calls, in lines', () => {
     ]);
   });
 
-  it('[TL-2] shows at a glance that a command exited with 1 (seeds: tools-specification)', () => {
+  it('[TL-2] shows at a glance that a command exited with 1 (founding documents: tools-specification)', () => {
     const activity = new ActivityLines(words, false);
     expect(activity.receive(ended({ exit_code: 1, execution_time_ms: 12 }), 80)).toEqual([
       '≠ execute_command · done · exit 1 · 12 ms',
@@ -70,7 +70,7 @@ describe('what happens to calls, in lines', () => {
     expect(activity.receive(ended({ exit_code: 0 }), 80)).toEqual(['✓ execute_command · done']);
   });
 
-  it('[EV-1] [UI-4] says how far a call is, where that is known (seeds: tool-system)', () => {
+  it('[EV-1] [UI-4] says how far a call is, where that is known (founding documents: tool-system)', () => {
     const activity = new ActivityLines(words, false);
     const progressed = (progress: number | null, message: string | null): CountersignEvent => ({
       event: 'tool.progress',

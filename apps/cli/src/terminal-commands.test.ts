@@ -858,7 +858,7 @@ describe('doctor', () => {
     expect(await server.run('doctor', 'a', 'b')).toMatchObject({ status: 2 });
   });
 
-  it('[TL-3] says which limits are in force and where each comes from (seeds: local-tool-execution)', async () => {
+  it('[TL-3] says which limits are in force and where each comes from (founding documents: local-tool-execution)', async () => {
     const file = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'runner.json');
     const place = join(server.folder, 'without-runner'); // a runner would have told its own
     mkdirSync(place);

@@ -613,7 +613,7 @@
       (buffer-substring-no-properties (point-min) (point-max)))))
 
 (ert-deftest countersign-approval-help-explains-the-tool ()
-  "[UI-3] ? says what the tool is for, what it takes and what its risk means (seeds: tool-system)."
+  "[UI-3] ? says what the tool is for, what it takes and what its risk means (founding documents: tool-system)."
   (let ((tools (car (countersign-test-fixture "bodies/availableTools.response.json"))))
     (countersign-test-with-desk project fake
       (let ((text (countersign-test-help fake project tools
@@ -647,7 +647,7 @@
       (should (string-search "  a Risk: b Risk LOW\n" text)))))
 
 (ert-deftest countersign-title-says-what-becomes-of-the-file ()
-  "[AP-1] A file that is there is changed, a new one created (seeds: tools-specification)."
+  "[AP-1] A file that is there is changed, a new one created (founding documents: tools-specification)."
   (let ((countersign-language 'ru)
         (titled (lambda (mode operation)
                   (countersign-title
@@ -757,7 +757,7 @@
     (should (equal (countersign-chat-input) "my draftz"))))
 
 (ert-deftest countersign-chat-shows-the-exit-code ()
-  "[TL-2] A command that exited with 1 is done, and its line says so (seeds: tools-specification)."
+  "[TL-2] A command that exited with 1 is done, and its line says so (founding documents: tools-specification)."
   (countersign-test-with-chat project
     (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "execute_command")
                           '(tool_params . ((command . "grep"))) '(status . "executing"))

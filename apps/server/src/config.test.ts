@@ -124,7 +124,7 @@ describe('the configuration', () => {
     expect(maskedConfig(loadConfig({ env, flags: { database } })).database).toBe(printed);
   });
 
-  it('[TL-3] lowers and raises limits, and names a bad one (seeds: local-tool-execution)', () => {
+  it('[TL-3] lowers and raises limits, and names a bad one (founding documents: local-tool-execution)', () => {
     const limits = (env: Record<string, string>) => limitsOfOperator(loadConfig({ env }));
     expect(limits({})).toEqual(defaultLimits);
     expect(limits({ COUNTERSIGN_COMMAND_TIMEOUT_MS: '600000', COUNTERSIGN_ENTRIES_MAX: '5' })).toEqual({

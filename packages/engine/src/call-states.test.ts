@@ -26,7 +26,7 @@ async function audited(): Promise<[string, unknown][]> {
     .map(({ action, data }) => [action, (data as JsonObject).status]);
 }
 
-describe('[EX-2] every state of a call is announced, in its order (seeds: workflow)', () => {
+describe('[EX-2] every state of a call is announced, in its order (founding documents: workflow)', () => {
   it('a LOW call with a runner: pending, executing from its signal on, completed', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     const { id, status } = await read();
@@ -148,7 +148,7 @@ describe('[EX-2] a LOW call that is executing, of which nobody knows whether it 
   });
 });
 
-describe('[DA-1] execution_time_ms is measured where the client does not say it (seeds: workflow)', () => {
+describe('[DA-1] execution_time_ms is measured where the client does not say it (founding documents: workflow)', () => {
   const took = async (id: string) => (await fixture.execution(id)).execution_time_ms;
   const plainly = (id: string, body: { execution_time_ms?: number } = {}) =>
     fixture.engine.dispatcher.submitResult(fixture.person, id, { status: 'completed', ...body });

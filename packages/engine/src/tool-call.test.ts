@@ -167,7 +167,7 @@ describe('a refused call', () => {
 });
 
 describe('a call that asks', () => {
-  it('[AP-1] says that a file is created once the preview knows it, and changed when that is so again (seeds: tools-specification)', async () => {
+  it('[AP-1] says that a file is created once the preview knows it, and changed when that is so again (founding documents: tools-specification)', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     const { approvalId } = await askedToWrite(runner);
     const description = async (operation: 'created' | 'modified', letter: string) => {

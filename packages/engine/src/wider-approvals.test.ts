@@ -110,7 +110,7 @@ describe('[AP-4] "changes under src/"', () => {
   });
 });
 
-describe('[AP-4] git commands, in one session (seeds: tools-specification)', () => {
+describe('[AP-4] git commands, in one session (founding documents: tools-specification)', () => {
   const label = 'Harmless git commands, commits and new branches in this session';
   const calls: readonly [string, Parameters<EngineFixture['submit']>[1]][] = [
     ['execute_command', { command: 'git', args: ['commit', '-m', 'x'] }],

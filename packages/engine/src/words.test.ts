@@ -26,7 +26,7 @@ describe('[AP-1] describeCall', () => {
     expect(describeCall('Agent', tool, params)).toBe(`Agent wants to ${expected}`);
   });
 
-  it('says that a file is created once a preview knows that it is new (seeds: tools-specification)', () => {
+  it('says that a file is created once a preview knows that it is new (founding documents: tools-specification)', () => {
     const described = (operation: 'created' | 'modified', mode = 'write') =>
       describeCall(
         'Agent',

@@ -158,7 +158,7 @@ describe('[AP-4] a grant by program', () => {
   });
 });
 
-describe('[AP-4] a grant of git commands (seeds: tools-specification)', () => {
+describe('[AP-4] a grant of git commands (founding documents: tools-specification)', () => {
   const git = { ...grant, tool: gitCommandsPattern, pattern: 'git *', max_risk: 'HIGH' as const };
   function coversCall(tool: string, params: object): boolean {
     const { call, details } = policy.decide(tool, params);

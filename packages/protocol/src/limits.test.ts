@@ -57,7 +57,7 @@ describe('limits', () => {
   });
 });
 
-describe('settings of the limits (seeds: local-tool-execution)', () => {
+describe('settings of the limits (founding documents: local-tool-execution)', () => {
   it('[TL-3] an operator lowers and raises, anybody else only lowers', () => {
     const raised = limitsOfOperator({ commandTimeoutMs: 600_000, entriesMax: 10 });
     expect(raised).toEqual({ ...defaultLimits, commandTimeoutMaxSeconds: 600, entries: 10 });

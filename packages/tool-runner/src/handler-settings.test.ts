@@ -26,7 +26,7 @@ const builtIn = {
   cacheTtlMs: 60_000,
 };
 
-describe('settings of a runner (seeds: local-tool-execution)', () => {
+describe('settings of a runner (founding documents: local-tool-execution)', () => {
   it('[RN-1] [TL-3] have built-in values', () => {
     expect(valuesOf({})).toEqual(builtIn);
     expect(settingsInForce({}, {}).limits).toEqual(defaultLimits);

@@ -81,7 +81,7 @@ describe('[RN-9] an unsaved buffer', () => {
     expect(await read({ path: 'a.md', start_line: 9 })).toMatchObject({ content: '', end_line: 3 });
   });
 
-  it('[TL-2] is read in parts as its own bytes, not as those on the disk (seeds: tools-specification)', async () => {
+  it('[TL-2] is read in parts as its own bytes, not as those on the disk (founding documents: tools-specification)', async () => {
     put('a.md', 'saved, and longer than what was typed\n');
     editor.open(at('a.md'), 'öne\ntwo\n');
     const read = async (params: Record<string, unknown>) =>

@@ -27,7 +27,7 @@ it('sends one report at a time, and joins what comes meanwhile', async () => {
   ]);
 });
 
-it('[EV-1] tells a percentage of 0 to 100 that never goes back (seeds: tool-system)', async () => {
+it('[EV-1] tells a percentage of 0 to 100 that never goes back (founding documents: tool-system)', async () => {
   for (const percent of [-5, 30, 20, 120]) {
     sender.report({ percent });
     await settle();

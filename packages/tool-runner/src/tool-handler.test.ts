@@ -769,7 +769,7 @@ describe('errors', () => {
     expect(result.error).toEqual({ code: 'EXECUTION_FAILED', message: 'The tool failed: just words.' });
   });
 
-  it('[RN-1] error.details say what the message was made of (seeds: local-tool-execution)', async () => {
+  it('[RN-1] error.details say what the message was made of (founding documents: local-tool-execution)', async () => {
     const files = fixture.files.root;
     const executor = new ScriptedExecutor(['read_file', 'write_file', 'list_directory'], (call) => {
       if (call.tool === 'read_file') readFileSync(join(files, 'missing'));
@@ -813,7 +813,7 @@ describe('errors', () => {
     expect(custom.error?.code).toBe('UNKNOWN_TOOL');
   });
 
-  it('[TL-2] a command that ended by itself completed, a killed or late one failed and says what it had printed (seeds: tools-specification)', async () => {
+  it('[TL-2] a command that ended by itself completed, a killed or late one failed and says what it had printed (founding documents: tools-specification)', async () => {
     const outcomes: ToolResult[] = [
       { success: false, stdout: 'a', exit_code: null, code: 'COMMAND_FAILED', error: 'killed' },
       { success: false, stdout: 'b', code: 'COMMAND_TIMEOUT', error: 'too slow' },
@@ -844,7 +844,7 @@ describe('errors', () => {
   });
 });
 
-describe('limits (seeds: local-tool-execution)', () => {
+describe('limits (founding documents: local-tool-execution)', () => {
   const runFor = (handler: ToolHandler, timeout: number) =>
     handler.decide('execute_command', { command: 'ls', args: [], timeout }).verdict;
   const writeLimits = (limits: object) =>
@@ -1087,7 +1087,7 @@ describe('results', () => {
   });
 });
 
-describe('execution history (seeds: local-tool-execution)', () => {
+describe('execution history (founding documents: local-tool-execution)', () => {
   const ack = { tool_id: 'tool-1', attempt: 1, timestamp: '' } as const;
 
   it('[RN-1] keeps one entry for a call, from the question to the receipt of its result', async () => {
@@ -1215,7 +1215,7 @@ describe('execution history (seeds: local-tool-execution)', () => {
   });
 });
 
-describe('active executions (seeds: local-tool-execution)', () => {
+describe('active executions (founding documents: local-tool-execution)', () => {
   it('[RN-1] hold the process of a command and its timeout, and dispose ends that process', async () => {
     const handler = makeHandler();
     const tool_params = { command: 'sleep 600', timeout: 300 };
@@ -1549,7 +1549,7 @@ describe('logging', () => {
     expect(text).not.toMatch(/p4ssw0rd|my-own-token-value/);
   });
 
-  it('[OB-2] says each step of a call at the level of the documents (seeds: local-tool-execution)', async () => {
+  it('[OB-2] says each step of a call at the level of the documents (founding documents: local-tool-execution)', async () => {
     const handler = makeHandler();
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await expect.poll(() => fixture.dialogs.shown.length).toBe(1);

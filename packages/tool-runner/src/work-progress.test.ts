@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('[EV-1] tells nothing of work that ends soon, then twice a second what is new (seeds: tool-system)', async () => {
+it('[EV-1] tells nothing of work that ends soon, then twice a second what is new (founding documents: tool-system)', async () => {
   const told: Progress[] = [];
   let message: string | undefined;
   let end = (): void => {};

@@ -22,7 +22,7 @@ async function connect(mode: 'auto' | 'legacy'): Promise<Client> {
 }
 
 describe.each(['auto', 'legacy'] as const)('[RN-8] a server of our own, with a %s client', (mode) => {
-  it('lists its tools with schema, hints and what they declare, and calls them (seeds: tool-system)', async () => {
+  it('lists its tools with schema, hints and what they declare, and calls them (founding documents: tool-system)', async () => {
     const client = await connect(mode);
     const { tools } = await client.listTools();
     expect(tools).toMatchObject([

@@ -174,7 +174,7 @@ for (const { who, uid, why } of users) {
       );
     });
 
-    it('[TL-2] [AP-9] shell_exec: what it printed and changed, which front ends hear of; no token to be seen (seeds: tool-system)', async () => {
+    it('[TL-2] [AP-9] shell_exec: what it printed and changed, which front ends hear of; no token to be seen (founding documents: tool-system)', async () => {
       const ran = await resultOf('shell_exec', { command: 'cat README.md | wc -l; echo made > made.txt' });
       const changed_files = [{ path: 'made.txt', operation: 'created' }];
       expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0, changed_files });

@@ -154,7 +154,7 @@ describe('a call as an editor draws it', () => {
     expect(String(texts(shown({ success: true, content: 'x'.repeat(30_000) }))).length).toBeLessThan(21_000);
   });
 
-  it('[TL-2] says that a command exited with 1, also where its output is left out (seeds: tools-specification)', () => {
+  it('[TL-2] says that a command exited with 1, also where its output is left out (founding documents: tools-specification)', () => {
     const result = { success: false, stdout: 'out\n', stderr: 'err', exit_code: 1 };
     expect(texts(resultContent({ result, error: null, exit_code: 1 }, words))).toEqual([
       '```\n[exit 1]\nout\nerr\n```',

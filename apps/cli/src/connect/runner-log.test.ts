@@ -28,7 +28,7 @@ const written = (file: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-describe('the log of the runner in a terminal (seeds: local-tool-execution)', () => {
+describe('the log of the runner in a terminal (founding documents: local-tool-execution)', () => {
   it('[OB-2] shows errors unless a level is named', () => {
     expect(logWith({}).shown).toEqual(['error']);
     expect(logWith({ level: 'info' }).shown).toEqual(['info', 'error']);

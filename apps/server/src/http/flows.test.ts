@@ -133,7 +133,7 @@ describe('[AP-2] deciding', () => {
     expect(runner.executed.filter((signal) => signal.tool_id === tool_id).length).toBe(1);
   });
 
-  it('[RE-2] approve, confirm and reject need no project, and any of them decides once (seeds: plan)', async () => {
+  it('[RE-2] approve, confirm and reject need no project, and any of them decides once (founding documents: plan)', async () => {
     report = () => changed('d.md');
     const decide = async (approvalId: string, decision: string, body = {}) => {
       const answered = await as().post(`/my/approvals/${approvalId}/${decision}`, body);
@@ -251,7 +251,7 @@ describe('undoing', () => {
     expect((await as().post(`/my/tools/${tool_id}/undo`)).body.code).toBe('NOT_UNDOABLE');
   });
 
-  it('[TL-2] [RN-3] is refused for a command: it changed files, and exited with 1 (seeds: tools-specification)', async () => {
+  it('[TL-2] [RN-3] is refused for a command: it changed files, and exited with 1 (founding documents: tools-specification)', async () => {
     report = () => ({
       status: 'completed',
       result: {

@@ -127,7 +127,7 @@ describe('[RE-5] the content type of a body', () => {
   });
 });
 
-describe('[RE-5] a body whose type nobody declared (seeds: workflow)', () => {
+describe('[RE-5] a body whose type nobody declared (founding documents: workflow)', () => {
   const authorization = () => ({ Authorization: `Bearer ${ada.tokens.person}` });
   const undeclared = async (
     headers: Record<string, string>,

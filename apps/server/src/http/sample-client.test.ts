@@ -52,7 +52,7 @@ async function call(tool_name: string, tool_params: object) {
   return found;
 }
 
-describe('the sample client (seeds: workflow)', () => {
+describe('the sample client (founding documents: workflow)', () => {
   it('[RE-3] [RE-5] has a call of each kind done, with and without a content type', async () => {
     expect(await call('read_file', { path: 'a.md' })).toMatchObject({
       execution: { status: 'completed' },

@@ -40,7 +40,7 @@ const listed = async ({ projectId, tokens }: Person) => {
 const callsOf = async ({ tokens }: Person) =>
   (await server.send('GET', '/my/tools/history', { token: tokens.person })).body.executions;
 
-describe('[RE-2] a call that names no session (seeds: workflow)', () => {
+describe('[RE-2] a call that names no session (founding documents: workflow)', () => {
   it.each(['person', 'agent'] as const)('of a %s opens a new one, with an ordinary id', async (scope) => {
     const who = await somebody();
     const first = (await call(who.tokens[scope], 'a.md')).body;

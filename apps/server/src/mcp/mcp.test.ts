@@ -243,7 +243,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
   });
 });
 
-it('a picture is a picture, and a part of one is a value to join (seeds: tools-specification)', async () => {
+it('a picture is a picture, and a part of one is a value to join (founding documents: tools-specification)', async () => {
   const picture = { success: true, content: 'AAAA', encoding: 'base64', media_type: 'image/png' };
   const whole = { ...picture, size: 3, truncated: false };
   const part = { ...picture, size: 6, truncated: false, offset: 0, next_offset: 3 };

@@ -136,7 +136,7 @@ describe('the chat in the side bar', () => {
     expect([posted, location.hash.get()]).toEqual([[{ type: 'command', command: 'showHistory' }], '#/chat']);
   });
 
-  it('[UI-2] sends EXECUTE_TOOL for a call that is run again, in the conversation it stands in (seeds: implementation-plan)', async () => {
+  it('[UI-2] sends EXECUTE_TOOL for a call that is run again, in the conversation it stands in (founding documents: implementation-plan)', async () => {
     const { posted, toolRequests } = await open(
       { state: 'open', server: 's', projects: [here, there] },
       '#/history/t1',

@@ -53,7 +53,7 @@ describe('[RN-8] a call of a custom tool', () => {
     expect(policy.decide('deploy__staging', undefined).verdict.decision).toBe('MEDIUM');
   });
 
-  it('says that the tool itself wants approval (seeds: tool-system)', () => {
+  it('says that the tool itself wants approval (founding documents: tool-system)', () => {
     const { verdict } = policyWith([tool({ requires_approval: true })]).decide('deploy__staging', {});
     expect(verdict.decision).toBe('MEDIUM');
     expect(verdict.reasons.map(({ rule, why }) => [rule, why]).at(-1)).toEqual([

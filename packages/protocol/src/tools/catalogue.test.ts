@@ -248,7 +248,7 @@ describe('results', () => {
     expect(taken).toEqual([]);
   });
 
-  it('[TL-2] has success false and no error for a command that exited with 1 (seeds: tools-specification)', () => {
+  it('[TL-2] has success false and no error for a command that exited with 1 (founding documents: tools-specification)', () => {
     const exited = { ...command, success: false, exit_code: 1, stderr: '1 failed' };
     expect(resultOf('execute_command', exited)).toEqual({ success: true, data: exited });
     expect(resultOf('execute_command', { ...exited, ...failure }).success).toBe(false);

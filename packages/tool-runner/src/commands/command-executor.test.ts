@@ -89,7 +89,7 @@ describe.skipIf(cannotIsolate)('CommandExecutor', () => {
     });
   });
 
-  it('[TL-2] has the exit code and no error where a program ended by itself (seeds: tools-specification)', async () => {
+  it('[TL-2] has the exit code and no error where a program ended by itself (founding documents: tools-specification)', async () => {
     const { execute } = setup();
     expect(await execute('ls', ['nothing-here'])).toEqual({
       success: false,

@@ -11,7 +11,7 @@ function told(command: string, chunks: readonly string[]): Progress[] {
   return reports;
 }
 
-it("[EV-1] tells git's own progress lines, also of a shell line (seeds: tool-system)", () => {
+it("[EV-1] tells git's own progress lines, also of a shell line (founding documents: tool-system)", () => {
   const chunk = 'Receiving objects:  10% (1/10)\rReceiving objects:  50% (5/10)\r';
   expect(told('cd sub && git fetch --progress', [chunk, 'done\n'])).toEqual([
     { percent: 45, message: 'Receiving objects: 50% (5/10)', ...output(chunk) },

@@ -79,7 +79,7 @@ describe.skipIf(cannotIsolate)('shell_exec', () => {
     });
   });
 
-  it('[TL-2] says which files it changed, also when it failed, ran out of time or was cancelled (seeds: tool-system)', async () => {
+  it('[TL-2] says which files it changed, also when it failed, ran out of time or was cancelled (founding documents: tool-system)', async () => {
     const { exec, fixture } = setup();
     fixture.write('a.md', 'one\n');
     fixture.write('.env', 'SECRET=1\n');

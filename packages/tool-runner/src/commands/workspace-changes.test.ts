@@ -24,7 +24,7 @@ function setup(paths: readonly string[], options: ConstructorParameters<typeof I
 }
 
 describe('watchChanges', () => {
-  it('[TL-2] names what was created, modified and deleted (seeds: tool-system)', async () => {
+  it('[TL-2] names what was created, modified and deleted (founding documents: tool-system)', async () => {
     const { fixture, at, watch } = setup(['same.txt', 'b/changed.txt', 'gone.txt', 'd/e/moved.txt', 'é.txt']);
     const changesSince = await watch();
     fixture.write('b/changed.txt', 'longer than before\n');

@@ -298,7 +298,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     expect(levels()).toEqual({ do: 'HIGH', strict: 'MEDIUM', reads: 'LOW', destroys: 'MEDIUM' });
   });
 
-  it('declares category and approval: the latter only tightens, and what is wrong is left out (seeds: tool-system)', async () => {
+  it('declares category and approval: the latter only tightens, and what is wrong is left out (founding documents: tool-system)', async () => {
     const risk = { plain: 'LOW', asks: 'LOW' };
     fixture.configure({ bad: hostile('declares', { countersign: { risk } }) });
     await fixture.until(() => fixture.servers.names.includes('bad__asks'), 'the other tools');

@@ -36,7 +36,7 @@ async function execute(tool: string, params: object, onBegin = (): void => {}): 
   await files.execute(parsed.call, { ...context, changes: { begin: onBegin } });
 }
 
-describe('[EV-1] how far a long call is (seeds: tool-system)', () => {
+describe('[EV-1] how far a long call is (founding documents: tool-system)', () => {
   it('list_directory: what it has looked at and found', async () => {
     for (const path of ['own/a/1.txt', 'own/a/2.md', 'own/b/3.txt']) write(path, '');
     const tick = progressTicks();

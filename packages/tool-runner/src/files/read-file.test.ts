@@ -206,7 +206,7 @@ describe('[TL-2] read_file', () => {
     expect(await codeOf({ path: 'program', encoding: 'latin1' })).toBe('BINARY_FILE');
   });
 
-  it('gives a PDF above 1 MiB whole in parts, whose base64 can be joined as it is (seeds: tools-specification)', async () => {
+  it('gives a PDF above 1 MiB whole in parts, whose base64 can be joined as it is (founding documents: tools-specification)', async () => {
     const paper = Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(2_500_000)]);
     put('paper.pdf', paper);
     const first = await read({ path: 'paper.pdf' });
@@ -234,7 +234,7 @@ describe('[TL-2] read_file', () => {
     });
   });
 
-  it('gives a line above 1 MiB whole in parts (seeds: tools-specification)', async () => {
+  it('gives a line above 1 MiB whole in parts (founding documents: tools-specification)', async () => {
     const text = `short\n${'größe €😀'.repeat(200_000)}\nlast\n`;
     put('one-line.txt', text);
     const [first, long] = [

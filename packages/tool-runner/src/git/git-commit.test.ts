@@ -151,7 +151,7 @@ echo evil > .envrc; mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; ex
     for (const path of ['.envrc', 'sub/.vscode']) expect(said).toContain(`"${path}" would execute later`);
   });
 
-  it('[TL-2] says which files its hooks changed, also where one then says no (seeds: tool-system)', async () => {
+  it('[TL-2] says which files its hooks changed, also where one then says no (founding documents: tool-system)', async () => {
     fixture.withCommit();
     fixture.write('a.txt', 'changed\n');
     fixture.write('other.txt', 'x\n');

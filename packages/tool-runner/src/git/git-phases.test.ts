@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GitPhases, GitProgressLines } from './git-phases.ts';
 
 describe('GitPhases', () => {
-  it('[EV-1] says how far all of the work is, which each phase counts anew (seeds: tool-system)', () => {
+  it('[EV-1] says how far all of the work is, which each phase counts anew (founding documents: tool-system)', () => {
     const phases = new GitPhases();
     const lines = [
       'remote: Counting objects: 100% (8/8), done.',

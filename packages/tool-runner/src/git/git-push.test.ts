@@ -67,7 +67,7 @@ describe('git_branch', () => {
 });
 
 describe('git_push', () => {
-  it("[EV-1] tells git's own progress, and keeps it out of what git says (seeds: tool-system)", async () => {
+  it("[EV-1] tells git's own progress, and keeps it out of what git says (founding documents: tool-system)", async () => {
     const tick = progressTicks();
     commit('second');
     await fixture.call('git_push');
@@ -78,7 +78,7 @@ describe('git_push', () => {
     expect(fixture.progress.map(({ output }) => output?.chunk ?? '').join('')).not.toMatch(/objects|Total/);
   });
 
-  it('[TL-2] says which files a pre-push hook changed (seeds: tool-system)', async () => {
+  it('[TL-2] says which files a pre-push hook changed (founding documents: tool-system)', async () => {
     fixture.write('.git/hooks/pre-push', '#!/bin/sh\necho built > made.txt\n');
     chmodSync(join(fixture.root, '.git/hooks/pre-push'), 0o755);
     expect(await fixture.call('git_push')).toMatchObject({

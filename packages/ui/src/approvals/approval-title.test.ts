@@ -27,7 +27,7 @@ describe('the title of a card', () => {
     expect(titleOf({ ...asked, tool_name, tool_params }, languages.en)).toBe('Agent wants something');
   });
 
-  it('[AP-1] says that a file is new once a preview knows it (seeds: tools-specification)', () => {
+  it('[AP-1] says that a file is new once a preview knows it (founding documents: tools-specification)', () => {
     const titled = (preview: Preview, mode = 'write') =>
       titleOf(
         { ...asked, tool_name: 'write_file', tool_params: { path: 'a.md', mode }, preview },

@@ -373,7 +373,7 @@ describe('a tool call', () => {
     expect(transcript().textContent).not.toContain('all good');
   });
 
-  it('[TL-2] says that a command exited with 1, also where its result is left out (seeds: tools-specification)', async () => {
+  it('[TL-2] says that a command exited with 1, also where its result is left out (founding documents: tools-specification)', async () => {
     const { server } = await openChat({ messages: [hello] });
     await server.emit(created('m2', { tool_calls: asking.tool_calls }), call());
     await server.emit(
@@ -864,7 +864,7 @@ describe('which model answers', () => {
   });
 });
 
-describe('[UI-2] running a call again (seeds: implementation-plan)', () => {
+describe('[UI-2] running a call again (founding documents: implementation-plan)', () => {
   const detail = (change: object = {}, more: object = {}) => {
     const [example] = examples<{ execution: object }>('bodies/getExecution.response');
     const execution = { ...example?.execution, ...place, tool_id: 't1', status: 'completed', ...change };

@@ -37,7 +37,7 @@ export function approvalStories(home: () => EditorHome): void {
     await expect.poll(() => home().has('card.md'), soon).toBe(true);
   });
 
-  it('[UI-2] a call of the transcript is run again by EXECUTE_TOOL, and asks again (seeds: implementation-plan)', async () => {
+  it('[UI-2] a call of the transcript is run again by EXECUTE_TOOL, and asks again (founding documents: implementation-plan)', async () => {
     const { window } = home();
     await window.say('/write_file path=again.md content="once more"');
     await window.pressOnCard(window.card('again.md'), 'Approve');

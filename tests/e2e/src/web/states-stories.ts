@@ -64,7 +64,7 @@ export function statesStories(browser: () => Browser): void {
     await page.locator('.call').getByText(/^Done/).waitFor();
   });
 
-  it('[UI-2] a call of the transcript is run again, and asks again (seeds: implementation-plan)', async () => {
+  it('[UI-2] a call of the transcript is run again, and asks again (founding documents: implementation-plan)', async () => {
     const window = await home().window();
     const { page } = window;
     const file = () => join(home().ready.workspace, 'again.md');
