@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { type EditorWindow, soon } from './editor-window.ts';
 
-/** A call of a folder that is run again belongs to that folder (UI-2; seeds: implementation-plan). */
+/** A call of a folder that is run again belongs to that folder (UI-2; founding documents: implementation-plan). */
 async function runAgain(window: EditorWindow, folder: string): Promise<void> {
   await window.openChat();
   await window.chat.getByLabel('Project').selectOption(folder);
