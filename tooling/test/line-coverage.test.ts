@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkLineCoverage } from './line-coverage.ts';
+import { addLines, checkLineCoverage, coveredFile } from './line-coverage.ts';
 
 const file = (lines: number, missed: number[]) => ({ path: 'a.el', lines, missed });
 
@@ -17,4 +17,12 @@ it('[QA-1] does not take nothing for everything', () => {
   expect(checkLineCoverage('a', [], 90)).toEqual([
     'coverage of a: none of its lines, which is less than 90 %',
   ]);
+});
+
+it('[QA-1] counts a line once, and as reached where any report or statement says so', () => {
+  const at = (line: number) => ({ start: { line } });
+  const statementMap = { 0: at(3), 1: at(3), 2: at(1), 3: at(2) };
+  const lines = addLines(new Map(), { statementMap, s: { 0: 0, 1: 2, 2: 0, 3: 0 } });
+  addLines(lines, { statementMap, s: { 0: 0, 1: 0, 2: 1, 3: 0 } });
+  expect(coveredFile('a.ts', lines)).toEqual({ path: 'a.ts', lines: 3, missed: [2] });
 });

@@ -1,4 +1,4 @@
-/** Line coverage of what Vitest does not count: Emacs Lisp, and what runs only inside a real editor. */
+/** Line coverage of what Vitest does not count by itself: Emacs Lisp, and what runs only inside a real editor. */
 
 export interface CoveredFile {
   readonly path: string;
@@ -6,6 +6,27 @@ export interface CoveredFile {
   readonly lines: number;
   /** Which of them were not reached. */
   readonly missed: readonly number[];
+}
+
+/** The part of Istanbul's report on a file by which lines are counted. */
+export interface StatementCounts {
+  readonly statementMap: Readonly<Record<string, { readonly start: { readonly line: number } }>>;
+  readonly s: Readonly<Record<string, number>>;
+}
+
+/** Each line in which a statement begins, and whether one of these ran. */
+export type Lines = Map<number, boolean>;
+
+/** Adds what one report says to what others said. */
+export function addLines(lines: Lines, { statementMap, s }: StatementCounts): Lines {
+  for (const [id, { start }] of Object.entries(statementMap))
+    lines.set(start.line, (s[id] ?? 0) > 0 || lines.get(start.line) === true);
+  return lines;
+}
+
+export function coveredFile(path: string, lines: Lines): CoveredFile {
+  const missed = [...lines].flatMap(([line, isReached]) => (isReached ? [] : line));
+  return { path, lines: lines.size, missed: missed.sort((a, b) => a - b) };
 }
 
 /** Prints a table; returns why this is not enough, or nothing. */
