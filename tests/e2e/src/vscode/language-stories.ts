@@ -21,13 +21,6 @@ export function languageStories(home: () => EditorHome): void {
     expect(await home().result('diagnostics', { path: 'src/greet.ts' })).toMatchObject({ diagnostics: [] });
   });
 
-  it('[RN-7] diagnostics that the editor brings by itself, when nothing more comes', async () => {
-    home().write('broken.json', '{ "a": }\n');
-    expect(await home().result('diagnostics', { path: 'broken.json' })).toMatchObject({
-      diagnostics: [{ line: 1, severity: 'error', message: 'Value expected' }],
-    });
-  });
-
   it('[RN-7] hover', async () => {
     expect(await home().result('hover', greetIn)).toMatchObject({
       contents: expect.stringContaining('greet(name: string): string'),
