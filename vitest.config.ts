@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -7,6 +8,15 @@ class SoonAResult extends BaseSequencer {
     const longestFirst = await super.sort(files);
     return [...longestFirst.slice(-2), ...longestFirst.slice(0, -2)];
   }
+}
+
+/** One threshold for each: a glob over all of them would let one make up for another. */
+function eachPackage<T>(threshold: T): Record<string, T> {
+  const folders = ['packages', 'apps'].flatMap((group) =>
+    readdirSync(new URL(group, import.meta.url)).map((name) => `${group}/${name}/src`),
+  );
+  const withSources = folders.filter((folder) => existsSync(new URL(folder, import.meta.url)));
+  return Object.fromEntries(withSources.map((folder) => [`${folder}/**`, threshold]));
 }
 
 export default defineConfig({
@@ -32,18 +42,18 @@ export default defineConfig({
         '**/*.test.{ts,tsx}',
         '**/*.test-data.{ts,tsx}',
         '**/*.d.ts',
-        // Runs only inside a real editor: `npm test -- vscode` is its test, in processes that nobody counts lines of.
+        // Run only inside a real editor: the vscode part counts these and adds the other files of the extension, which
+        // the report `json` has (tooling/test/editor-coverage.ts).
         'apps/vscode/src/{extension.ts,editor/**}',
         'apps/vscode/src/webview/main.tsx',
       ],
-      reporter: [['text-summary'], ['text', { skipFull: true }], ['html']],
+      reporter: [['text-summary'], ['text', { skipFull: true }], ['html'], ['json']],
       reportsDirectory: 'coverage',
       thresholds: {
+        ...eachPackage({ lines: 90 }),
         'packages/protocol/src/**': { lines: 95 },
         'packages/policy/src/**': { lines: 95 },
-        'packages/!(protocol|policy)/src/**': { lines: 90 },
         'packages/tool-runner/src/tool-handler.ts': { lines: 100, branches: 100 },
-        'apps/*/src/**': { lines: 90 },
       },
     },
   },

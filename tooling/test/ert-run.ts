@@ -4,17 +4,27 @@ import { dirname, join } from 'node:path';
 import { env } from 'node:process';
 import { repositoryRoot } from '../set-up.mjs';
 import { run } from './child-process.ts';
+import { type CoveredFile, checkLineCoverage } from './line-coverage.ts';
 import type { PartResult } from './parts.ts';
 
-/** `args`: a regular expression on the names of tests, as Emacs writes them. */
+/** Percent of the lines of the package that its tests reach. */
+const LINES_REACHED = 90;
+
+/** `args`: a regular expression on the names of tests, as Emacs writes them. All of them: their coverage counts too. */
 export async function runErt(args: readonly string[]): Promise<PartResult> {
   const report = join(repositoryRoot, 'node_modules', '.cache', 'test-reports', 'emacs.json');
   mkdirSync(dirname(report), { recursive: true });
   rmSync(report, { force: true });
   env.COUNTERSIGN_ERT_COUNTS = report;
   env.COUNTERSIGN_ERT_SELECTOR = args[0] ?? '';
+  const isWhole = args[0] === undefined;
+  if (isWhole) env.COUNTERSIGN_ERT_COVERAGE = '1';
   const { exitCode } = await run('emacs', ['-Q', '--batch', '-l', 'apps/emacs/test/run.el']);
-  return countErt(readReport(report), exitCode);
+  const left = readReport(report);
+  const { passed, failures } = countErt(left, exitCode);
+  if (!isWhole || left === undefined) return { passed, failures };
+  const { coverage = [] } = left as { readonly coverage?: readonly CoveredFile[] };
+  return { passed, failures: [...failures, ...checkLineCoverage('apps/emacs', coverage, LINES_REACHED)] };
 }
 
 function readReport(path: string): unknown {

@@ -1,12 +1,14 @@
 /** The parts of the suite. A new part is a new row here. */
-import { globSync } from 'node:fs';
+import { globSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { execPath } from 'node:process';
+import { env, execPath } from 'node:process';
 import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
 import { reportChecks } from '../check.ts';
 import { repositoryRoot } from '../set-up.mjs';
 import { run } from './child-process.ts';
+import { editorCoverage, unitCoverage } from './editor-coverage.ts';
 import { runErt } from './ert-run.ts';
+import { checkLineCoverage } from './line-coverage.ts';
 import type { Need } from './needs.ts';
 import { runVitest } from './vitest-run.ts';
 
@@ -127,7 +129,7 @@ export const parts: readonly Part[] = [
   {
     name: 'vscode', // the packaged extension in a real VS Code, with the real server
     needs: [git, bubblewrap, chromium, realVsCode],
-    run: ({ args }) => runVitest({ name: 'vscode', args: [vsCodeTests, ...args], coverage: false }),
+    run: runVsCode,
   },
   {
     name: 'faults', // everything fails at random: shortly, or as long as one likes when it is named
@@ -160,6 +162,29 @@ export function partsWithFile(name: string): readonly Part[] {
       needs: needsOf(file),
       run: ({ args }) => runVitest({ name: 'file', args: [file, ...args], coverage: false }),
     }));
+}
+
+/**
+ * With all of its stories, the lines are counted that run nowhere but in the editor. Together with what the unit part
+ * counted of the extension they must reach what every app must (QA-1).
+ */
+async function runVsCode({ args, whole }: RunOptions): Promise<PartResult> {
+  const counts = join(repositoryRoot, 'node_modules', '.cache', 'editor-coverage');
+  rmSync(counts, { recursive: true, force: true });
+  mkdirSync(counts, { recursive: true });
+  if (args.length === 0) env.COUNTERSIGN_EDITOR_COVERAGE = counts;
+  const { passed, failures } = await runVitest({
+    name: 'vscode',
+    args: [vsCodeTests, ...args],
+    coverage: false,
+  });
+  if (args.length > 0) return { passed, failures };
+  const inEditor = await editorCoverage(counts);
+  // Named alone, this part does not know the other files: less is asked of what is hard to reach in an editor.
+  const tooLow = whole
+    ? checkLineCoverage('apps/vscode', [...unitCoverage(), ...inEditor], 90)
+    : checkLineCoverage('apps/vscode inside the editor', inEditor, 80);
+  return { passed, failures: [...failures, ...tooLow] };
 }
 
 /** One file at a time, and in it three runs: each starts servers, runners and a database. */

@@ -7,7 +7,8 @@
 ;; emacs -Q --batch -l apps/emacs/test/run.el
 ;;
 ;; COUNTERSIGN_ERT_SELECTOR chooses tests by a regexp on their names; the
-;; counts are written to the file that COUNTERSIGN_ERT_COUNTS names.
+;; counts are written to the file that COUNTERSIGN_ERT_COUNTS names, and with
+;; COUNTERSIGN_ERT_COVERAGE also which lines were reached.
 
 ;;; Code:
 
@@ -16,11 +17,17 @@
 (let ((here (file-name-directory load-file-name)))
   (add-to-list 'load-path here)
   (add-to-list 'load-path (expand-file-name ".." here))
+  (when (getenv "COUNTERSIGN_ERT_COVERAGE")
+    (require 'countersign-coverage)
+    (countersign-coverage-start))
   (dolist (name '("countersign-manners-test" "countersign-protocol-test" "countersign-transport-test"
                   "countersign-buffers-test" "countersign-words-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
     (load (expand-file-name name here) nil t)))
 
 (setq ert-batch-backtrace-right-margin 160)
+
+(declare-function countersign-coverage-start "countersign-coverage")
+(declare-function countersign-coverage-report "countersign-coverage")
 
 (defun countersign-run--failures (stats)
   "Return the names of the tests of STATS that did not end as expected."
@@ -39,8 +46,11 @@
   (when file
     (with-temp-file file
       (insert (json-serialize
-               (list :passed passed
-                     :failures (vconcat (mapcar #'symbol-name (countersign-run--failures stats))))))))
+               (append
+                (list :passed passed
+                      :failures (vconcat (mapcar #'symbol-name (countersign-run--failures stats))))
+                (when (featurep 'countersign-coverage)
+                  (list :coverage (countersign-coverage-report))))))))
   (kill-emacs (if (zerop failed) 0 1)))
 
 ;;; run.el ends here

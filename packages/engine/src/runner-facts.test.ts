@@ -44,14 +44,14 @@ describe('[TL-3] the limits of a runner', () => {
     const remember = () =>
       fixture.store.write((tx) => rememberTold(tx, 'ada', 'runner-1', { limits }, fixture.store.now()));
     const run = (timeout: number) => fixture.submit('execute_command', { command: 'ls', args: [], timeout });
-    expect(await run(120)).toMatchObject({ status: 'approved' });
+    expect(await run(120)).toMatchObject({ status: 'executing' });
 
     expect([await remember(), await remember()]).toEqual([true, false]); // the second time nothing is new
     policies.forget('ada');
     const facts = await policies.runnerFacts('ada', '/workspace');
     expect(facts.limits).toEqual({ ...defaultLimits, commandTimeoutMaxSeconds: 60 });
     expect(await run(61)).toMatchObject({ status: 'failed', error_type: 'TIMEOUT_TOO_LONG' });
-    expect(await run(60)).toMatchObject({ status: 'approved' });
+    expect(await run(60)).toMatchObject({ status: 'executing' });
 
     const schemaOf = (tools: readonly { name: string; inputSchema: Record<string, unknown> }[]) =>
       tools.find(({ name }) => name === 'shell_exec')?.inputSchema;

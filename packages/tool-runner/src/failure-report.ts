@@ -11,8 +11,8 @@ import type { ResultReport } from './runner-api.ts';
 import { EndedAfterChanges, RefusedHere } from './runner-errors.ts';
 
 /** A command that ended by itself completed, also with exit code 1: then its `success` is false (TL-2). */
-export const hasCompleted = ({ success, exit_code }: ToolResult): boolean =>
-  success || typeof exit_code === 'number';
+const hasCompleted = ({ success, exit_code, code }: ToolResult): boolean =>
+  success || (typeof exit_code === 'number' && code === undefined);
 
 /** A tool's result as the server is told it. A failed one still says what it had printed. */
 export function reportOf(result: ToolResult, attempt: number, executionTimeMs: number): ResultReport {

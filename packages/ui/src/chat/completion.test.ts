@@ -30,7 +30,14 @@ describe('[AG-1] completion of typed calls', () => {
 
   it('offers parameters that are not there yet, required ones first', () => {
     expect(at('/read_file ')).toMatchObject({ kind: 'parameter', from: 11, to: 11 });
-    expect(labels('/read_file ')).toEqual(['path=', 'start_line=', 'end_line=', 'encoding=']);
+    expect(labels('/read_file ')).toEqual([
+      'path=',
+      'start_line=',
+      'end_line=',
+      'offset=',
+      'length=',
+      'encoding=',
+    ]);
     expect(labels('/read_file path=a.md e')).toEqual(['end_line=', 'encoding=']);
     expect(at('/read_file ')?.options[0]).toMatchObject({ isRequired: true });
   });

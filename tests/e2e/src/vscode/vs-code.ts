@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { until } from '../patience.ts';
@@ -34,8 +34,12 @@ export class VsCode {
   readonly #ended: Promise<void>;
   said = '';
 
-  private constructor(address: string, child: ChildProcess) {
+  /** Below it is everything of this editor; no other process has it as its home. */
+  readonly #home: string;
+
+  private constructor(address: string, child: ChildProcess, home: string) {
     this.address = address;
+    this.#home = home;
     this.#child = child;
     const hear = (text: string) => {
       this.said += text;
@@ -62,6 +66,11 @@ export class VsCode {
       TMPDIR: temporary,
       LANG: 'C.UTF-8',
       SHELL: '/bin/bash',
+      // Where the extension hosts write which lines of the extension ran.
+      ...(vsix !== undefined &&
+        process.env.COUNTERSIGN_EDITOR_COVERAGE !== undefined && {
+          NODE_V8_COVERAGE: process.env.COUNTERSIGN_EDITOR_COVERAGE,
+        }),
     };
     const { node, entry } = vsCodeProgram;
     if (vsix !== undefined)
@@ -78,19 +87,38 @@ export class VsCode {
       ],
       { env, stdio: ['ignore', 'pipe', 'pipe'] },
     );
-    const editor = new VsCode(`http://127.0.0.1:${port}`, child);
+    const editor = new VsCode(`http://127.0.0.1:${port}`, child, home);
     await until(() => editor.said.includes('HTTP server listening'), {
       otherwise: () => `VS Code did not start: ${editor.said}`,
     });
     return editor;
   }
 
+  /** Its windows are closed before. */
   async close(): Promise<void> {
+    // An extension host ends by itself soon after its window, and only then writes which lines ran.
+    if (process.env.COUNTERSIGN_EDITOR_COVERAGE !== undefined)
+      await until(() => !hasExtensionHost(this.#home), { otherwise: () => 'An extension host does not end' });
     this.#child.kill('SIGTERM');
     const killer = setTimeout(() => this.#child.kill('SIGKILL'), 5_000);
     await this.#ended;
     clearTimeout(killer);
   }
+}
+
+function hasExtensionHost(home: string): boolean {
+  const read = (path: string): string => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return ''; // it has ended meanwhile
+    }
+  };
+  return readdirSync('/proc').some(
+    (pid) =>
+      read(`/proc/${pid}/cmdline`).includes('--type=extensionHost') &&
+      read(`/proc/${pid}/environ`).split('\0').includes(`HOME=${home}`),
+  );
 }
 
 /** Nothing that asks, suggests or looks elsewhere by itself. */

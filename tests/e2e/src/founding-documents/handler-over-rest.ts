@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CountersignError, type CountersignEvent, type ErrorCode } from '@countersign/protocol';
+import {
+  type DialogAnswer,
+  type RunnerApi,
+  type ToolHandler,
+  type ToolHandlerConfig,
+  WorkspaceRunner,
+  workspaceAt,
+} from '@countersign/tool-runner';
+import { signToken } from '../tokens.ts';
+import type { Answer, Json, Person } from './world.ts';
+
+export interface HandlerOverRest {
+  readonly handler: ToolHandler;
+  readonly log: { readonly level: 'debug' | 'info' | 'error'; readonly message: string }[];
+}
+
+/**
+ * The real ToolHandler with the collaborators of its document (an api, a dialog provider, a logger, a config), in the
+ * person's workspace. The api is plain `fetch`: the three methods of the document, and the claim and the preview that
+ * the specification adds. `WorkspaceRunner` only hands it the events of the stream.
+ */
+export async function startHandler(
+  person: Person,
+  showApprovalDialog: () => DialogAnswer | Promise<DialogAnswer> = () => true,
+  config: ToolHandlerConfig = {},
+): Promise<HandlerOverRest> {
+  const own = mkdtempSync(join(tmpdir(), 'countersign-documents-state-'));
+  const runnerId = `handler-of-${person.userId}`;
+  const token = signToken(person.userId, 'runner');
+  const log: HandlerOverRest['log'] = [];
+  const at = (level: 'debug' | 'info' | 'error') => (message: string) => log.push({ level, message });
+  const runner = new WorkspaceRunner({
+    ...config,
+    runnerId,
+    workspace: workspaceAt(person.workspace, { stateFolder: join(own, 'state') }),
+    configFolder: join(own, 'config'),
+    api: apiOverRest(person, runnerId, token),
+    dialogProvider: { showApprovalDialog: async () => showApprovalDialog() },
+    logger: { debug: at('debug'), info: at('info'), error: at('error') },
+    projectId: person.projectId,
+  });
+  person.onLeave(async () => {
+    await runner.dispose();
+    rmSync(own, { recursive: true, force: true });
+  });
+  const query = new URLSearchParams({
+    runner: runnerId,
+    workspace: person.workspace,
+    capabilities: 'filesystem,command,shell,git,lsp,preview,path_rules',
+  });
+  await person.listenAsRunner(`${query}`, token, ({ name, data }) =>
+    runner.receive({ event: name, data } as unknown as CountersignEvent),
+  );
+  await person.listen();
+  runner.connected();
+  return { handler: runner.handler, log };
+}
+
+function apiOverRest(person: Person, runner_id: string, token: string): RunnerApi {
+  const about = { runner_id };
+  const report = async (path: string, body: Json) =>
+    accepted(await person.post(person.inProject(path), body, token));
+  const decide = async (approvalId: unknown, decision: 'approve' | 'reject', body: Json) => {
+    const { status, body: told } = await person.post(
+      person.inProject(`/approvals/${approvalId}/${decision}`),
+      body,
+    );
+    if (status === 409 && told.standing)
+      return { outcome: 'overruled', status: String((told.standing as Json).status) } as const;
+    accepted({ status, body: told });
+    return { outcome: 'stands' } as const;
+  };
+  return {
+    approveToolExecution: (_, { approvalId, digest }) =>
+      decide(approvalId, 'approve', { decision: 'approved', ...(digest !== undefined && { digest }) }),
+    async rejectToolExecution(toolId, reason) {
+      const { approval_id } = await person.call(toolId);
+      return decide(approval_id, 'reject', { reason });
+    },
+    async sendToolResult(toolId, { status, result, error, executionTimeMs, attempt }) {
+      const body = {
+        status,
+        result,
+        error,
+        execution_time_ms: Math.round(executionTimeMs ?? 0),
+        attempt,
+        ...about,
+      };
+      const { audit_head } = await report(`/tools/${toolId}/result`, body);
+      return { outcome: 'acknowledged', ...(audit_head !== undefined && { auditHead: String(audit_head) }) };
+    },
+    async startToolExecution(toolId, { digest, attempt }) {
+      await report(`/tools/${toolId}/start`, { digest, attempt, ...about });
+    },
+    async sendToolPreview(approvalId, { revision, reasons, ...made }) {
+      const shown =
+        'refused' in made
+          ? { refused: made.refused }
+          : {
+              preview: made.preview,
+              digest_base: made.base,
+              digest: made.digest,
+              risk_level: made.riskLevel,
+              network: made.network,
+            };
+      await report(`/approvals/${approvalId}/preview`, { revision, reasons, ...shown, ...about });
+    },
+    async sendToolProgress(toolId, progress) {
+      await report(`/tools/${toolId}/progress`, { ...progress, ...about });
+    },
+  };
+}
+
+/** A refusal keeps the server's code. */
+function accepted({ status, body }: Answer): Json {
+  if (status === 200) return body;
+  throw Object.assign(new CountersignError(body.code as ErrorCode), { message: String(body.error) });
+}
