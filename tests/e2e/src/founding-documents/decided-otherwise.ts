@@ -131,6 +131,6 @@ const decidedOtherwise: readonly Decision[] = [
 export function describeDecisions(world: () => World): void {
   describe('decided otherwise', () => {
     const proven = decidedOtherwise.flatMap(({ proof, ...row }) => (proof ? [{ ...row, proof }] : []));
-    it.each(proven)('[$rule] $says: $decided (seeds: $document)', ({ proof }) => proof(world()));
+    it.each(proven)('[$rule] $says: $decided (founding documents: $document)', ({ proof }) => proof(world()));
   });
 }

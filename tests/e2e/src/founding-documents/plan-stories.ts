@@ -7,7 +7,7 @@ import { calls, type Json, says, uuid, type World } from './world.ts';
 /** The REST endpoints of the implementation plan, and its four scenarios with the sample client. */
 export function describePlan(world: () => World): void {
   describe('the endpoints of the plan', () => {
-    it('[RE-2] execute answers at once with ids and status, and with a result that comes soon (seeds: implementation-plan)', async () => {
+    it('[RE-2] execute answers at once with ids and status, and with a result that comes soon (founding documents: implementation-plan)', async () => {
       const person = await world().person({ 'src/main.py': 'print(1)' });
       await person.startSampleClient();
       const { status, body } = await person.execute('read_file', { path: 'src/main.py' });
@@ -25,7 +25,7 @@ export function describePlan(world: () => World): void {
       ]);
     });
 
-    it('[RE-2] execute in a session that is named (seeds: implementation-plan)', async () => {
+    it('[RE-2] execute in a session that is named (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       const made = await person.post(person.inProject('/sessions'), {});
       const { session_id } = made.body.session as Json;
@@ -38,7 +38,7 @@ export function describePlan(world: () => World): void {
       });
     });
 
-    it('[RE-2] a call without a session gets a session like any other (seeds: workflow)', async () => {
+    it('[RE-2] a call without a session gets a session like any other (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       expect(body.session_id).toMatch(uuid);
@@ -46,7 +46,7 @@ export function describePlan(world: () => World): void {
       expect((listed.sessions as Json[]).map(({ session_id }) => session_id)).toContain(body.session_id);
     });
 
-    it('[RE-2] the status of one call, and the history (seeds: implementation-plan)', async () => {
+    it('[RE-2] the status of one call, and the history (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const other = await person.execute('write_file', { path: 'b.md', content: 'x' });
@@ -61,7 +61,7 @@ export function describePlan(world: () => World): void {
       ]);
     });
 
-    it('[RE-2] confirm (seeds: implementation-plan)', async () => {
+    it('[RE-2] confirm (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       const { approval_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
       expect(await person.post(`/my/approvals/${approval_id}/confirm`, {})).toEqual({
@@ -73,7 +73,7 @@ export function describePlan(world: () => World): void {
     it.each([
       ['approve', { decision: 'approved' }, 'approved'],
       ['reject', { reason: 'User declined' }, 'rejected'],
-    ])('[RE-2] /my/approvals/{id}/%s (seeds: implementation-plan)', async (decision, sent, status) => {
+    ])('[RE-2] /my/approvals/{id}/%s (founding documents: implementation-plan)', async (decision, sent, status) => {
       const person = await world().person();
       const { approval_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
       expect(await person.post(`/my/approvals/${approval_id}/${decision}`, sent)).toEqual({
@@ -82,7 +82,7 @@ export function describePlan(world: () => World): void {
       });
     });
 
-    it('[AP-1] what waits for a decision (seeds: tools-specification)', async () => {
+    it('[AP-1] what waits for a decision (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const { body: waiting } = await person.get('/my/approvals');
@@ -101,7 +101,7 @@ export function describePlan(world: () => World): void {
   });
 
   describe('the scenarios of the plan', () => {
-    it('2. [EX-1] changes a JSON file once the person has agreed (seeds: implementation-plan)', async () => {
+    it('2. [EX-1] changes a JSON file once the person has agreed (founding documents: implementation-plan)', async () => {
       const person = await world().person({ 'config.json': '{"api_url": "http://old"}' });
       await person.startSampleClient();
       const content = '{"api_url": "http://new.api.com"}';
@@ -114,7 +114,7 @@ export function describePlan(world: () => World): void {
       expect(readFileSync(join(person.workspace, 'config.json'), 'utf8')).toBe(content);
     });
 
-    it('3. [RK-2] npm install is asked about for five minutes (seeds: implementation-plan)', async () => {
+    it('3. [RK-2] npm install is asked about for five minutes (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       await person.listen();
       await person.execute('execute_command', { command: 'npm', args: ['install'], timeout: 300 });
@@ -124,7 +124,7 @@ export function describePlan(world: () => World): void {
       });
     });
 
-    it('4. [VA-4] refuses rm: nobody is asked, and the agent is told (seeds: implementation-plan)', async () => {
+    it('4. [VA-4] refuses rm: nobody is asked, and the agent is told (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       await person.startSampleClient();
       const { answer, told } = await person.ask('Remove everything, says the plan', [
@@ -139,7 +139,7 @@ export function describePlan(world: () => World): void {
   });
 
   describe('the boundaries', () => {
-    it('[RE-5] without a token, or with a wrong one: 401 (seeds: tools-specification)', async () => {
+    it('[RE-5] without a token, or with a wrong one: 401 (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const statuses = ['', 'wrong', `${person.token}x`].map(async (token) => {
         const answer = await person.get('/my/tools/history', token);
@@ -148,7 +148,7 @@ export function describePlan(world: () => World): void {
       expect(await Promise.all(statuses)).toEqual([401, 401, 401]);
     });
 
-    it('[AP-9] an agent cannot approve what it asked for (seeds: tools-specification)', async () => {
+    it('[AP-9] an agent cannot approve what it asked for (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const agent = signToken(person.userId, 'agent');
       const asked = { tool_name: 'write_file', tool_params: { path: 'a.md', content: 'x' } };
@@ -160,7 +160,7 @@ export function describePlan(world: () => World): void {
       expect(await person.call(body.tool_id)).toMatchObject({ status: 'awaiting_approval' });
     });
 
-    it("[RE-3] another person's call, approval and project are not there (seeds: tools-specification)", async () => {
+    it("[RE-3] another person's call, approval and project are not there (founding documents: tools-specification)", async () => {
       const [ada, bob] = [await world().person(), await world().person()];
       const { body } = await ada.execute('write_file', { path: 'a.md', content: 'x' });
       const answers = [

@@ -18,7 +18,7 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
   };
 
   describe('a row of tool_executions', () => {
-    it('[DA-1] has the columns of the document (seeds: workflow)', async () => {
+    it('[DA-1] has the columns of the document (founding documents: workflow)', async () => {
       const person = await world().person();
       await person.startSampleClient();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
@@ -42,7 +42,7 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
       expect([Number(approved) >= Number(created), Number(ended) >= Number(approved)]).toEqual([true, true]);
     });
 
-    it("[DA-1] has the time that the sample client's call took (seeds: workflow)", async () => {
+    it("[DA-1] has the time that the sample client's call took (founding documents: workflow)", async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { body } = await person.execute('read_file', { path: 'a.md' });
@@ -50,13 +50,13 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
       expect((await rowOf(body.tool_id)).execution_time_ms).not.toBeNull();
     });
 
-    it('[DA-1] has an ordinary session for a call that named none (seeds: workflow)', async () => {
+    it('[DA-1] has an ordinary session for a call that named none (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       expect((await rowOf(body.tool_id)).session_id).toMatch(uuid);
     });
 
-    it('[DA-1] has the error and its kind (seeds: workflow)', async () => {
+    it('[DA-1] has the error and its kind (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('read_file', { path: '../a.md' });
       expect(await rowOf(body.tool_id)).toMatchObject({
@@ -66,7 +66,7 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
       });
     });
 
-    it('[DA-3] has its parameters masked (seeds: workflow)', async () => {
+    it('[DA-3] has its parameters masked (founding documents: workflow)', async () => {
       const person = await world().person();
       const secret = `ghp_${'A1b2C3d4'.repeat(4)}1234`;
       const { body } = await person.execute('write_file', { path: 'a.md', content: `token ${secret}` });
@@ -74,7 +74,7 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
       expect([stored.includes('a.md'), stored.includes(secret)]).toEqual([true, false]);
     });
 
-    it('[DA-1] is found by index: by user, project, tool, status and time (seeds: workflow)', async () => {
+    it('[DA-1] is found by index: by user, project, tool, status and time (founding documents: workflow)', async () => {
       const { database } = world();
       const definitions = await (databaseName === 'SQLite'
         ? database.query(

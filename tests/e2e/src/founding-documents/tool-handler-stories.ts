@@ -26,7 +26,7 @@ export function describeToolHandler(world: () => World): void {
     };
     const content = (path: string) => readFileSync(join(person.workspace, path), 'utf8');
 
-    it('[RN-1] begins with nothing pending, active or remembered (seeds: local-tool-execution)', async () => {
+    it('[RN-1] begins with nothing pending, active or remembered (founding documents: local-tool-execution)', async () => {
       const { handler } = await startHandler(person);
       expect({
         pending: handler.pendingApprovals.size,
@@ -37,7 +37,7 @@ export function describeToolHandler(world: () => World): void {
       }).toEqual({ pending: 0, active: 0, history: [], count: 0, queue: [] });
     });
 
-    it('[TL-2] reads a file at once (seeds: local-tool-execution, tools-specification)', async () => {
+    it('[TL-2] reads a file at once (founding documents: local-tool-execution, tools-specification)', async () => {
       const { handler, log } = await startHandler(person);
       const { body } = await person.execute('read_file', { path: 'README.md' });
       expect(await ended(body.tool_id)).toMatchObject({ status: 'completed' });
@@ -70,7 +70,7 @@ export function describeToolHandler(world: () => World): void {
       );
     });
 
-    it('[TL-2] lists a folder; names that begin with a dot only where asked for (seeds: tools-specification)', async () => {
+    it('[TL-2] lists a folder; names that begin with a dot only where asked for (founding documents: tools-specification)', async () => {
       await startHandler(person);
       const plain = await person.execute('list_directory', { path: '.' });
       await ended(plain.body.tool_id);
@@ -89,7 +89,7 @@ export function describeToolHandler(world: () => World): void {
       expect((await result(dots.body.tool_id)).files).toMatchObject([{ name: '.hidden' }]);
     });
 
-    it('[RN-1] [TL-2] writes a file once the dialog said yes (seeds: local-tool-execution)', async () => {
+    it('[RN-1] [TL-2] writes a file once the dialog said yes (founding documents: local-tool-execution)', async () => {
       const { handler, log } = await startHandler(person, () => true);
       const { body } = await person.execute('write_file', { path: 'config.json', content: '{"a": 1}' });
       expect(await ended(body.tool_id)).toMatchObject({ status: 'completed', approved_by: 'user' });
@@ -105,7 +105,7 @@ export function describeToolHandler(world: () => World): void {
       });
     });
 
-    it('[TL-2] appends (seeds: tools-specification)', async () => {
+    it('[TL-2] appends (founding documents: tools-specification)', async () => {
       await startHandler(person, () => true);
       const { body } = await person.execute('write_file', {
         path: 'README.md',
@@ -116,7 +116,7 @@ export function describeToolHandler(world: () => World): void {
       expect(content('README.md')).toBe('Read me, please');
     });
 
-    it("[RN-1] sends 'User declined' once the dialog said no (seeds: local-tool-execution)", async () => {
+    it("[RN-1] sends 'User declined' once the dialog said no (founding documents: local-tool-execution)", async () => {
       const { handler } = await startHandler(person, () => false);
       const { body } = await person.execute('write_file', { path: 'new.md', content: 'x' });
       await person.untilStatus(body.tool_id, 'rejected');
@@ -126,14 +126,14 @@ export function describeToolHandler(world: () => World): void {
       expect(handler.executionHistory).toMatchObject([{ status: 'rejected', user_approved: false }]);
     });
 
-    it('[RK-1] [AP-7] deletes a file, HIGH, once its preview was shown and the dialog said yes (seeds: tool-system)', async () => {
+    it('[RK-1] [AP-7] deletes a file, HIGH, once its preview was shown and the dialog said yes (founding documents: tool-system)', async () => {
       await startHandler(person, () => true);
       const { body } = await person.execute('delete_file', { path: 'README.md' });
       expect(await ended(body.tool_id)).toMatchObject({ status: 'completed', risk_level: 'HIGH' });
       expect(existsSync(join(person.workspace, 'README.md'))).toBe(false);
     });
 
-    it('[TL-2] runs a command (seeds: local-tool-execution, tools-specification)', async () => {
+    it('[TL-2] runs a command (founding documents: local-tool-execution, tools-specification)', async () => {
       await startHandler(person, () => true);
       const { body } = await person.execute('execute_command', { command: 'node', args: ['make.js'] });
       expect(await ended(body.tool_id)).toMatchObject({ status: 'completed' });
@@ -147,7 +147,7 @@ export function describeToolHandler(world: () => World): void {
       expect(content('made.md')).toBe('made');
     });
 
-    it('[TL-2] [EV-1] a command tells which files it changed (seeds: tool-system)', async () => {
+    it('[TL-2] [EV-1] a command tells which files it changed (founding documents: tool-system)', async () => {
       await startHandler(person, () => true);
       const { body } = await person.execute('execute_command', { command: 'node', args: ['make.js'] });
       await ended(body.tool_id);
@@ -158,14 +158,14 @@ export function describeToolHandler(world: () => World): void {
       ).toEqual([{ path: 'made.md', operation: 'created' }]);
     });
 
-    it('[TL-2] a command that ended with 3 is completed, without success (seeds: tools-specification)', async () => {
+    it('[TL-2] a command that ended with 3 is completed, without success (founding documents: tools-specification)', async () => {
       await startHandler(person, () => true);
       const { body } = await person.execute('execute_command', { command: 'node', args: ['fail.js'] });
       expect(await ended(body.tool_id)).toMatchObject({ status: 'completed' });
       expect(await result(body.tool_id)).toMatchObject({ success: false, stdout: 'half\n', exit_code: 3 });
     });
 
-    it('[EX-2] executing is announced when a LOW call is taken (seeds: workflow)', async () => {
+    it('[EX-2] executing is announced when a LOW call is taken (founding documents: workflow)', async () => {
       await startHandler(person);
       const { body } = await person.execute('read_file', { path: 'README.md' });
       await ended(body.tool_id);
@@ -175,7 +175,7 @@ export function describeToolHandler(world: () => World): void {
       expect(states).toContain('executing');
     });
 
-    it('[RN-1] an error is caught, logged and reported, and the next call runs (seeds: local-tool-execution)', async () => {
+    it('[RN-1] an error is caught, logged and reported, and the next call runs (founding documents: local-tool-execution)', async () => {
       const { handler, log } = await startHandler(person);
       const missing = await person.execute('read_file', { path: 'not-there.md' });
       expect(await ended(missing.body.tool_id)).toMatchObject({
@@ -188,7 +188,7 @@ export function describeToolHandler(world: () => World): void {
       expect(handler.concurrentCount).toBe(0);
     });
 
-    it('[EX-4] runs at most three at once and the others in turn (seeds: local-tool-execution)', async () => {
+    it('[EX-4] runs at most three at once and the others in turn (founding documents: local-tool-execution)', async () => {
       const { handler } = await startHandler(person, () => true);
       const made = await Promise.all(
         Array.from({ length: 5 }, () =>
@@ -202,7 +202,7 @@ export function describeToolHandler(world: () => World): void {
       expect([handler.concurrentCount, handler.concurrentQueue]).toEqual([0, []]);
     });
 
-    it('[AP-3] [AP-10] dispose withdraws the card and decides nothing (seeds: local-tool-execution)', async () => {
+    it('[AP-3] [AP-10] dispose withdraws the card and decides nothing (founding documents: local-tool-execution)', async () => {
       const never = new Promise<boolean>(() => {});
       const { handler } = await startHandler(person, () => never);
       const { body } = await person.execute('write_file', { path: 'new.md', content: 'x' });
@@ -212,7 +212,7 @@ export function describeToolHandler(world: () => World): void {
       expect(await person.call(body.tool_id)).toMatchObject({ status: 'awaiting_approval' });
     });
 
-    it('[EX-1] the whole way: a message, a dialog, a changed file, an answer (seeds: workflow, implementation-plan)', async () => {
+    it('[EX-1] the whole way: a message, a dialog, a changed file, an answer (founding documents: workflow, implementation-plan)', async () => {
       await startHandler(person, () => true);
       const { answer, told } = await person.ask('Change config.json with the handler', [
         calls('write_file', { path: 'config.json', content: '{"b": 2}' }),

@@ -29,7 +29,7 @@ export function describeToolSystem(world: () => World): void {
     ['references', ['path', 'line', 'col'], never],
     ['shell_exec', ['command', 'cwd'], asked],
     ['shell_background', ['command', 'cwd'], asked],
-  ])('[TL-1] offers %s (seeds: tool-system)', async (name, parameters, approval) => {
+  ])('[TL-1] offers %s (founding documents: tool-system)', async (name, parameters, approval) => {
     const person = await world().person();
     const { body } = await person.get(person.inProject('/tools/available'));
     const tool = (body.tools as Json[]).find((one) => one.name === name);
@@ -37,7 +37,7 @@ export function describeToolSystem(world: () => World): void {
     expect(Object.keys(tool?.parameters as Json)).toEqual(expect.arrayContaining(parameters));
   });
 
-  it('[TL-1] git_branch is asked about only where it creates one (seeds: tool-system)', async () => {
+  it('[TL-1] git_branch is asked about only where it creates one (founding documents: tool-system)', async () => {
     const person = await world().person();
     const made = [
       await person.execute('git_branch', {}),
@@ -48,7 +48,7 @@ export function describeToolSystem(world: () => World): void {
   });
 
   describe('the events of one call', () => {
-    it('[EV-1] tool.call says whether the person is asked (seeds: tool-system)', async () => {
+    it('[EV-1] tool.call says whether the person is asked (founding documents: tool-system)', async () => {
       const person = await world().person();
       await person.listen();
       const { tool_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
@@ -60,7 +60,7 @@ export function describeToolSystem(world: () => World): void {
       });
     });
 
-    it('[EV-1] tool.progress, tool.result and file.changed follow what the client sends (seeds: tool-system)', async () => {
+    it('[EV-1] tool.progress, tool.result and file.changed follow what the client sends (founding documents: tool-system)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       await person.post(person.inProject(`/tools/${toolId}/progress`), {
@@ -83,7 +83,7 @@ export function describeToolSystem(world: () => World): void {
       expect(await person.next('file.changed')).toMatchObject({ path: 'a.md', operation: 'modified' });
     });
 
-    it('[EV-1] agent.state is tool_execution while a tool runs, and idle at the end (seeds: tool-system)', async () => {
+    it('[EV-1] agent.state is tool_execution while a tool runs, and idle at the end (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       await person.ask('Read a.md of the tool system', [calls('read_file', { path: 'a.md' }), says('a')]);
@@ -93,7 +93,7 @@ export function describeToolSystem(world: () => World): void {
   });
 
   describe('what the model is told', () => {
-    it('[EX-3] of a success (seeds: tool-system)', async () => {
+    it('[EX-3] of a success (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'content' });
       await person.startSampleClient();
       const { told } = await person.ask('Success format', [calls('read_file', { path: 'a.md' }), says('.')]);
@@ -102,7 +102,7 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] of an error (seeds: tool-system)', async () => {
+    it('[EX-3] of an error (founding documents: tool-system)', async () => {
       const person = await world().person();
       await person.startSampleClient();
       const { told } = await person.ask('Error format', [
@@ -118,7 +118,7 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] [AP-5] of a rejection (seeds: tool-system)', async () => {
+    it('[EX-3] [AP-5] of a rejection (founding documents: tool-system)', async () => {
       const person = await world().person();
       await person.listen();
       const answered = person.ask('Rejection format', [
@@ -137,7 +137,7 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] of the time that a tool took (seeds: tool-system)', async () => {
+    it('[EX-3] of the time that a tool took (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { told } = await person.ask('Time format', [calls('read_file', { path: 'a.md' }), says('.')]);
@@ -146,7 +146,7 @@ export function describeToolSystem(world: () => World): void {
   });
 
   describe('the metrics and the log', () => {
-    it('[OB-1] count calls, successes, errors and rejections of each tool (seeds: tool-system)', async () => {
+    it('[OB-1] count calls, successes, errors and rejections of each tool (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       await person.execute('read_file', { path: 'a.md' });
@@ -157,7 +157,7 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it("[OB-1] average the time of the sample client's calls, as the server measured it (seeds: tool-system)", async () => {
+    it("[OB-1] average the time of the sample client's calls, as the server measured it (founding documents: tool-system)", async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       await person.execute('read_file', { path: 'a.md' });
@@ -165,7 +165,7 @@ export function describeToolSystem(world: () => World): void {
       expect(body.tools).toMatchObject([{ avg_execution_time_ms: expect.any(Number) }]);
     });
 
-    it('[DA-1] keep each call with who approved it (seeds: tool-system)', async () => {
+    it('[DA-1] keep each call with who approved it (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const made = await person.execute('read_file', { path: 'a.md' });
@@ -185,7 +185,7 @@ export function describeToolSystem(world: () => World): void {
       expect(body.result).toMatchObject({ content: 'a' });
     });
 
-    it('[DA-1] keep the time of each call (seeds: tool-system)', async () => {
+    it('[DA-1] keep the time of each call (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { tool_id } = (await person.execute('read_file', { path: 'a.md' })).body;

@@ -24,7 +24,7 @@ export function describeTools(world: () => World): void {
       ),
       ...['.sh', '.conf'].map((extension): [string, string, Json] => ['HIGH', ...write(`a${extension}`)]),
       ['HIGH', ...command('gcc main.c')],
-    ])('[RK-2] %s: %s %o (seeds: tools-specification, implementation-plan)', async (risk, tool, params) => {
+    ])('[RK-2] %s: %s %o (founding documents: tools-specification, implementation-plan)', async (risk, tool, params) => {
       const person = await sharedPerson(world());
       const made = await person.execute(tool, params, await newSession(person));
       const { risk_level, status, requires_approval } = await person.call(made.body.tool_id);
@@ -57,7 +57,7 @@ export function describeTools(world: () => World): void {
         'docker ps',
         'bash -c ls',
       ],
-    ])('[VA-4] refuses %s (seeds: tools-specification, implementation-plan)', async (line) => {
+    ])('[VA-4] refuses %s (founding documents: tools-specification, implementation-plan)', async (line) => {
       const person = await sharedPerson(world());
       const { status, body } = await person.execute(...command(line));
       expect([status, body.error]).toEqual([
@@ -85,7 +85,7 @@ export function describeTools(world: () => World): void {
       ['no_such_tool', {}],
       ['read_file', {}],
     ])(
-      '[VA-1] [TL-4] [TL-3] refuses %s %o before anybody is asked (seeds: tools-specification)',
+      '[VA-1] [TL-4] [TL-3] refuses %s %o before anybody is asked (founding documents: tools-specification)',
       async (tool, params) => {
         const person = await sharedPerson(world());
         const { body } = await person.execute(tool, params);
@@ -96,7 +96,7 @@ export function describeTools(world: () => World): void {
   });
 
   describe('what one approval may cover', () => {
-    it('[AP-4] one operation: the next one is asked about again (seeds: tools-specification)', async () => {
+    it('[AP-4] one operation: the next one is asked about again (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const session = await newSession(person);
       const first = await person.execute(...command('git add a.md'), session);
@@ -105,7 +105,7 @@ export function describeTools(world: () => World): void {
       expect(second.body.status).toBe('awaiting_approval');
     });
 
-    it('[AP-4] a class of operations in this session: all git commands (seeds: tools-specification)', async () => {
+    it('[AP-4] a class of operations in this session: all git commands (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const session = await newSession(person);
       const first = await person.execute(...command('git add a.md'), session);
@@ -120,7 +120,7 @@ export function describeTools(world: () => World): void {
       expect(elsewhere.body.status).toBe('awaiting_approval');
     });
 
-    it('[AP-4] everything in this session, with a warning (seeds: tools-specification)', async () => {
+    it('[AP-4] everything in this session, with a warning (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const session = await newSession(person);
       const first = await person.execute(...write('a.md'), session);
@@ -132,7 +132,7 @@ export function describeTools(world: () => World): void {
       expect(second.body.approval_id).toBeNull();
     });
 
-    it('[AP-2] a decision is made once (seeds: tools-specification)', async () => {
+    it('[AP-2] a decision is made once (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const { body } = await person.execute(...write('a.md'));
       const path = `/my/approvals/${body.approval_id}/confirm`;

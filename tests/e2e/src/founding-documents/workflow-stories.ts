@@ -13,7 +13,7 @@ const withTests = {
 /** The thirteen steps of the workflow document, its states, endpoints and events. */
 export function describeWorkflow(world: () => World): void {
   describe('the sample client', () => {
-    it('[EX-1] reads a file that the agent asks for: LOW, nobody is asked (seeds: workflow)', async () => {
+    it('[EX-1] reads a file that the agent asks for: LOW, nobody is asked (founding documents: workflow)', async () => {
       const person = await world().person({ 'src/main.py': 'print("hello")' });
       await person.startSampleClient();
       const { answer, told } = await person.ask('Read src/main.py of the workflow', [
@@ -39,7 +39,7 @@ export function describeWorkflow(world: () => World): void {
       expect(person.logged).toEqual(['Tool result sent successfully']);
     });
 
-    it('[EX-1] [AP-2] runs npm test once the dialog was answered with yes (seeds: workflow)', async () => {
+    it('[EX-1] [AP-2] runs npm test once the dialog was answered with yes (founding documents: workflow)', async () => {
       const person = await world().person(withTests);
       await person.startSampleClient(() => true);
       const { answer, told } = await person.ask('Run the tests, please', [
@@ -62,7 +62,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[AP-5] leaves the tool out once the dialog was answered with no (seeds: workflow)', async () => {
+    it('[AP-5] leaves the tool out once the dialog was answered with no (founding documents: workflow)', async () => {
       const person = await world().person(withTests);
       await person.startSampleClient(() => false);
       const { answer, told } = await person.ask('Run the tests, if I agree', [
@@ -76,7 +76,7 @@ export function describeWorkflow(world: () => World): void {
       expect(await person.call(request?.tool_id)).toMatchObject({ status: 'rejected' });
     });
 
-    it('[RE-3] reports a program that is missing as an error that the agent gets (seeds: workflow)', async () => {
+    it('[RE-3] reports a program that is missing as an error that the agent gets (founding documents: workflow)', async () => {
       const person = await world().person();
       await person.startSampleClient(undefined, async () => {
         throw new Error('Command not found: npm');
@@ -93,7 +93,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[TL-2] a command that ended with 1 is completed, without success (seeds: workflow)', async () => {
+    it('[TL-2] a command that ended with 1 is completed, without success (founding documents: workflow)', async () => {
       const person = await world().person({ 'a.txt': 'text' });
       await person.startSampleClient();
       const { told } = await person.ask('Look for what is not there', [
@@ -109,7 +109,7 @@ export function describeWorkflow(world: () => World): void {
       expect(JSON.stringify(told)).toContain('"exit_code":1');
     });
 
-    it('[EX-4] runs several calls of one step side by side, each by itself (seeds: workflow)', async () => {
+    it('[EX-4] runs several calls of one step side by side, each by itself (founding documents: workflow)', async () => {
       const person = await world().person({ 'one.md': '1', 'two.md': '2' });
       let underway = 0;
       let release = () => {};
@@ -142,7 +142,7 @@ export function describeWorkflow(world: () => World): void {
     it.each([
       ['as fetch sends a text', 'text/plain;charset=UTF-8'],
       ['without any type', undefined],
-    ])('[RE-5] %s: approving works (seeds: workflow)', async (_, contentType) => {
+    ])('[RE-5] %s: approving works (founding documents: workflow)', async (_, contentType) => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const path = person.inProject(`/approvals/${body.approval_id}/approve`);
@@ -154,7 +154,7 @@ export function describeWorkflow(world: () => World): void {
   });
 
   describe('the events', () => {
-    it('[EV-1] a request for approval has the fields of the document (seeds: workflow)', async () => {
+    it('[EV-1] a request for approval has the fields of the document (founding documents: workflow)', async () => {
       const person = await world().person(withTests);
       await person.listen();
       const { body } = await person.execute('execute_command', npmTest);
@@ -169,7 +169,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[EV-1] an accepted result is acknowledged (seeds: workflow)', async () => {
+    it('[EV-1] an accepted result is acknowledged (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       await person.post(person.inProject(`/tools/${toolId}/result`), done);
@@ -180,7 +180,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[AP-1] the sentence says what the agent wants to change (seeds: tools-specification)', async () => {
+    it('[AP-1] the sentence says what the agent wants to change (founding documents: tools-specification)', async () => {
       const person = await world().person({ 'config.json': '{}' });
       await person.listen();
       await person.execute('write_file', { path: 'config.json', content: '{"a": 1}' });
@@ -191,7 +191,7 @@ export function describeWorkflow(world: () => World): void {
   });
 
   describe('the states', () => {
-    it('[EX-2] pending is announced before the person is asked (seeds: workflow)', async () => {
+    it('[EX-2] pending is announced before the person is asked (founding documents: workflow)', async () => {
       const person = await world().person();
       await person.listen();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
@@ -201,7 +201,7 @@ export function describeWorkflow(world: () => World): void {
       expect(about.slice(0, asked).map(({ data }) => data.status)).toContain('pending');
     });
 
-    it('[EX-2] awaiting_approval until somebody decides (seeds: workflow)', async () => {
+    it('[EX-2] awaiting_approval until somebody decides (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       expect(body.status).toBe('awaiting_approval');
@@ -211,14 +211,14 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[EX-2] approved while nobody is there to execute it (seeds: workflow)', async () => {
+    it('[EX-2] approved while nobody is there to execute it (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       await person.post(person.inProject(`/approvals/${body.approval_id}/approve`), { decision: 'approved' });
       expect(await person.call(body.tool_id)).toMatchObject({ status: 'approved', approved_by: 'user' });
     });
 
-    it('[EX-2] approved becomes executing with the signal (seeds: workflow)', async () => {
+    it('[EX-2] approved becomes executing with the signal (founding documents: workflow)', async () => {
       const person = await world().person();
       await person.listen();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
@@ -227,13 +227,13 @@ export function describeWorkflow(world: () => World): void {
       expect(await person.call(body.tool_id)).toMatchObject({ status: 'executing' });
     });
 
-    it('[EX-2] a LOW call is executing with the signal (seeds: workflow)', async () => {
+    it('[EX-2] a LOW call is executing with the signal (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       expect(await person.call(toolId)).toMatchObject({ status: 'executing', approved_by: 'auto' });
     });
 
-    it('[EX-2] executing is announced when a LOW call is taken (seeds: workflow)', async () => {
+    it('[EX-2] executing is announced when a LOW call is taken (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       await person.post(person.inProject(`/tools/${toolId}/result`), done);
@@ -242,7 +242,7 @@ export function describeWorkflow(world: () => World): void {
       expect(states).toContain('executing');
     });
 
-    it('[AP-3] timeout when nobody decides, and the agent goes on with "Approval timeout" (seeds: workflow)', async () => {
+    it('[AP-3] timeout when nobody decides, and the agent goes on with "Approval timeout" (founding documents: workflow)', async () => {
       const person = await world().person();
       await person.listen();
       const asked = person.ask('Write late.md of the workflow', [
@@ -265,7 +265,7 @@ export function describeWorkflow(world: () => World): void {
       expect(person.all('tool.execution_signal')).toEqual([]);
     });
 
-    it('[EX-1] failed when the parameters are not valid: nobody is asked (seeds: workflow)', async () => {
+    it('[EX-1] failed when the parameters are not valid: nobody is asked (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: '../outside.md', content: 'x' });
       expect(body).toMatchObject({ success: false, code: 'PATH_OUTSIDE_WORKSPACE' });
@@ -278,7 +278,7 @@ export function describeWorkflow(world: () => World): void {
   });
 
   describe('the endpoints', () => {
-    it('[RE-3] take a result: 200 (seeds: workflow)', async () => {
+    it('[RE-3] take a result: 200 (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       const { status, body } = await person.post(person.inProject(`/tools/${toolId}/result`), done);
@@ -294,7 +294,7 @@ export function describeWorkflow(world: () => World): void {
       ]);
     });
 
-    it('[RE-3] take an error that is a text (seeds: workflow)', async () => {
+    it('[RE-3] take an error that is a text (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       const failed = { status: 'failed', error: 'Command not found: npm' };
@@ -302,7 +302,7 @@ export function describeWorkflow(world: () => World): void {
       expect(body).toMatchObject({ success: true, tool_id: toolId, status: 'failed' });
     });
 
-    it('[RE-3] 404 for a call that is not there (seeds: workflow)', async () => {
+    it('[RE-3] 404 for a call that is not there (founding documents: workflow)', async () => {
       const person = await world().person();
       const path = person.inProject('/tools/123e4567-e89b-12d3-a456-426614174000/result');
       expect(await person.post(path, done)).toMatchObject({ status: 404, body: { success: false } });
@@ -313,7 +313,7 @@ export function describeWorkflow(world: () => World): void {
       ['with a status that nobody knows', { status: 'maybe', result: {} }],
       ['that failed without an error', { status: 'failed' }],
       ['that is a text', 'completed'],
-    ])('[RE-3] 400 for a result %s, and nothing changes (seeds: workflow)', async (_, result) => {
+    ])('[RE-3] 400 for a result %s, and nothing changes (founding documents: workflow)', async (_, result) => {
       const person = await world().person();
       const toolId = await signalled(person);
       const { status, body } = await person.post(person.inProject(`/tools/${toolId}/result`), result);
@@ -321,7 +321,7 @@ export function describeWorkflow(world: () => World): void {
       expect(await person.call(toolId)).toMatchObject({ status: 'executing' });
     });
 
-    it('[RE-3] 500 when the server itself fails, and the result is taken later (seeds: workflow)', async () => {
+    it('[RE-3] 500 when the server itself fails, and the result is taken later (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       const path = person.inProject(`/tools/${toolId}/result`);
@@ -339,7 +339,7 @@ export function describeWorkflow(world: () => World): void {
     it.each([
       ['approve', { decision: 'approved' }, 'approved'],
       ['reject', { reason: 'User declined execution' }, 'rejected'],
-    ])('[RE-1] %s (seeds: workflow)', async (decision, sent, status) => {
+    ])('[RE-1] %s (founding documents: workflow)', async (decision, sent, status) => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const { approval_id } = body;
@@ -349,7 +349,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[TL-1] list the tools with the fields of the document (seeds: workflow)', async () => {
+    it('[TL-1] list the tools with the fields of the document (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.get(person.inProject('/tools/available'));
       const tools = body.tools as Json[];
