@@ -73,14 +73,17 @@ export function describePlan(world: () => World): void {
     it.each([
       ['approve', { decision: 'approved' }, 'approved'],
       ['reject', { reason: 'User declined' }, 'rejected'],
-    ])('[RE-2] /my/approvals/{id}/%s (founding documents: implementation-plan)', async (decision, sent, status) => {
-      const person = await world().person();
-      const { approval_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
-      expect(await person.post(`/my/approvals/${approval_id}/${decision}`, sent)).toEqual({
-        status: 200,
-        body: { success: true, approval_id, status },
-      });
-    });
+    ])(
+      '[RE-2] /my/approvals/{id}/%s (founding documents: implementation-plan)',
+      async (decision, sent, status) => {
+        const person = await world().person();
+        const { approval_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
+        expect(await person.post(`/my/approvals/${approval_id}/${decision}`, sent)).toEqual({
+          status: 200,
+          body: { success: true, approval_id, status },
+        });
+      },
+    );
 
     it('[AP-1] what waits for a decision (founding documents: tools-specification)', async () => {
       const person = await world().person();

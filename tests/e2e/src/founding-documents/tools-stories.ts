@@ -24,19 +24,22 @@ export function describeTools(world: () => World): void {
       ),
       ...['.sh', '.conf'].map((extension): [string, string, Json] => ['HIGH', ...write(`a${extension}`)]),
       ['HIGH', ...command('gcc main.c')],
-    ])('[RK-2] %s: %s %o (founding documents: tools-specification, implementation-plan)', async (risk, tool, params) => {
-      const person = await sharedPerson(world());
-      const made = await person.execute(tool, params, await newSession(person));
-      const { risk_level, status, requires_approval } = await person.call(made.body.tool_id);
-      expect({ risk_level, requires_approval }).toEqual({
-        risk_level: risk,
-        requires_approval: risk !== 'LOW',
-      });
-      if (risk === 'LOW') return;
-      expect(status).toBe('awaiting_approval');
-      const { body } = await person.get(`/my/approvals/${made.body.approval_id}`);
-      expect((body.approval as Json).timeout_seconds).toBe(risk === 'HIGH' ? 600 : 300);
-    });
+    ])(
+      '[RK-2] %s: %s %o (founding documents: tools-specification, implementation-plan)',
+      async (risk, tool, params) => {
+        const person = await sharedPerson(world());
+        const made = await person.execute(tool, params, await newSession(person));
+        const { risk_level, status, requires_approval } = await person.call(made.body.tool_id);
+        expect({ risk_level, requires_approval }).toEqual({
+          risk_level: risk,
+          requires_approval: risk !== 'LOW',
+        });
+        if (risk === 'LOW') return;
+        expect(status).toBe('awaiting_approval');
+        const { body } = await person.get(`/my/approvals/${made.body.approval_id}`);
+        expect((body.approval as Json).timeout_seconds).toBe(risk === 'HIGH' ? 600 : 300);
+      },
+    );
 
     it.each([
       ...[

@@ -313,13 +313,16 @@ export function describeWorkflow(world: () => World): void {
       ['with a status that nobody knows', { status: 'maybe', result: {} }],
       ['that failed without an error', { status: 'failed' }],
       ['that is a text', 'completed'],
-    ])('[RE-3] 400 for a result %s, and nothing changes (founding documents: workflow)', async (_, result) => {
-      const person = await world().person();
-      const toolId = await signalled(person);
-      const { status, body } = await person.post(person.inProject(`/tools/${toolId}/result`), result);
-      expect([status, body.success]).toEqual([400, false]);
-      expect(await person.call(toolId)).toMatchObject({ status: 'executing' });
-    });
+    ])(
+      '[RE-3] 400 for a result %s, and nothing changes (founding documents: workflow)',
+      async (_, result) => {
+        const person = await world().person();
+        const toolId = await signalled(person);
+        const { status, body } = await person.post(person.inProject(`/tools/${toolId}/result`), result);
+        expect([status, body.success]).toEqual([400, false]);
+        expect(await person.call(toolId)).toMatchObject({ status: 'executing' });
+      },
+    );
 
     it('[RE-3] 500 when the server itself fails, and the result is taken later (founding documents: workflow)', async () => {
       const person = await world().person();
