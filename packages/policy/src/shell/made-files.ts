@@ -1,4 +1,3 @@
-import { unpackTarget } from './archives.ts';
 import { readOptions } from './call-options.ts';
 import { originOf } from './marks.ts';
 import { resolvePlaces } from './places.ts';
@@ -8,16 +7,16 @@ import { contentOf } from './redirections.ts';
 const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|rustc|tcc|ghc|ocamlfind|swiftc|dmd|nim)$/;
 const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|brotli)$/;
 
-/** What a program makes out of a download is a download: what a compiler writes, what is unpacked. */
+/**
+ * A file that a compiler or gunzip makes out of a download is a download. Archives are not followed: the line does not
+ * say which files are in them, so a person decides (`curl … | tar xz && cd x && ./configure`).
+ */
 export function followMadeFiles(call: ProgramCall): void {
   const { run, name, args } = call;
   const { operands, every } = readOptions(args, { valueLetters: 'of', valueNames: ['output', 'file'] });
   const read = [...operands, ...every('f', 'file')];
   const origin = originOf([...read.map((word) => contentOf(run, word)), ...(run.stdin ?? [])].join(''));
   if (origin === '') return;
-  const directory = unpackTarget(call);
-  if (directory !== undefined)
-    for (const place of resolvePlaces(run, directory)) run.state.unpacked.set(place, origin);
   for (const file of COMPILES.test(name)
     ? compiled(operands, every('o'))
     : EXPANDS.test(name)

@@ -159,21 +159,10 @@ export function runFile(
 function noteUnread(run: ShellRun, file: string): void {
   // `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before
   if (run.state.fileCount > 0 || run.findings.writesFiles) run.findings.runWhatIsRead();
-  if (!mayExecute(run, file) || !mayExecute(run, unpackedOrigin(run, file))) return;
+  if (!mayExecute(run, file)) return;
   run.findings.warn(warnings.runsFile, file);
   const isWrittenHere = resolvePlaces(run, file).some((place) => run.state.readFile(place) !== undefined);
   if (hasHole(file) || isWrittenHere) run.findings.warn(warnings.unknownCode, file);
-}
-
-/** Where a file came from that was not there before this line unpacked an archive in its place. */
-function unpackedOrigin(run: ShellRun, file: string): string {
-  for (const place of resolvePlaces(run, file)) {
-    const check = run.paths.check(place);
-    if (check.ok && check.entry !== undefined) continue;
-    for (const [directory, origin] of run.state.unpacked)
-      if (place.startsWith(`${directory}/`)) return origin;
-  }
-  return '';
 }
 
 /** `python -c …`, `node x.js`, `… | perl`. */

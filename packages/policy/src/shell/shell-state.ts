@@ -37,8 +37,6 @@ export class ShellState {
   /** Where descriptors above 2 write to. */
   readonly outputs: Map<string, string>;
   private readonly files: Map<string, string>;
-  /** Where an archive was unpacked that came from the network or was encoded, and which of the two. */
-  readonly unpacked: Map<string, string>;
   /** Where the shell may be: absolute paths; UNKNOWN for anywhere. */
   directories: readonly string[];
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
@@ -66,7 +64,6 @@ export class ShellState {
     this.later = new Set();
     this.outputs = new Map();
     this.files = new Map();
-    this.unpacked = new Map();
     for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
   }
 
