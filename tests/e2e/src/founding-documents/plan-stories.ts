@@ -41,9 +41,12 @@ export function describePlan(world: () => World): void {
     it('[RE-2] a call without a session gets a session like any other (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
-      expect(body.session_id).toMatch(uuid);
+      const { session_id } = body;
+      expect(session_id).toMatch(uuid);
+      // It is one of the conversations as soon as somebody speaks there.
+      await person.post(person.inProject('/chat/messages'), { content: 'hello', session_id });
       const { body: listed } = await person.get(person.inProject('/sessions'));
-      expect((listed.sessions as Json[]).map(({ session_id }) => session_id)).toContain(body.session_id);
+      expect((listed.sessions as Json[]).map((session) => session.session_id)).toContain(session_id);
     });
 
     it('[RE-2] the status of one call, and the history (founding documents: implementation-plan)', async () => {
