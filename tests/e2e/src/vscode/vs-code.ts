@@ -34,12 +34,12 @@ export class VsCode {
   readonly #ended: Promise<void>;
   said = '';
 
-  /** Below it is everything of this editor; no other process has it as its home. */
-  readonly #home: string;
+  /** Set where its lines are counted. No other process has this folder as its home. */
+  readonly #measuredHome: string | undefined;
 
-  private constructor(address: string, child: ChildProcess, home: string) {
+  private constructor(address: string, child: ChildProcess, measuredHome: string | undefined) {
     this.address = address;
-    this.#home = home;
+    this.#measuredHome = measuredHome;
     this.#child = child;
     const hear = (text: string) => {
       this.said += text;
@@ -59,6 +59,8 @@ export class VsCode {
     mkdirSync(temporary, { recursive: true });
     writeFileSync(join(user, 'User', 'settings.json'), JSON.stringify({ ...quiet, ...settings }));
     writeFileSync(join(user, 'Machine', 'settings.json'), JSON.stringify(machineSettings));
+    // Where the extension hosts write which lines of the extension ran.
+    const coverage = vsix === undefined ? undefined : process.env.COUNTERSIGN_EDITOR_COVERAGE;
     const folders = ['--user-data-dir', user, '--extensions-dir', join(home, 'editor-extensions')];
     const env = {
       PATH: process.env.PATH,
@@ -66,11 +68,7 @@ export class VsCode {
       TMPDIR: temporary,
       LANG: 'C.UTF-8',
       SHELL: '/bin/bash',
-      // Where the extension hosts write which lines of the extension ran.
-      ...(vsix !== undefined &&
-        process.env.COUNTERSIGN_EDITOR_COVERAGE !== undefined && {
-          NODE_V8_COVERAGE: process.env.COUNTERSIGN_EDITOR_COVERAGE,
-        }),
+      ...(coverage !== undefined && { NODE_V8_COVERAGE: coverage }),
     };
     const { node, entry } = vsCodeProgram;
     if (vsix !== undefined)
@@ -87,7 +85,7 @@ export class VsCode {
       ],
       { env, stdio: ['ignore', 'pipe', 'pipe'] },
     );
-    const editor = new VsCode(`http://127.0.0.1:${port}`, child, home);
+    const editor = new VsCode(`http://127.0.0.1:${port}`, child, coverage && home);
     await until(() => editor.said.includes('HTTP server listening'), {
       otherwise: () => `VS Code did not start: ${editor.said}`,
     });
@@ -97,8 +95,9 @@ export class VsCode {
   /** Its windows are closed before. */
   async close(): Promise<void> {
     // An extension host ends by itself soon after its window, and only then writes which lines ran.
-    if (process.env.COUNTERSIGN_EDITOR_COVERAGE !== undefined)
-      await until(() => !hasExtensionHost(this.#home), { otherwise: () => 'An extension host does not end' });
+    const home = this.#measuredHome;
+    if (home)
+      await until(() => !hasExtensionHost(home), { otherwise: () => 'An extension host does not end' });
     this.#child.kill('SIGTERM');
     const killer = setTimeout(() => this.#child.kill('SIGKILL'), 5_000);
     await this.#ended;
