@@ -13,7 +13,7 @@ export class EndedAfterChanges extends CountersignError {
   readonly changes: CommandChanges;
 
   constructor(cause: CountersignError, changes: CommandChanges) {
-    super(cause.code, {}, { cause });
+    super(cause.code, cause.values, { cause });
     this.message = cause.message;
     this.changes = changes;
   }
