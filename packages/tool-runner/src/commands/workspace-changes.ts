@@ -9,7 +9,7 @@ import { FoundNames } from '../files/ripgrep-records.ts';
 import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** A type, not an interface: it becomes part of a result. Both are left out where nothing changed. */
+/** A type, not an interface: it becomes part of a result. What has nothing to say is left out. */
 export type CommandChanges = {
   changed_files?: { path: string; operation: 'created' | 'modified' | 'deleted' }[];
   /** Why `changed_files` may lack something. */
