@@ -217,8 +217,10 @@ export class Engine {
   #hinted(hint: Hint): void {
     if (hint.kind === 'unassigned' && this.streams.hasPlainListener(hint.userId, hint.projectId))
       this.dispatcher.offer(hint.toolId).catch(this.#deps.onError);
-    if (hint.kind === 'runner' && this.#deps.store.isShared)
-      this.#followRunners([hint]).catch(this.#deps.onError);
+    if (hint.kind !== 'runner') return;
+    // Another program may serve the workspace now, with limits that it told long ago (TL-3).
+    this.policies.forget(hint.userId);
+    if (this.#deps.store.isShared) this.#followRunners([hint]).catch(this.#deps.onError);
   }
 
   /** What other nodes did with these runners: one is given up, another has opened a newer stream elsewhere. */

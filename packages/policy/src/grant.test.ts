@@ -171,6 +171,7 @@ describe('[AP-4] a grant of git commands (founding documents: tools-specificatio
     ['git_branch', { name: 'next', create: true }],
     ['execute_command', { command: 'git', args: ['commit', '-m', 'x'] }],
     ['shell_exec', { command: 'git add -A && git commit -m x' }],
+    ['shell_exec', { command: 'git add -A', cwd: './' }],
   ])('covers %s %j', (tool, params) => {
     expect(coversCall(tool, params)).toBe(true);
   });
@@ -184,6 +185,7 @@ describe('[AP-4] a grant of git commands (founding documents: tools-specificatio
     ['execute_command', { command: 'npm', args: ['test'] }],
     ['shell_exec', { command: 'git commit -m x && npm test' }],
     ['shell_exec', { command: 'git log > log.md' }],
+    ['shell_exec', { command: 'git add -A', cwd: 'vendor/x' }],
     ['write_file', { path: 'a.md', content: 'x' }],
     ['git_commit', { message: 'x', files: ['src/a.ts', '.husky/pre-commit'] }],
     ['git_commit', { message: 'x', files: ['.github/workflows/ci.yml'] }],

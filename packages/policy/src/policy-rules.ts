@@ -126,8 +126,9 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
       if (words && !matchesCommands(words, commands, rule.effect)) return false;
       // A rule that forbids is never narrowed.
       if (rule.effect !== 'allow' || !rule.harmless_only) return true;
-      // Nor does a line that was spelt out say with which variables.
-      if (!(assessment.environment ?? []).every(isHarmlessVariable)) return false;
+      // Nor does a line that was spelt out say with which variables, or where: a folder may be a repository of its own,
+      // whose configuration executes.
+      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot(call)) return false;
       return words?.isOneLine || commands.every(({ words }) => isHarmlessCommand(words));
     },
     mayReach(call, assessment) {
@@ -242,6 +243,8 @@ function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment):
     return commands;
   return [{ words: ['git', tool.slice('git_'.length)] }];
 }
+
+const startsAtRoot = ({ params }: ToolCall): boolean => !('cwd' in params) || (params.cwd ?? '.') === '.';
 
 /** Likewise for the programs a call starts. A word only known at run time never helps to allow. */
 function matchesCommands(

@@ -57,13 +57,13 @@ function withDefaultInMaximum(limits: Limits): Limits {
 /**
  * The settings by which people change the bounds of TL-3: the same names in `runner.json`, in VS Code and in the server's
  * configuration. `max` is as far as an operator may go: a command has an hour of processor time, and a file must fit into
- * one text.
+ * one text. Below `min` nothing works: what is read at a time must hold at least one character.
  */
 export const limitSettings = {
   commandTimeoutMs: { bound: 'commandTimeoutMaxSeconds', unit: 1000, min: 1000, max: 3_600_000 },
   commandTimeoutDefaultMs: { bound: 'commandTimeoutDefaultSeconds', unit: 1000, min: 1000, max: 3_600_000 },
   fileSizeMaxBytes: { bound: 'fileBytes', unit: 1, min: 1, max: 256 * MiB },
-  readMaxBytes: { bound: 'readChunkBytes', unit: 1, min: 1, max: 16 * MiB },
+  readMaxBytes: { bound: 'readChunkBytes', unit: 1, min: 1024, max: 16 * MiB },
   outputMaxBytes: { bound: 'outputStreamBytes', unit: 1, min: 1024, max: 16 * MiB },
   entriesMax: { bound: 'entries', unit: 1, min: 1, max: 100_000 },
 } as const satisfies Record<string, { bound: keyof Limits; unit: number; min: number; max: number }>;

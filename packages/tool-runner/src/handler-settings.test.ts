@@ -71,6 +71,7 @@ describe('settings of a runner (founding documents: local-tool-execution)', () =
     ['commandTimeoutMs', 10],
     ['commandTimeoutMs', 3_600_001],
     ['fileSizeMaxBytes', -1],
+    ['readMaxBytes', 3],
     ['concurrencyLimit', 0],
     ['concurrencyLimit', 'many'],
     ['enableCaching', 'yes'],

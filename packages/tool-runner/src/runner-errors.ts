@@ -8,12 +8,16 @@ export class ExecutionCancelled extends CountersignError {
   }
 }
 
+/** Whether a call ended because it was cancelled, also when it had changed files by then. */
+export const isCancellation = (error: unknown): boolean =>
+  error instanceof CountersignError && error.code === 'EXECUTION_CANCELLED';
+
 /** The same failure or cancellation, of a call that had changed files before it ended: its report says which (TL-2). */
 export class EndedAfterChanges extends CountersignError {
   readonly changes: CommandChanges;
 
   constructor(cause: CountersignError, changes: CommandChanges) {
-    super(cause.code, {}, { cause });
+    super(cause.code, cause.values, { cause });
     this.message = cause.message;
     this.changes = changes;
   }

@@ -20,7 +20,7 @@ import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.t
 import { Journal } from './journal/journal.ts';
 import { shownView } from './preview/shown-view.ts';
 import type { ApprovalRequest, Claim, ExecutionSignal } from './runner-api.ts';
-import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
+import { EndedAfterChanges, ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
 
@@ -1647,6 +1647,10 @@ describe('logging', () => {
       stopped: () => {
         throw new ExecutionCancelled();
       },
+      'stopped late': () => {
+        const changed_files = [{ path: 'a', operation: 'created' } as const];
+        throw new EndedAfterChanges(new ExecutionCancelled(), { changed_files });
+      },
     };
     const executor = new ScriptedExecutor(
       ['read_file', 'write_file'],
@@ -1655,7 +1659,8 @@ describe('logging', () => {
     const handler = makeHandler({ executors: [executor] });
     for (const tool_id of Object.keys(failures))
       await handler.handleToolExecutionSignal(readSignal({ tool_id }));
-    await handler.handleToolExecutionSignal(await approvedWrite(handler, { tool_id: 'stopped' }));
+    for (const tool_id of ['stopped', 'stopped late'])
+      await handler.handleToolExecutionSignal(await approvedWrite(handler, { tool_id }));
     await handler.handleToolExecutionSignal(
       readSignal({ tool_id: 'outside', tool_params: { path: '/etc/passwd' } }),
     );

@@ -48,7 +48,7 @@ import type {
   ResultReport,
   RunnerApi,
 } from './runner-api.ts';
-import { ExecutionCancelled, RefusedHere, ToolTypeError } from './runner-errors.ts';
+import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import { UndoDesk } from './undo/undo-desk.ts';
@@ -468,7 +468,7 @@ export class ToolHandler {
     } catch (error) {
       report = failedReport(error, attempt, watch.elapsed());
       // A call that never began and that nobody cancelled but our own end: the server gives it to somebody else.
-      const isCancelled = error instanceof ExecutionCancelled;
+      const isCancelled = isCancellation(error);
       isReported = !(error instanceof ClaimRefused) && !(this.#disposed && isCancelled);
       if (!isCancelled) this.#logError(event, error);
     }
@@ -540,7 +540,7 @@ export class ToolHandler {
       const result = await this.#work(executor, call, event, { risk, network, signal, watch, base });
       report = reportOf(result, attempt, watch.elapsed());
     } catch (error) {
-      if (!(error instanceof ExecutionCancelled)) this.#logError(event, error);
+      if (!isCancellation(error)) this.#logError(event, error);
       report = failedReport(error, attempt, watch.elapsed());
     }
     try {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -52,6 +52,14 @@ describe('the log of the runner in a terminal (founding documents: local-tool-ex
     ]);
     logWith({ file, level: 'debug' }).log.close();
     expect(written(file).map(({ level }) => level)).toEqual(['info', 'error', 'debug', 'info', 'error']);
+  });
+
+  it('[OB-2] keeps to the person alone a file that others could read before', () => {
+    const file = join(folder, 'runner.log');
+    writeFileSync(file, '', { mode: 0o664 });
+    logWith({ file }).log.close();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(written(file)).toHaveLength(2);
   });
 
   it('says which file cannot be opened', () => {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, writeSync } from 'node:fs';
 import { CountersignError } from '@countersign/protocol';
 import type { Logger, LogLevel } from '@countersign/tool-runner';
 import { type LogWish, logLevels } from './log-options.ts';
@@ -65,10 +65,16 @@ export class RunnerLog implements Logger {
 const isAtLeast = (level: LogLevel, wanted: LogLevel): boolean =>
   logLevels.indexOf(level) >= logLevels.indexOf(wanted);
 
+/** A file that was there before is from now on for the person alone, too; a pipe or a device stays as it is. */
 function openLog(file: string): number {
+  let descriptor: number | undefined;
   try {
-    return openSync(file, 'a', 0o600);
+    descriptor = openSync(file, 'a', 0o600);
+    const stats = fstatSync(descriptor);
+    if (stats.isFile() && (stats.mode & 0o077) !== 0) fchmodSync(descriptor, 0o600);
+    return descriptor;
   } catch (error) {
+    if (descriptor !== undefined) closeSync(descriptor);
     const problem = `--log-file ${file}: ${(error as Error).message}`;
     throw new CountersignError('USAGE', { problem, help: 'countersign connect --help' }, { cause: error });
   }

@@ -58,4 +58,32 @@ describe('limits over HTTP (founding documents: local-tool-execution)', () => {
     expect((await beat({ nameBytes: 1 })).status).toBe(400);
     runner.close();
   });
+
+  it('[TL-3] those of the program that serves the workspace now are in force, also when it told them before', async () => {
+    const eve = await server.person('eve', '/eve');
+    const token = eve.tokens.person;
+    const connect = async (runner: string, commandTimeoutMaxSeconds: number) => {
+      const stream = await server.listen(`/my/stream?runner=${runner}&workspace=/eve`, { token });
+      await stream.untilListening();
+      const limits = { ...toldLimits(defaultLimits), commandTimeoutMaxSeconds };
+      const path = `/my/projects/${eve.projectId}/runners/${runner}/heartbeat`;
+      const body = { queued: [], executing: [], unacknowledged: [], limits };
+      expect((await server.send('POST', path, { token, body })).status).toBe(200);
+      return stream;
+    };
+    const run = async () => {
+      const tool_params = { command: 'npm', args: ['test'], timeout: 100 };
+      const body = { tool_name: 'execute_command', tool_params, session_id: eve.sessionId };
+      const { tool_id } = (await server.send('POST', '/my/tools/execute', { token, body })).body;
+      const { execution } = (await server.send('GET', `/my/tools/${tool_id}`, { token })).body;
+      return execution.error?.code ?? execution.status;
+    };
+    (await connect('editor', 40)).close();
+    const terminal = await connect('terminal', 300);
+    expect(await run()).toBe('awaiting_approval');
+    const editor = await connect('editor', 40);
+    expect(await run()).toBe('TIMEOUT_TOO_LONG');
+    terminal.close();
+    editor.close();
+  });
 });

@@ -142,6 +142,21 @@ describe.each(Object.entries(officialClients))('[AP-4] the calls of %s over MCP'
     await client.close();
   });
 
+  it('begin a new session where the person ran one of them again', async () => {
+    const who = await somebody();
+    const client = await connect({ address: server.address, token: who.tokens.agent });
+    await client.call('read_file', { path: 'a.md' });
+    const [first] = await sessionsOf(who);
+    const body = { tool_name: 'read_file', tool_params: { path: 'a.md' }, session_id: first };
+    await server.send('POST', '/my/tools/execute', { token: who.tokens.person, body });
+    expect(await client.call('read_file', { path: 'b.md' })).toMatchObject({
+      structuredContent: { status: 'success' },
+    });
+    const [second] = await sessionsOf(who);
+    expect(second).not.toBe(first);
+    await client.close();
+  });
+
   it('begin a new session after the idle time, and where the person has spoken', async () => {
     const who = await somebody();
     const client = await connect({ address: server.address, token: who.tokens.agent });

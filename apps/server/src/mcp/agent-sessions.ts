@@ -1,6 +1,7 @@
 import type { Store } from '@countersign/engine';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { keepSession, newSession } from '../http/handlers/conversation.ts';
+import { latestWork } from '../http/latest-work.ts';
 import { onlyProject } from '../http/only-project.ts';
 
 /**
@@ -35,10 +36,9 @@ export class AgentSessions {
     const since = store.now() - this.#idleMs;
     const latest = await store.read(function* (tx) {
       const session = yield* tx.sessionOpenedBy(userId, project.id, tokenId);
-      // Where a person has spoken, no agent works any more.
-      if (!session || session.last_message_at !== null) return undefined;
-      const [call] = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
-      return (call ?? session).created_at > since ? session : undefined;
+      // Where a person has spoken or called something, no agent works any more.
+      const latest = session && (yield* latestWork(tx, session, caller));
+      return latest && latest.created_at > since ? session : undefined;
     });
     const openedBy = tokenId;
     return (latest ?? (await keepSession(store, newSession(store, project, { openedBy })))).id;

@@ -1,8 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { type ComparisonBounds, watchChanges } from './workspace-changes.ts';
@@ -115,6 +124,54 @@ describe('watchChanges', () => {
     expect(await changesSince()).toEqual({
       changed_files_incomplete: 'comparing the workspace took too long; not every file was compared',
     });
+  });
+
+  it('[TL-2] does not take files for modified that it had no time to look at before', async () => {
+    const { watch } = setup(['a/1', 'b/2', 'c/3', 'd/4', 'e/5', 'f/6', 'g/7', 'h/8']);
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 10_000));
+    const changesSince = await watch({ milliseconds: 50_000 });
+    clock.mockRestore();
+    expect(await changesSince()).toEqual({
+      changed_files_incomplete: 'comparing the workspace took too long; not every file was compared',
+    });
+  });
+
+  it('[TL-2] does not take files for deleted that it may not look at any more', () => {
+    const { fixture, at } = setup(['a.txt', 'closed/b.txt', 'closed/deep/c.txt']);
+    // Root may look everywhere, so as root somebody else looks.
+    const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    if (somebody.uid !== undefined)
+      for (const path of ['.', 'a.txt', 'closed', 'closed/b.txt', 'closed/deep', 'closed/deep/c.txt'])
+        chownSync(at(path), somebody.uid, somebody.gid);
+    chmodSync(fixture.parent, 0o755);
+    const source = (name: string) => JSON.stringify(import.meta.resolve(name));
+    const script = `
+      import { chmodSync, rmSync } from 'node:fs';
+      import { defaultLimits } from '@countersign/protocol';
+      import { watchChanges } from ${source('./workspace-changes.ts')};
+      const workspace = { root: process.argv[1], limits: defaultLimits };
+      const changes = [];
+      for (const mode of [0o600, 0o000, 0o300]) {
+        const changesSince = await watchChanges(workspace, new AbortController().signal);
+        chmodSync(process.argv[1] + '/closed', mode);
+        changes.push(await changesSince());
+        chmodSync(process.argv[1] + '/closed', 0o700);
+      }
+      console.log(JSON.stringify(changes));`;
+    const args = ['--input-type=module', '-e', script, fixture.root];
+    const { stdout, stderr } = spawnSync(process.execPath, args, {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+      ...somebody,
+    });
+    const incomplete = 'some folders may not be looked into; their files were not compared';
+    expect(stdout, stderr).not.toBe('');
+    expect(JSON.parse(stdout)).toEqual([
+      { changed_files_incomplete: incomplete },
+      { changed_files_incomplete: incomplete },
+      {}, // what was known can still be looked at
+    ]);
   });
 
   it('[TL-3] lists at most 1,000 entries, and says how many there are', async () => {

@@ -1,15 +1,15 @@
-import { closeSync, constants, lstatSync } from 'node:fs';
+import { closeSync, constants, lstatSync, type Stats } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { sensitivePlaces } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
-import { openExactly, pathBytes, type RawPath, rawPath, shownName } from '../files/exact-path.ts';
+import { lookFlags, openExactly, pathBytes, type RawPath, rawPath, shownName } from '../files/exact-path.ts';
 import { isBelowRepository } from '../files/repository-above.ts';
 import { runRipgrep } from '../files/ripgrep.ts';
 import { FoundNames } from '../files/ripgrep-records.ts';
 import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** A type, not an interface: it becomes part of a result. Both are left out where nothing changed. */
+/** A type, not an interface: it becomes part of a result. What has nothing to say is left out. */
 export type CommandChanges = {
   changed_files?: { path: string; operation: 'created' | 'modified' | 'deleted' }[];
   /** Why `changed_files` may lack something. */
@@ -65,16 +65,13 @@ export async function watchChanges(
   { files = 20_000, milliseconds = 1_000, clockSlackMs = 2_000 }: ComparisonBounds = {},
 ): Promise<() => Promise<CommandChanges>> {
   const startedAt = Date.now();
-  const before = new Map<RawPath, string>();
+  const names: RawPath[] = [];
   const first = new Look(workspace, milliseconds);
-  let problem = await first.list(signal, (path) => {
-    before.set(path, '');
-    return before.size <= files;
-  });
-  if (before.size > files) problem = `the workspace has more than ${files} files; others were not compared`;
-  await first.stat([...before.keys()], (path, found) => {
+  let problem = await first.list(signal, (path) => names.push(path) <= files);
+  if (names.length > files) problem = `the workspace has more than ${files} files; others were not compared`;
+  const before = new Map<RawPath, string>();
+  await first.stat(names, (path, found) => {
     if (found) before.set(path, identityOf(found));
-    else before.delete(path);
   });
   if (signal.aborted) throw new ExecutionCancelled();
   problem ??= first.problem;
@@ -112,7 +109,7 @@ const turnMs = 15;
 /** Installed packages: very many files that only a package manager changes. */
 const packageFolders = ['node_modules', 'site-packages'];
 
-type Stamp = Pick<NonNullable<ReturnType<typeof lstatSync>>, 'ino' | 'size' | 'mtimeMs' | 'ctimeMs'>;
+type Stamp = Pick<Stats, 'ino' | 'size' | 'mtimeMs' | 'ctimeMs'>;
 
 const identityOf = ({ ino, size, mtimeMs, ctimeMs }: Stamp): string => `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
 
@@ -183,15 +180,14 @@ class Look {
     take: (path: RawPath, found: Stamp | undefined) => void,
   ): void {
     const root = rawPath(this.#workspace.root);
-    const descriptor = openExactly(root, directory, constants.O_RDONLY | constants.O_DIRECTORY);
-    const reach = process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : joined(root, directory);
+    const descriptor = openExactly(root, directory, lookFlags | constants.O_DIRECTORY);
+    const isGone = descriptor === undefined && !isClosed(joined(root, directory));
+    const reach = isLinux ? `/proc/self/fd/${descriptor}` : joined(root, directory);
     try {
       for (const name of names) {
-        const found =
-          descriptor === undefined
-            ? undefined
-            : lstatSync(pathBytes(`${reach}/${name}`), { throwIfNoEntry: false });
-        take(joined(directory, name), found?.isFile() ? found : undefined);
+        const found = isGone ? undefined : descriptor === undefined ? 'closed' : look(`${reach}/${name}`);
+        if (found === 'closed') this.problem = notPermitted;
+        else take(joined(directory, name), found?.isFile() ? found : undefined);
       }
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
@@ -199,6 +195,20 @@ class Look {
   }
 }
 
+const isLinux = process.platform === 'linux';
+
+/** What stands at a path; `closed` where this user may not know. A command can take the permission away. */
+function look(path: RawPath): Stats | 'closed' | undefined {
+  try {
+    return lstatSync(pathBytes(path), { throwIfNoEntry: false });
+  } catch {
+    return 'closed';
+  }
+}
+
+const isClosed = (path: RawPath): boolean => look(path) === 'closed';
+
+const notPermitted = 'some folders may not be looked into; their files were not compared';
 const outOfTime = 'comparing the workspace took too long; not every file was compared';
 
 const joined = (directory: RawPath, name: RawPath): RawPath =>

@@ -10,6 +10,7 @@ import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { within } from '../../within.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
+import { latestWork } from '../latest-work.ts';
 import { onlyProject } from '../only-project.ts';
 import { refuseWhenOverloaded } from '../overload.ts';
 import { ownCall, ownProject, ownSession } from '../own-rows.ts';
@@ -185,25 +186,13 @@ export function executionHandlers(
   ): Promise<{ project: ProjectRow; session: SessionRow; opens?: SessionRow }> {
     if (sessionId !== undefined) {
       const session = await ownSession(store, caller, sessionId);
-      if (caller.scope === 'agent' && !(await isAgentsOwn(session, caller))) throw notFound('session');
+      const isOwn = caller.scope !== 'agent' || (await store.read((tx) => latestWork(tx, session, caller)));
+      if (!isOwn) throw notFound('session');
       return { session, project: await ownProject(store, caller, session.project_id) };
     }
     const project = await onlyProject(store, caller);
     const session = newSession(store, project, { openedBy: caller.tokenId });
     return { project, session, opens: session };
-  }
-
-  /**
-   * What was granted in a session counts for who works in it (AP-4). So an agent's session is one where nobody else
-   * has said or called anything: not the person's conversation, nor that of another agent.
-   */
-  async function isAgentsOwn(
-    session: SessionRow,
-    { userId, tokenId }: AuthenticatedCaller,
-  ): Promise<boolean> {
-    if (session.last_message_at !== null) return false;
-    const [latest] = await store.read((tx) => tx.history(userId, { sessionId: session.id, limit: 1 }));
-    return latest === undefined || latest.requested_by === tokenId;
   }
 }
 
