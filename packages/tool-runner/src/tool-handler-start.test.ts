@@ -30,7 +30,7 @@ it('[VA-3] a new ToolHandler logs what a command of a killed runner had planted'
   writeFileSync(join(root, '.envrc'), 'evil');
   start();
   expect(fixture.logger.messages('error')).toEqual([
-    'A command of a runner that was killed had planted .envrc; it was set aside',
+    'Planted file set aside: .envrc, left by a runner that was killed',
   ]);
 });
 
