@@ -121,7 +121,7 @@ Answer the project at once; its state tells how far it is."
   (let ((project (make-countersign-project
                   :root root :name (file-name-nondirectory root))))
     (push project countersign-projects)
-    ;; Who gave no link, or a wrong one, begins anew: a project that was never signed in would stand in the way.
+    ;; After a missing or wrong link, forget the project: one that was never signed in would block the next try.
     (condition-case problem
         (countersign--begin project address)
       ((error quit)

@@ -78,7 +78,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     else log(error);
   };
   const onError = unlessFull((error) =>
-    logger.error({ err: error }, 'something failed behind nobody’s request'),
+    logger.error({ err: error }, 'background task failed'),
   );
   const secret = serverSecret(config);
   const masker = new SecretMasker({

@@ -29,7 +29,7 @@ export interface EngineDeps extends FaultPoints {
   readonly nodeName?: string | undefined;
   /** What this server's secret gives for a known text: all nodes on one database must agree. */
   readonly keyCheck?: string | undefined;
-  /** Called for what went wrong behind nobody's request. */
+  /** Called when a background task fails. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -50,7 +50,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const onError = (error: unknown) => {
     // The store reported a full disk.
     if (!(error instanceof StorageFull))
-      logger.error({ err: error }, 'something failed behind nobody’s request');
+      logger.error({ err: error }, 'background task failed');
   };
   const openStreams = new Set<OpenConnection>();
   const issuer = issuerOf(config);

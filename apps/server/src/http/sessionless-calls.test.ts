@@ -98,7 +98,7 @@ describe('[RE-2] a call that names no session (founding documents: workflow)', (
     },
   );
 
-  it('is no conversation: however many there are, the list has those of the person', async () => {
+  it('stays out of the list of conversations until a person writes there', async () => {
     const who = await somebody();
     const own = await server.send('POST', `/my/projects/${who.projectId}/sessions`, {
       token: who.tokens.agent,

@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
   readonly bus: Bus;
   /** Milliseconds since 1970. The system's, made steady, unless a test has its own. */
   readonly now?: () => number;
-  /** Hears of what goes wrong behind nobody's request, and that there is no room (`StorageFull`). */
+  /** Called when a background task fails, and when the disk is full (`StorageFull`). */
   readonly onError?: (error: unknown) => void;
 }
 

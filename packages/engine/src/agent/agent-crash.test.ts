@@ -419,7 +419,7 @@ describe('leases', () => {
     await expectWholeStory(agent, runId, model);
   });
 
-  it('[AG-2] what fails behind nobody’s request is said, and the run goes on when its lease has ended', async () => {
+  it('[AG-2] a failed background task is reported, and the run goes on when its lease has ended', async () => {
     const model = script();
     const agent = await AgentFixture.open({ model });
     const { node } = agent;

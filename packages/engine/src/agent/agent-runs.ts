@@ -29,7 +29,7 @@ export interface AgentRunsDeps {
   readonly budget?: Partial<RunBudget>;
   /** A model that says nothing for so long is asked again. */
   readonly stallMs?: number;
-  /** Called for what went wrong behind nobody's request. The run is resumed when its lease has ended. */
+  /** Called when a background task fails. The run is resumed when its lease has ended. */
   readonly onError: (error: unknown) => void;
   readonly atPoint?: AtPoint;
   readonly observer?: RunObserver | undefined;
@@ -69,7 +69,7 @@ export class AgentRuns {
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
   /** Ours by their leases and not under way when leases were last renewed. */
   #idle = new Set<string>();
-  /** How often a run that is under way has failed behind nobody's request, in the step that it is in. */
+  /** How often the current step of a running run has failed in the background. */
   readonly #failures = new Map<string, { readonly step: number; readonly count: number }>();
   readonly #unsubscribe: () => void;
   #ticks = 0;
@@ -190,7 +190,7 @@ export class AgentRuns {
     return run;
   }
 
-  /** Sets a held run going, behind nobody's request. */
+  /** Starts a held run in the background. */
   #drive(held: HeldRun): void {
     const { clock } = this.#deps;
     // Our own lease had ended while the process was stalled: the old loop stores nothing any more.

@@ -5,7 +5,7 @@ import type { Store } from '../store.ts';
 const LEASE_MS = 5_000;
 /** How often leases are renewed and orphans looked for: a dead node's runs go on after at most the sum of both. */
 export const RENEW_MS = 1_500;
-/** A run that failed behind nobody's request is taken up again after this long. */
+/** A run that failed in the background is resumed after this long. */
 const PARKED_MS = 30_000;
 /** Whoever finds a lease that lasts longer looks at a clock that was set back. */
 export const LONGEST_LEASE_MS = PARKED_MS;

@@ -16,7 +16,7 @@ import type { ServerParts } from '../server-parts.ts';
 import { isoTime, projectView, runView, sessionView } from '../views.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 
-/** Those where people spoke come first. What an agent opened, or a call that named none, is no conversation. */
+/** Sessions where a person wrote come first. Sessions that agents or session-less calls opened are left out until then. */
 const LISTED_SESSIONS = 1_000;
 
 /** Projects, sessions, messages, runs and runners. */
