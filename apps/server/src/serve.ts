@@ -77,9 +77,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     if (error instanceof StorageFull) storage?.failed(error);
     else log(error);
   };
-  const onError = unlessFull((error) =>
-    logger.error({ err: error }, 'background task failed'),
-  );
+  const onError = unlessFull((error) => logger.error({ err: error }, 'background task failed'));
   const secret = serverSecret(config);
   const masker = new SecretMasker({
     known: [...secretSettings]

@@ -49,8 +49,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const app = newFastify(config, logger);
   const onError = (error: unknown) => {
     // The store reported a full disk.
-    if (!(error instanceof StorageFull))
-      logger.error({ err: error }, 'background task failed');
+    if (!(error instanceof StorageFull)) logger.error({ err: error }, 'background task failed');
   };
   const openStreams = new Set<OpenConnection>();
   const issuer = issuerOf(config);
