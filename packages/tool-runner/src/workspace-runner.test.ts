@@ -345,6 +345,20 @@ it('[EX-7] beats every 10 s and when it is connected, one beat at a time, and do
   expect(fixture.api.of('heartbeat').length).toBe(1);
 });
 
+it('[EX-7] a heartbeat that comes before the server knows the runner is not an error', async () => {
+  fixture.api.failures.heartbeat = [
+    new CountersignError('NOT_FOUND', { what: 'runner' }),
+    new Error('offline'),
+  ];
+  startRunner();
+  runner?.connected();
+  await expect.poll(() => fixture.api.of('failed heartbeat').length).toBe(1);
+  await expect.poll(() => fixture.logger.messages('debug')).toContain('Heartbeat failed');
+  expect(fixture.logger.messages('error')).toEqual([]);
+  await fixture.clock.advance(10_000);
+  expect(fixture.logger.messages('error')).toEqual(['Heartbeat failed']);
+});
+
 it('[TL-3] tells its limits until the server has them, and again when it is connected anew', async () => {
   fixture.api.failures.heartbeat = [new Error('offline'), new Error('offline')];
   startRunner();

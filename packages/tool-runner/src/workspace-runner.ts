@@ -268,9 +268,11 @@ export class WorkspaceRunner {
     } catch (error) {
       this.#owesTools = true;
       this.#owesLimits = true;
+      // A new runner's stream opens a moment before the server has registered it: the next beat is in time.
+      const isTooSoon = error instanceof CountersignError && error.code === 'NOT_FOUND';
       // While the server is away one line is enough; the stream tells when it is back.
-      this.#logger[this.#isHeartbeatLost ? 'debug' : 'error']('Heartbeat failed', { error });
-      this.#isHeartbeatLost = true;
+      this.#logger[isTooSoon || this.#isHeartbeatLost ? 'debug' : 'error']('Heartbeat failed', { error });
+      this.#isHeartbeatLost ||= !isTooSoon;
     } finally {
       this.#isBeating = false;
     }
