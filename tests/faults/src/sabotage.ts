@@ -66,7 +66,7 @@ export const sabotages = {
     // The table of states would refuse it as well (EX-2).
     {
       file: 'packages/engine/src/execution-record.ts',
-      find: '!isLegalTransition(row.status, to)',
+      find: '!isLegalTransition(status, to)',
       replace: 'false',
     },
   ],
