@@ -122,7 +122,7 @@ describe.skipIf(cannotMount)('[RE-4] a server on a full disk', () => {
       expect((await execute(sessionId, `large-${time}.md`, large)).body.code).toBe('STORAGE_FULL');
     expect(await send('GET', '/readyz')).toMatchObject({ status: 503, body: { code: 'STORAGE_FULL' } });
     expect((await send('GET', '/healthz')).status).toBe(200);
-    // What is there can be read.
+    // Reading still works.
     const pending = await send('GET', '/my/approvals');
     expect(pending.body.approvals).toMatchObject([{ approval_id: before.body.approval_id }]);
 

@@ -72,7 +72,7 @@ export interface RunningServer {
 export async function serve(config: ServerConfig, options: ServeOptions = {}): Promise<RunningServer> {
   const { logger = createLogger(config.logLevel), reached } = options;
   let storage: StorageHealth | undefined;
-  /** What is to be logged of a failure: that there is no room is told once, by `storage`. */
+  /** Which failures to log: `storage` reports a full disk once. */
   const unlessFull = (log: (error: unknown) => void) => (error: unknown) => {
     if (error instanceof StorageFull) storage?.failed(error);
     else log(error);

@@ -65,7 +65,7 @@ export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
   }
   if (error instanceof RefusedCall) return answer(error.code, error.message, { tool_id: error.toolId });
   if (error instanceof StorageFull) {
-    // Not an entry in the log for each request: that there is no room was said when it was found out.
+    // Do not log each request: the full disk was logged once, when it was detected.
     return { ...answer(error.code, error.message), headers: { 'retry-after': '5' } };
   }
   if (error instanceof CountersignError) {
