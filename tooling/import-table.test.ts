@@ -22,13 +22,13 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   'runner-client': ['protocol', 'client', 'tool-runner'],
   ui: ['protocol', 'client'],
   /** What a person builds tools with: it runs in their server's process, and knows nothing of ours. */
-  tools: [],
+  'tool-kit': [],
   testing: packages, // imported by tests only
   'apps/server': packages,
   'apps/web': packages,
   'apps/vscode': packages,
   /** `tools new` names the helper's folder on this machine. */
-  'apps/cli': [...packages, 'tools'],
+  'apps/cli': [...packages, 'tool-kit'],
   'apps/emacs': packages,
   /** It measures a server, so it starts one, as tests/e2e does. */
   bench: [...packages, 'testing', 'apps/server'],

@@ -63,8 +63,8 @@ const written = (file: string, sentence: RegExp): string[] =>
     ([, text]) => text as string,
   );
 const stale = [
-  ...written('packages/engine/src/claims.ts', /code: '[A-Z_]+', problem: '([^']+)'/g),
-  ...written('packages/engine/src/policy-review.ts', /'(your policy [^']+)'/g),
+  ...written('packages/engine/src/claim/claims.ts', /code: '[A-Z_]+', problem: '([^']+)'/g),
+  ...written('packages/engine/src/approve/policy-review.ts', /'(your policy [^']+)'/g),
 ];
 const broken = written('apps/server/src/store/audit-log.ts', /broken\([^;']*'([^']+)'\)/g);
 

@@ -38,9 +38,15 @@ async function packageCli(): Promise<string> {
   chmodSync(join(stage, 'countersign.mjs'), 0o755);
   writeManifest(stage, manifest());
   // What `countersign tools new` links to.
-  const { version, license } = readManifest('packages/tools/package.json');
-  const helper = { name: '@countersign/tools', version, license, type: 'module', exports: './src/index.js' };
-  writeManifest(join(stage, 'packages/tools'), helper);
+  const { version, license } = readManifest('packages/tool-kit/package.json');
+  const helper = {
+    name: '@countersign/tool-kit',
+    version,
+    license,
+    type: 'module',
+    exports: './src/index.js',
+  };
+  writeManifest(join(stage, 'packages/tool-kit'), helper);
   return pack(stage);
 }
 

@@ -3,7 +3,7 @@ import type { CountersignEvent, EventPayload } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { ActivityLines } from './activity-line.ts';
 import { callWords, statusMark } from './call-line.ts';
-import { streamWords } from './server/stream-words.ts';
+import { streamWords } from './sign-in/stream-words.ts';
 import { wordsFor } from './words.ts';
 
 const words = wordsFor({});

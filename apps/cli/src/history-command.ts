@@ -11,7 +11,7 @@ import { callWords, statusMark } from './call-line.ts';
 import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
 import { visible } from './screen/paragraph.ts';
 import { fit, widthOf } from './screen/text-width.ts';
-import { serverAccess } from './server/server-access.ts';
+import { serverAccess } from './sign-in/server-access.ts';
 import { paints } from './terminal.ts';
 import type { Words } from './words.ts';
 

@@ -47,9 +47,9 @@ export async function main(
       case 'serve':
         return await (await import('./serve-command.ts')).serveCommand(rest, context);
       case 'sign-in':
-        return await (await import('./server/sign-in-command.ts')).signInCommand(rest, context);
+        return await (await import('./sign-in/sign-in-command.ts')).signInCommand(rest, context);
       case 'sign-out':
-        return await (await import('./server/sign-in-command.ts')).signOutCommand(rest, context);
+        return await (await import('./sign-in/sign-in-command.ts')).signOutCommand(rest, context);
       case 'tokens':
         return await (await import('./tokens/tokens-command.ts')).tokensCommand(rest, context);
       case 'tools':

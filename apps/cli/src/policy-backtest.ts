@@ -5,7 +5,7 @@ import { CountersignError, type PolicyRule, policyRuleSchema } from '@countersig
 import { type CommandContext, commandOptions, usageOf } from './command-context.ts';
 import { readTime } from './history-command.ts';
 import { visible } from './screen/paragraph.ts';
-import { serverAccess } from './server/server-access.ts';
+import { serverAccess } from './sign-in/server-access.ts';
 import type { Words } from './words.ts';
 
 const usage = usageOf('policy');

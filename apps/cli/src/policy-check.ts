@@ -1,4 +1,4 @@
-import { type Decision, isRefused, type ToolCallPolicy } from '@countersign/policy';
+import { isRefused, type PolicyDecision, type ToolCallPolicy } from '@countersign/policy';
 import { describeError, makeVisible } from '@countersign/protocol';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';
@@ -43,7 +43,7 @@ export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal, wor
   return wrong === 0 ? 0 : 2;
 }
 
-export function toCheckLine(id: unknown, { verdict }: Decision): CheckLine {
+export function toCheckLine(id: unknown, { verdict }: PolicyDecision): CheckLine {
   const reasons = verdict.reasons.map(({ rule, why, operand }) => ({
     rule,
     why,

@@ -1,4 +1,4 @@
-import { type Decision, isRefused, type ToolCallPolicy } from '@countersign/policy';
+import { isRefused, type PolicyDecision, type ToolCallPolicy } from '@countersign/policy';
 import { approvalTimeoutSeconds, makeVisible, type Reason } from '@countersign/protocol';
 import { callFromWords, type TypedCall } from './call-words.ts';
 import { toCheckLine } from './policy-check.ts';
@@ -31,7 +31,7 @@ export async function explainCall(
 /** The decision in words, top down: what happens, to which call, and why. As wide as the screen, where there is one. */
 export function explanation(
   call: TypedCall,
-  decision: Decision,
+  decision: PolicyDecision,
   { workspace, words }: { readonly workspace: string; readonly words: Words },
   { color, screen }: Pick<Terminal, 'color' | 'screen'>,
 ): string {
@@ -65,10 +65,10 @@ export function explanation(
   return lines.join('\n');
 }
 
-const headline = ({ verdict, allowedBy }: Decision, { headline: lines }: Words['policy']): string =>
+const headline = ({ verdict, allowedBy }: PolicyDecision, { headline: lines }: Words['policy']): string =>
   lines[allowedBy ? 'allowed' : verdict.decision];
 
-function consequence({ verdict, allowedBy }: Decision, { policy, said }: Words): string[] {
+function consequence({ verdict, allowedBy }: PolicyDecision, { policy, said }: Words): string[] {
   if (isRefused(verdict)) return [policy.refused, said(verdict.message)];
   if (allowedBy) return [policy.ruleAnswers(allowedBy.id)];
   if (verdict.decision === 'LOW') return [policy.runs];

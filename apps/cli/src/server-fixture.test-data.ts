@@ -58,7 +58,7 @@ export class ServerFixture {
 
   /** The person's own client, with the token that signing in has kept. */
   async client(): Promise<Client> {
-    const { serverAccess } = await import('./server/server-access.ts');
+    const { serverAccess } = await import('./sign-in/server-access.ts');
     const { wordsFor } = await import('./words.ts');
     const { connection } = serverAccess(undefined, wordsFor({}), this.env).client;
     return createClient({ ...connection, device: 'phone' });

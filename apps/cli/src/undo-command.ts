@@ -5,8 +5,8 @@ import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@c
 import { callWords } from './call-line.ts';
 import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
 import { visible } from './screen/paragraph.ts';
-import { serverAccess } from './server/server-access.ts';
-import { workspaceRoot } from './server/workspace-project.ts';
+import { serverAccess } from './sign-in/server-access.ts';
+import { workspaceRoot } from './sign-in/workspace-project.ts';
 import type { Words } from './words.ts';
 
 const usage = usageOf('undo');

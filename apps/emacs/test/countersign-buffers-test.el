@@ -161,7 +161,7 @@
 
 (ert-deftest countersign-approval-key-approves-what-was-displayed ()
   "[UI-6] [AP-8] y approves after half a second, and names the digest."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-press "y")
@@ -173,7 +173,7 @@
 
 (ert-deftest countersign-approval-key-does-not-count-too-early ()
   "[UI-6] Not before half a second, not in another window, not from a macro."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-approval-visit project pending)
       (should-error (countersign-test-press "y") :type 'user-error)
@@ -195,7 +195,7 @@
 
 (ert-deftest countersign-approval-shows-only-what-its-digest-names ()
   "[AP-8] A preview that its digest does not name is not shown, and only rejecting is left."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let* ((approval (countersign-test-approval))
            (forged (countersign--merge approval '((preview . ((kind . "summary") (summary . "Nothing at all."))))))
            (pending (countersign-test-arrive project forged)))
@@ -210,7 +210,7 @@
 
 (ert-deftest countersign-approval-a-changed-card-is-a-new-card ()
   "[UI-6] [AP-8] A new revision takes its own half second and its own digest."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let* ((approval (countersign-test-approval))
            (pending (countersign-test-arrive project approval))
            (update (countersign-test-sealed
@@ -229,7 +229,7 @@
 
 (ert-deftest countersign-approval-high-takes-a-second-step ()
   "[RK-1] HIGH needs its preview and a typed yes; what changes meanwhile is not approved."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let* ((approval (countersign-test-approval '(risk_level . "HIGH") '(preview . :null) '(digest . :null)))
            (pending (countersign-test-arrive project approval)))
       (countersign-test-look project pending)
@@ -255,7 +255,7 @@
 
 (ert-deftest countersign-approval-unknown-risk-is-high ()
   "What this client does not know takes the second step too."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval '(risk_level . "EXTREME")))))
       (countersign-test-look project pending)
       (countersign-test-answering '("no")
@@ -264,7 +264,7 @@
 
 (ert-deftest countersign-approval-unseen-takes-a-second-step ()
   "MEDIUM without a preview is asked about again."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive
                     project (countersign-test-approval '(preview . :null) '(digest . :null)))))
       (countersign-test-look project pending)
@@ -274,7 +274,7 @@
 
 (ert-deftest countersign-approval-reject-carries-a-message ()
   "[AP-5] n asks for a message; an empty one is left out."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-answering '("Use 9090 ") (countersign-test-press "n"))
@@ -295,7 +295,7 @@
                    '((("npm") nil ((scope . "class") (pattern . "npm *")))
                      (("Always" "yes") nil ((scope . "always")))
                      (("Everything" "yes") (4) ((scope . "session") (include_high . t)))))
-      (countersign-test-with-desk project fake
+      (countersign-test-with-approvals project fake
         (let ((pending (countersign-test-arrive project (countersign-test-approval offers)))
               (current-prefix-arg prefix))
           (countersign-test-look project pending)
@@ -303,13 +303,13 @@
           (countersign-test-wait (null (countersign-waiting)))
           (should (equal (cdr (countersign-test-sent fake))
                          `((digest . ,(countersign-pending-get pending 'digest)) ,@body (device . ,(countersign-device))))))))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (let ((pending (countersign-test-arrive project (countersign-test-approval offers))))
         (countersign-test-look project pending)
         (countersign-test-answering '("Everything" "no")
           (should-error (countersign-test-press "a") :type 'user-error))
         (should-not (countersign-fake-exchanges fake))))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (let ((pending (countersign-test-arrive project (countersign-test-approval '(offered_scopes . [])))))
         (countersign-test-look project pending)
         (should-error (countersign-test-press "a") :type 'user-error)))))
@@ -329,7 +329,7 @@
                    (nil 500 ((success . :false) (error . "The disk is full.") (code . "INTERNAL"))
                         ((id . "to-be-granted") (effect . "allow") (max_risk . "MEDIUM") (tool . "write_file") (path . "src/**"))
                         "could not be looked at: The disk is full\\. ")))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (setf (countersign-fake-handler fake)
             (lambda (exchange)
               (if (equal (countersign-fake-exchange-path exchange) "/my/policy/backtest")
@@ -350,7 +350,7 @@
 
 (ert-deftest countersign-approval-edit-sends-the-parameters ()
   "[AP-6] e edits the parameters, also a text as it is, and approves with them."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-press "e")
@@ -371,7 +371,7 @@
 
 (ert-deftest countersign-approval-edit-leaves-no-window-behind ()
   "The window that was made for the card goes when the edited call is decided."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (save-window-excursion
       (delete-other-windows)
       (let ((pending (countersign-test-arrive project (countersign-test-approval))))
@@ -388,7 +388,7 @@
 
 (ert-deftest countersign-approval-edit-keeps-what-was-typed ()
   "What is no JSON, or about a call that is gone, is refused and kept."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-press "e")
@@ -405,7 +405,7 @@
 
 (ert-deftest countersign-approval-decided-elsewhere-is-withdrawn ()
   "[AP-2] The card says who decided, and its keys do nothing any more."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-project-receive project "approval.resolved"
@@ -420,7 +420,7 @@
 
 (ert-deftest countersign-approval-a-standing-decision-is-told ()
   "[AP-2] 409 with the standing decision withdraws the card with who decided."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (setf (countersign-fake-handler fake)
           (lambda (exchange)
             (countersign-fake-answer
@@ -435,7 +435,7 @@
 
 (ert-deftest countersign-approval-an-error-is-told-and-can-be-tried-again ()
   "[AP-8] A refused approval stays, with what the server says; it is fetched anew."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((approval (countersign-test-approval)) pending)
       (setf (countersign-fake-handler fake)
             (lambda (exchange)
@@ -456,7 +456,7 @@
 
 (ert-deftest countersign-approval-fetches-what-did-not-fit ()
   "[EV-2] A card whose preview did not fit into the event is fetched in full."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let* ((approval (countersign-test-approval))
            (id (countersign-get approval 'approval_id)))
       (setf (countersign-fake-handler fake)
@@ -474,7 +474,7 @@
 
 (ert-deftest countersign-approval-a-new-card-never-takes-the-focus ()
   "[UI-6] Whatever is selected stays selected, with its buffer and its point."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (with-temp-buffer
       (switch-to-buffer (current-buffer))
       (insert "typing")
@@ -501,7 +501,7 @@
 
 (ert-deftest countersign-approval-a-card-that-found-no-room-is-shown-later ()
   "[UI-3] Who was in the minibuffer when it came is shown the card afterwards, once."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (delete-other-windows)
     (let ((pending nil))
       (cl-letf (((symbol-function 'active-minibuffer-window) (lambda () (minibuffer-window))))
@@ -524,7 +524,7 @@
 
 (ert-deftest countersign-approval-what-waits-follows-what-was-settled-elsewhere ()
   "[AP-2] A second card that waits takes the window of one that was decided elsewhere."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (delete-other-windows)
     (let* ((countersign-approval-read-time 0)
            (first (countersign-test-arrive project (countersign-test-approval '(approval_id . "a1"))))
@@ -538,7 +538,7 @@
 
 (ert-deftest countersign-approval-the-next-one-takes-its-own-time ()
   "After a decision the next card is shown, and keys do not count for it yet."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((first (countersign-test-arrive project (countersign-test-approval '(approval_id . "a1"))))
           (second (countersign-test-arrive project (countersign-test-approval '(approval_id . "a2")))))
       (countersign-test-look project first)
@@ -549,7 +549,7 @@
 
 (ert-deftest countersign-approval-nothing-is-decided-by-leaving ()
   "[AP-3] Leaving, killing and disconnecting send nothing."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-press "q")
@@ -560,7 +560,7 @@
 
 (ert-deftest countersign-approvals-lists-all-projects ()
   "Several that wait are in a list; RET visits one."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (countersign-test-arrive project (countersign-test-approval '(approval_id . "a1")))
     (let ((other (countersign-fake-project nil fake)))
       (setf (countersign-project-name other) "notes")
@@ -579,7 +579,7 @@
 
 (ert-deftest countersign-approval-counts-down ()
   "[AP-3] The time left is shown; at its end nothing is sent."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval '(remaining_ms . 300000)))))
       (should (string-match-p "\\`\\(5:00\\|4:5[0-9]\\) left\\'" (countersign-approval-time pending)))
       (setf (countersign-pending-deadline pending) (- (float-time) 0.1))
@@ -590,7 +590,7 @@
       (should-not (countersign-fake-exchanges fake)))))
 
 (ert-deftest countersign-mode-line-tells-what-waits ()
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (should (equal (countersign-mode-line) " [CS] "))
     (countersign-test-arrive project (countersign-test-approval '(risk_level . "HIGH")))
     (should (equal (countersign-mode-line) " [CS: 1 to decide] "))
@@ -615,7 +615,7 @@
 (ert-deftest countersign-approval-help-explains-the-tool ()
   "[UI-3] ? says what the tool is for, what it takes and what its risk means (founding documents: tool-system)."
   (let ((tools (car (countersign-test-fixture "bodies/availableTools.response.json"))))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (let ((text (countersign-test-help fake project tools
                                          '(tool_name . "execute_command") '(risk_level . "HIGH")
                                          '(tool_params . ((command . "npm") (args . ["test"]))))))
@@ -624,11 +624,11 @@
                           "  timeout (integer): " "What the risk means\nRisk       HIGH\n"
                           "It asks twice and waits 10 minutes" "Digest"))
           (should (string-search wanted text)))))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (should (string-search "About      It is not in the list of tools any more."
                              (countersign-test-help fake project tools '(tool_name . "gone__away")))))
     (let ((countersign-language 'ru))
-      (countersign-test-with-desk project fake
+      (countersign-test-with-approvals project fake
         (let ((text (countersign-test-help fake project tools '(tool_name . "execute_command"))))
           (dolist (wanted '("Что он принимает\n  command (string, обязателен)"
                             "Что значит риск\nРиск       MEDIUM\n  Он что-то меняет"))
@@ -636,7 +636,7 @@
 
 (ert-deftest countersign-approval-help-of-a-hostile-tool ()
   "[UI-6] What a tool says of itself begins no line of ours and hides nothing."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((text (countersign-test-help
                  fake project
                  `((success . t)
@@ -664,7 +664,7 @@
 
 (ert-deftest countersign-approval-help-and-diff ()
   "? explains, d shows the change in diff-mode."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive project (countersign-test-approval))))
       (countersign-test-look project pending)
       (countersign-test-press "?")
@@ -680,7 +680,7 @@
 (defmacro countersign-test-with-chat (project &rest body)
   "Run BODY in the chat buffer of PROJECT, which shows the session s1."
   (declare (indent 1) (debug t))
-  `(countersign-test-with-desk ,project fake
+  `(countersign-test-with-approvals ,project fake
      (switch-to-buffer (countersign-chat-buffer ,project))
      (setq countersign-chat--session "s1")
      ,@body))
@@ -691,7 +691,7 @@
 
 (ert-deftest countersign-another-server-is-not-ignored ()
   "An address that was asked for and typed counts, or it is said that it does not."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((same (countersign-server-address (countersign-project-server project))))
       (countersign--check-server project same)
       (should-error (countersign--check-server project "http://127.0.0.1:1") :type 'user-error)
@@ -701,7 +701,7 @@
 
 (ert-deftest countersign-connect-without-a-link-begins-anew ()
   "Who leaves the question for the link, or answers rubbish, is asked again the next time."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((root (countersign-project-root-name (make-temp-file "countersign-link-" t)))
           (address (format "http://127.0.0.1:%d" (countersign-fake-port fake)))
           (auth-sources '()) (noninteractive nil) (asked 0))

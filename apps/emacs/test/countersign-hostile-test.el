@@ -28,7 +28,7 @@
   (let ((asked '()))
     (cl-letf (((symbol-function 'tramp-file-name-handler)
                (lambda (operation &rest _) (push operation asked) nil)))
-      (countersign-test-with-desk project fake
+      (countersign-test-with-approvals project fake
         (dolist (path '("/sudo:root@localhost:/etc/x" "/ssh:evil.example:/x" "a\0b" "~nobody-of-this-name/x"))
           (countersign-test-arrive
            project (countersign-test-approval
@@ -63,7 +63,7 @@
   "Nobody decides blindly: whatever a server sends, there is a card, and it says what came."
   (dolist (odd `((revision . "x") (tool_params . 5) (preview . ((kind . "commit") (hooks . [1])))
                  (preview . ((kind . "command") (commands . [1])))))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (let* ((pending (countersign-test-arrive project (countersign-test-approval odd)))
              (text (countersign-test-card-text pending)))
         (should (string-search "could not be drawn" text))
@@ -73,7 +73,7 @@
 (ert-deftest countersign-hostile-deep-parameters-can-be-read-and-edited ()
   "Parameters as deep as the protocol has them are drawn and edited; deeper ones do not stop a card."
   (dolist (depth '(200 1500))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (let* ((params (countersign-json-read (concat (apply #'concat (make-list depth "{\"a\":")) "\"deep\""
                                                     (make-string depth ?}))))
              (pending (countersign-test-arrive project (countersign-test-approval `(tool_params . ,params))))
@@ -86,7 +86,7 @@
 
 (ert-deftest countersign-hostile-help-has-no-links ()
   "[UI-6] Nothing that others wrote becomes a link, also not in the help of a card."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((pending (countersign-test-arrive
                     project (countersign-test-approval
                              '(agent . "see URL `https://evil.example/' and `countersign-disconnect'")
@@ -207,7 +207,7 @@
 
 (ert-deftest countersign-hostile-remote-buffer-does-not-get-in-the-way ()
   "In a buffer of another machine, commands are about the project that is connected."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (with-temp-buffer
       (setq default-directory "/ssh:elsewhere.example:/srv/")
       (should (eq (countersign--current) project)))))

@@ -142,7 +142,7 @@ A digest that the test made up is taken for the runner's part of it."
   "Answer the text of the card of PENDING."
   (with-current-buffer (countersign-approval--buffer pending) (buffer-string)))
 
-(defmacro countersign-test-with-desk (project fake &rest body)
+(defmacro countersign-test-with-approvals (project fake &rest body)
   "Run BODY with PROJECT, whose requests go to FAKE, which accepts everything."
   (declare (indent 2) (debug t))
   `(let ((,fake (countersign-fake-start

@@ -56,7 +56,7 @@
 (ert-deftest countersign-words-card-in-russian ()
   "[UI-6] A card, its second step and its end in Russian; what others wrote stays as it is."
   (let ((countersign-language 'ru))
-    (countersign-test-with-desk project fake
+    (countersign-test-with-approvals project fake
       (let ((pending (countersign-test-arrive project (countersign-test-approval '(risk_level . "HIGH"))))
             (countersign-test-prompts '()))
         (countersign-test-look project pending)

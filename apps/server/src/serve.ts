@@ -183,7 +183,7 @@ function configuredAgent({ engine, store, bus, config, logger, observer, reached
 async function closeServer(
   app: FastifyInstance | undefined,
   endUnused: () => void,
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<void> {
   if (!app) return;
   // A connection that was busy when we began is kept open by its client once it is idle: that is looked for again.
@@ -191,7 +191,7 @@ async function closeServer(
     app.server.closeIdleConnections();
     endUnused();
   }, 20);
-  const late = setTimeout(() => app.server.closeAllConnections(), patienceMs);
+  const late = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
   try {
     await app.close();
   } finally {

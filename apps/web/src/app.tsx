@@ -1,13 +1,13 @@
 import { createClient } from '@countersign/client';
 import {
   LanguageProvider,
-  Live,
   LiveProvider,
+  LiveState,
   LoadingState,
   languages,
   preferredLanguage,
+  useObservable,
   usePreference,
-  useStore,
   useTheme,
 } from '@countersign/ui';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
@@ -83,7 +83,7 @@ interface SignedInProps {
 function SignedIn({ tokens, onEnd }: SignedInProps) {
   const live = useMemo(
     () =>
-      new Live(
+      new LiveState(
         createClient({
           baseUrl: '',
           token: () => tokens.read() ?? '',
@@ -100,7 +100,7 @@ function SignedIn({ tokens, onEnd }: SignedInProps) {
     [],
   );
   useEffect(() => live.start(), [live]);
-  const isUnauthenticated = useStore(
+  const isUnauthenticated = useObservable(
     live.connection,
     (state) => state.status === 'closed' && state.why === 'unauthenticated',
   );

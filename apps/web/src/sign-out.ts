@@ -3,11 +3,11 @@ import { tokenIdOf } from './token-id.ts';
 import type { TokenStorage } from './token-storage.ts';
 
 /** How long the server may take; the token is forgotten here in any case. */
-const patienceMs = 3_000;
+const timeoutMs = 3_000;
 
 /** Revokes this browser's token where the server can be reached, so that a copy of it is worth nothing. */
 export async function signOut(client: Pick<Client, 'revokeToken'>, tokens: TokenStorage): Promise<void> {
   const tokenId = tokenIdOf(tokens.read() ?? '');
   if (tokenId === undefined) return;
-  await client.revokeToken({ params: { token_id: tokenId } }, { timeoutMs: patienceMs }).catch(() => {});
+  await client.revokeToken({ params: { token_id: tokenId } }, { timeoutMs: timeoutMs }).catch(() => {});
 }

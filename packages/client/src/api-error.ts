@@ -37,7 +37,7 @@ export class ApiError extends Error {
   }
 
   /** Whether the very same request may be answered later: no answer came, or the server asks for patience. */
-  get isPassing(): boolean {
+  get isRetryable(): boolean {
     return this.status === 0 || this.status >= 500 || passingStatuses.has(this.status);
   }
 

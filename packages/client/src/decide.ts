@@ -2,7 +2,7 @@ import { ApiError } from './api-error.ts';
 import type { CallOptions, Client } from './client.ts';
 import type { CallInput, CallResponse } from './route-types.ts';
 
-export type Decision =
+export type ApprovalDecision =
   | ({ readonly decision: 'approved' } & CallInput<'approve'>)
   | ({ readonly decision: 'rejected' } & CallInput<'reject'>);
 
@@ -24,7 +24,7 @@ const retry = { times: 3 };
 /** Sends a person's decision until it is answered. Throws an ApiError for anything but a decision that stands. */
 export async function decide(
   client: Client,
-  decision: Decision,
+  decision: ApprovalDecision,
   options: CallOptions = {},
 ): Promise<DecisionOutcome> {
   try {
@@ -38,7 +38,7 @@ export async function decide(
 
 function sendDecision(
   client: Client,
-  decision: Decision,
+  decision: ApprovalDecision,
   options: CallOptions & { retry: { times: number } },
 ): Promise<CallResponse<'approve'>> {
   const { device } = client.connection;

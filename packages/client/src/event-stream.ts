@@ -128,7 +128,7 @@ export class EventStream {
       this.#stop.signal.throwIfAborted();
       this.#enter({ status: 'connecting' });
       const { error, openForMs } = await this.#connectOnce();
-      if (error.status >= 400 && !error.isPassing) {
+      if (error.status >= 400 && !error.isRetryable) {
         return { status: 'closed', why: error.status === 401 ? 'unauthenticated' : 'refused', error };
       }
       if (openForMs >= stableAfterMs) failures = 1;

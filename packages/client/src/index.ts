@@ -2,7 +2,7 @@ export { ApiError } from './api-error.ts';
 export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts';
 export { type Clock, systemClock } from './clock.ts';
 export type { Connection } from './connection.ts';
-export { type Decision, type DecisionOutcome, decide } from './decide.ts';
+export { type ApprovalDecision, type DecisionOutcome, decide } from './decide.ts';
 export {
   type ClosedState,
   EventStream,

@@ -23,7 +23,7 @@ const aMomentMs = 5_000;
 const pause = { firstMs: 500, maxMs: 20_000 };
 
 /** A server that asks to be left alone for longer gets its wish: the caller learns it and decides. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 /** Sends until there is an answer, whatever it says, at most `times` more times than once. */
 export async function withRetries<T>(
@@ -35,9 +35,9 @@ export async function withRetries<T>(
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ApiError) || !error.isPassing || failed > times || !after(error)) throw error;
+      if (!(error instanceof ApiError) || !error.isRetryable || failed > times || !after(error)) throw error;
       const askedMs = error.retryAfterMs ?? 0;
-      if (askedMs > patienceMs) throw error;
+      if (askedMs > timeoutMs) throw error;
       await wait(clock, backoffMs(pause, failed, askedMs, random()), signal);
     }
   }

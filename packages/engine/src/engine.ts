@@ -1,21 +1,21 @@
 import type { SecretMasker } from '@countersign/policy';
 import { defaultLimits, type Limits } from '@countersign/protocol';
-import { ApprovalManager } from './approval-manager.ts';
+import { ApprovalManager } from './approve/approval-manager.ts';
+import { StoredPolicies } from './approve/stored-policies.ts';
 import type { Clock } from './clock.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { type ConnectedRunner, RunnerRegistry } from './dispatch/runner-registry.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
 import type { FaultPoints } from './fault-points.ts';
 import { newId } from './ids.ts';
-import { NodeMembership } from './node-membership.ts';
-import { Outcomes } from './outcomes.ts';
-import { PolicyBook } from './policy-book.ts';
+import { NodeMembership } from './nodes/node-membership.ts';
+import { RunnerPresence } from './nodes/runner-presence.ts';
+import { SilentRunners } from './nodes/silent-runners.ts';
 import { Refusal } from './refusal.ts';
 import type { RunnerRow } from './rows.ts';
-import { RunnerPresence } from './runner-presence.ts';
-import { type ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
-import { SilentRunners } from './silent-runners.ts';
+import { Outcomes } from './settle/outcomes.ts';
 import type { Bus, Hint, Store } from './store.ts';
-import { StreamManager, type StreamOptions, type StreamSink } from './stream-manager.ts';
+import { StreamManager, type StreamOptions, type StreamSink } from './streams/stream-manager.ts';
 import { ToolExecutor } from './tool-executor.ts';
 
 export interface EngineDeps extends FaultPoints {
@@ -47,7 +47,7 @@ export class Engine {
   readonly dispatcher: Dispatcher;
   readonly streams: StreamManager;
   readonly runners: RunnerRegistry;
-  readonly policies: PolicyBook;
+  readonly policies: StoredPolicies;
   readonly outcomes: Outcomes;
   readonly presence: RunnerPresence;
   /** This process among those that share the database. */
@@ -66,7 +66,7 @@ export class Engine {
   constructor(deps: EngineDeps) {
     const { store, bus, clock, masker, onError, reached, limits = defaultLimits } = deps;
     this.#deps = deps;
-    this.policies = new PolicyBook(store, masker, limits);
+    this.policies = new StoredPolicies(store, masker, limits);
     this.outcomes = new Outcomes(store, bus, onError);
     const turns = new EventLoopTurns();
     this.streams = new StreamManager(store, bus, onError, turns);

@@ -20,17 +20,18 @@ export { availableTools, type OfferedTool, offeredTools } from './agent/offered-
 export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
 export type { RunObserver } from './agent/run-observer.ts';
 export { type AtPoint, type RunPoint, runPoints } from './agent/run-points.ts';
-export { type Announced, auditHeadText, numberAnnounced } from './announced.ts';
-export type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approval-input.ts';
-export { ApprovalManager } from './approval-manager.ts';
-export { auditGenesis, auditHash } from './audit-chain.ts';
-export { approvalView, errorOf, predicateOf } from './call-events.ts';
-export type { CallContext, CallRequest } from './call-request.ts';
+export type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approve/approval-input.ts';
+export { ApprovalManager } from './approve/approval-manager.ts';
+export { StoredPolicies } from './approve/stored-policies.ts';
 export type { Caller } from './caller.ts';
-export type { ClaimInput } from './claims.ts';
+export type { ClaimInput } from './claim/claims.ts';
+export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digests.ts';
-export { Dispatcher } from './dispatcher.ts';
+export { Dispatcher } from './dispatch/dispatcher.ts';
+export { rememberTold } from './dispatch/runner-facts.ts';
+export { runnerKey } from './dispatch/runner-key.ts';
+export type { ConnectedRunner } from './dispatch/runner-registry.ts';
 export { Engine, type EngineDeps } from './engine.ts';
 export {
   commitMoments,
@@ -39,8 +40,12 @@ export {
   labelledCommits,
 } from './fault-points.ts';
 export { newId } from './ids.ts';
-export { type EncodedRequest, endOfRequest } from './pending-request.ts';
-export { PolicyBook } from './policy-book.ts';
+export { type Announced, auditHeadText, numberAnnounced } from './record/announced.ts';
+export { auditGenesis, auditHash } from './record/audit-chain.ts';
+export { approvalView, errorOf, predicateOf } from './record/call-events.ts';
+export type { CallContext, CallRequest } from './record/call-request.ts';
+export { largestShown } from './record/shown-size.ts';
+export { orderOfStep } from './record/step-order.ts';
 export { notFound, Refusal } from './refusal.ts';
 export type {
   ApprovalRow,
@@ -65,13 +70,7 @@ export type {
   Tables,
   TokenRow,
 } from './rows.ts';
-export { type NamedRunner, notItsRunner, RunnerBindings } from './runner-bindings.ts';
-export { rememberTold } from './runner-facts.ts';
-export { runnerKey } from './runner-key.ts';
-export type { ConnectedRunner } from './runner-registry.ts';
-export type { ResultInput } from './settlements.ts';
-export { largestShown } from './shown-size.ts';
-export { orderOfStep } from './step-order.ts';
+export type { ResultInput } from './settle/settlements.ts';
 export { StorageFull } from './storage-full.ts';
 export {
   type Announcement,
@@ -90,5 +89,6 @@ export {
   type Transaction,
   type Unit,
 } from './store.ts';
-export type { StreamOptions, StreamSink } from './stream-manager.ts';
+export { type EncodedRequest, endOfRequest } from './streams/pending-request.ts';
+export type { StreamOptions, StreamSink } from './streams/stream-manager.ts';
 export { ToolExecutor } from './tool-executor.ts';

@@ -1,4 +1,4 @@
-import { type Decision, grantCovers, isRefused } from '@countersign/policy';
+import { grantCovers, isRefused, type PolicyDecision } from '@countersign/policy';
 import {
   describeCall,
   type ErrorCode,
@@ -8,25 +8,25 @@ import {
   type PolicyRule,
   type ToolOutcome,
 } from '@countersign/protocol';
-import type { ApprovalManager } from './approval-manager.ts';
-import { digestOfCall } from './call-digest.ts';
-import { callEvent, resultEvent } from './call-events.ts';
-import type { CallRequest } from './call-request.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import { failure, moved, recordedReasons } from './execution-record.ts';
+import type { ApprovalManager } from './approve/approval-manager.ts';
+import { scopesOffered } from './approve/grants.ts';
+import type { StoredPolicies } from './approve/stored-policies.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
 import { commit, type FaultPoints } from './fault-points.ts';
-import { scopesOffered } from './grant-book.ts';
 import { newId } from './ids.ts';
-import type { Outcomes } from './outcomes.ts';
-import type { PolicyBook } from './policy-book.ts';
+import { digestOfCall } from './record/call-digest.ts';
+import { callEvent, resultEvent } from './record/call-events.ts';
+import type { CallRequest } from './record/call-request.ts';
+import { failure, moved, recordedReasons } from './record/execution-record.ts';
+import { sizeOf } from './record/shown-size.ts';
 import { Refusal } from './refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from './rows.ts';
-import { sizeOf } from './shown-size.ts';
+import type { Outcomes } from './settle/outcomes.ts';
 import { DuplicateRow, type Store, type Transaction, type Unit } from './store.ts';
 
 export interface ToolExecutorDeps extends FaultPoints {
   readonly store: Store;
-  readonly policies: PolicyBook;
+  readonly policies: StoredPolicies;
   readonly approvals: ApprovalManager;
   readonly dispatcher: Dispatcher;
   readonly outcomes: Outcomes;
@@ -277,7 +277,7 @@ export class ToolExecutor {
 }
 
 /** The parameters that run are those that were decided on: with the tool's defaults, and paths in their short form. */
-const paramsOf = (request: CallRequest, { call }: Decision): JsonObject =>
+const paramsOf = (request: CallRequest, { call }: PolicyDecision): JsonObject =>
   (call?.params ?? request.toolParams) as JsonObject;
 
 /** The states that a call passes when it is recorded (EX-2). Only the last one is stored: it is all one commit (PF-1). */
@@ -292,7 +292,7 @@ class PolicyChanged extends Error {}
 
 /** What is known of a call before it is recorded. */
 interface Judged {
-  readonly decision: Decision;
+  readonly decision: PolicyDecision;
   /** Of the policy that it was judged by. */
   readonly version: number;
   readonly rules: readonly PolicyRule[];

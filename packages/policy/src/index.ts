@@ -1,7 +1,7 @@
 export type { CommandCheck, CommandOperand } from './command/command-check.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export { isHarmlessCommand } from './command/harmless-commands.ts';
-export { type CustomTools, customToolsOf, LEAVE_RULE } from './custom/assess-custom-call.ts';
+export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/assess-custom-call.ts';
 export { readDamagedPolicy } from './damaged-policy.ts';
 export type { Disk, DiskEntry } from './disk.ts';
 export { executingPlaces } from './executing-places.ts';
@@ -30,5 +30,5 @@ export { sensitivePlaces } from './sensitive-places.ts';
 export type { ShellCheck, SimpleCommand } from './shell/shell-check.ts';
 export { ShellValidator } from './shell/shell-validator.ts';
 export { SizeLimiter } from './size-limiter.ts';
-export { type Decision, ToolCallPolicy, type ToolCallPolicyOptions } from './tool-call-policy.ts';
+export { type PolicyDecision, ToolCallPolicy, type ToolCallPolicyOptions } from './tool-call-policy.ts';
 export { type Allowed, isRefused, type Refused, stricter, type Verdict } from './verdict.ts';

@@ -13,7 +13,7 @@ import {
 import {
   assessCustomCall,
   type CustomTools,
-  leaveToRun,
+  implicitAllowRule,
   noCustomTools,
   parseCustomCall,
 } from './custom/assess-custom-call.ts';
@@ -34,7 +34,7 @@ export interface ToolCallPolicyOptions {
 }
 
 /** The decision on one call. */
-export interface Decision {
+export interface PolicyDecision {
   /** What happens: LOW runs at once, MEDIUM and HIGH ask, REJECT never asks. */
   readonly verdict: Verdict;
   /** How risky the call is by itself, before policy files; undefined when it was refused. */
@@ -75,7 +75,7 @@ export class ToolCallPolicy {
     });
   }
 
-  decide(tool: unknown, params: unknown): Decision {
+  decide(tool: unknown, params: unknown): PolicyDecision {
     const found = this.#assess(tool, params);
     if ('error' in found) {
       const { code, message } = found.error;
@@ -123,7 +123,11 @@ export class ToolCallPolicy {
     if (typeof tool === 'string' && isCustomToolName(tool)) {
       const parsed = parseCustomCall(tool, params, this.#customTools);
       if (!parsed.ok) return parsed;
-      return { call: parsed.call, details: assessCustomCall(parsed.tool), leave: leaveToRun(parsed.tool) };
+      return {
+        call: parsed.call,
+        details: assessCustomCall(parsed.tool),
+        leave: implicitAllowRule(parsed.tool),
+      };
     }
     const parsed = parseToolCall(tool, this.#withTimeout(tool, params));
     return parsed.ok ? { call: parsed.call, details: this.#assessor.assess(parsed.call) } : parsed;
@@ -135,7 +139,7 @@ export class ToolCallPolicy {
     details: CallAssessment,
     assessed: Allowed,
     leave: PolicyRule | undefined,
-  ): Pick<Decision, 'verdict' | 'allowedBy' | 'askedBy'> {
+  ): Pick<PolicyDecision, 'verdict' | 'allowedBy' | 'askedBy'> {
     const compared = this.#rules.length * (details.operands.length + details.commands.length);
     if (compared > MOST_COMPARED) return { verdict: tooManyToCompare(call.tool), allowedBy: undefined };
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));

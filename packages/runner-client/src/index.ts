@@ -1,6 +1,6 @@
-export { MadeToken } from './made-token.ts';
 export { runnerApiOverClient } from './runner-api-over-client.ts';
 export { type CardPlace, RunnerDialogs } from './runner-dialogs.ts';
+export { ScopedToken } from './scoped-token.ts';
 export { type AddressProblem, defaultServer, readServerAddress } from './server-address.ts';
 export { isToken, readSignInLink } from './sign-in-link.ts';
 export { tokenEndOf, tokenIdOf } from './token-claims.ts';

@@ -1,4 +1,10 @@
-import { ApiError, type Client, type Decision, type DecisionOutcome, decide } from '@countersign/client';
+import {
+  ApiError,
+  type ApprovalDecision,
+  type Client,
+  type DecisionOutcome,
+  decide,
+} from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
 import type { DecisionAnswer, RunnerApi } from '@countersign/tool-runner';
 
@@ -23,7 +29,7 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
   const { approvalOf, onDecided } = options;
   const call = (tool_id: string) => ({ project_id, tool_id });
 
-  const send = async (decision: Decision): Promise<DecisionAnswer> => {
+  const send = async (decision: ApprovalDecision): Promise<DecisionAnswer> => {
     const sent = decide(person, decision);
     onDecided(decision.params.approval_id, sent);
     const outcome = await refusing(sent);
@@ -71,7 +77,7 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
         const { audit_head } = await runner.submitResult({ params: call(toolId), body });
         return { outcome: 'acknowledged', ...(audit_head !== undefined && { auditHead: audit_head }) };
       } catch (failure) {
-        const isFinal = failure instanceof ApiError && failure.status >= 400 && !failure.isPassing;
+        const isFinal = failure instanceof ApiError && failure.status >= 400 && !failure.isRetryable;
         if (!isFinal || failure.status === 401) throw refusal(failure);
         return { outcome: 'refused', code: failure.code, message: failure.message };
       }

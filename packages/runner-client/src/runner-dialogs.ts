@@ -1,4 +1,4 @@
-import { ApiError, type Decision, type DecisionOutcome } from '@countersign/client';
+import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
 import type { JsonValue } from '@countersign/protocol';
 import type { ApprovalDialogProvider, ApprovalRequest, DialogAnswer } from '@countersign/tool-runner';
 
@@ -28,11 +28,11 @@ export class RunnerDialogs implements ApprovalDialogProvider {
   readonly #open = new Map<string, OpenDialog>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #answered = new Set<string>();
-  readonly #direct: (decision: Decision) => Promise<DecisionOutcome>;
+  readonly #direct: (decision: ApprovalDecision) => Promise<DecisionOutcome>;
   readonly #place: CardPlace;
 
   /** `direct` sends what the runner does not ask about: it was not its own, or it is being asked anew. */
-  constructor(direct: (decision: Decision) => Promise<DecisionOutcome>, place: CardPlace) {
+  constructor(direct: (decision: ApprovalDecision) => Promise<DecisionOutcome>, place: CardPlace) {
     this.#direct = direct;
     this.#place = place;
   }
@@ -57,7 +57,7 @@ export class RunnerDialogs implements ApprovalDialogProvider {
   }
 
   /** A card's decision; resolves when the runner has sent it. */
-  decide(decision: Decision): Promise<DecisionOutcome> {
+  decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     const { approval_id } = decision.params;
     const dialog = this.#open.get(approval_id);
     if (!dialog) return this.#direct(decision);
@@ -86,7 +86,7 @@ export class RunnerDialogs implements ApprovalDialogProvider {
   }
 }
 
-function answerOf(decision: Decision): DialogAnswer {
+function answerOf(decision: ApprovalDecision): DialogAnswer {
   if (decision.decision === 'rejected') {
     const { reason, message } = decision.body ?? {};
     return {

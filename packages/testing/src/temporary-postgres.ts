@@ -113,7 +113,7 @@ function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
 
 /** What the killed one's children hold is free once they have noticed, which takes them a moment. */
 async function startAgain(server: EmbeddedPostgres): Promise<void> {
-  const patienceMs = 120_000;
+  const timeoutMs = 120_000;
   const startedAt = performance.now();
   for (;;) {
     const isStarted = await server.start().then(
@@ -121,7 +121,7 @@ async function startAgain(server: EmbeddedPostgres): Promise<void> {
       () => false, // the package gives no reason
     );
     if (isStarted) return;
-    if (performance.now() - startedAt > patienceMs) throw new Error('PostgreSQL does not start again');
+    if (performance.now() - startedAt > timeoutMs) throw new Error('PostgreSQL does not start again');
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

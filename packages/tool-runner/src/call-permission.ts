@@ -1,4 +1,4 @@
-import { compileRule, type Decision, grantCovers, LEAVE_RULE } from '@countersign/policy';
+import { compileRule, grantCovers, IMPLICIT_ALLOW_RULE, type PolicyDecision } from '@countersign/policy';
 import { type ErrorCode, type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { Ceiling } from './ceiling.ts';
 import type { ExecutionSignal } from './runner-api.ts';
@@ -16,7 +16,7 @@ export type Permission =
 export interface PermissionFacts {
   readonly signal: ExecutionSignal;
   /** This machine's own decision, which did not refuse. */
-  readonly own: Decision;
+  readonly own: PolicyDecision;
   /** The stricter of the server's risk level and this machine's. */
   readonly risk: RiskLevel;
   /** Recomputed just now; LOW calls have none. */
@@ -67,14 +67,15 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
   }
   if (signal.rule !== null && signal.approved_by === 'config') {
     // What this machine's own configuration says counts as it says it itself, above: now, and of programs as they run here.
-    if (signal.rule.id === LEAVE_RULE) return 'the tool configuration of this machine wants it to be asked';
+    if (signal.rule.id === IMPLICIT_ALLOW_RULE)
+      return 'the tool configuration of this machine wants it to be asked';
     return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
   }
   return `it is ${risk} here, and nobody has approved it`;
 }
 
 /** A rule that the person saved with "always": the server applied it to the text, here it meets the real disk. */
-function ruleCovers(rule: PolicyRule, { call, details, askedBy }: Decision, risk: RiskLevel): boolean {
+function ruleCovers(rule: PolicyRule, { call, details, askedBy }: PolicyDecision, risk: RiskLevel): boolean {
   // Ask beats allow, also where the one stands here or speaks of the real path, and the other at the server (RK-5).
   if (askedBy || rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
   const compiled = compileRule(rule, 'person');

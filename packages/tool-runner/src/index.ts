@@ -2,8 +2,8 @@ export { announcedCapabilities } from './announced-capabilities.ts';
 export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
-export { type ServerQuestion, ToolDesk } from './custom/tool-desk.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
+export { type ServerQuestion, ToolServerList } from './custom/tool-server-list.ts';
 export type { ExecutionHistoryEntry } from './execution-history.ts';
 export { ripgrepOfEditor } from './files/ripgrep-program.ts';
 export {

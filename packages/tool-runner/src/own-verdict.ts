@@ -2,8 +2,8 @@ import { closeSync, constants, existsSync, fstatSync, readFileSync } from 'node:
 import { join } from 'node:path';
 import {
   type CustomTools,
-  type Decision,
   type LoadedPolicy,
+  type PolicyDecision,
   type PolicyOwner,
   readPolicyFile,
   ToolCallPolicy,
@@ -51,7 +51,7 @@ export class OwnVerdict {
   }
 
   /** `added`: rules of the person's policy at the server, which saw the call's text only (VA-8). */
-  decide(tool: unknown, params: unknown, added: readonly PolicyRule[] = []): Decision {
+  decide(tool: unknown, params: unknown, added: readonly PolicyRule[] = []): PolicyDecision {
     const { root } = this.#options.workspace;
     if (!existsSync(root)) return refusedWith('WORKSPACE_GONE', { path: root });
     const policy = this.#policy(added);
@@ -107,7 +107,7 @@ export class OwnVerdict {
   }
 
   /** LOW rests on confinement: without it, a program is asked about (RN-5). */
-  #askUnlessConfined(decision: Decision): Decision {
+  #askUnlessConfined(decision: PolicyDecision): PolicyDecision {
     const { verdict, call } = decision;
     if (verdict.decision !== 'LOW' || !call) return decision;
     const reason = this.#whyNotConfined(call.tool);
@@ -138,7 +138,7 @@ function startsProcess(tool: string): boolean {
 }
 
 /** How risky a call is here: an allow rule of the person's answers in their place, it does not make it harmless. */
-export function ownRisk({ verdict, assessed, allowedBy }: Decision): RiskLevel {
+export function ownRisk({ verdict, assessed, allowedBy }: PolicyDecision): RiskLevel {
   const asked: RiskLevel = verdict.decision === 'REJECT' ? 'HIGH' : verdict.decision;
   return allowedBy ? higherRisk(asked, assessed?.decision ?? 'LOW') : asked;
 }
@@ -164,7 +164,10 @@ function readWorkspacePolicy(root: string): PersonsFile {
 }
 
 /** Before any rule is asked: nothing can be decided. */
-function refusedWith(reason: 'POLICY_INVALID' | 'WORKSPACE_GONE', values: Record<string, string>): Decision {
+function refusedWith(
+  reason: 'POLICY_INVALID' | 'WORKSPACE_GONE',
+  values: Record<string, string>,
+): PolicyDecision {
   const { code, message } = describeError(reason, values);
   const verdict = {
     decision: 'REJECT',

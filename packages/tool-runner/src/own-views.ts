@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Decision, isRefused } from '@countersign/policy';
+import { isRefused, type PolicyDecision } from '@countersign/policy';
 import {
   boundedReasons,
   CountersignError,
@@ -29,7 +29,7 @@ export interface OwnViewsDeps {
     tool: string,
     params: Record<string, JsonValue>,
     rules: readonly PolicyRule[] | undefined,
-  ) => Decision;
+  ) => PolicyDecision;
   readonly previews: CallPreviews;
   /** Sensitive files of the workspace, which a command that is approved is not kept from (VA-2). */
   readonly readableSecrets: () => readonly string[];
@@ -42,7 +42,7 @@ type LookedAt = Pick<ApprovalRequest, 'revision' | 'tool_name' | 'tool_params' |
 type Found =
   | Extract<PreviewReport, { readonly refused: unknown }>
   | {
-      readonly own: Decision;
+      readonly own: PolicyDecision;
       readonly preview: Preview;
       readonly base: string;
       readonly reasons: readonly Reason[];

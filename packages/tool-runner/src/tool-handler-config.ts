@@ -1,4 +1,4 @@
-import type { Decision } from '@countersign/policy';
+import type { PolicyDecision } from '@countersign/policy';
 import type { Preview, ToolCall } from '@countersign/protocol';
 import type { RunnerClock } from './clock.ts';
 import type { Executor } from './executor.ts';
@@ -10,9 +10,9 @@ import type { Workspace } from './workspace.ts';
 
 /** What a card shows of a call and what its approval stands for (AP-7, AP-8). */
 export interface CallPreviews {
-  preview(call: ToolCall, decision: Decision): Promise<{ preview: Preview; base: string }>;
+  preview(call: ToolCall, decision: PolicyDecision): Promise<{ preview: Preview; base: string }>;
   /** The same base without drawing anything, for a call that nobody was shown. */
-  base(call: ToolCall, decision: Decision): Promise<string>;
+  base(call: ToolCall, decision: PolicyDecision): Promise<string>;
 }
 
 /**

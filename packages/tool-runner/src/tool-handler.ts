@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { type Decision, type Refused, SecretMasker } from '@countersign/policy';
+import { type PolicyDecision, type Refused, SecretMasker } from '@countersign/policy';
 import {
   CountersignError,
   type EventPayload,
@@ -51,7 +51,7 @@ import type {
 import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
-import { UndoDesk } from './undo/undo-desk.ts';
+import { FileUndo } from './undo/file-undo.ts';
 import type { UndoOptions } from './undo/undo-plan.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -117,7 +117,7 @@ export class ToolHandler {
   readonly views: OwnViews;
   readonly #desk: ApprovalDesk;
   readonly #outbox: ResultOutbox;
-  readonly #undo: UndoDesk;
+  readonly #undo: FileUndo;
   readonly #queue: ExecutionQueue;
   readonly #active = new Map<string, ActiveExecution>();
   readonly #history: ExecutionHistory;
@@ -185,7 +185,7 @@ export class ToolHandler {
         this.#witness(auditHead);
       },
     });
-    this.#undo = new UndoDesk(this.#journal, this.#workspace);
+    this.#undo = new FileUndo(this.#journal, this.#workspace);
     this.#recovered = this.#recover();
   }
 
@@ -608,7 +608,7 @@ export class ToolHandler {
    */
   async #digestNow(
     call: ToolCall,
-    own: Decision,
+    own: PolicyDecision,
     event: ExecutionSignal,
   ): Promise<{ readonly base: string; readonly digest: string }> {
     try {

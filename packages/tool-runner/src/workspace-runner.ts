@@ -57,10 +57,10 @@ export class WorkspaceRunner {
   #isBeating = false;
   #isHeartbeatLost = false;
   /** The server may have forgotten our custom tools, or never heard of them as they are now. */
-  #owesTools = true;
+  #toolsDirty = true;
   #owesLimits = true;
   #areToolsUp = false;
-  #beatsAgain = false;
+  #heartbeatQueued = false;
   #beats = 0;
 
   constructor(options: WorkspaceRunnerOptions) {
@@ -241,7 +241,7 @@ export class WorkspaceRunner {
   /** Until they are up, the server keeps what it knew of them. */
   async #startTools(): Promise<void> {
     const { toolServers } = this.handler;
-    this.#owesTools = true;
+    this.#toolsDirty = true;
     await toolServers.start();
     if (this.#areToolsUp) return;
     this.#areToolsUp = true;
@@ -251,8 +251,8 @@ export class WorkspaceRunner {
   }
 
   #tellTools(): void {
-    this.#owesTools = true;
-    this.#beatsAgain = this.#isBeating;
+    this.#toolsDirty = true;
+    this.#heartbeatQueued = this.#isBeating;
     void this.#beat();
   }
 
@@ -266,7 +266,7 @@ export class WorkspaceRunner {
       this.#isHeartbeatLost = false;
       if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
     } catch (error) {
-      this.#owesTools = true;
+      this.#toolsDirty = true;
       this.#owesLimits = true;
       // A new runner's stream opens a moment before the server has registered it: the next beat is in time.
       const isTooSoon = error instanceof CountersignError && error.code === 'NOT_FOUND';
@@ -276,17 +276,17 @@ export class WorkspaceRunner {
     } finally {
       this.#isBeating = false;
     }
-    if (!this.#beatsAgain) return;
-    this.#beatsAgain = false;
+    if (!this.#heartbeatQueued) return;
+    this.#heartbeatQueued = false;
     void this.#beat();
   }
 
   #heartbeat(): Heartbeat {
     const { settings, toolServers } = this.handler;
     const limits = this.#owesLimits && { limits: toldLimits(settings.limits) };
-    const tools = this.#areToolsUp && this.#owesTools && { customTools: toolServers.tools };
+    const tools = this.#areToolsUp && this.#toolsDirty && { customTools: toolServers.tools };
     this.#owesLimits = false;
-    if (tools) this.#owesTools = false;
+    if (tools) this.#toolsDirty = false;
     return { ...this.handler.heartbeat(), ...limits, ...tools };
   }
 }

@@ -16,8 +16,8 @@ import {
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { act, render } from '@testing-library/react';
 import type { ReactNode } from 'react';
-import { Live } from './live/live.ts';
 import { LiveProvider } from './live/live-context.ts';
+import { LiveState } from './live/live-state.ts';
 import { EventSync } from './queries/event-sync.tsx';
 import { type LanguageCode, LanguageProvider, languages } from './words/words.ts';
 
@@ -244,7 +244,7 @@ export async function openPage(
     device: 'test page',
     clock,
   });
-  const live = new Live(client, clock);
+  const live = new LiveState(client, clock);
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 30_000 } } });
   const stop = live.start();
   const screen = render(

@@ -245,7 +245,7 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
     await printed('tools', 'new', name, '--in', folder);
     writeFileSync(
       join(folder, `${name}.ts`),
-      `import { createToolServer, defineTool, z } from '@countersign/tools';
+      `import { createToolServer, defineTool, z } from '@countersign/tool-kit';
 const play = defineTool({
   name: 'play',
   description: 'Plays a sound.',

@@ -22,7 +22,7 @@ export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boo
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ApiError) || !error.isPassing || isOver()) throw error;
+      if (!(error instanceof ApiError) || !error.isRetryable || isOver()) throw error;
       await pause(15);
     }
   }

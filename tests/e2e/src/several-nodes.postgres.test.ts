@@ -259,7 +259,7 @@ describe('three servers on one database, behind a balancer that knows no session
         try {
           made.push((await execute(ida.client, session, `${i}.md`)).tool_id);
         } catch (error) {
-          if (!(error instanceof ApiError) || !error.isPassing) throw error; // it was stopping: nothing was recorded
+          if (!(error instanceof ApiError) || !error.isRetryable) throw error; // it was stopping: nothing was recorded
         }
       }
     })();

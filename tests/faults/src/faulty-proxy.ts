@@ -13,7 +13,7 @@ import type { Random } from './random.ts';
 
 const fairWeather: Weather = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
 /** A node that does not begin to answer within this time is given up, as any load balancer does. */
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 const canHaveBody = (method: string | undefined): boolean => method !== 'GET' && method !== 'HEAD';
 
 /**
@@ -135,7 +135,7 @@ export class FaultyProxy {
         agent: this.#agent,
       } as object);
       const left = () => sent.destroy();
-      const tooLong = setTimeout(() => sent.destroy(new Error('no answer')), patienceMs);
+      const tooLong = setTimeout(() => sent.destroy(new Error('no answer')), timeoutMs);
       sent.on('socket', (socket) => {
         socket.once('connect', () => {
           wasOpen = true;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApiError, type Client, createClient, type Decision, decide } from '@countersign/client';
+import { ApiError, type ApprovalDecision, type Client, createClient, decide } from '@countersign/client';
 import type { CountersignEvent, EventPayload, JsonValue } from '@countersign/protocol';
 import { clockWithPauses, pause } from '../../e2e/src/patience.ts';
 import { RemotePerson } from '../../e2e/src/remote-person.ts';
@@ -303,7 +303,7 @@ export class PersonAtWork {
     writeFileSync(path, `${changedBase}\n`);
   }
 
-  #decide(device: 'phone' | 'laptop', decision: Decision): void {
+  #decide(device: 'phone' | 'laptop', decision: ApprovalDecision): void {
     const { client } = this[device];
     this.#act(async () => {
       const decided = await this.#untilAnswered(() => decide(client, decision));
@@ -371,7 +371,7 @@ export class PersonAtWork {
       try {
         return await send();
       } catch (error) {
-        if (!(error instanceof ApiError) || !error.isPassing || isOver(error)) throw error;
+        if (!(error instanceof ApiError) || !error.isRetryable || isOver(error)) throw error;
         await pause(pauseMs);
       }
     }
@@ -407,7 +407,10 @@ export class PersonAtWork {
 const isExpected = ({ status, code }: ApiError): boolean =>
   [0, 404, 408, 409, 429].includes(status) || status >= 500 || code === 'REJECTED_BEFORE';
 
-const rejected = (params: { readonly approval_id: string; readonly project_id: string }): Decision => ({
+const rejected = (params: {
+  readonly approval_id: string;
+  readonly project_id: string;
+}): ApprovalDecision => ({
   decision: 'rejected',
   params,
   body: { reason: 'no', message: 'Leave that file alone.' },

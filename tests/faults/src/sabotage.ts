@@ -14,7 +14,7 @@ export const sabotages = {
   /** A runner that is gone is never given up: its calls wait for ever (EX-7). */
   lease: [
     {
-      file: 'packages/engine/src/runner-turnover.ts',
+      file: 'packages/engine/src/dispatch/runner-turnover.ts',
       find: 'async #take(toolId: string): Promise<void> {',
       replace: 'async #take(toolId: string): Promise<void> { if (toolId) return;',
     },
@@ -35,7 +35,7 @@ export const sabotages = {
       replace: 'false',
     },
     {
-      file: 'packages/engine/src/claims.ts',
+      file: 'packages/engine/src/claim/claims.ts',
       find: 'execution.digest !== null && digest !== execution.digest',
       replace: 'false',
     },
@@ -43,7 +43,7 @@ export const sabotages = {
   /** Two programs may begin with the same call (EX-6). */
   claim: [
     {
-      file: 'packages/engine/src/claims.ts',
+      file: 'packages/engine/src/claim/claims.ts',
       find: 'execution.claimed_by !== (input.instance ?? null)',
       replace: 'false',
     },
@@ -51,7 +51,7 @@ export const sabotages = {
   /** Some events never get to anybody (EV-2). */
   event: [
     {
-      file: 'packages/engine/src/stream-manager.ts',
+      file: 'packages/engine/src/streams/stream-manager.ts',
       find: 'if (settled?.has(id)) continue;',
       replace: 'if (settled?.has(id) || id % 10 === 0) continue;',
     },
@@ -59,13 +59,13 @@ export const sabotages = {
   /** A later decision replaces the first one (AP-2). */
   decision: [
     {
-      file: 'packages/engine/src/approval-decisions.ts',
+      file: 'packages/engine/src/approve/approval-decisions.ts',
       find: "if (rows.approval.status !== 'pending') throw alreadyDecided(rows.approval);",
       replace: '',
     },
     // The table of states would refuse it as well (EX-2).
     {
-      file: 'packages/engine/src/execution-record.ts',
+      file: 'packages/engine/src/record/execution-record.ts',
       find: '!isLegalTransition(status, to)',
       replace: 'false',
     },
@@ -73,7 +73,7 @@ export const sabotages = {
   /** Whoever knows an id may look (RE-3). */
   stranger: [
     {
-      file: 'packages/engine/src/own-execution.ts',
+      file: 'packages/engine/src/record/own-execution.ts',
       find: '!execution || !isOf(caller, execution)',
       replace: '!execution',
     },
@@ -81,7 +81,7 @@ export const sabotages = {
   /** An entry of the audit log does not follow the one before it (DA-4). */
   audit: [
     {
-      file: 'packages/engine/src/announced.ts',
+      file: 'packages/engine/src/record/announced.ts',
       find: 'previous_hash: audit_head };',
       replace: "previous_hash: audit_seq % 10 === 0 ? 'forgotten' : audit_head };",
     },

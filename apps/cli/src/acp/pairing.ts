@@ -3,9 +3,9 @@ import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
 import { personsFolders } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
-import { Credentials } from '../server/credentials.ts';
-import { chosenAddress, serverAccess } from '../server/server-access.ts';
-import { requireServer } from '../server/workspace-server.ts';
+import { Credentials } from '../sign-in/credentials.ts';
+import { chosenAddress, serverAccess } from '../sign-in/server-access.ts';
+import { requireServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
 import type { AcpWords } from './acp-words.ts';
 

@@ -3,8 +3,8 @@ import type { CountersignEvent } from '@countersign/protocol';
 import { personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession } from '../connect/connect-session.ts';
-import { type ServerAccess, serverAccess } from '../server/server-access.ts';
-import { findOrMakeProject, findProject, type Project } from '../server/workspace-project.ts';
+import { type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
+import { findOrMakeProject, findProject, type Project } from '../sign-in/workspace-project.ts';
 import type { Words } from '../words.ts';
 import type { AcpWords } from './acp-words.ts';
 

@@ -4,7 +4,7 @@ import { widthOf, withoutStyles } from '../screen/text-width.ts';
 import { wordsFor } from '../words.ts';
 import { drawCard, listLine, printedCard, timeWords } from './approval-card.ts';
 import { approval } from './approval-fixture.test-data.ts';
-import { linesBelow } from './desk-mode.ts';
+import { linesBelow } from './card-mode.ts';
 import { resolutionLine } from './resolution-line.ts';
 
 const words = wordsFor({});

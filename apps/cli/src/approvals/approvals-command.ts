@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Client, type Decision, decide } from '@countersign/client';
+import { type ApprovalDecision, type Client, decide } from '@countersign/client';
 import {
   type Approval,
   type CheckedCard,
@@ -9,11 +9,11 @@ import {
 } from '@countersign/protocol';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { layOut } from '../screen/paragraph.ts';
-import { type ServerAccess, serverAccess } from '../server/server-access.ts';
+import { type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { listLine, printedCard } from './approval-card.ts';
-import { runDeskSession } from './desk-session.ts';
+import { runApprovalsSession } from './approvals-session.ts';
 
 const usage = usageOf('approvals');
 
@@ -106,7 +106,7 @@ async function approve(
   if (values.digest === undefined) {
     if (!terminal.screen || values.json) throw usage(words.approvals.needsDigest);
     const { screen, color } = terminal;
-    const status = await runDeskSession({ access, screen, color, words, env, only: approval });
+    const status = await runApprovalsSession({ access, screen, color, words, env, only: approval });
     return status === 'approved' || status === 'rejected' ? 0 : 1;
   }
   if (approval.unfit) throw new CountersignError('PREVIEW_MISMATCH');
@@ -119,17 +119,17 @@ async function approve(
     ...(values.params !== undefined && { tool_params: readParams(values.params) }),
     ...(values['include-high'] && { include_high: true }),
   };
-  const decision: Decision = { decision: 'approved', params: { approval_id, project_id }, body };
+  const decision: ApprovalDecision = { decision: 'approved', params: { approval_id, project_id }, body };
   return send(decision, access.client, values, context, words);
 }
 
-function rejection({ approval_id, project_id }: Approval, { reason, message }: Values): Decision {
+function rejection({ approval_id, project_id }: Approval, { reason, message }: Values): ApprovalDecision {
   const body = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
   return { decision: 'rejected', params: { approval_id, project_id }, body };
 }
 
 async function send(
-  decision: Decision,
+  decision: ApprovalDecision,
   client: Client,
   { json }: Values,
   { terminal }: CommandContext,
@@ -153,7 +153,7 @@ async function send(
 async function watch(access: ServerAccess, { terminal, env }: CommandContext, words: Words): Promise<number> {
   const { screen, color } = terminal;
   if (!screen) throw usage(words.approvals.noTerminal);
-  await runDeskSession({ access, screen, color, words, env });
+  await runApprovalsSession({ access, screen, color, words, env });
   return 0;
 }
 

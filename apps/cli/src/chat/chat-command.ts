@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
-import { serverAccess } from '../server/server-access.ts';
-import { findProject, onlyProject, workspaceRoot } from '../server/workspace-project.ts';
+import { serverAccess } from '../sign-in/server-access.ts';
+import { findProject, onlyProject, workspaceRoot } from '../sign-in/workspace-project.ts';
 import { chatInTerminal } from './chat-in-terminal.ts';
 import { type ChatPlace, chatOnce } from './chat-once.ts';
 

@@ -1,13 +1,13 @@
 import { decide, systemClock } from '@countersign/client';
 import type { CountersignEvent } from '@countersign/protocol';
 import { ActivityLines } from '../activity-line.ts';
-import { ApprovalDesk } from '../approvals/approval-desk.ts';
+import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import { inputLines, layOut } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
 import { fit, spread } from '../screen/text-width.ts';
-import { streamWords } from '../server/stream-words.ts';
+import { streamWords } from '../sign-in/stream-words.ts';
 import { paints, type Screen } from '../terminal.ts';
 import { type ChatPlace, exitCodeOf } from './chat-once.ts';
 import { Conversation } from './conversation.ts';
@@ -28,7 +28,7 @@ export function chatInTerminal(chat: TerminalChat): Promise<number> {
 class ChatInTerminal {
   readonly #chat: TerminalChat;
   readonly #stage: Stage;
-  readonly #desk: ApprovalDesk;
+  readonly #cards: TerminalApprovals;
   readonly #conversation: Conversation;
   readonly #activity: ActivityLines;
   readonly #titles: SessionTitles;
@@ -64,7 +64,7 @@ class ChatInTerminal {
       onKey: (key) => this.#press(key),
     });
     this.#titles = new SessionTitles(access.client, project.project_id, () => this.#stage.draw());
-    this.#desk = new ApprovalDesk({
+    this.#cards = new TerminalApprovals({
       clock: systemClock,
       words,
       color,
@@ -101,7 +101,7 @@ class ChatInTerminal {
     if (message.trim() !== '') void this.#send(message);
     this.#stage.draw();
     await this.#left;
-    this.#desk.dispose();
+    this.#cards.dispose();
     this.#stage.close();
     this.#conversation.close();
     const closed = await this.#conversation.closed;
@@ -112,11 +112,11 @@ class ChatInTerminal {
 
   #receive(event: CountersignEvent): void {
     if (event.event === 'stream.reset') void this.#readAnew();
-    this.#desk.receive(event);
+    this.#cards.receive(event);
     if ('session_id' in event.data && event.data.session_id === this.#conversation.sessionId) {
       this.#stage.print(this.#activity.receive(event, this.#chat.screen.columns));
     }
-    if ((this.#isRunning ? this.#desk.otherCount : this.#desk.count) === 0) this.#isDeciding = false;
+    if ((this.#isRunning ? this.#cards.otherCount : this.#cards.count) === 0) this.#isDeciding = false;
     this.#stage.draw();
   }
 
@@ -124,7 +124,7 @@ class ChatInTerminal {
     const { access, project, screen, terminal, words } = this.#chat;
     try {
       const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
-      this.#desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+      this.#cards.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
     } catch (error) {
       const text = words.said((error as Error).message);
       this.#stage.print(layOut([{ text, style: 'red' }], screen.columns - 1, terminal.color));
@@ -174,14 +174,14 @@ class ChatInTerminal {
 
   #press(key: Key): void {
     const isOnCard = this.#isRunning || this.#isDeciding;
-    if (isOnCard && this.#desk.press(key)) return;
+    if (isOnCard && this.#cards.press(key)) return;
     if (this.#isRunning) this.#pressWhileRunning(key);
     else this.#type(key);
     this.#stage.draw();
   }
 
   #pressWhileRunning({ name }: Key): void {
-    if (name === 'tab') this.#isDeciding = this.#desk.otherCount > 0;
+    if (name === 'tab') this.#isDeciding = this.#cards.otherCount > 0;
     if (name !== 'ctrl-c') return; // typed ahead: there is nothing to type into
     if (this.#isDeciding) {
       this.#isDeciding = false;
@@ -219,7 +219,7 @@ class ChatInTerminal {
         if (editor.text === '') this.#leave();
         return;
       case 'tab':
-        this.#isDeciding = this.#desk.count > 0;
+        this.#isDeciding = this.#cards.count > 0;
         return;
       case 'up':
       case 'down': {
@@ -247,9 +247,9 @@ class ChatInTerminal {
     const width = columns - 1;
     const trouble = this.#trouble === undefined ? [] : [paint.yellow(this.#trouble)];
     if (this.#isRunning || this.#isDeciding) {
-      const card = this.#desk.lines(columns, rows - 3);
+      const card = this.#cards.lines(columns, rows - 3);
       const tail = card.length > 0 ? '' : (this.#run?.follower.tail ?? '');
-      const others = card.length > 0 ? 0 : this.#desk.otherCount;
+      const others = card.length > 0 ? 0 : this.#cards.otherCount;
       return [
         ...(tail === '' ? [] : layOut([{ text: tail }], width, terminal.color).slice(-(rows - 4))),
         ...card,
@@ -258,7 +258,7 @@ class ChatInTerminal {
         ...(others > 0 ? [paint.yellow(fit(words.chat.othersHint(others), width))] : []),
       ];
     }
-    const pending = this.#desk.count;
+    const pending = this.#cards.count;
     const right = pending > 0 ? words.chat.pendingHint(pending) : '';
     return [
       ...trouble,

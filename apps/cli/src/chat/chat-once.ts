@@ -1,9 +1,9 @@
 import type { CountersignEvent } from '@countersign/protocol';
 import { ActivityLines } from '../activity-line.ts';
 import { visible } from '../screen/paragraph.ts';
-import type { ServerAccess } from '../server/server-access.ts';
-import { streamWords } from '../server/stream-words.ts';
-import type { Project } from '../server/workspace-project.ts';
+import type { ServerAccess } from '../sign-in/server-access.ts';
+import { streamWords } from '../sign-in/stream-words.ts';
+import type { Project } from '../sign-in/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { Conversation } from './conversation.ts';

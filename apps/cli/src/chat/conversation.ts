@@ -1,7 +1,7 @@
 import { type ClosedState, type EventStream, openStream, type StreamState } from '@countersign/client';
 import type { CountersignEvent } from '@countersign/protocol';
-import type { ServerAccess } from '../server/server-access.ts';
-import type { Project } from '../server/workspace-project.ts';
+import type { ServerAccess } from '../sign-in/server-access.ts';
+import type { Project } from '../sign-in/workspace-project.ts';
 import { RunFollower, type RunFollowerDeps } from './run-follower.ts';
 
 export interface ConversationDeps {

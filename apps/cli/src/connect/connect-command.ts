@@ -3,8 +3,8 @@ import { CountersignError } from '@countersign/protocol';
 import { personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { endWithInput } from '../end-with-input.ts';
-import { serverAccess } from '../server/server-access.ts';
-import { findOrMakeProject, workspaceRoot } from '../server/workspace-project.ts';
+import { serverAccess } from '../sign-in/server-access.ts';
+import { findOrMakeProject, workspaceRoot } from '../sign-in/workspace-project.ts';
 import { ConnectSession } from './connect-session.ts';
 import { logOptions, readLogWish } from './log-options.ts';
 

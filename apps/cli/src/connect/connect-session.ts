@@ -1,6 +1,12 @@
-import { type Decision, decide, type EventStream, openStream, systemClock } from '@countersign/client';
+import {
+  type ApprovalDecision,
+  decide,
+  type EventStream,
+  openStream,
+  systemClock,
+} from '@countersign/client';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
-import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
+import { RunnerDialogs, runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
 import {
   announcedCapabilities,
   JournalHeld,
@@ -11,19 +17,19 @@ import {
   whoWantsWorkspace,
 } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
-import { ApprovalDesk } from '../approvals/approval-desk.ts';
+import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
 import { fit } from '../screen/text-width.ts';
-import type { ServerAccess } from '../server/server-access.ts';
-import { streamWords } from '../server/stream-words.ts';
-import type { Project } from '../server/workspace-project.ts';
+import type { ServerAccess } from '../sign-in/server-access.ts';
+import { streamWords } from '../sign-in/stream-words.ts';
+import type { Project } from '../sign-in/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
 import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
 import { toolsWordsFor } from '../tools/tools-words.ts';
 import type { Words } from '../words.ts';
-import { deskHears } from './desk-hears.ts';
+import { isForCards } from './events-for-cards.ts';
 import type { LogWish } from './log-options.ts';
 import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
 
@@ -68,13 +74,13 @@ export class ConnectSession {
   readonly #options: ConnectOptions;
   readonly #activity: ActivityLines;
   readonly #dialogs: RunnerDialogs;
-  readonly #token: MadeToken;
+  readonly #token: ScopedToken;
   readonly #log: RunnerLog;
   readonly #runnerId: string;
   readonly #instance: string;
   #runner: WorkspaceRunner | undefined;
   #stage: Stage | undefined;
-  #desk: ApprovalDesk | undefined;
+  #cards: TerminalApprovals | undefined;
   #stream: EventStream | undefined;
   /** Counts the streams: what an older one still says is not heard. */
   #streams = 0;
@@ -95,10 +101,10 @@ export class ConnectSession {
     this.#log = new RunnerLog(options.log, (line) => this.#showLog(line));
     this.#activity = new ActivityLines(words, terminal.color);
     this.#dialogs = new RunnerDialogs((decision) => decide(access.client, decision), {
-      show: (request) => this.#desk?.show({ ...request, omitted: undefined }),
-      withdraw: (approvalId) => this.#desk?.withdraw(approvalId),
+      show: (request) => this.#cards?.show({ ...request, omitted: undefined }),
+      withdraw: (approvalId) => this.#cards?.withdraw(approvalId),
     });
-    this.#token = new MadeToken(access, {
+    this.#token = new ScopedToken(access, {
       name: `runner of ${workspace.root} (${access.device})`,
       scope: 'runner',
     });
@@ -261,12 +267,12 @@ export class ConnectSession {
     this.#stage = stage;
     if (!prompt) return;
     const { client, device } = access;
-    this.#desk = new ApprovalDesk({
+    this.#cards = new TerminalApprovals({
       clock: systemClock,
       words,
       color,
       device,
-      decide: (decision: Decision) => this.#dialogs.decide(decision),
+      decide: (decision: ApprovalDecision) => this.#dialogs.decide(decision),
       // Beside a runner, only what that has drawn is shown: the server is not asked for a card (RN-2).
       fetch: async (approval_id) =>
         this.#runner ? undefined : (await client.getApproval({ params: { approval_id } })).approval,
@@ -333,10 +339,10 @@ export class ConnectSession {
   #receive(event: CountersignEvent): void {
     const { terminal } = this.#options;
     this.#tellProgram(event);
-    // The desk first: it says what became of a card before the runner withdraws that.
-    if (this.#desk && deskHears(event, { isBesideRunner: this.#runner !== undefined })) {
-      this.#desk.receive(event);
-      if (event.event === 'stream.reset') void this.#readAnew(this.#desk);
+    // The cards first: it says what became of a card before the runner withdraws that.
+    if (this.#cards && isForCards(event, { isBesideRunner: this.#runner !== undefined })) {
+      this.#cards.receive(event);
+      if (event.event === 'stream.reset') void this.#readAnew(this.#cards);
     }
     this.#runner?.receive(event);
     if (event.event !== 'runner.changed') {
@@ -345,18 +351,18 @@ export class ConnectSession {
     this.#draw();
   }
 
-  async #readAnew(desk: ApprovalDesk): Promise<void> {
+  async #readAnew(cards: TerminalApprovals): Promise<void> {
     const { access, project, words } = this.#options;
     try {
       const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
-      desk.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
+      cards.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
     } catch (error) {
       this.say(visible(words.said((error as Error).message)), 'yellow');
     }
   }
 
   #press(key: Key): void {
-    if (!this.#isEnding && this.#desk?.press(key)) return;
+    if (!this.#isEnding && this.#cards?.press(key)) return;
     if (key.name === 'ctrl-c') this.#askedToEnd();
     else if (!this.#isEnding) this.#options.host?.onKey(key);
   }
@@ -378,7 +384,7 @@ export class ConnectSession {
   async #stop(): Promise<void> {
     const { words } = this.#options;
     clearTimeout(this.#comingBack);
-    this.#desk?.dispose();
+    this.#cards?.dispose();
     await this.#runner?.dispose();
     await this.#handingOver;
     clearTimeout(this.#comingBack);
@@ -396,7 +402,7 @@ export class ConnectSession {
   #lines(columns: number, rows: number): string[] {
     const { words, workspace, terminal, host } = this.#options;
     const paint = paints(terminal.color);
-    const card = this.#isEnding ? [] : (this.#desk?.lines(columns, rows - 2) ?? []);
+    const card = this.#isEnding ? [] : (this.#cards?.lines(columns, rows - 2) ?? []);
     if (this.#trouble !== undefined) return [...card, paint.yellow(fit(this.#trouble, columns - 1))];
     if (card.length > 0) return card;
     const [running] = this.#activity.running;

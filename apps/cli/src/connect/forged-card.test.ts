@@ -12,20 +12,20 @@ import { RunnerDialogs } from '@countersign/runner-client';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { type ApprovedDecision, type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ApprovalDesk } from '../approvals/approval-desk.ts';
 import { approval, digestOf } from '../approvals/approval-fixture.test-data.ts';
+import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
-import { deskHears } from './desk-hears.ts';
+import { isForCards } from './events-for-cards.ts';
 
 /** Runner, dialogs and cards as `connect` puts them together, and a server that has fallen to somebody else. */
 let files: TemporaryWorkspace;
 let runner: WorkspaceRunner;
-let desk: ApprovalDesk;
+let cards: TerminalApprovals;
 let clock: ManualClock;
 let approved: ApprovedDecision[];
 const recorded = { outcome: 'recorded', response: {} } as unknown as DecisionOutcome;
-const screen = () => desk.lines(90, 30).join('\n');
+const screen = () => cards.lines(90, 30).join('\n');
 
 beforeEach(() => {
   files = temporaryWorkspace();
@@ -48,10 +48,10 @@ beforeEach(() => {
     startToolExecution: async () => {},
   };
   const dialogs = new RunnerDialogs(async () => recorded, {
-    show: (request) => desk.show(request),
-    withdraw: (approvalId) => desk.withdraw(approvalId),
+    show: (request) => cards.show(request),
+    withdraw: (approvalId) => cards.withdraw(approvalId),
   });
-  desk = new ApprovalDesk({
+  cards = new TerminalApprovals({
     clock,
     words: wordsFor({}),
     color: false,
@@ -80,13 +80,13 @@ beforeEach(() => {
   });
 });
 afterEach(async () => {
-  desk.dispose();
+  cards.dispose();
   await runner.dispose();
   files.remove();
 });
 
 function receive(event: CountersignEvent): void {
-  if (deskHears(event, { isBesideRunner: true })) desk.receive(event);
+  if (isForCards(event, { isBesideRunner: true })) cards.receive(event);
   runner.receive(event);
 }
 
@@ -94,7 +94,7 @@ async function pressInFocus(...keys: string[]): Promise<void> {
   for (const key of keys) {
     screen();
     await clock.advance(500);
-    for (const decoded of new KeyDecoder().push(Buffer.from(key))) desk.press(decoded);
+    for (const decoded of new KeyDecoder().push(Buffer.from(key))) cards.press(decoded);
   }
 }
 

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
+import { RunnerDialogs, runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
-import type { ServerAccess } from '../server/server-access.ts';
+import type { ServerAccess } from '../sign-in/server-access.ts';
 
 /** A server that answers as it is told, over real HTTP, and remembers what it was sent. */
 let server: Server;
@@ -211,7 +211,7 @@ describe('the runner’s token', () => {
     });
 
   it('[AP-9] is made from the person’s, made anew when it is refused, and revoked', async () => {
-    const token = new MadeToken(access(), { name: 'runner', scope: 'runner' });
+    const token = new ScopedToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = made('first', 'id-1');
     answers.heartbeat = { status: 401, body: refusal('UNAUTHENTICATED') };
     const input = {
@@ -230,7 +230,7 @@ describe('the runner’s token', () => {
   });
 
   it('is the given one where that may not make others, and is tried again after a failure', async () => {
-    const token = new MadeToken(access(), { name: 'runner', scope: 'runner' });
+    const token = new ScopedToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = { status: 500, body: refusal('INTERNAL') };
     answers.runners = ok({ runners: [] });
     await expect(token.client.listRunners()).rejects.toThrow('INTERNAL');

@@ -10,7 +10,7 @@ import {
   readCeiling,
   workspaceAt,
 } from '@countersign/tool-runner';
-import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../server/server-access.ts';
+import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import type { Words } from '../words.ts';
 import { limitChecks } from './limit-checks.ts';
 

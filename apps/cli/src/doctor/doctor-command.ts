@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { visible } from '../screen/paragraph.ts';
 import { wrap } from '../screen/text-width.ts';
-import { workspaceRoot } from '../server/workspace-project.ts';
+import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { paints } from '../terminal.ts';
 import { type Check, examine } from './checks.ts';
 

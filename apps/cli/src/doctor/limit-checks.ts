@@ -8,7 +8,7 @@ import {
   settingsInForce,
   settingValue,
 } from '@countersign/tool-runner';
-import { serverAccess } from '../server/server-access.ts';
+import { serverAccess } from '../sign-in/server-access.ts';
 import type { Check, Examination } from './checks.ts';
 
 /** Each setting of a runner in this workspace (RN-1, TL-3): the value in force, and which place decided it. */

@@ -1,8 +1,8 @@
-import { MadeToken } from '@countersign/runner-client';
+import { ScopedToken } from '@countersign/runner-client';
 import { type CommandContext, usageOf } from '../command-context.ts';
-import { serverAccess } from '../server/server-access.ts';
-import { findProject } from '../server/workspace-project.ts';
-import { requireServer, serverForWorkspace, withServer } from '../server/workspace-server.ts';
+import { serverAccess } from '../sign-in/server-access.ts';
+import { findProject } from '../sign-in/workspace-project.ts';
+import { requireServer, serverForWorkspace, withServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
 
 const usage = usageOf('mcp');
@@ -27,7 +27,7 @@ export interface Reached {
 export class AgentAccess {
   readonly #options: AgentAccessOptions;
   /** By address: a server that comes back knows the token that it gave. */
-  readonly #tokens = new Map<string, MadeToken>();
+  readonly #tokens = new Map<string, ScopedToken>();
 
   constructor(options: AgentAccessOptions) {
     this.#options = options;
@@ -49,13 +49,13 @@ export class AgentAccess {
     await Promise.all([...this.#tokens.values()].map((token) => token.revoke()));
   }
 
-  async #makeToken(address: string): Promise<MadeToken> {
+  async #makeToken(address: string): Promise<ScopedToken> {
     const { root, projectId, name, words, env } = this.#options;
     const access = serverAccess(address, words, env);
     await requireServer(address, words);
     const project = await findProject(access.client, { root, projectId, inside: true }, words, usage);
     if (!project) throw usage(words.server.noProject(root));
-    const token = new MadeToken(access, { name, scope: 'agent', project_id: project.project_id });
+    const token = new ScopedToken(access, { name, scope: 'agent', project_id: project.project_id });
     await token.client.connection.token(); // a name that cannot be is said here, not to the agent
     return token;
   }

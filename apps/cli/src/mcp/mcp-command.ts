@@ -3,7 +3,7 @@ import { CountersignError } from '@countersign/protocol';
 import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
-import { workspaceRoot } from '../server/workspace-project.ts';
+import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { AgentAccess } from './agent-access.ts';
 import { McpBridge } from './mcp-bridge.ts';
 

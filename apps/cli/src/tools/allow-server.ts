@@ -1,4 +1,4 @@
-import type { ServerQuestion, ToolDesk } from '@countersign/tool-runner';
+import type { ServerQuestion, ToolServerList } from '@countersign/tool-runner';
 import { usageOf } from '../command-context.ts';
 import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import type { About } from './list-servers.ts';
@@ -9,12 +9,12 @@ import type { ToolsWords } from './tools-words.ts';
  * unless the digest of what was shown is named. Answers 1 when it was not allowed.
  */
 export async function allowServer(
-  desk: ToolDesk,
+  servers: ToolServerList,
   name: string,
   digest: string | undefined,
   { terminal, words, json }: About,
 ): Promise<number> {
-  const question = desk.question(name);
+  const question = servers.question(name);
   if (digest === undefined) {
     const columns = terminal.screen?.columns ?? 110;
     if (json) await terminal.write(`${JSON.stringify(question)}\n`);
@@ -33,18 +33,18 @@ export async function allowServer(
       return 1;
     }
   }
-  desk.allow(name, digest ?? question.digest);
-  if (json) await terminal.write(`${JSON.stringify({ ...desk.question(name) })}\n`);
+  servers.allow(name, digest ?? question.digest);
+  if (json) await terminal.write(`${JSON.stringify({ ...servers.question(name) })}\n`);
   else await terminal.write(`${words.allowed(name)}\n`);
   return 0;
 }
 
 export async function forbidServer(
-  desk: ToolDesk,
+  servers: ToolServerList,
   name: string,
   { terminal, words, json }: About,
 ): Promise<number> {
-  const wasAllowed = desk.forbid(name);
+  const wasAllowed = servers.forbid(name);
   if (json) await terminal.write(`${JSON.stringify({ name, was_allowed: wasAllowed })}\n`);
   else await terminal.write(`${wasAllowed ? words.forbidden(name) : words.wasNotAllowed(name)}\n`);
   return wasAllowed ? 0 : 1;

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ToolDesk } from '@countersign/tool-runner';
+import type { ToolServerList } from '@countersign/tool-runner';
 import { usageOf } from '../command-context.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { About } from './list-servers.ts';
@@ -23,7 +23,7 @@ export interface NewTool extends About {
   readonly add: boolean;
   /** The person's configuration folder. */
   readonly config: string;
-  readonly desk: () => ToolDesk;
+  readonly servers: () => ToolServerList;
 }
 
 const usage = usageOf('tools');
@@ -42,8 +42,8 @@ export async function newTool(about: NewTool): Promise<number> {
   if (configured) {
     addEntry(configFile, configured, name, entry);
     // Whoever makes it here has seen it: where it stands in the workspace, it need not be asked about.
-    const { isAllowed, digest } = about.desk().question(name);
-    if (!isAllowed) about.desk().allow(name, digest);
+    const { isAllowed, digest } = about.servers().question(name);
+    if (!isAllowed) about.servers().allow(name, digest);
   }
   if (json) {
     const line = { name, file: script, entry, configuration: configFile, added: configured !== undefined };
@@ -61,8 +61,8 @@ export async function newTool(about: NewTool): Promise<number> {
   return 0;
 }
 
-/** `@countersign/tools`, which comes with this command. */
-const helper = fileURLToPath(new URL('../../../../packages/tools/src/index.ts', import.meta.url));
+/** `@countersign/tool-kit`, which comes with this command. */
+const helper = fileURLToPath(new URL('../../../../packages/tool-kit/src/index.ts', import.meta.url));
 
 function makeFolder(folder: string, name: string): void {
   mkdirSync(join(folder, 'node_modules', '@countersign'), { recursive: true });

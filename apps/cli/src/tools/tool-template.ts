@@ -1,7 +1,7 @@
 /** A tool of one's own that runs as it is: the deployment of the founding documents, in under 30 lines. */
 export const toolTemplate = (name: string): string => `import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { createToolServer, defineTool, z } from '@countersign/tools';
+import { createToolServer, defineTool, z } from '@countersign/tool-kit';
 
 const run = promisify(execFile);
 

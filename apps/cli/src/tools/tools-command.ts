@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { personsFolders, ToolDesk, workspaceAt } from '@countersign/tool-runner';
+import { personsFolders, ToolServerList, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
-import { workspaceRoot } from '../server/workspace-project.ts';
+import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { allowServer, forbidServer } from './allow-server.ts';
 import { listServers } from './list-servers.ts';
 import { newTool } from './new-tool.ts';
@@ -31,19 +31,19 @@ export async function toolsCommand(argv: readonly string[], context: CommandCont
   if (extra !== undefined) throw usage(own.unexpected(extra));
   const folders = personsFolders(env);
   const workspace = () => workspaceAt(workspaceRoot(values.workspace), { folders });
-  const desk = () => new ToolDesk(workspace(), folders.config);
+  const servers = () => new ToolServerList(workspace(), folders.config);
   const about = { terminal, words, own, json: values.json };
   switch (action) {
     case 'list':
-      return listServers(await desk().list(), folders.config, about);
+      return listServers(await servers().list(), folders.config, about);
     case 'allow':
       if (name === undefined) throw usage(words.which);
-      return allowServer(desk(), name, values.digest, about);
+      return allowServer(servers(), name, values.digest, about);
     case 'forbid':
       if (name === undefined) throw usage(words.which);
-      return forbidServer(desk(), name, about);
+      return forbidServer(servers(), name, about);
     case 'new':
-      return newTool({ ...about, name, folder: values.in, add: values.add, config: folders.config, desk });
+      return newTool({ ...about, name, folder: values.in, add: values.add, config: folders.config, servers });
     default:
       throw usage(own.noCommand(`tools ${action}`));
   }

@@ -1,5 +1,5 @@
 import { personsFolders, workspaceAt } from '@countersign/tool-runner';
-import { workspaceRoot } from '../server/workspace-project.ts';
+import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { findRunningUp, type RunningUp } from './running-up.ts';
 import { sampleFirstMessage } from './sample-message.ts';

@@ -121,12 +121,12 @@ function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string
 export const largeKeyOf = ({ userId, scope }: Pick<AuthenticatedCaller, 'userId' | 'scope'>): string =>
   `${scope} ${userId}`;
 
-/** How large the body says it is. One that does not say so is looked at while it comes (`countUnsaid`). */
+/** How large the body says it is. One that does not say so is looked at while it comes (`limitUndeclaredBody`). */
 const bodyBytes = ({ headers }: FastifyRequest, most: number): number =>
   Math.min(Number(headers['content-length'] ?? 0), most);
 
 /** A body that turns out to be large and did not say how large counts as `most`: refused in the middle, it never came through. */
-export const countUnsaid =
+export const limitUndeclaredBody =
   (largeBodies: RateLimiter, most: number) =>
   (
     { headers, caller }: FastifyRequest,

@@ -24,7 +24,7 @@ import { registerRoutes } from './routing.ts';
 import type { Runs } from './runs.ts';
 import type { OpenConnection, ServerParts } from './server-parts.ts';
 import { endIfStalled, STALLED_MS } from './stalled-readers.ts';
-import { hasMoreValues } from './value-count.ts';
+import { exceedsJsonValueLimit } from './value-count.ts';
 import { registerWatching, type Watching } from './watching.ts';
 import { registerWebPage } from './web-page.ts';
 
@@ -142,7 +142,7 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     const maxValues = maxValuesOf(request);
     // An empty body is one that was left out; the schema says whether it may be.
     if (text === '') done(null, undefined);
-    else if (hasMoreValues(text, 2 * maxValues)) done(unmanageable());
+    else if (exceedsJsonValueLimit(text, 2 * maxValues)) done(unmanageable());
     else
       parseJson(request, text, (error, parsed) =>
         error || isManageable(parsed, maxValues) ? done(error, parsed) : done(unmanageable()),

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { type Rate, RateLimiter } from '../auth/token-bucket.ts';
-import { othersFirst } from './others-first.ts';
 import { RateLimited } from './refusals.ts';
 import { STALLED_MS } from './stalled-readers.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 /** Smaller answers are not counted against the rate. */
 const SMALL_BYTES = 1024 * 1024;
@@ -47,7 +47,7 @@ export class LargeAnswers {
     if (owed > 0) throw new RateLimited(owed);
     if ((this.#untaken.get(of) ?? 0) >= this.#maxUntaken) throw new RateLimited(STALLED_MS / 1000);
     const made = await make();
-    await othersFirst(); // reading it took as long as writing it will
+    await yieldToEventLoop(); // reading it took as long as writing it will
     const bytes = Buffer.from(JSON.stringify(made));
     if (bytes.length > SMALL_BYTES) this.#limiter.take(of, performance.now(), bytes.length);
     this.#count(of, bytes.length, response);

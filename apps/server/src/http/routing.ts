@@ -2,13 +2,13 @@ import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { ServerConfig } from '../config.ts';
-import { type Admitting, admission, countUnsaid, largeKeyOf } from './admission.ts';
+import { type Admitting, admission, largeKeyOf, limitUndeclaredBody } from './admission.ts';
 import type { LargeAnswers } from './large-answers.ts';
-import { othersFirst } from './others-first.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
 import type { Handlers } from './route-types.ts';
 import type { ServerParts } from './server-parts.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -69,11 +69,11 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
         routing,
       ),
       ...(routesWithFiles.has(name) && {
-        preParsing: countUnsaid(routing.largeBodies, routing.parts.config.callBodyBytes),
+        preParsing: limitUndeclaredBody(routing.largeBodies, routing.parts.config.callBodyBytes),
       }),
       handler: async (request, reply) => {
         const handler = routing.handlers[name] as unknown as AnyHandler;
-        if (routesWithFiles.has(name) && isLarge(request)) await othersFirst(); // it has just been parsed
+        if (routesWithFiles.has(name) && isLarge(request)) await yieldToEventLoop(); // it has just been parsed
         const make = () => handle(route, handler, routing.parts.store, request, reply);
         if (!routesThatSendFiles.has(name) || !request.caller) return make();
         const bytes = await routing.largeAnswers.write(largeKeyOf(request.caller), reply.raw, make);

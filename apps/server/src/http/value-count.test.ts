@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hasMoreValues } from './value-count.ts';
+import { exceedsJsonValueLimit } from './value-count.ts';
 
 /** As the parser sees it: every value, lists and objects too. */
 const countOf = (value: unknown): number =>
@@ -16,13 +16,13 @@ it.each([
   JSON.stringify({ text: 'x,y\\"[{'.repeat(1000) }),
 ])('[RE-4] never lets more values through than it says, and counts no text: %s', (json) => {
   const count = countOf(JSON.parse(json));
-  expect(hasMoreValues(json, 2 * count)).toBe(false);
+  expect(exceedsJsonValueLimit(json, 2 * count)).toBe(false);
   const list = `[${Array.from({ length: 100 }, () => json).join(',')}]`;
-  expect(hasMoreValues(list, 50)).toBe(true);
+  expect(exceedsJsonValueLimit(list, 50)).toBe(true);
 });
 
 it('[RE-4] ends with what never ends', () => {
-  expect(hasMoreValues('["abc', 10)).toBe(false);
-  expect(hasMoreValues('"\\', 10)).toBe(false);
-  expect(hasMoreValues('['.repeat(1_000_000), 10)).toBe(true);
+  expect(exceedsJsonValueLimit('["abc', 10)).toBe(false);
+  expect(exceedsJsonValueLimit('"\\', 10)).toBe(false);
+  expect(exceedsJsonValueLimit('['.repeat(1_000_000), 10)).toBe(true);
 });

@@ -6,7 +6,7 @@ const [quote, comma, backslash, openList, openObject] = ['"', ',', '\\', '[', '{
  * Whether a JSON text has more than `max` values in it, by its commas and brackets. Texts are passed over, and what is no
  * JSON is found out by its parser: this says only, and quicker, that parsing would take long.
  */
-export function hasMoreValues(json: string, max: number): boolean {
+export function exceedsJsonValueLimit(json: string, max: number): boolean {
   let count = 1;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Bus } from '@countersign/engine';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
-import { admission, countUnsaid } from '../http/admission.ts';
+import { admission, limitUndeclaredBody } from '../http/admission.ts';
 import { drainBeforeClosing } from '../http/large-bodies.ts';
 import { onlyProject } from '../http/only-project.ts';
 import { requireRoomForStream } from '../http/open-streams.ts';
@@ -114,7 +114,7 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     url: path,
     bodyLimit: config.callBodyBytes,
     onRequest: admit(true),
-    preParsing: countUnsaid(routing.largeBodies, config.callBodyBytes),
+    preParsing: limitUndeclaredBody(routing.largeBodies, config.callBodyBytes),
     handler: handle,
     errorHandler,
   });

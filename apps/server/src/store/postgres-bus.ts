@@ -13,7 +13,7 @@ export interface PostgresBusOptions {
 }
 
 /** A database that does not take a hint for so long is connected to anew. */
-const patienceMs = 20_000;
+const queryTimeoutMs = 20_000;
 /** PostgreSQL refuses a notification of 8000 bytes. */
 const largestMessage = 7_900;
 
@@ -76,7 +76,7 @@ export class PostgresBus implements Bus {
     const client = new pg.Client({
       ...connectionSettings(url, 'countersign hints'),
       pipeline: false,
-      query_timeout: patienceMs,
+      query_timeout: queryTimeoutMs,
     });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, new Error('The connection for hints ended.')));

@@ -13,7 +13,7 @@ export interface PoolOptions {
   readonly name: string;
   readonly max: number;
   /** How long an answer is waited for; for ever unless told. */
-  readonly patienceMs?: number | undefined;
+  readonly queryTimeoutMs?: number | undefined;
 }
 
 export function connectionSettings(url: string, name: string): pg.ClientConfig {
@@ -30,13 +30,13 @@ export function connectionSettings(url: string, name: string): pg.ClientConfig {
   };
 }
 
-export function openPool({ url, name, max, patienceMs }: PoolOptions): pg.Pool {
+export function openPool({ url, name, max, queryTimeoutMs }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...connectionSettings(url, name),
     max,
     idleTimeoutMillis: 60_000,
     // A database that stands still, or a machine that is gone without a word: its connection is given up.
-    ...(patienceMs !== undefined && { query_timeout: patienceMs }),
+    ...(queryTimeoutMs !== undefined && { query_timeout: queryTimeoutMs }),
   });
   // A connection that breaks fails the query that uses it, or nobody: it must not end the process.
   pool.on('error', () => {});

@@ -204,7 +204,7 @@ describe('PostgreSQL', () => {
   });
 
   it('gives up waiting for a database that stands still, and goes on when it does', async () => {
-    const impatient = await openPostgresStore({ url, bus: new InProcessBus(), patienceMs: 1_000 });
+    const impatient = await openPostgresStore({ url, bus: new InProcessBus(), queryTimeoutMs: 1_000 });
     const write = (id: string) => impatient.write((tx) => tx.insert('projects', projectRow({ id })));
     const read = () => impatient.read((tx) => tx.projectsOf('ada'));
     await write('before');

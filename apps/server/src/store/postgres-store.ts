@@ -31,21 +31,21 @@ export interface PostgresStoreOptions {
   /** How often the database's clock is looked at. */
   readonly clockEveryMs?: number;
   /** How long an answer of the database is waited for. */
-  readonly patienceMs?: number;
+  readonly queryTimeoutMs?: number;
   /** Hears that there is no room (`StorageFull`). */
   readonly onError?: (error: unknown) => void;
 }
 
 /** Opens the database behind a URL and brings its tables up to date. Several servers may stand on it. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, bus, writers = 10, clockEveryMs = 30_000, patienceMs = 20_000 } = options;
+  const { url, bus, writers = 10, clockEveryMs = 30_000, queryTimeoutMs = 20_000 } = options;
   await bringUpToDate(url);
-  const writing = openPool({ url, name: 'countersign', max: writers, patienceMs });
-  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2), patienceMs });
+  const writing = openPool({ url, name: 'countersign', max: writers, queryTimeoutMs });
+  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2), queryTimeoutMs });
   try {
     const time = await PostgresTime.start(reading, clockEveryMs);
     const { now = time.now, onError = () => {} } = options;
-    return new PostgresStore({ writing, reading, bus, time, now, patienceMs, onError });
+    return new PostgresStore({ writing, reading, bus, time, now, queryTimeoutMs, onError });
   } catch (error) {
     await Promise.allSettled([writing.end(), reading.end()]);
     throw error;
@@ -68,7 +68,7 @@ interface PostgresStoreParts {
   readonly bus: Bus;
   readonly time: PostgresTime;
   readonly now: () => number;
-  readonly patienceMs: number;
+  readonly queryTimeoutMs: number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -114,14 +114,14 @@ export class PostgresStore implements DatabaseStore {
   }
 
   async #write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
-    const { value, events } = await repeated(() => this.#tryWriting(unit), this.#parts.patienceMs);
+    const { value, events } = await repeated(() => this.#tryWriting(unit), this.#parts.queryTimeoutMs);
     this.#publish(events);
     return value;
   }
 
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
     const once = () => readOnPostgres(this.#open().reading, unit(this.#reading));
-    return repeated(once, this.#parts.patienceMs);
+    return repeated(once, this.#parts.queryTimeoutMs);
   }
 
   sweep(limits: RetentionLimits): Promise<Swept> {
@@ -256,7 +256,7 @@ async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
 }
 
 /** Nothing of it was committed, so it may run again where the reason passes, while anybody still waits for it. */
-async function repeated<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
+async function repeated<T>(work: () => Promise<T>, queryTimeoutMs: number): Promise<T> {
   const startedAt = performance.now();
   let outdated = 0;
   for (let attempt = 1; ; ) {
@@ -266,7 +266,7 @@ async function repeated<T>(work: () => Promise<T>, patienceMs: number): Promise<
       // That connection is given up; the next one may have an old plan as well.
       if (hasOutdatedPlan(error) && ++outdated <= mostOutdated) continue;
       // A database that stands still would be waited for again and again. That we did so ourselves is another matter.
-      const isLate = performance.now() - startedAt >= patienceMs / 2;
+      const isLate = performance.now() - startedAt >= queryTimeoutMs / 2;
       const isOver = isLate && isConnectionLoss(error) && !wasNotCommitted(error);
       if (isOver || attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
       await pause(attempt, isConflict(error) ? 5 : 40);

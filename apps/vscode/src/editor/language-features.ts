@@ -96,14 +96,14 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
   async #settled({ languageId }: TextDocument, key: string, signal: AbortSignal): Promise<void> {
     const asked = performance.now();
     const isFirst = !this.#diagnosed.has(key);
-    const patienceMs = !isFirst ? warmMs : this.#silent.has(languageId) ? warmMs : coldMs;
+    const timeoutMs = !isFirst ? warmMs : this.#silent.has(languageId) ? warmMs : coldMs;
     while (!signal.aborted) {
       const now = performance.now();
       const last = this.#diagnosed.get(key);
       const isNews = last !== undefined && last >= (this.#changed.get(key) ?? 0);
       if (isNews) this.#silent.delete(languageId);
       if (isNews && now - last > (isFirst ? firstQuietMs : quietMs)) return;
-      if (!isNews && now - asked > patienceMs) {
+      if (!isNews && now - asked > timeoutMs) {
         if (isFirst) this.#silent.add(languageId);
         return;
       }

@@ -4,7 +4,7 @@ import { previewText } from '../approvals/preview-text.ts';
 import { requestTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
-import type { ApprovalDesk } from './approval-desk.ts';
+import type { EditorApprovals } from './editor-approvals.ts';
 import { nameAmongFolders } from './folder-name.ts';
 
 type Entry = PendingEntry<FolderRunner>;
@@ -12,7 +12,7 @@ type Entry = PendingEntry<FolderRunner>;
 /** A new request is told once, without taking the focus, when nobody sees the chat (UI-6). */
 export function notifyOfNew(
   pending: PendingApprovals<FolderRunner>,
-  desk: ApprovalDesk,
+  desk: EditorApprovals,
   { words, isChatVisible }: { readonly words: Words; readonly isChatVisible: () => boolean },
 ): void {
   pending.listen({
@@ -26,7 +26,7 @@ export function notifyOfNew(
   });
 }
 
-async function notify({ request, folder }: Entry, desk: ApprovalDesk, words: Words): Promise<void> {
+async function notify({ request, folder }: Entry, desk: EditorApprovals, words: Words): Promise<void> {
   const { risk_level, preview, approval_id } = request;
   const description = requestTitle(request, words);
   const { approval } = words;

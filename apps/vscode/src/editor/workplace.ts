@@ -10,10 +10,10 @@ import { type Account, Accounts } from '../connection/account.ts';
 import { CommandLog } from '../history/command-log.ts';
 import { FolderRunner } from '../runner/folder-runner.ts';
 import { type Words, wordsFor } from '../words/words.ts';
-import { ApprovalDesk } from './approval-desk.ts';
 import { showPendingTree } from './approval-tree.ts';
 import { ChatView } from './chat-view.ts';
 import type { CommandName } from './command-names.ts';
+import { EditorApprovals } from './editor-approvals.ts';
 import { HistoryView } from './history-view.ts';
 import { EditorLanguageFeatures } from './language-features.ts';
 import { LocalServer } from './local-server.ts';
@@ -37,7 +37,7 @@ export class Workplace {
   readonly #log = window.createOutputChannel('Countersign', { log: true });
   readonly #output;
   readonly #status;
-  readonly #desk: ApprovalDesk;
+  readonly #desk: EditorApprovals;
   readonly #history: HistoryView;
   readonly #chat: ChatView;
   readonly #mcp: McpEndpoint;
@@ -57,7 +57,7 @@ export class Workplace {
     this.#accounts = new Accounts({ secrets: context.secrets, device: this.#device });
     const client = () => this.#accounts.current?.client;
     this.#status = statusBar(words);
-    this.#desk = new ApprovalDesk({ pending: this.#pending, client, words });
+    this.#desk = new EditorApprovals({ pending: this.#pending, client, words });
     this.#history = new HistoryView({
       client,
       words,

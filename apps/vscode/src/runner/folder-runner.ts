@@ -1,6 +1,6 @@
 import {
   ApiError,
-  type Decision,
+  type ApprovalDecision,
   type DecisionOutcome,
   decide,
   type EventStream,
@@ -8,7 +8,7 @@ import {
   type StreamState,
 } from '@countersign/client';
 import { type CountersignEvent, makeVisible } from '@countersign/protocol';
-import { MadeToken, RunnerDialogs, runnerApiOverClient } from '@countersign/runner-client';
+import { RunnerDialogs, runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
 import {
   type ApprovalRequest,
   announcedCapabilities,
@@ -72,7 +72,7 @@ const longestPauseMs = 20_000;
  */
 export class FolderRunner {
   readonly #options: FolderRunnerOptions;
-  readonly #token: MadeToken;
+  readonly #token: ScopedToken;
   readonly #dialogs: RunnerDialogs;
   readonly #ended = new AbortController();
   #state: FolderState = { status: 'connecting' };
@@ -87,7 +87,7 @@ export class FolderRunner {
   constructor(options: FolderRunnerOptions) {
     const { account, folder, device, pending } = options;
     this.#options = options;
-    this.#token = new MadeToken(account, { name: `runner of ${folder} (${device})`, scope: 'runner' });
+    this.#token = new ScopedToken(account, { name: `runner of ${folder} (${device})`, scope: 'runner' });
     this.#dialogs = new RunnerDialogs((decision) => decide(account.client, decision), {
       show: (request) => pending.show(this, request),
       withdraw: (approvalId) => pending.withdraw(approvalId),
@@ -142,7 +142,7 @@ export class FolderRunner {
   }
 
   /** Beside a runner it goes through that, which remembers that it was decided on this machine (RN-2). */
-  decide(decision: Decision): Promise<DecisionOutcome> {
+  decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     return this.#dialogs.decide(decision);
   }
 
@@ -170,7 +170,7 @@ export class FolderRunner {
       } catch (error) {
         if (this.#ended.signal.aborted) return;
         if (error instanceof ApiError && error.status === 401) return this.#unauthenticated(error);
-        if (!(error instanceof ApiError) || !error.isPassing)
+        if (!(error instanceof ApiError) || !error.isRetryable)
           return this.#enter({ status: 'failed', problem: messageOf(error) });
         this.#enter({ status: 'waiting', problem: messageOf(error), retryInMs: pauseMs });
         await new Promise((resolve) => {

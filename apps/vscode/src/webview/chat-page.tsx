@@ -7,14 +7,14 @@ import {
   ConnectionBanner,
   ErrorBoundary,
   EventSync,
-  Live,
   LiveProvider,
+  LiveState,
   LoadingState,
   links,
   ProjectPicker,
   readLocation,
   SessionList,
-  useStore,
+  useObservable,
 } from '@countersign/ui';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Suspense, useEffect, useMemo, useState } from 'react';
@@ -135,7 +135,7 @@ function Talking(props: TalkingProps) {
     }),
     [device, fetch, executeTool],
   );
-  const live = useMemo(() => new Live(client), [client]);
+  const live = useMemo(() => new LiveState(client), [client]);
   const queries = useMemo(
     () =>
       new QueryClient({
@@ -148,7 +148,7 @@ function Talking(props: TalkingProps) {
   const [wanted, setWanted] = useState(firstProject);
   const { projects } = place;
   const project = projects.find(({ project_id }) => project_id === wanted) ?? projects[0];
-  const hash = useStore(location.hash, (all) => all);
+  const hash = useObservable(location.hash, (all) => all);
   const at = readLocation(hash);
   const isHistory = at.screen === 'history' && at.toolId === null;
   useEffect(() => {

@@ -1,6 +1,13 @@
 import '@countersign/ui/styles.css';
 import './editor-theme.css';
-import { LanguageProvider, languages, links, preferredLanguage, Store, useStore } from '@countersign/ui';
+import {
+  LanguageProvider,
+  languages,
+  links,
+  Observable,
+  preferredLanguage,
+  useObservable,
+} from '@countersign/ui';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { FromPage, PagePlace, ToPage } from '../chat/messages.ts';
@@ -24,7 +31,7 @@ declare function acquireVsCodeApi(): {
 const editor = acquireVsCodeApi();
 const { lang, dataset } = document.documentElement;
 const kept: Kept = editor.getState() ?? {};
-const place = new Store<PagePlace>({ state: 'connecting' });
+const place = new Observable<PagePlace>({ state: 'connecting' });
 const location = new PageLocation(kept.hash ?? '#/chat');
 const bridge = new BridgedFetch((message) => editor.postMessage(message));
 const toolRequests = new ToolRequests((message) => editor.postMessage(message));
@@ -42,7 +49,7 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
 });
 
 function Page() {
-  const now = useStore(place, (all) => all);
+  const now = useObservable(place, (all) => all);
   return (
     <LanguageProvider value={{ code, words: languages[code] }}>
       <ChatPage

@@ -1,11 +1,11 @@
-import { Store } from '@countersign/ui';
+import { Observable } from '@countersign/ui';
 
 /** Where the page is in the chat. Its address never changes: an editor's webview has none of its own. */
 export class PageLocation {
-  readonly hash: Store<string>;
+  readonly hash: Observable<string>;
 
   constructor(hash: string) {
-    this.hash = new Store(hash);
+    this.hash = new Observable(hash);
   }
 
   go(hash: string): void {

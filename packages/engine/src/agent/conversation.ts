@@ -1,6 +1,6 @@
 import { describeError, type ModelResult, toModelResult } from '@countersign/protocol';
-import { storedOutcome } from '../outcomes.ts';
 import type { MessageRow } from '../rows.ts';
+import { storedOutcome } from '../settle/outcomes.ts';
 import type { Reading, Unit } from '../store.ts';
 import { fitContext } from './context-window.ts';
 import { toolMessageId } from './message-ids.ts';

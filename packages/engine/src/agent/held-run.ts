@@ -77,11 +77,11 @@ export class HeldRun implements RunPlace {
     if (state !== this.#state) await this.write(nothing, { state });
   }
 
-  /** Whether the run is still running under this epoch, without writing; else whether it has ended or is another's. */
-  async whose(): Promise<'ours' | 'others' | 'nobodys'> {
+  /** Whether this node still drives the run, another node took it over, or it has ended. Writes nothing. */
+  async ownership(): Promise<'ours' | 'taken over' | 'ended'> {
     const run = await this.#store.read((tx) => tx.get('runs', this.runId));
-    if (run?.status !== 'running') return 'nobodys';
-    return run.epoch === this.epoch ? 'ours' : 'others';
+    if (run?.status !== 'running') return 'ended';
+    return run.epoch === this.epoch ? 'ours' : 'taken over';
   }
 }
 

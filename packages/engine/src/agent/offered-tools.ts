@@ -8,7 +8,7 @@ import {
   type PolicyFile,
   type PolicyRule,
 } from '@countersign/protocol';
-import type { RunnerFacts } from '../policy-book.ts';
+import type { RunnerFacts } from '../approve/stored-policies.ts';
 
 interface ToolViews {
   readonly listed: AvailableTool;

@@ -1,5 +1,5 @@
 import { isFinal } from '@countersign/protocol';
-import type { Dispatcher } from '../dispatcher.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunRow } from '../rows.ts';
 import type { Store, Transaction, Unit } from '../store.ts';

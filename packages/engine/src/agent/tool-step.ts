@@ -5,14 +5,14 @@ import {
   type ToolOutcome,
   toModelResult,
 } from '@countersign/protocol';
-import type { CallRequest } from '../call-request.ts';
+import type { StoredPolicies } from '../approve/stored-policies.ts';
 import type { Caller } from '../caller.ts';
-import type { Dispatcher } from '../dispatcher.ts';
-import type { Outcomes } from '../outcomes.ts';
-import type { PolicyBook } from '../policy-book.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { CallRequest } from '../record/call-request.ts';
+import { orderOfStep } from '../record/step-order.ts';
 import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow } from '../rows.ts';
-import { orderOfStep } from '../step-order.ts';
+import type { Outcomes } from '../settle/outcomes.ts';
 import { type Bus, DuplicateRow, type Store } from '../store.ts';
 import type { ToolExecutor } from '../tool-executor.ts';
 import { orAborted } from './abortable.ts';
@@ -30,7 +30,7 @@ export interface ToolStepDeps {
   readonly executor: ToolExecutor;
   readonly dispatcher: Dispatcher;
   readonly outcomes: Outcomes;
-  readonly policies: PolicyBook;
+  readonly policies: StoredPolicies;
   readonly onError: (error: unknown) => void;
   readonly atPoint: AtPoint;
 }
@@ -129,11 +129,11 @@ export class ToolStep {
     });
     await atPoint('tool.recorded');
     this.#state.begin(execution.id);
-    const whose = await this.#run.whose();
+    const ownership = await this.#run.ownership();
     // Whoever ended the run has cancelled the calls that it found. One recorded after that is ours to cancel; one of a run
     // that another node drives by now is awaited there.
-    if (whose === 'nobodys') await this.#cancelUnlessEnded(execution.id);
-    if (whose !== 'ours') throw new RunLost();
+    if (ownership === 'ended') await this.#cancelUnlessEnded(execution.id);
+    if (ownership !== 'ours') throw new RunLost();
     const outcome = await orAborted(outcomes.of(execution.id), this.#signal);
     this.#state.end(execution.id);
     return outcome;

@@ -1,7 +1,7 @@
 import { readOptions } from './call-options.ts';
 import { hasHole } from './marks.ts';
-import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
+import { resolvePlaces } from './word-paths.ts';
 
 export const unpackers = [
   'tar',

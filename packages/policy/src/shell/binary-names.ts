@@ -2,8 +2,8 @@ import { refuse } from '../verdict.ts';
 import { absoluteComponents, relativeInside } from '../workspace-path.ts';
 import { writeRuleFor } from '../write-rules.ts';
 import { hasHole, readable } from './marks.ts';
-import { resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
+import { resolvePlaces } from './word-paths.ts';
 
 /**
  * TL-4 for shell lines: what puts content of the line's own choosing under the name of a binary is refused, as in

@@ -3,7 +3,6 @@ import { readAgain, readAsName, readAsNumber, splitName } from './evaluated-text
 import { hasHole, knownWord, madeFrom, NUMBER, TOO_MANY, UNKNOWN } from './marks.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import { normalize } from './places.ts';
 import { echoed, printed } from './printed-text.ts';
 import type { ProgramCall } from './program-call.ts';
 import { programPath } from './program-output.ts';
@@ -12,6 +11,7 @@ import { assignText, noteValues, setScalar } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
 import { warnings } from './warnings.ts';
+import { normalize } from './word-paths.ts';
 
 type Builtin = (call: ProgramCall) => readonly string[];
 

@@ -1,8 +1,8 @@
 import { hasLong, readOptions } from './call-options.ts';
 import { foundNames, readFind } from './find-call.ts';
 import { hasHole } from './marks.ts';
-import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
+import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 
 /** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
 

@@ -2,8 +2,8 @@ import { refuseBinaryName } from './binary-names.ts';
 import { readOptions } from './call-options.ts';
 import { DOWNLOADED, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
-import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
+import { resolvePlaces } from './word-paths.ts';
 
 /** Programs whose output, or the file they save, comes from the network. */
 const FETCHERS =

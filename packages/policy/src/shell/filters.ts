@@ -1,8 +1,8 @@
 import { readOptions } from './call-options.ts';
 import { DOWNLOADED, HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from './marks.ts';
-import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
+import { resolvePlaces } from './word-paths.ts';
 
 /** Filters whose output is lines of their input, so that the input says all that can come out. */
 const PASSES =

@@ -1,8 +1,8 @@
 import { STAR, UNKNOWN, unquoted } from './marks.ts';
-import { normalize, type Protection, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
 import type { ShellRun } from './shell-run.ts';
+import { normalize, type Protection, protectionOf, resolvePlaces } from './word-paths.ts';
 
 /** Tests of `find` that narrow nothing down. */
 const NARROWS_NOTHING =

@@ -1,7 +1,7 @@
 import { catastrophes } from './catastrophes.ts';
 import { unquoted } from './marks.ts';
-import { mayBeDisk, protectionOf, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
+import { mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 
 /** Words by which other languages start programs. */
 const STARTS_PROGRAMS =

@@ -30,7 +30,6 @@ import {
 } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { matchesPattern } from './pattern.ts';
-import { isStarOnly } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { outputOf, programPath } from './program-output.ts';
@@ -42,6 +41,7 @@ import { noteExportedFunction } from './special-variables.ts';
 import { judgeAwk, judgeSed } from './text-programs.ts';
 import { judgeTail } from './unknown-wrapper.ts';
 import { warnings, warningsFor } from './warnings.ts';
+import { isStarOnly } from './word-paths.ts';
 import { openWrapper } from './wrappers.ts';
 import { judgeXargs } from './xargs-call.ts';
 

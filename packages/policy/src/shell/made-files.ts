@@ -1,8 +1,8 @@
 import { readOptions } from './call-options.ts';
 import { originOf } from './marks.ts';
-import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
+import { resolvePlaces } from './word-paths.ts';
 
 const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|rustc|tcc|ghc|ocamlfind|swiftc|dmd|nim)$/;
 const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|brotli)$/;

@@ -7,12 +7,12 @@ import { fileName } from './fork-bomb.ts';
 import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile, noteRunFile } from './operands.ts';
-import { resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOptionValues } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
 import type { CodeOptions, ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
+import { resolvePlaces } from './word-paths.ts';
 
 const SHELLS =
   /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;

@@ -8,9 +8,9 @@ import { catastrophes } from './catastrophes.ts';
 import { findLaterByPattern } from './later-patterns.ts';
 import { hasHole, hasMark, hasPattern, readable } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
-import { mayBeDisk, resolvePlaces } from './places.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
+import { mayBeDisk, resolvePlaces } from './word-paths.ts';
 
 /** Names that a pattern is tried against: one for each kind of secret that has a fixed name. */
 const SECRET_NAMES = [

@@ -5,10 +5,10 @@ import { followMadeFiles } from './made-files.ts';
 import { DOWNLOADED, hasHole, hasPattern, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { withoutLast } from './pattern.ts';
-import { isStarOnly, normalize, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
 import { warnings } from './warnings.ts';
+import { isStarOnly, normalize, resolvePlaces } from './word-paths.ts';
 
 /** Programs whose words are text, numbers or names, never files. */
 const TEXT = new Set(

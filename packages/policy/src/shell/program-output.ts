@@ -3,8 +3,8 @@ import { foundText, readFd } from './find-call.ts';
 import { readGit } from './git-call.ts';
 import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from './marks.ts';
 import { withoutLast } from './pattern.ts';
-import { normalize, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
+import { normalize, resolvePlaces } from './word-paths.ts';
 
 /** What a call prints, one text for each way it may come out; undefined when nothing can be said. */
 type Printer = (call: ProgramCall) => readonly string[] | undefined;

@@ -3,10 +3,10 @@ import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
 import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
-import { mayBeDisk, resolvePlaces } from './places.ts';
 import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
+import { mayBeDisk, resolvePlaces } from './word-paths.ts';
 import { evaluateParts, evaluateText } from './word-values.ts';
 
 export interface Redirected {

@@ -2,8 +2,8 @@ import { hasLong, readOptions } from './call-options.ts';
 import { findsEverything } from './find-call.ts';
 import { readGit } from './git-call.ts';
 import { hasPattern } from './marks.ts';
-import { isStarOnly, type Protection, protectionOf, resolvePlaces } from './places.ts';
 import type { ProgramCall } from './program-call.ts';
+import { isStarOnly, type Protection, protectionOf, resolvePlaces } from './word-paths.ts';
 
 type Counts = (kind: Protection | undefined) => boolean;
 type Remover = (call: ProgramCall, counts: Counts) => string | undefined;

@@ -1,4 +1,4 @@
-import type { Decision } from '@countersign/policy';
+import type { PolicyDecision } from '@countersign/policy';
 import {
   CountersignError,
   type CustomToolCall,
@@ -30,7 +30,7 @@ export class CustomExecutor implements Executor {
     this.#servers = servers;
   }
 
-  preview(call: CustomToolCall, decision: Decision): { preview: Preview; base: string } {
+  preview(call: CustomToolCall, decision: PolicyDecision): { preview: Preview; base: string } {
     const { server, listed } = this.#locate(call);
     const { tool, ownName } = listed;
     const preview: Preview = {
@@ -49,7 +49,7 @@ export class CustomExecutor implements Executor {
   }
 
   /** Covers the call and the tool as its server describes it, with the server's own entry (AP-8). */
-  digest(call: CustomToolCall, _decision: Decision): string {
+  digest(call: CustomToolCall, _decision: PolicyDecision): string {
     return this.#digestOf(call, this.#locate(call).listed);
   }
 

@@ -45,7 +45,7 @@ const toolSchema = z.object({
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Ours in a tool's `_meta`; `@countersign/tools` writes them. */
+/** Ours in a tool's `_meta`; `@countersign/tool-kit` writes them. */
 const declaredSchema = z.object({
   'countersign/category': customCategorySchema.default('custom'),
   'countersign/requires_approval': z.boolean().default(false),

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Decision } from '@countersign/policy';
+import type { PolicyDecision } from '@countersign/policy';
 import {
   CountersignError,
   type CustomToolCall,
@@ -13,8 +13,8 @@ import type { Progress, ToolResult } from '../executor.ts';
 import { RecordedLogger } from '../handler-fixture.test-data.ts';
 import { IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { CustomExecutor } from './custom-executor.ts';
-import { ToolDesk } from './tool-desk.ts';
 import type { ServerStatus } from './tool-server.ts';
+import { ToolServerList } from './tool-server-list.ts';
 import { ToolServers } from './tool-servers.ts';
 
 export const hostileServer = fileURLToPath(new URL('./hostile-server.test-data.ts', import.meta.url));
@@ -58,8 +58,8 @@ export class ToolServersFixture {
     return this.isolation.root;
   }
 
-  get desk(): ToolDesk {
-    return new ToolDesk(this.isolation.workspace, this.configFolder);
+  get desk(): ToolServerList {
+    return new ToolServerList(this.isolation.workspace, this.configFolder);
   }
 
   configure(mcpServers: object): void {
@@ -74,7 +74,7 @@ export class ToolServersFixture {
 
   /** What was agreed to. */
   digest(call: CustomToolCall): string {
-    return this.executor.digest(call, {} as Decision);
+    return this.executor.digest(call, {} as PolicyDecision);
   }
 
   /** Calls as the handler does, with the approval of what the tool is now. */

@@ -51,8 +51,8 @@ export class RepositoryPreviewer implements GitPreviewer {
    */
   async pushPreview(params: ToolParams<'git_push'>, signal?: AbortSignal): Promise<GitPreview> {
     const plan = await planPush(this.#repository, params, signal);
-    const { remote, branch, address, tip, known, own } = plan;
-    const unseen = [tip, '--not', known ?? `--remotes=${remote}`];
+    const { remote, branch, address, tip, remoteTip, own } = plan;
+    const unseen = [tip, '--not', remoteTip ?? `--remotes=${remote}`];
     const { limits } = this.#repository.workspace;
     const [listed, counted] = await Promise.all([
       this.#repository.ask(own, logOf(limits.entries, unseen), { signal }),

@@ -19,7 +19,7 @@ export interface PushPlan {
   /** The commit that the branch is at. */
   readonly tip: string;
   /** Where the remote's branch was when this repository last heard of it. */
-  readonly known: string | null;
+  readonly remoteTip: string | null;
   readonly hooks: readonly string[];
   readonly settings: readonly ConfigEntry[];
   readonly base: readonly string[];
@@ -44,7 +44,7 @@ export async function planPush(
 
   const branch = params.branch ?? (await readHead(repository, own, signal)).branch;
   if (branch === null) throw gitCannot('the head is detached; name the branch to push');
-  const [tip, known] = await Promise.all([
+  const [tip, remoteTip] = await Promise.all([
     findCommit(repository, own, `refs/heads/${branch}`, signal),
     findCommit(repository, own, `refs/remotes/${remote}/${branch}`, signal),
   ]);
@@ -64,13 +64,13 @@ export async function planPush(
   const base = [
     // The URL may hold a password: only its digest goes on.
     `url ${versionOf(Buffer.from(url))}`,
-    `branch ${branch} at ${tip}, known ${known ?? 'nowhere'}`,
+    `branch ${branch} at ${tip}, known ${remoteTip ?? 'nowhere'}`,
     ...hooks.map((hook) => `runs ${hook}`),
     ...(folder === undefined ? [] : hookVersions(root, folder, ownHooks)),
     ...(received === undefined ? [] : hookVersions(received, 'hooks', theirHooks)),
     `settings ${versionOf(writeConfig([...own, ...settings]))}`,
   ];
-  return { own, remote, branch, address, tip, known, hooks, settings, base };
+  return { own, remote, branch, address, tip, remoteTip, hooks, settings, base };
 }
 
 async function findUrl(

@@ -1,4 +1,4 @@
-import { type Decision, isRefused } from '@countersign/policy';
+import { isRefused, type PolicyDecision } from '@countersign/policy';
 import { type BuiltInToolCall, CountersignError, makeVisible, type Preview } from '@countersign/protocol';
 import { fileFailure } from '../files/file-failure.ts';
 import { belowRoot } from '../files/place.ts';
@@ -41,7 +41,7 @@ export interface CallPreview {
  */
 export async function previewCall(
   call: BuiltInToolCall,
-  decision: Decision,
+  decision: PolicyDecision,
   deps: PreviewDeps,
 ): Promise<CallPreview> {
   const { draw, digest } = await lookAt(call, decision, deps);
@@ -51,7 +51,7 @@ export async function previewCall(
 /** The same base without drawing the preview, for a call that nobody was shown (AP-4). */
 export async function digestCall(
   call: BuiltInToolCall,
-  decision: Decision,
+  decision: PolicyDecision,
   deps: PreviewDeps,
 ): Promise<string> {
   return (await lookAt(call, decision, deps)).digest;
@@ -63,7 +63,7 @@ interface Look {
   readonly draw: () => Preview;
 }
 
-async function lookAt(call: BuiltInToolCall, decision: Decision, deps: PreviewDeps): Promise<Look> {
+async function lookAt(call: BuiltInToolCall, decision: PolicyDecision, deps: PreviewDeps): Promise<Look> {
   const { workspace, git } = deps;
   switch (call.tool) {
     case 'write_file':
@@ -101,7 +101,11 @@ async function lookAt(call: BuiltInToolCall, decision: Decision, deps: PreviewDe
   }
 }
 
-async function lookAtChange(call: FileChangeCall, decision: Decision, workspace: Workspace): Promise<Look> {
+async function lookAtChange(
+  call: FileChangeCall,
+  decision: PolicyDecision,
+  workspace: Workspace,
+): Promise<Look> {
   const plan = await planFileChange(workspace, call);
   confirmJudged(decision, plan.source ? [plan.source.path, plan.path] : [plan.path]);
   return { digest: digestOfChange(call, workspace, plan), draw: () => drawChange(plan) };
@@ -111,7 +115,7 @@ async function lookAtChange(call: FileChangeCall, decision: Decision, workspace:
  * The files that the plan is about must be those that policy has judged: a link swapped in between could lead to a
  * sensitive file (VA-2), and nothing of that may be shown.
  */
-export function confirmJudged({ details }: Decision, paths: readonly string[]): void {
+export function confirmJudged({ details }: PolicyDecision, paths: readonly string[]): void {
   const judged = new Set(details?.operands.map(({ path }) => path));
   const other = paths.find((path) => !judged.has(path));
   if (other === undefined) return;
@@ -141,7 +145,7 @@ function drawChange(plan: PlannedChange): Preview {
 async function lookAtCommand(
   call: BuiltInToolCall,
   directory: string,
-  decision: Decision,
+  decision: PolicyDecision,
   deps: PreviewDeps,
 ): Promise<Look> {
   const { details, assessed } = decision;
@@ -172,11 +176,11 @@ function realDirectory({ root }: Workspace, cwd: string): string {
   }
 }
 
-const networkOf = ({ verdict }: Decision): boolean => !isRefused(verdict) && verdict.network;
+const networkOf = ({ verdict }: PolicyDecision): boolean => !isRefused(verdict) && verdict.network;
 
 function digest(
   call: BuiltInToolCall,
-  decision: Decision,
+  decision: PolicyDecision,
   { workspace }: PreviewDeps,
   { directory = '', files = [], base = [] }: Partial<Pick<DigestedCall, 'directory' | 'files' | 'base'>>,
 ): string {

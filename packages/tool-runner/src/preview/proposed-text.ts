@@ -1,4 +1,4 @@
-import type { Decision } from '@countersign/policy';
+import type { PolicyDecision } from '@countersign/policy';
 import type { ToolCall } from '@countersign/protocol';
 import { planFileChange } from '../files/plan-file-change.ts';
 import { decodeText } from '../files/text-encoding.ts';
@@ -17,7 +17,7 @@ export interface ProposedText {
 /** What a call would make of one text file; undefined for calls that do something else. Throws as the preview does. */
 export async function proposedText(
   call: ToolCall,
-  decision: Decision,
+  decision: PolicyDecision,
   workspace: Workspace,
 ): Promise<ProposedText | undefined> {
   if (call.tool !== 'write_file' && call.tool !== 'edit_file' && call.tool !== 'copy_file') return undefined;

@@ -1,4 +1,4 @@
-import type { Decision } from '@countersign/policy';
+import type { PolicyDecision } from '@countersign/policy';
 import { higherRisk, type Preview, type RiskLevel, type ShownCall, shownDigest } from '@countersign/protocol';
 import { ownRisk } from '../own-verdict.ts';
 import { nodeSha256 } from './call-digest.ts';
@@ -14,7 +14,7 @@ export interface ShownView extends ShownCall {
  */
 export function shownView(
   asked: Pick<ShownCall, 'tool_name' | 'tool_params' | 'risk_level'>,
-  own: Decision,
+  own: PolicyDecision,
   { preview, base }: { readonly preview: Preview; readonly base: string },
 ): ShownView {
   const { tool_name, tool_params } = asked;

@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import { useLive } from '../live/live-context.ts';
-import { useStore } from '../live/store.ts';
+import { useObservable } from '../live/observable.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { useApprovalActions } from './use-approval-actions.ts';
 
@@ -16,8 +16,8 @@ export const ConnectedCard = memo(function ConnectedCard(props: ConnectedCardPro
   const { approvalId, chatHref, whenSettled = false } = props;
   const live = useLive();
   const actions = useApprovalActions();
-  const entry = useStore(live.approvals.entries, (all) => all.get(approvalId));
-  const isOffline = useStore(live.connection, ({ status }) => status !== 'open');
+  const entry = useObservable(live.approvals.entries, (all) => all.get(approvalId));
+  const isOffline = useObservable(live.connection, ({ status }) => status !== 'open');
   if (!entry || (whenSettled && entry.resolution === null)) return null;
   return (
     <ApprovalCard

@@ -1,6 +1,6 @@
 import type { Preview } from '@countersign/protocol';
 import { useMemo } from 'react';
-import { usePreference } from '../shell/preferences.ts';
+import { usePreference } from '../frame/preferences.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { type DiffLayout, DiffView } from './diff-view.tsx';

@@ -2,8 +2,8 @@
 import { cleanup, fireEvent, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Shortcuts } from '../frame/shortcuts.tsx';
 import { anApproval, event, openPage, Refused, requestEvent, settle } from '../page-fixture.test-data.tsx';
-import { Shortcuts } from '../shell/shortcuts.tsx';
 import { Inbox } from './inbox.tsx';
 
 afterEach(cleanup);

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react';
+import { links } from '../frame/links.ts';
+import { EmptyState, LoadingState } from '../frame/states.tsx';
 import type { ApprovalEntries } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
-import { useStore } from '../live/store.ts';
-import { links } from '../shell/links.ts';
-import { EmptyState, LoadingState } from '../shell/states.tsx';
+import { useObservable } from '../live/observable.ts';
 import { useWords } from '../words/words.ts';
 import { ConnectedCard } from './connected-card.tsx';
 
@@ -16,7 +16,7 @@ interface InboxProps {
 export function Inbox({ approvalId = null }: InboxProps) {
   const { inbox, nav } = useWords();
   const { approvals } = useLive();
-  const entries = useStore(approvals.entries, (all) => all);
+  const entries = useObservable(approvals.entries, (all) => all);
   // What had been settled before this screen was opened is not shown on it.
   const [hidden] = useState(() => settledIds(approvals.entries.get()));
   const shown = [...entries.values()]
@@ -66,7 +66,7 @@ export function Inbox({ approvalId = null }: InboxProps) {
 function NothingShown() {
   const { inbox } = useWords();
   const { connection } = useLive();
-  const status = useStore(connection, (state) => state.status);
+  const status = useObservable(connection, (state) => state.status);
   if (status === 'open') return <EmptyState title={inbox.empty} hint={inbox.emptyHint} />;
   if (status === 'connecting') return <LoadingState />;
   return <EmptyState title={inbox.unknown} hint={inbox.unknownHint} />;

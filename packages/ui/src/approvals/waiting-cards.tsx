@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'react';
 import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
-import { useStore } from '../live/store.ts';
+import { useObservable } from '../live/observable.ts';
 import { ConnectedCard } from './connected-card.tsx';
 
 const Placement = createContext(false);
@@ -13,7 +13,7 @@ export const useCardsAboveInput = (): boolean => useContext(Placement);
 /** The cards of one conversation that wait for a decision, oldest first. */
 export function WaitingCards({ sessionId }: { readonly sessionId: string }) {
   const { approvals } = useLive();
-  const ids = useStore(approvals.entries, (all) =>
+  const ids = useObservable(approvals.entries, (all) =>
     pendingOf(all)
       .filter(({ approval }) => approval.session_id === sessionId)
       .map(({ approval }) => approval.approval_id)

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { Icon } from '../shell/icons.tsx';
-import { links } from '../shell/links.ts';
-import { Popover } from '../shell/popover.tsx';
+import { Icon } from '../frame/icons.tsx';
+import { links } from '../frame/links.ts';
+import { Popover } from '../frame/popover.tsx';
 import { useWords } from '../words/words.ts';
 
 /** On a phone the conversations are behind a button above the chat. */

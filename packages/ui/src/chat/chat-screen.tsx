@@ -1,10 +1,10 @@
 import { useEffect } from 'react';
 import { useCardsAboveInput, WaitingCards } from '../approvals/waiting-cards.tsx';
+import { ErrorState, LoadingState } from '../frame/states.tsx';
 import { useLive } from '../live/live-context.ts';
-import { useStore } from '../live/store.ts';
+import { useObservable } from '../live/observable.ts';
 import { useModel, useTools } from '../queries/workspace.ts';
 import { RunnerBanner } from '../runners/runner-banner.tsx';
-import { ErrorState, LoadingState } from '../shell/states.tsx';
 import { useWords } from '../words/words.ts';
 import { ChatStart } from './chat-start.tsx';
 import { Composer } from './composer.tsx';
@@ -29,10 +29,10 @@ export function ChatScreen(props: ChatScreenProps) {
   const { projectId, sessionId, toolId, firstMessage, runnerAdvice, onSession } = props;
   const { chat } = useWords();
   const { conversations, connection } = useLive();
-  const conversation = useStore(conversations.all, (all) =>
+  const conversation = useObservable(conversations.all, (all) =>
     sessionId === null ? undefined : all.get(sessionId),
   );
-  const isOffline = useStore(connection, ({ status }) => status !== 'open');
+  const isOffline = useObservable(connection, ({ status }) => status !== 'open');
   const tools = useTools(projectId);
   const model = useModel();
   const isManual = model.data?.model === 'manual' || (model.data?.problem ?? null) !== null;

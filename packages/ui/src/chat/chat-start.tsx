@@ -1,4 +1,4 @@
-import { EmptyState } from '../shell/states.tsx';
+import { EmptyState } from '../frame/states.tsx';
 import { useWords } from '../words/words.ts';
 
 interface ChatStartProps {

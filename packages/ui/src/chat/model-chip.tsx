@@ -1,6 +1,6 @@
 import type { CallResponse } from '@countersign/client';
-import { Popover } from '../shell/popover.tsx';
-import { CommandLine } from '../shell/states.tsx';
+import { Popover } from '../frame/popover.tsx';
+import { CommandLine } from '../frame/states.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 

@@ -1,10 +1,10 @@
 import type { CallResponse } from '@countersign/client';
+import { Icon } from '../frame/icons.tsx';
+import { links } from '../frame/links.ts';
 import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
-import { useStore } from '../live/store.ts';
+import { useObservable } from '../live/observable.ts';
 import { useSessions } from '../queries/workspace.ts';
-import { Icon } from '../shell/icons.tsx';
-import { links } from '../shell/links.ts';
 import { shortMoment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
@@ -21,7 +21,7 @@ export function SessionList({ projectId, current }: SessionListProps) {
   const language = useLanguage();
   const { approvals } = useLive();
   const sessions = useSessions(projectId);
-  const waiting = useStore(approvals.entries, (entries) =>
+  const waiting = useObservable(approvals.entries, (entries) =>
     [...new Set(pendingOf(entries).map(({ approval }) => approval.session_id))].sort().join(' '),
   ).split(' ');
   return (

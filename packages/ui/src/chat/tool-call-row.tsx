@@ -2,11 +2,11 @@ import { isFinal } from '@countersign/protocol';
 import { memo, useState } from 'react';
 import { ConnectedCard } from '../approvals/connected-card.tsx';
 import { useCardsAboveInput } from '../approvals/waiting-cards.tsx';
+import { links } from '../frame/links.ts';
 import { RunAgain } from '../history/run-again.tsx';
 import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
-import { useStore } from '../live/store.ts';
-import { links } from '../shell/links.ts';
+import { useObservable } from '../live/observable.ts';
 import { callSummary } from '../text/call-summary.ts';
 import { CodeBlock } from '../text/code-block.tsx';
 import { duration } from '../text/duration.ts';
@@ -25,12 +25,12 @@ interface ToolCallRowProps {
 export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }: ToolCallRowProps) {
   const words = useWords();
   const { conversations } = useLive();
-  const known = useStore(conversations.all, (all) => {
+  const known = useObservable(conversations.all, (all) => {
     const conversation = all.get(sessionId);
     return conversation && callOf(conversation, runId, call);
   });
   // A call that was not made before its run ended is never made: it waits for nothing.
-  const isQueued = useStore(conversations.all, (all) => {
+  const isQueued = useObservable(conversations.all, (all) => {
     const conversation = all.get(sessionId);
     return conversation !== undefined && isAtWork(conversation, runId);
   });

@@ -1,5 +1,5 @@
 import { type RefObject, useContext, useLayoutEffect, useState } from 'react';
-import { type ReadingPlace, ScrollMemoryContext } from '../shell/scroll-memory.ts';
+import { type ReadingPlace, ScrollMemoryContext } from '../frame/scroll-memory.ts';
 
 /** Messages are laid out when they come into sight, so that the heights are right only after some frames. */
 const framesToSettle = 10;

@@ -1,8 +1,8 @@
 import { executionStatuses, riskLevels } from '@countersign/protocol';
 import { useId, useState } from 'react';
+import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
 import { type HistoryFilters, useHistory } from '../queries/executions.ts';
 import { useTools } from '../queries/workspace.ts';
-import { EmptyState, ErrorState, LoadingState } from '../shell/states.tsx';
 import { useWords } from '../words/words.ts';
 import { HistoryTable } from './history-table.tsx';
 

@@ -1,7 +1,7 @@
 import type { Execution } from '@countersign/protocol';
 import { memo } from 'react';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
-import { links } from '../shell/links.ts';
+import { links } from '../frame/links.ts';
 import { callSummary } from '../text/call-summary.ts';
 import { duration } from '../text/duration.ts';
 import { moment } from '../text/moment.ts';

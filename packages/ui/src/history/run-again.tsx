@@ -1,6 +1,6 @@
 import { useState } from 'react';
+import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
-import { links } from '../shell/links.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 

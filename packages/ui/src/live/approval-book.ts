@@ -1,4 +1,4 @@
-import { ApiError, type Client, type Clock, type Decision, decide } from '@countersign/client';
+import { ApiError, type ApprovalDecision, type Client, type Clock, decide } from '@countersign/client';
 import type { Approval, CountersignEvent, ErrorCode } from '@countersign/protocol';
 import {
   type ApprovalEntries,
@@ -9,10 +9,16 @@ import {
   settledAs,
   updatedEntry,
 } from './approval-entry.ts';
-import { Store } from './store.ts';
+import { Observable } from './observable.ts';
 
-export type ApproveChoice = Omit<Extract<Decision, { decision: 'approved' }>, 'decision' | 'params'>['body'];
-export type RejectChoice = Omit<Extract<Decision, { decision: 'rejected' }>, 'decision' | 'params'>['body'];
+export type ApproveChoice = Omit<
+  Extract<ApprovalDecision, { decision: 'approved' }>,
+  'decision' | 'params'
+>['body'];
+export type RejectChoice = Omit<
+  Extract<ApprovalDecision, { decision: 'rejected' }>,
+  'decision' | 'params'
+>['body'];
 
 /** After these the standing request is read again, so that the card shows what would be decided now. */
 const changedUnderneath: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -28,7 +34,7 @@ const changedUnderneath: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * settles nothing here: only the server expires (AP-3).
  */
 export class ApprovalBook {
-  readonly entries = new Store<ApprovalEntries>(new Map());
+  readonly entries = new Observable<ApprovalEntries>(new Map());
   readonly #client: Client;
   readonly #clock: Clock;
 
@@ -95,7 +101,7 @@ export class ApprovalBook {
 
   async #decide(
     approvalId: string,
-    make: (params: { project_id: string; approval_id: string }) => Decision,
+    make: (params: { project_id: string; approval_id: string }) => ApprovalDecision,
   ): Promise<void> {
     const entry = this.entries.get().get(approvalId);
     if (!entry || entry.sending || entry.resolution) return;

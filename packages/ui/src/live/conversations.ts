@@ -9,7 +9,7 @@ import {
   withRun,
   withText,
 } from './conversation.ts';
-import { Store } from './store.ts';
+import { Observable } from './observable.ts';
 
 export interface Place {
   readonly projectId: string;
@@ -23,7 +23,7 @@ const maxHistoryPages = 5;
 
 /** The conversations this page has opened, each read once and then kept by events. */
 export class Conversations {
-  readonly all = new Store<ReadonlyMap<string, Conversation>>(new Map());
+  readonly all = new Observable<ReadonlyMap<string, Conversation>>(new Map());
   readonly #client: Client;
   readonly #places = new Map<string, Place>();
   readonly #texts = new Map<string, MessageText>();

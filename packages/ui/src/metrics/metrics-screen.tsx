@@ -1,6 +1,6 @@
 import { useState } from 'react';
+import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
 import { type Period, periods, useMetrics } from '../queries/metrics.ts';
-import { EmptyState, ErrorState, LoadingState } from '../shell/states.tsx';
 import { duration } from '../text/duration.ts';
 import { useWords } from '../words/words.ts';
 import { type MetricsAnswer, outcomeCounts, totalOf } from './series.ts';

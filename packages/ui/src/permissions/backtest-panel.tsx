@@ -2,8 +2,8 @@ import { describeIssues, type PolicyRule, policyRuleSchema } from '@countersign/
 import { useMutation } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import type { Backtest } from '../approvals/approval-actions.ts';
+import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
-import { links } from '../shell/links.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 

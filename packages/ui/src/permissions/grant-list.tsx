@@ -1,7 +1,7 @@
 import { changingToolsPattern, type Grant, gitCommandsPattern } from '@countersign/protocol';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
+import { ErrorState, LoadingState } from '../frame/states.tsx';
 import { useGrants, useRevoking } from '../queries/permissions.ts';
-import { ErrorState, LoadingState } from '../shell/states.tsx';
 import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords, type Words } from '../words/words.ts';

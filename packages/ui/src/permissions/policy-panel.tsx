@@ -1,7 +1,7 @@
 import { describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
 import { useId, useState } from 'react';
+import { ErrorState, LoadingState } from '../frame/states.tsx';
 import { usePolicy, useRemovingRule, useSavingPolicy } from '../queries/permissions.ts';
-import { ErrorState, LoadingState } from '../shell/states.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 

@@ -1,7 +1,7 @@
 import type { CallResponse } from '@countersign/client';
+import { ErrorState, LoadingState } from '../frame/states.tsx';
 import { useTokens } from '../queries/tokens.ts';
 import { useProjects } from '../queries/workspace.ts';
-import { ErrorState, LoadingState } from '../shell/states.tsx';
 import { useWords } from '../words/words.ts';
 import { NewToken } from './new-token.tsx';
 import { TokenRow } from './token-row.tsx';

@@ -1,5 +1,5 @@
+import { CommandLine } from '../frame/states.tsx';
 import { useProjects, useRunners } from '../queries/workspace.ts';
-import { CommandLine } from '../shell/states.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 

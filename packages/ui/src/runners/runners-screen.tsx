@@ -1,5 +1,5 @@
+import { CommandLine, EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
 import { useRunners } from '../queries/workspace.ts';
-import { CommandLine, EmptyState, ErrorState, LoadingState } from '../shell/states.tsx';
 import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';

@@ -1,0 +1,112 @@
+import type { OfferedScope } from '@countersign/protocol';
+import { LineEditor } from '../screen/line-editor.ts';
+import { inputLines, layOut } from '../screen/paragraph.ts';
+import type { StyleName } from '../terminal.ts';
+import { type CardFrame, keyLines, listLine } from './approval-card.ts';
+import { changeParagraphs, type Params } from './edited-params.ts';
+import type { Pending } from './pending-approvals.ts';
+
+/** What the person is doing with the card that is shown. */
+export type CardMode =
+  | { readonly name: 'look' }
+  | { readonly name: 'help' }
+  | { readonly name: 'confirm'; readonly why: 'high' | 'unseen' }
+  | { readonly name: 'reject'; readonly editor: LineEditor }
+  | { readonly name: 'scopes' }
+  | {
+      readonly name: 'scope';
+      readonly offer: OfferedScope;
+      /** HIGH calls too, said explicitly (AP-4). */
+      readonly high: boolean;
+      /** What it would have done to the recorded history; undefined while that is looked at. */
+      readonly tried: string | undefined;
+    }
+  | { readonly name: 'edit-line'; readonly editor: LineEditor }
+  | { readonly name: 'edited'; readonly params: Params; readonly text: string }
+  | { readonly name: 'list'; readonly index: number }
+  /** A decision is on its way, or an editor has the terminal. */
+  | { readonly name: 'busy' };
+
+export const looking: CardMode = { name: 'look' };
+export const rejecting = (): CardMode => ({ name: 'reject', editor: new LineEditor() });
+
+export interface DeskView {
+  readonly current: Pending;
+  readonly all: readonly Pending[];
+  readonly remainingMs: (pending: Pending) => number;
+  /** The conversation of one that is not of the conversation the person is in. */
+  readonly elsewhere?: (pending: Pending) => string | undefined;
+  readonly note: string | undefined;
+}
+
+/** What stands below the preview in each mode. */
+export function linesBelow(mode: CardMode, view: DeskView, frame: CardFrame): string[] {
+  const { words, color } = frame;
+  const { keys, card } = words;
+  const width = Math.max(frame.columns - 3, 20);
+  const halfScreen = Math.max(Math.floor(frame.rows / 2) - 3, 3);
+  const text = (line: string, style?: StyleName) => layOut([{ text: line, style }], width, color);
+  switch (mode.name) {
+    case 'look':
+    case 'help': {
+      const others = view.all.length - 1;
+      const help = mode.name === 'help' ? [...keys.help.flatMap((line) => text(line, 'dim')), ''] : [];
+      const note = view.note === undefined ? [] : text(view.note, 'yellow');
+      return [...help, ...note, ...keyLines(keys.look, others > 0 ? card.more(others) : '', width, color)];
+    }
+    case 'confirm':
+      return mode.why === 'high' ? text(keys.confirmHigh, 'red') : text(keys.confirmUnseen, 'yellow');
+    case 'reject':
+      return [...inputLines(keys.rejectPrompt, mode.editor, width, color), ...text(keys.rejectHint, 'dim')];
+    case 'scopes': {
+      const { offered_scopes } = view.current.approval;
+      const offers = offered_scopes.map((offer, i) => ({
+        lead: `${i + 1}  `,
+        leadStyle: 'bold' as const,
+        text: words.scope(offer),
+      }));
+      return [
+        ...text(keys.scopesTitle, 'bold'),
+        ...layOut(offers, width, color),
+        ...text(keys.scopesHint, 'dim'),
+      ];
+    }
+    case 'scope':
+      return [
+        ...text(words.scope(mode.offer), 'bold'),
+        ...(mode.offer.warning === null ? [] : text(words.said(mode.offer.warning), 'yellow')),
+        ...text(mode.tried ?? keys.backtesting),
+        ...text(keys.includeHigh(mode.high)),
+        ...(mode.high ? text(keys.highWarning, 'red') : []),
+        ...text(keys.scopeConfirm, 'dim'),
+      ];
+    case 'edit-line':
+      return [...inputLines(keys.editLine, mode.editor, width, color), ...text(keys.editLineHint, 'dim')];
+    case 'edited':
+      return [
+        ...text(keys.editedTitle, 'bold'),
+        ...layOut(changeParagraphs(view.current.approval.tool_params, mode.params), width, color),
+        ...text(keys.editedConfirm, 'dim'),
+      ];
+    case 'list': {
+      const first = Math.max(mode.index - halfScreen + 1, 0);
+      const shown = view.all.slice(first, first + halfScreen);
+      return [
+        ...text(keys.listTitle, 'bold'),
+        ...shown.map((one, i) =>
+          listLine(
+            one.approval,
+            view.remainingMs(one),
+            first + i === mode.index,
+            width,
+            frame,
+            view.elsewhere?.(one),
+          ),
+        ),
+        ...text(keys.listHint, 'dim'),
+      ];
+    }
+    case 'busy':
+      return text(keys.sending, 'dim');
+  }
+}

@@ -1,0 +1,483 @@
+import {
+  ApiError,
+  type ApprovalDecision,
+  type CallResponse,
+  type Clock,
+  type DecisionOutcome,
+} from '@countersign/client';
+import {
+  type Approval,
+  type CountersignEvent,
+  type EventPayload,
+  type OfferedScope,
+  type PolicyRule,
+  ruleOfOffer,
+} from '@countersign/protocol';
+import type { Key } from '../screen/keys.ts';
+import { LineEditor } from '../screen/line-editor.ts';
+import type { Words } from '../words.ts';
+import { type CardApproval, type CardFrame, drawCard, previewLines } from './approval-card.ts';
+import { type CardMode, linesBelow, looking, rejecting } from './card-mode.ts';
+import { changeParagraphs, readParams } from './edited-params.ts';
+import { type Pending, PendingApprovals } from './pending-approvals.ts';
+import { resolutionLine } from './resolution-line.ts';
+
+export interface DeskDeps {
+  readonly clock: Clock;
+  readonly words: Words;
+  readonly color: boolean;
+  /** How this place is called when it decides. */
+  readonly device: string;
+  decide(decision: ApprovalDecision): Promise<DecisionOutcome>;
+  /** The newest version; undefined where a runner beside us shows it as soon as it has drawn it. */
+  fetch(approvalId: string): Promise<Approval | undefined>;
+  backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
+  /** The conversation the person is in: its cards come first, and others say where they come from. */
+  readonly conversation?: DeskConversation;
+  /** Lets the person edit a text in their editor; undefined where they have none. Rejects when it did not work. */
+  readonly edit: ((text: string) => Promise<string>) | undefined;
+  /** Something is to be drawn anew. */
+  onChange(): void;
+  /** Prints lines that stay. */
+  say(lines: readonly string[]): void;
+}
+
+/** A conversation beside the cards. */
+export interface DeskConversation {
+  /** Whether a request is of this conversation. */
+  isOwn(approval: CardApproval): boolean;
+  /** Whether those of others are shown too. */
+  showsOthers(): boolean;
+  /** What the conversation of a request is called. */
+  titleOf(approval: CardApproval): string;
+}
+
+/** A card, or a question on it, takes a key when it has been on the screen for this long (UI-6). */
+const focusMs = 500;
+
+/**
+ * Where a person decides: one card at a time, the others in a list, each decided by a key. It draws lines and takes
+ * keys; whoever owns the terminal shows them. A decision names what was displayed. Disposing sends nothing (AP-3).
+ */
+export class TerminalApprovals {
+  readonly #deps: DeskDeps;
+  readonly #pending: PendingApprovals;
+  #mode: CardMode = looking;
+  #focused: string | undefined;
+  #scroll = 0;
+  #maxScroll = 0;
+  #page = 1;
+  #note: string | undefined;
+  /** What is on the screen, and since when. */
+  #shown: { readonly what: string; readonly approval: CardApproval; readonly since: number } | undefined;
+  /** What the person left in the editor that is not JSON yet. */
+  #draft: string | undefined;
+  #stopTick: (() => void) | undefined;
+  /** What was decided with these keys, whatever came of it. */
+  readonly #sentHere = new Set<string>();
+  #frame: CardFrame;
+
+  constructor(deps: DeskDeps) {
+    this.#deps = deps;
+    this.#frame = { columns: 80, rows: 24, words: deps.words, color: deps.color };
+    this.#pending = new PendingApprovals({
+      clock: deps.clock,
+      fetch: deps.fetch,
+      onChange: () => this.#changed(),
+      onProblem: (error) => {
+        this.#note = deps.words.said(messageOf(error));
+        deps.onChange();
+      },
+    });
+  }
+
+  /** How many wait. */
+  get count(): number {
+    return this.#pending.all.length;
+  }
+
+  /** How many of them are of other conversations. */
+  get otherCount(): number {
+    return this.#pending.all.filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
+  }
+
+  receive(event: CountersignEvent): void {
+    const resolved = event.event === 'approval.resolved' ? event.data : undefined;
+    const before = resolved && this.#pending.find(resolved.approval_id);
+    this.#pending.receive(event);
+    if (resolved && before) {
+      // Another terminal of this machine has the same name, and is not here.
+      const here = {
+        ...this.#deps,
+        device: this.#sentHere.has(resolved.approval_id) ? this.#deps.device : '',
+      };
+      this.#deps.say([resolutionLine(this.#titleOf(before.approval), resolved, here)]);
+    }
+  }
+
+  replace(approvals: readonly Approval[]): void {
+    this.#pending.replace(approvals);
+  }
+
+  /** A card as the runner beside us drew it; the same approval again is a newer version. */
+  show(request: EventPayload<'tool.approval_request'>): void {
+    this.#pending.receive({ event: 'tool.approval_request', data: request });
+  }
+
+  /** The runner does not ask any more; nothing was decided. */
+  withdraw(approvalId: string): void {
+    this.#pending.withdraw(approvalId);
+  }
+
+  dispose(): void {
+    this.#stopTick?.();
+    this.#stopTick = undefined;
+  }
+
+  /** The card and what can be pressed; nothing when nothing waits. Drawing is what starts its half second. */
+  lines(columns: number, rows: number): string[] {
+    this.#frame = { ...this.#frame, columns, rows };
+    const current = this.#current();
+    if (!current) {
+      this.#shown = undefined;
+      return [];
+    }
+    const what = this.#identity(current);
+    if (this.#shown?.what !== what) {
+      this.#shown = { what, approval: current.approval, since: this.#deps.clock.monotonic() };
+    }
+    this.#tick();
+    const remainingMs = (pending: Pending) => this.#pending.remainingMs(pending);
+    const elsewhere = ({ approval }: Pending) => this.#elsewhere(approval);
+    const view = { current, all: this.#shownOnes(), remainingMs, elsewhere, note: this.#note };
+    const below = linesBelow(this.#mode, view, this.#frame);
+    const state = {
+      remainingMs: remainingMs(current),
+      scroll: this.#scroll,
+      below,
+      elsewhere: elsewhere(current),
+    };
+    const card = drawCard(current.approval, state, this.#frame);
+    this.#maxScroll = card.maxScroll;
+    this.#page = Math.max(card.page - 1, 1);
+    return card.lines;
+  }
+
+  /** Answers whether the key was for the card. One that came too soon, or not alone, is taken and does nothing. */
+  press(key: Key): boolean {
+    const current = this.#current();
+    if (!current || key.name === 'ctrl-c' || key.name === 'ctrl-d') return false;
+    if (this.#mode.name === 'busy') return true;
+    const editor = 'editor' in this.#mode ? this.#mode.editor : undefined;
+    // Typing words decides nothing, so it need not wait.
+    if (editor !== undefined && key.name !== 'enter' && key.name !== 'escape') {
+      editor.press({ ...key, text: key.text.replaceAll('\n', ' ') });
+    } else if (!key.together && this.#isInFocus(current)) {
+      this.#note = undefined;
+      this.#mode = this.#next(current, key.name);
+    }
+    this.#deps.onChange();
+    return true;
+  }
+
+  /** The one shown stays in focus until it is settled or the person chooses another. */
+  #current(): Pending | undefined {
+    const shown = this.#shownOnes();
+    const focused = shown.find(({ approval }) => approval.approval_id === this.#focused);
+    if (focused) return focused;
+    const [first] = shown;
+    if (this.#focused !== first?.approval.approval_id) this.#lookAt(first);
+    return first;
+  }
+
+  /** Those that can be decided here now: the conversation's own before those of others. */
+  #shownOnes(): readonly Pending[] {
+    const { conversation } = this.#deps;
+    const { all } = this.#pending;
+    if (!conversation) return all;
+    const own = all.filter(({ approval }) => conversation.isOwn(approval));
+    if (!conversation.showsOthers()) return own;
+    return [...own, ...all.filter(({ approval }) => !conversation.isOwn(approval))];
+  }
+
+  #elsewhere(approval: CardApproval): string | undefined {
+    const { conversation } = this.#deps;
+    return !conversation || conversation.isOwn(approval) ? undefined : conversation.titleOf(approval);
+  }
+
+  /** What it is in a line that stays, where no card says the rest. */
+  #titleOf(approval: CardApproval): string {
+    const place = this.#elsewhere(approval);
+    const title = this.#deps.words.title(approval);
+    return place === undefined ? title : `${place}: ${title}`;
+  }
+
+  #lookAt(pending: Pending | undefined): CardMode {
+    this.#focused = pending?.approval.approval_id;
+    this.#mode = looking;
+    this.#scroll = 0;
+    this.#note = undefined;
+    this.#draft = undefined;
+    return looking;
+  }
+
+  /** What the person sees: another revision, digest or question starts its half second anew. */
+  #identity({ approval: { approval_id, revision, digest, preview } }: Pending): string {
+    const mode = this.#mode.name === 'scope' ? [this.#mode.offer, this.#mode.high] : [this.#mode.name];
+    return JSON.stringify([approval_id, revision, digest, preview === null, ...mode]);
+  }
+
+  #isInFocus(current: Pending): boolean {
+    const since = this.#shown?.what === this.#identity(current) ? this.#shown.since : undefined;
+    return since !== undefined && this.#deps.clock.monotonic() - since >= focusMs;
+  }
+
+  /** A card that changed under the person's eyes is a new one: whatever they were about to answer is gone. */
+  #changed(): void {
+    const shown = this.#shown;
+    const before = this.#focused;
+    const current = this.#current();
+    if (shown && current && current.approval.approval_id === before) {
+      const { revision, digest, risk_level } = current.approval;
+      const isNewer = revision !== shown.approval.revision;
+      const isOther = isNewer || digest !== shown.approval.digest || risk_level !== shown.approval.risk_level;
+      if (isNewer) {
+        this.#lookAt(current);
+        this.#note = this.#deps.words.outcome.revised;
+      } else if (isOther && isAboutToApprove(this.#mode)) this.#mode = looking;
+    }
+    this.#deps.onChange();
+  }
+
+  #tick(): void {
+    this.#stopTick ??= this.#deps.clock.after(1_000, () => {
+      this.#stopTick = undefined;
+      if (this.count > 0) this.#deps.onChange();
+    });
+  }
+
+  /** What a key leads to; a key that means nothing in a question goes back to looking. */
+  #next(current: Pending, key: string): CardMode {
+    const mode = this.#mode;
+    switch (mode.name) {
+      case 'look':
+      case 'help':
+        return this.#look(current, key);
+      case 'confirm':
+        return key === 'y' ? this.#approve(current, {}) : looking;
+      case 'reject':
+        return key === 'enter' ? this.#reject(current, mode.editor.text.trim()) : looking;
+      case 'scopes': {
+        const offer = current.approval.offered_scopes[Number(key) - 1];
+        return offer ? this.#consider(current, offer, false) : looking;
+      }
+      case 'scope':
+        if (key === 'h') return this.#consider(current, mode.offer, !mode.high);
+        return key === 'y' ? this.#approve(current, grantOf(mode.offer, mode.high)) : looking;
+      case 'edit-line':
+        return key === 'enter' ? this.#takeEdit(current, mode.editor.text) : looking;
+      case 'edited':
+        if (key === 'e') return this.#edit(current, mode.text);
+        return key === 'y' ? this.#approve(current, { tool_params: mode.params }) : looking;
+      case 'list':
+        return this.#choose(key, mode.index);
+      case 'busy':
+        return mode;
+    }
+  }
+
+  #look(current: Pending, key: string): CardMode {
+    const { approval } = current;
+    const { words } = this.#deps;
+    switch (key) {
+      case 'y':
+        return this.#firstYes(current);
+      case 'n':
+        return rejecting();
+      case 'a':
+        if (approval.offered_scopes.length > 0) return { name: 'scopes' };
+        this.#note = words.keys.noScopes;
+        return looking;
+      case 'e':
+        return this.#edit(current, this.#draft ?? JSON.stringify(approval.tool_params, null, 2));
+      case 'l':
+        return { name: 'list', index: this.#shownOnes().indexOf(current) };
+      case '?':
+        return this.#mode.name === 'help' ? looking : { name: 'help' };
+      case 'v':
+        this.#deps.say(['', ...previewLines(approval, this.#frame), '']);
+        return looking;
+      case 'escape':
+        return looking;
+      default:
+        this.#scrollBy(key);
+        return this.#mode;
+    }
+  }
+
+  /** HIGH takes a deliberate second step (RK-1), and so does what nobody has seen yet. */
+  #firstYes(current: Pending): CardMode {
+    const { risk_level, preview } = current.approval;
+    if (risk_level === 'HIGH' && preview === null) {
+      this.#note = this.#deps.words.keys.waitForPreview;
+      return looking;
+    }
+    if (risk_level === 'HIGH') return { name: 'confirm', why: 'high' };
+    return preview === null ? { name: 'confirm', why: 'unseen' } : this.#approve(current, {});
+  }
+
+  #scrollBy(key: string): void {
+    const page = this.#page;
+    const steps: Readonly<Record<string, number>> = {
+      down: 1,
+      j: 1,
+      up: -1,
+      k: -1,
+      ' ': page,
+      'page-down': page,
+      b: -page,
+      'page-up': -page,
+      home: -this.#maxScroll,
+      end: this.#maxScroll,
+    };
+    this.#scroll = Math.min(Math.max(this.#scroll + (steps[key] ?? 0), 0), this.#maxScroll);
+  }
+
+  #choose(key: string, index: number): CardMode {
+    const all = this.#shownOnes();
+    const last = all.length - 1;
+    const chosen = Math.min(index, last);
+    if (key === 'down' || key === 'j') return { name: 'list', index: Math.min(chosen + 1, last) };
+    if (key === 'up' || key === 'k') return { name: 'list', index: Math.max(chosen - 1, 0) };
+    return key === 'enter' ? this.#lookAt(all[chosen]) : looking;
+  }
+
+  /** A wider scope is looked at before it is granted: what it means, and what it would have done. */
+  #consider({ approval }: Pending, offer: OfferedScope, high: boolean): CardMode {
+    const { words, backtest, onChange } = this.#deps;
+    const mode: CardMode = { name: 'scope', offer, high, tried: undefined };
+    const most = high ? 'HIGH' : offer.scope === 'session' ? offer.max_risk : approval.risk_level;
+    void backtest(ruleOfOffer(offer, most))
+      .then(
+        ({ considered, matched, approved_before: approved, rejected_before: rejected }) =>
+          words.keys.backtest({ considered, matched, approved, rejected }),
+        (error: unknown) => words.keys.backtestFailed(words.said(messageOf(error))),
+      )
+      .then((tried) => {
+        if (this.#mode !== mode) return;
+        this.#mode = { ...mode, tried };
+        onChange();
+      });
+    return mode;
+  }
+
+  #edit(current: Pending, text: string): CardMode {
+    const { edit, words, onChange } = this.#deps;
+    if (!edit) {
+      const read = readParams(text);
+      const line = JSON.stringify(read.ok ? read.params : current.approval.tool_params);
+      return { name: 'edit-line', editor: new LineEditor(line) };
+    }
+    const busy: CardMode = { name: 'busy' };
+    void edit(text)
+      .then(
+        (edited) => this.#takeEdit(current, edited),
+        (error: unknown) => {
+          this.#note = words.keys.editFailed(messageOf(error));
+          return looking;
+        },
+      )
+      .then((mode) => {
+        if (this.#mode === busy) this.#mode = mode; // unless the card went away meanwhile
+        onChange();
+      });
+    return busy;
+  }
+
+  #takeEdit({ approval }: Pending, text: string): CardMode {
+    const { keys, said } = this.#deps.words;
+    const read = readParams(text);
+    this.#draft = read.ok ? undefined : text;
+    if (!read.ok) this.#note = keys.editBroken(said(read.problem));
+    else if (changeParagraphs(approval.tool_params, read.params).length === 0)
+      this.#note = keys.editUnchanged;
+    else return { name: 'edited', params: read.params, text };
+    return looking;
+  }
+
+  #approve({ approval }: Pending, more: object): CardMode {
+    if (approval.unfit) {
+      this.#note = this.#deps.words.keys.unfit;
+      return looking;
+    }
+    const { approval_id, project_id, digest } = approval;
+    const body = { ...(digest !== null && { digest }), ...more, device: this.#deps.device };
+    return this.#send(
+      { decision: 'approved', params: { approval_id, project_id }, body },
+      this.#titleOf(approval),
+    );
+  }
+
+  #reject({ approval }: Pending, message: string): CardMode {
+    const { approval_id, project_id } = approval;
+    const body = { ...(message !== '' && { message }), device: this.#deps.device };
+    return this.#send(
+      { decision: 'rejected', params: { approval_id, project_id }, body },
+      this.#titleOf(approval),
+    );
+  }
+
+  #send(decision: ApprovalDecision, description: string): CardMode {
+    const busy: CardMode = { name: 'busy' };
+    const { approval_id } = decision.params;
+    this.#sentHere.add(approval_id);
+    void this.#deps
+      .decide(decision)
+      .then(
+        (sent) => this.#sent(decision, sent, description),
+        (error: unknown) => {
+          if (this.#mode !== busy) return;
+          this.#note = this.#deps.words.said(messageOf(error));
+          // The server has something newer: a revision, or a preview that this card has not shown.
+          if (error instanceof ApiError && error.status === 409) void this.#pending.refresh(approval_id);
+        },
+      )
+      .then(() => {
+        if (this.#mode === busy) this.#mode = looking;
+        this.#deps.onChange();
+      });
+    return busy;
+  }
+
+  #sent(decision: ApprovalDecision, sent: DecisionOutcome, description: string): void {
+    const { device, words } = this.#deps;
+    const { approval_id } = decision.params;
+    if (!this.#pending.find(approval_id)) return; // the event was quicker, and has been told
+    if (sent.outcome === 'recorded') {
+      const { grant_id, rule_id } = sent.response;
+      const more =
+        rule_id !== undefined
+          ? words.outcome.saved(rule_id)
+          : grant_id === undefined
+            ? undefined
+            : words.outcome.granted(grant_id);
+      const told = { status: decision.decision, device, grant_id: null };
+      this.#deps.say([resolutionLine(description, told, this.#deps, more)]);
+    } else {
+      const { status, device: where = null } = sent.standing;
+      this.#deps.say([resolutionLine(description, { status, device: where, grant_id: null }, this.#deps)]);
+    }
+    this.#pending.settle(approval_id);
+  }
+}
+
+const isAboutToApprove = ({ name }: CardMode): boolean =>
+  name === 'confirm' || name === 'scopes' || name === 'scope' || name === 'edited';
+
+const grantOf = ({ scope, pattern }: OfferedScope, high: boolean): object => ({
+  scope,
+  ...(pattern !== null && { pattern }),
+  ...(high && { include_high: true }),
+});
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,176 @@
+import {
+  type CallAssessment,
+  escapeGlob,
+  globOfPath,
+  grantCovers,
+  isHarmlessCommand,
+  type PolicyDecision,
+  parseGlob,
+  ruleOfGrant,
+} from '@countersign/policy';
+import {
+  changesFiles,
+  changingToolsPattern,
+  gitCommandsPattern,
+  isLocalGitTool,
+  makeVisible,
+  type OfferedScope,
+  type PolicyRule,
+  type RiskLevel,
+  type ToolCall,
+} from '@countersign/protocol';
+import type { ExecutionRow, GrantRow } from '../rows.ts';
+
+/** The rule that "always" saves in the person's own policy. */
+export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'max_risk'>): PolicyRule {
+  return {
+    ...ruleOfGrant(grant.id, grant),
+    max_risk: grant.max_risk,
+    why: 'you chose "always" on an approval card',
+  };
+}
+
+/** Wider approvals that fit a call; none for one that was not understood. */
+export const scopesOffered = ({ call, details }: PolicyDecision): readonly OfferedScope[] =>
+  call && details ? offeredScopes(call, details) : [];
+
+/** The classes that make sense for one call, narrow before wide. Never above the risk of the call itself. */
+function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly OfferedScope[] {
+  const { verdict } = assessment;
+  if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.needsPerson) return [];
+  const risk = verdict.decision;
+  const offered: OfferedScope[] = [];
+  for (const { tool, pattern, label: text } of classesOf(call, assessment)) {
+    if (pattern !== null && !parseGlob(pattern).ok) continue; // a path that is too long to be a pattern
+    const label = makeVisible(text);
+    const { id: _, effect: __, ...rule } = ruleOfGrant('offer', { tool, pattern });
+    const offer = { pattern, max_risk: risk, rule };
+    if (!covers(offer, call, assessment)) continue;
+    offered.push({ ...offer, scope: 'class', label: `${label} in this session`, warning: null });
+    offered.push({
+      ...offer,
+      scope: 'always',
+      label: `Always: ${label.charAt(0).toLowerCase()}${label.slice(1)}`,
+      warning: 'It is saved in your policy and counts in every session, in all of your projects.',
+    });
+  }
+  offered.push({
+    scope: 'session',
+    pattern: null,
+    label: 'Everything in this session',
+    warning: 'The agent is not asked again in this session, except for HIGH calls.',
+    max_risk: 'MEDIUM',
+    rule: { tool: '*' },
+  });
+  return offered;
+}
+
+/**
+ * The offers of a card with this risk. A class is granted up to the risk of the call (`newGrant`), which the runner may
+ * have raised since: the offer must not promise less than it gives.
+ */
+export function scopesUpTo(offers: readonly OfferedScope[], risk: RiskLevel): readonly OfferedScope[] {
+  const isRight = ({ scope, max_risk }: OfferedScope): boolean => scope === 'session' || max_risk === risk;
+  return offers.every(isRight)
+    ? offers
+    : offers.map((offer) => (isRight(offer) ? offer : { ...offer, max_risk: risk }));
+}
+
+/** An offer covers the very call that it stands on (AP-4); one that does not would ask again at once. */
+function covers(
+  { rule, pattern, max_risk }: Pick<OfferedScope, 'rule' | 'pattern' | 'max_risk'>,
+  call: ToolCall,
+  assessment: CallAssessment,
+): boolean {
+  const grant = { tool: rule.tool, pattern, max_risk, workspace: '', session_id: null, expires_at: null };
+  return grantCovers(grant, call, assessment, { sessionId: '', workspace: '', risk: max_risk, now: 0 });
+}
+
+interface CallClass {
+  /** A tool's name, or a pattern on names. */
+  readonly tool: string;
+  readonly pattern: string | null;
+  readonly label: string;
+}
+
+/** Pushing is not among them: it is HIGH, and asks by itself. */
+const gitCommands: CallClass = {
+  tool: gitCommandsPattern,
+  pattern: 'git *',
+  label: 'Harmless git commands, commits and new branches',
+};
+
+/** A label covers what it says (AP-4): every tool that changes files; a path stands for itself, whatever characters it has. */
+function classesOf({ tool, params }: ToolCall, { operands }: CallAssessment): CallClass[] {
+  if (tool === 'execute_command') {
+    const { command, args } = params;
+    const words = [command, ...args];
+    // No class of commands holds it: what can be granted is this one line, unless a word of it has blanks.
+    if (!isHarmlessCommand(words)) {
+      const line = words.map(escapeGlob).join(' ');
+      return words.every((word) => /^\S+$/.test(word))
+        ? [{ tool, pattern: line, label: `The command ${words.join(' ')}` }]
+        : [];
+    }
+    const [first] = args;
+    const classes =
+      command === 'git'
+        ? [gitCommands]
+        : [{ tool, pattern: `${command} *`, label: `Harmless ${command} commands` }];
+    if (first !== undefined && /^[a-z][a-z-]*$/.test(first)) {
+      classes.unshift({
+        tool,
+        pattern: `${command} ${first} *`,
+        label: `Harmless ${command} ${first} commands`,
+      });
+    }
+    return classes;
+  }
+  if (tool === 'shell_exec' || tool === 'shell_background') return [];
+  const all = { tool, pattern: null, label: `All calls of ${tool}` };
+  if (isLocalGitTool(tool)) return [all, gitCommands];
+  const path = operands.find(({ use }) => use === 'write')?.path;
+  if (path === undefined || !(changesFiles(tool) || tool === 'delete_file')) return [all];
+  const tools = changesFiles(tool) ? changingToolsPattern : tool;
+  const [one, several] = changesFiles(tool)
+    ? ['Changes to', 'Changes under']
+    : ['Deleting', 'Deleting files under'];
+  const folder = path.includes('/') ? path.slice(0, path.indexOf('/')) : undefined;
+  return [
+    { tool: tools, pattern: globOfPath(path), label: `${one} ${path}` },
+    ...(folder === undefined
+      ? []
+      : [{ tool: tools, pattern: `${escapeGlob(folder)}/**`, label: `${several} ${folder}/` }]),
+    all,
+  ];
+}
+
+export function newGrant(
+  chosen: OfferedScope,
+  about: {
+    execution: ExecutionRow;
+    risk: RiskLevel;
+    includeHigh: boolean;
+    workspace: string;
+    id: string;
+    now: number;
+  },
+): GrantRow {
+  const { execution, risk, includeHigh } = about;
+  const session = chosen.scope === 'session';
+  return {
+    id: about.id,
+    user_id: execution.user_id,
+    project_id: execution.project_id,
+    session_id: chosen.scope === 'always' ? null : execution.session_id,
+    scope: chosen.scope,
+    tool: chosen.rule.tool,
+    pattern: chosen.pattern,
+    workspace: about.workspace,
+    max_risk: includeHigh ? 'HIGH' : session ? 'MEDIUM' : risk,
+    uses: 0,
+    created_at: about.now,
+    expires_at: null,
+    revoked_at: null,
+  };
+}

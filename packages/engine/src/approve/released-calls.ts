@@ -1,0 +1,114 @@
+import { grantCovers, isRefused, parseGlob, type ToolCallPolicy } from '@countersign/policy';
+import { type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
+import type { Caller } from '../caller.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import { approvalResolvedEvent } from '../record/call-events.ts';
+import { transition } from '../record/execution-record.ts';
+import type { ApprovalRow, GrantRow } from '../rows.ts';
+import type { Transaction, Unit } from '../store.ts';
+import { type ApprovalRows, approvalRows } from './approval-rows.ts';
+
+/** What the person has just granted, beyond the call that they approved. */
+export interface Granted {
+  readonly caller: Caller;
+  readonly device: string | null;
+  readonly workspace: string;
+  readonly now: number;
+  /** A saved rule is in it already. */
+  readonly policy: ToolCallPolicy;
+  readonly policyVersion: number;
+  readonly grant: GrantRow;
+  /** "Always" saved this instead of the grant. */
+  readonly rule: PolicyRule | undefined;
+}
+
+/**
+ * Inside the unit that made a grant: releases the requests of the project that already wait and that it covers (AP-4).
+ * They run as if the grant had been there first: by its word, with a digest that the runner computes.
+ */
+export function* releaseCovered(
+  tx: Transaction,
+  dispatcher: Dispatcher,
+  granted: Granted,
+): Unit<readonly ApprovalRows[]> {
+  const { grant, caller } = granted;
+  const tools = parseGlob(grant.tool);
+  const released: ApprovalRows[] = [];
+  for (const { id, session_id, tool_name } of yield* tx.pendingInProject(caller.userId, grant.project_id)) {
+    if (grant.session_id !== null && grant.session_id !== session_id) continue;
+    // The parameters may be a whole file: only those that can be covered are read.
+    if (!tools.ok || !tools.glob.matches(tool_name)) continue;
+    const rows = yield* releaseIfCovered(tx, dispatcher, id, granted);
+    if (rows) released.push(rows);
+  }
+  return released;
+}
+
+function* releaseIfCovered(
+  tx: Transaction,
+  dispatcher: Dispatcher,
+  approvalId: string,
+  granted: Granted,
+): Unit<ApprovalRows | undefined> {
+  const { caller, device, workspace, now, policy, grant, rule } = granted;
+  const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
+  if (approval.status !== 'pending' || approval.deadline_at <= now) return undefined;
+  const params = (yield* tx.get('payloads', execution.id))?.params;
+  if (params === undefined || !covers(granted, approval, policy.decide(approval.tool_name, params)))
+    return undefined;
+
+  const decided: Partial<ApprovalRow> = {
+    status: 'approved',
+    decided_at: now,
+    decided_device: device,
+    decided_token: caller.tokenId,
+    scope: grant.scope,
+  };
+  yield* tx.update('approvals', approval.id, decided);
+  const rules = policy.rulesOnPaths(approval.tool_name);
+  const runnerId = yield* dispatcher.runnerFor(tx, caller.userId, workspace, approval.previewed_by, rules);
+  const approved = yield* transition(tx, execution, 'approved', {
+    approved_by: 'config',
+    approved_at: now,
+    grant_id: rule ? null : grant.id,
+    allowed_by: rule ?? null,
+    risk_level: approval.risk_level,
+    reasons: approval.reasons,
+    network: approval.network,
+    attempt: execution.attempt + 1,
+    runner_id: runnerId ?? null,
+    policy_version: granted.policyVersion,
+  });
+  const grantId = rule ? null : grant.id;
+  tx.announce(caller.userId, {
+    events: [
+      {
+        projectId: approval.project_id,
+        event: approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now),
+      },
+    ],
+    audit: [
+      {
+        action: 'approval.released',
+        subject: approval.id,
+        data: { tool_id: execution.id, grant: grantId, rule: rule?.id ?? null },
+      },
+    ],
+  });
+  const signalled = yield* dispatcher.signal(tx, approved, params, rule ? undefined : grant, rules);
+  return { approval: { ...approval, ...decided }, execution: signalled };
+}
+
+/** By the same word that would let it run unasked if it came now. The runner may know a higher risk than the text has. */
+function covers(
+  { grant, rule, workspace, now }: Granted,
+  { session_id, risk_level }: ApprovalRow,
+  { verdict, allowedBy, call, details }: ReturnType<ToolCallPolicy['decide']>,
+): boolean {
+  if (rule) return allowedBy?.id === rule.id && isAtMost(risk_level, grant.max_risk);
+  if (isRefused(verdict) || !call || !details) return false;
+  return grantCovers(grant, call, details, { sessionId: session_id, workspace, risk: risk_level, now });
+}
+
+const isAtMost = (risk: RiskLevel, most: RiskLevel): boolean =>
+  riskLevels.indexOf(risk) <= riskLevels.indexOf(most);

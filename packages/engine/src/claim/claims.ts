@@ -1,0 +1,148 @@
+import { IMPLICIT_ALLOW_RULE } from '@countersign/policy';
+import { type PolicyRule, timing } from '@countersign/protocol';
+import type { ApprovalRequester } from '../approve/approval-requester.ts';
+import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
+import type { Caller } from '../caller.ts';
+import { toldByRunner } from '../dispatch/runner-facts.ts';
+import type { RunnerRegistry } from '../dispatch/runner-registry.ts';
+import { resultEvent, statusEvent } from '../record/call-events.ts';
+import { asApproved, failure, transition } from '../record/execution-record.ts';
+import { ownExecution } from '../record/own-execution.ts';
+import { Refusal } from '../refusal.ts';
+import type { ApprovalRow, ExecutionRow } from '../rows.ts';
+import type { Store, Transaction, Unit } from '../store.ts';
+import { requireGivenTo } from './given-calls.ts';
+
+/** What a runner sends to begin with a call. */
+export interface ClaimInput {
+  readonly digest: string | null;
+  readonly runner_id?: string | undefined;
+  readonly attempt?: number | undefined;
+  /** Which program of that runner it is: tells two that were given one id apart. */
+  readonly instance?: string | undefined;
+}
+
+export type Claimed =
+  /** Nothing was written: the call is to be judged again first (RK-5). */
+  | 'POLICY_CHANGED'
+  | { readonly execution: ExecutionRow }
+  /** A refusal that is committed: the person is asked again, or the call has ended. */
+  | {
+      readonly refusal: Refusal;
+      readonly asked: ApprovalRow | undefined;
+      readonly ended: ExecutionRow | undefined;
+    };
+
+/** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
+export class Claims {
+  readonly #store: Store;
+  readonly #runners: RunnerRegistry;
+  readonly #approvals: () => ApprovalRequester;
+
+  constructor(store: Store, runners: RunnerRegistry, approvals: () => ApprovalRequester) {
+    this.#store = store;
+    this.#runners = runners;
+    this.#approvals = approvals;
+  }
+
+  *claim(tx: Transaction, caller: Caller, toolId: string, input: ClaimInput): Unit<Claimed> {
+    const now = this.#store.now();
+    const execution = asApproved(yield* ownExecution(tx, caller, toolId));
+    const attempt = input.attempt ?? execution.attempt;
+    if (isRepeated(execution, input, attempt)) {
+      requireTheSame(execution, input);
+      return execution.cancel_requested ? yield* this.#endUnstarted(tx, execution, now) : { execution };
+    }
+    if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
+    if (attempt !== execution.attempt) throw refused('this attempt is over');
+    if (execution.runner_id === null && input.runner_id !== undefined)
+      throw refused('it was not given to this runner');
+    yield* requireGivenTo(tx, execution, input, this.#runners);
+    if (execution.cancel_requested) return yield* this.#endUnstarted(tx, execution, now);
+    if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
+    const stale = yield* findStaleness(tx, execution, input.digest, now);
+    if (stale) {
+      const asked = yield* this.#approvals().askAgain(tx, execution, stale.problem);
+      const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
+      return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
+    }
+    if (execution.grant_id !== null) yield* tx.countGrantUse(execution.grant_id);
+    const claimed = yield* transition(tx, execution, 'executing', {
+      runner_id: input.runner_id ?? execution.runner_id,
+      claimed_by: input.instance ?? null,
+      digest: input.digest ?? execution.digest,
+      started_at: now,
+    });
+    const data = { runner: claimed.runner_id, attempt, digest: claimed.digest };
+    tx.announce(caller.userId, {
+      events: [{ projectId: claimed.project_id, event: statusEvent(claimed, now) }],
+      audit: [{ action: 'call.started', subject: toolId, data }],
+    });
+    return { execution: claimed };
+  }
+
+  /** Who still asks whether it may begin has begun nothing, and would never report what it is not given. */
+  *#endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): Unit<Claimed> {
+    const reason = 'It was cancelled before it began.';
+    const ended = yield* transition(tx, execution, 'cancelled', failure('EXECUTION_CANCELLED', reason, now));
+    tx.announce(execution.user_id, {
+      events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
+      audit: [{ action: 'call.cancelled', subject: execution.id, data: {} }],
+    });
+    return { refusal: refused('it was cancelled'), asked: undefined, ended };
+  }
+}
+
+/** What has changed since the call was approved, so that it may not begin: then the person is asked again. */
+export function* findStaleness(
+  tx: Transaction,
+  execution: ExecutionRow,
+  digest: string | null,
+  now: number,
+): Unit<{ code: 'APPROVAL_STALE' | 'GRANT_REVOKED'; problem: string } | undefined> {
+  const approvedAt = execution.approved_at ?? now;
+  if (now - approvedAt > timing.approvalGoodForSeconds * 1000) {
+    return { code: 'APPROVAL_STALE', problem: 'the approval is older than 10 minutes' };
+  }
+  if (execution.digest !== null && digest !== execution.digest) {
+    return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
+  }
+  const rule = execution.allowed_by;
+  if (rule !== null && !(yield* isStillRule(tx, execution, rule)))
+    return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
+  if (execution.grant_id === null) return undefined;
+  const grant = yield* tx.get('grants', execution.grant_id);
+  const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
+  return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+}
+
+/** Whether the rule still allows what it allowed. Its name alone says nothing: the person may have made it a denial. */
+function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule): Unit<boolean> {
+  const { user_id, project_id, tool_name } = execution;
+  const row = yield* tx.get('policies', user_id);
+  if (row?.policy.rules.some((current) => allowsTheSame(current, rule))) return true;
+  if (rule.id !== IMPLICIT_ALLOW_RULE) return false;
+  const project = yield* tx.get('projects', project_id);
+  const { tools } = yield* toldByRunner(tx, user_id, project?.workspace ?? '');
+  return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
+}
+
+const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>
+  (['id', 'effect', 'tool', 'path', 'command', 'max_risk', 'harmless_only'] as const).every(
+    (part) => current[part] === before[part],
+  );
+
+/** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */
+const isRepeated = (execution: ExecutionRow, input: ClaimInput, attempt: number): boolean =>
+  execution.status === 'executing' &&
+  execution.attempt === attempt &&
+  execution.runner_id === (input.runner_id ?? null);
+
+/** Only the program that made a claim may repeat it, and only for what it claimed: anything else would run twice. */
+function requireTheSame(execution: ExecutionRow, input: ClaimInput): void {
+  if (execution.claimed_by !== (input.instance ?? null))
+    throw refused('another program with the id of this runner has it');
+  if (execution.digest !== input.digest) throw refused('it was claimed with another digest');
+}
+
+const refused = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });

@@ -1,0 +1,135 @@
+import type { Caller } from '../caller.ts';
+import { runnerKey } from '../dispatch/runner-key.ts';
+import { Refusal } from '../refusal.ts';
+import type { RunnerBindingRow } from '../rows.ts';
+import { DuplicateRow, type Store, type Transaction, type Unit } from '../store.ts';
+
+/** The runner that a request speaks for: its id, and which program of it. */
+export interface NamedRunner {
+  readonly runner_id?: string | undefined;
+  readonly instance?: string | undefined;
+}
+
+/** A token, as far as binding it goes. `expiresAt` is in milliseconds since 1970; undefined: it does not expire. */
+export type BoundCaller = Caller & { readonly expiresAt?: number | undefined };
+
+/** Bindings never change, so they are remembered; more than this many are read again. */
+const MAX_KNOWN = 10_000;
+
+/**
+ * AP-9: a token of scope runner belongs to one runner and one program of it, from its first use on. What it may say
+ * comes from this binding, never from a request's body alone. A person's token speaks for the runner that it names.
+ */
+export class RunnerBindings {
+  readonly #store: Store;
+  readonly #known = new Map<string, RunnerBindingRow>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * The runner that a report is from. A runner's token that names none and is bound to none is a plain client's. The
+   * first report that names a runner binds the token, unless that runner is another program's that is connected.
+   */
+  async speaker(caller: BoundCaller, named: NamedRunner): Promise<NamedRunner> {
+    const { runner_id, instance } = named;
+    if (caller.scope !== 'runner') return { runner_id, instance };
+    const bound = await this.#boundTo(caller);
+    if (bound) return requireSame(bound, named);
+    if (runner_id === undefined) return {};
+    return this.#bind(caller, { runner_id, instance }, 'report');
+  }
+
+  /** The runner that a stream is opened for, which is free: the token is bound to it, or must be already. */
+  async opensAs(
+    caller: BoundCaller,
+    named: { readonly runner_id: string; readonly instance?: string | undefined },
+  ): Promise<NamedRunner> {
+    if (caller.scope !== 'runner') return named;
+    const bound = await this.#boundTo(caller);
+    return bound ? requireSame(bound, named) : this.#bind(caller, named, 'stream');
+  }
+
+  /** Refuses a token that is bound to another runner; binds nothing. */
+  async requireMayBe(
+    caller: BoundCaller,
+    named: { readonly runner_id: string; readonly instance?: string | undefined },
+  ): Promise<string | undefined> {
+    if (caller.scope !== 'runner') return named.instance;
+    const bound = await this.#boundTo(caller);
+    return bound ? requireSame(bound, named).instance : (named.instance ?? ownInstance(caller));
+  }
+
+  async #boundTo(caller: Caller): Promise<RunnerBindingRow | undefined> {
+    const key = keyOf(caller);
+    return (
+      this.#known.get(key) ?? this.#remember(await this.#store.read((tx) => tx.get('runner_bindings', key)))
+    );
+  }
+
+  /** One compare-and-set: whichever node is first, all of them see the same binding. */
+  async #bind(
+    caller: BoundCaller,
+    { runner_id, instance = ownInstance(caller) }: { runner_id: string; instance?: string | undefined },
+    by: 'stream' | 'report',
+  ): Promise<NamedRunner> {
+    const wanted = { runner_id, instance };
+    const row: RunnerBindingRow = {
+      id: keyOf(caller),
+      user_id: caller.userId,
+      token_id: caller.tokenId,
+      ...wanted,
+      bound_at: this.#store.now(),
+      expires_at: caller.expiresAt ?? null,
+    };
+    const bound = await this.#store
+      .write((tx) => insertOnce(tx, row, by))
+      .catch((error: unknown) => {
+        if (!(error instanceof DuplicateRow)) throw error;
+        return this.#store.read((tx) => tx.get('runner_bindings', row.id));
+      });
+    return requireSame(this.#remember(bound) ?? row, wanted);
+  }
+
+  #remember(row: RunnerBindingRow | undefined): RunnerBindingRow | undefined {
+    if (!row) return undefined;
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(row.id, row);
+    return row;
+  }
+}
+
+function* insertOnce(
+  tx: Transaction,
+  row: RunnerBindingRow,
+  by: 'stream' | 'report',
+): Unit<RunnerBindingRow> {
+  const bound = yield* tx.get('runner_bindings', row.id);
+  if (bound) return bound;
+  const { user_id, token_id, runner_id, instance } = row;
+  const runner = yield* tx.get('runners', runnerKey(user_id, runner_id));
+  if (by === 'report' && runner?.connected && runner.instance !== instance) throw notItsRunner(runner_id);
+  yield* tx.insert('runner_bindings', row);
+  tx.announce(user_id, {
+    audit: [{ action: 'token.bound', subject: token_id, data: { runner: runner_id } }],
+  });
+  return row;
+}
+
+function requireSame(
+  bound: RunnerBindingRow,
+  { runner_id = bound.runner_id, instance }: NamedRunner,
+): NamedRunner {
+  const isSame = bound.runner_id === runner_id && (instance === undefined || bound.instance === instance);
+  if (!isSame) throw notItsRunner(runner_id);
+  return { runner_id, instance: bound.instance };
+}
+
+/** Another person's token may have the same id. */
+const keyOf = ({ tokenId, userId }: Caller): string => `${tokenId}@${userId}`;
+
+/** Of a runner that does not say which program it is: as many as there are tokens. No client can send a space. */
+const ownInstance = ({ tokenId }: Caller): string => `token ${tokenId}`;
+
+export const notItsRunner = (runner: string): Refusal => new Refusal('RUNNER_TOKEN_BOUND', { runner });

@@ -1,0 +1,61 @@
+import { type CustomTool, canonicalJson, isCustomToolName, type Limits } from '@countersign/protocol';
+import type { Reading, Transaction, Unit } from '../store.ts';
+import { runnerKey } from './runner-key.ts';
+import { runnerNews } from './runner-news.ts';
+
+/** What a runner tells of its machine. */
+export interface ToldByRunner {
+  /** The tools that the person registered there (RN-8). */
+  readonly tools: readonly CustomTool[];
+  /** Its own bounds (TL-3). */
+  readonly limits: Partial<Limits>;
+}
+
+/**
+ * What the runner of a workspace told last. It is kept while the runner is away, as the catalogue is; where two programs
+ * served the workspace, the later one knows.
+ */
+export function* toldByRunner(tx: Reading, userId: string, workspace: string): Unit<ToldByRunner> {
+  const runners = (yield* tx.runnersOf(userId)).filter((runner) => runner.workspace === workspace);
+  const [newest] = runners.toSorted(
+    (a, b) => Number(b.connected) - Number(a.connected) || b.last_seen_at - a.last_seen_at,
+  );
+  // A row may have been written by another version.
+  const tools = (newest?.custom_tools ?? []).filter(({ name }) => isCustomToolName(name));
+  return { tools, limits: newest?.limits ?? {} };
+}
+
+/**
+ * Keeps what a runner told, where it told something. Whoever lists tools hears that they are others now, or are described
+ * by other bounds. Answers whether something changed.
+ */
+export function* rememberTold(
+  tx: Transaction,
+  userId: string,
+  runnerId: string,
+  told: Partial<ToldByRunner>,
+  now: number,
+): Unit<boolean> {
+  const { tools, limits } = told;
+  if (!tools && !limits) return false;
+  const key = runnerKey(userId, runnerId);
+  const row = yield* tx.get('runners', key);
+  if (!row) return false;
+  const areOtherTools = tools !== undefined && canonicalJson(row.custom_tools) !== canonicalJson(tools);
+  const areOtherLimits = limits !== undefined && canonicalJson(row.limits) !== canonicalJson(limits);
+  if (!areOtherTools && !areOtherLimits) return false;
+  yield* tx.update('runners', key, {
+    ...(areOtherTools && { custom_tools: tools }),
+    ...(areOtherLimits && { limits }),
+  });
+  tx.announce(userId, {
+    events: yield* runnerNews(tx, row, now),
+    audit: [
+      ...(areOtherTools
+        ? [{ action: 'tools.registered', subject: runnerId, data: { tools: tools.map(({ name }) => name) } }]
+        : []),
+      ...(areOtherLimits ? [{ action: 'runner.limits', subject: runnerId, data: { ...limits } }] : []),
+    ],
+  });
+  return true;
+}

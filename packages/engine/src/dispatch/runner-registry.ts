@@ -1,0 +1,117 @@
+import { type RunnerCapability, timing } from '@countersign/protocol';
+import { Deadlines } from '../approve/deadlines.ts';
+import type { Clock } from '../clock.ts';
+
+/** A runner, as the node knows it that has its stream. */
+export interface ConnectedRunner {
+  readonly id: string;
+  readonly userId: string;
+  readonly workspace: string;
+  readonly capabilities: readonly string[];
+  /** Which program it is, where it says so: tells two that were given one id apart. */
+  readonly instance?: string | undefined;
+}
+
+/**
+ * Which runners this node knows, and when it last heard each (EX-7, EX-10). A lease ends 30 s after the last sign of
+ * life, whether its stream still looks open or not. Other nodes may have heard it later: its row says so (0014).
+ */
+export class RunnerRegistry {
+  readonly #runners = new Map<string, ConnectedRunner>();
+  /** Those that a process before this one had given calls to, until they are back. */
+  readonly #expected = new Map<string, ConnectedRunner>();
+  readonly #leases: Deadlines;
+  readonly #clock: Clock;
+  /** Signs of life that are not stored yet, by key; `at` is monotonic. */
+  readonly #unstored = new Map<string, { readonly userId: string; readonly runnerId: string; at: number }>();
+
+  constructor(clock: Clock, onLost: (runner: ConnectedRunner) => void) {
+    this.#clock = clock;
+    this.#leases = new Deadlines(clock, (key) => {
+      const runner = this.#runners.get(key) ?? this.#expected.get(key);
+      this.#runners.delete(key);
+      this.#expected.delete(key);
+      if (runner) onLost(runner);
+    });
+  }
+
+  connect(runner: ConnectedRunner): void {
+    const key = keyOf(runner.userId, runner.id);
+    this.#runners.set(key, runner);
+    this.#expected.delete(key);
+    this.alive(runner.userId, runner.id);
+  }
+
+  /** Another node has given it up, or has it now and its stream here is over. */
+  forget(userId: string, runnerId: string): void {
+    const key = keyOf(userId, runnerId);
+    this.#runners.delete(key);
+    this.#expected.delete(key);
+    this.#leases.clear(key);
+  }
+
+  /** It is lost unless it gives a sign of life within this time. Nothing is given to it before it is back. */
+  expect(runner: ConnectedRunner, withinMs: number): void {
+    const key = keyOf(runner.userId, runner.id);
+    if (this.#runners.has(key)) return;
+    this.#expected.set(key, runner);
+    this.#leases.set(key, withinMs);
+  }
+
+  /** Any request of a runner is a sign of life. */
+  alive(userId: string, runnerId: string): void {
+    const key = keyOf(userId, runnerId);
+    if (this.#runners.has(key) || this.#expected.has(key))
+      this.#leases.set(key, timing.runnerLeaseSeconds * 1000);
+    const at = this.#clock.monotonic();
+    const unstored = this.#unstored.get(key);
+    if (unstored) unstored.at = at;
+    else this.#unstored.set(key, { userId, runnerId, at });
+  }
+
+  /** The signs of life since the last time, each with its age, in one order on every node. */
+  takeUnstored(): readonly { readonly userId: string; readonly runnerId: string; readonly ageMs: number }[] {
+    const now = this.#clock.monotonic();
+    const signs = [...this.#unstored].sort(([a], [b]) => (a < b ? -1 : 1));
+    const taken = signs.map(([, { userId, runnerId, at }]) => ({ userId, runnerId, ageMs: now - at }));
+    this.#unstored.clear();
+    return taken;
+  }
+
+  find(userId: string, runnerId: string): ConnectedRunner | undefined {
+    return this.#runners.get(keyOf(userId, runnerId));
+  }
+
+  /**
+   * The runner of a workspace that this node knows; the preferred one when it is there and serves it. `able`: one that
+   * announced this capability.
+   */
+  pick(
+    userId: string,
+    workspace: string,
+    preferred: string | null,
+    able?: RunnerCapability,
+  ): ConnectedRunner | undefined {
+    const fits = (runner: ConnectedRunner): boolean =>
+      runner.userId === userId &&
+      runner.workspace === workspace &&
+      (able === undefined || runner.capabilities.includes(able));
+    const wanted = preferred === null ? undefined : this.find(userId, preferred);
+    if (wanted && fits(wanted)) return wanted;
+    for (const runner of this.#runners.values()) if (fits(runner)) return runner;
+    return undefined;
+  }
+
+  all(): { readonly userId: string; readonly runnerId: string }[] {
+    return [...this.#runners.values()].map(({ userId, id }) => ({ userId, runnerId: id }));
+  }
+
+  close(): void {
+    this.#leases.close();
+    this.#runners.clear();
+    this.#expected.clear();
+    this.#unstored.clear();
+  }
+}
+
+const keyOf = (userId: string, runnerId: string): string => `${userId}\u0000${runnerId}`;

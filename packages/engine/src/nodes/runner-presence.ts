@@ -1,0 +1,212 @@
+import { type RunnerCapability, runnerCapabilities, timing } from '@countersign/protocol';
+import { runnerKey } from '../dispatch/runner-key.ts';
+import { runnerNews } from '../dispatch/runner-news.ts';
+import type { ConnectedRunner, RunnerRegistry } from '../dispatch/runner-registry.ts';
+import { commit, type FaultPoints } from '../fault-points.ts';
+import { Refusal } from '../refusal.ts';
+import type { RunnerRow } from '../rows.ts';
+import type { Bus, Reading, Store, Transaction, Unit } from '../store.ts';
+import { NODE_LEASE_MS } from './node-membership.ts';
+
+const LEASE_MS = timing.runnerLeaseSeconds * 1000;
+
+export interface RunnerPresenceDeps extends FaultPoints {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly runners: RunnerRegistry;
+  /** This process among those that share the database. */
+  readonly node: string;
+}
+
+/**
+ * Runners as the database knows them: whichever node has a runner's stream or hears it, every node gives it calls
+ * (docs/decisions/0014). Written when a stream opens and closes and every few seconds, never for a call.
+ */
+export class RunnerPresence {
+  readonly #deps: RunnerPresenceDeps;
+
+  constructor(deps: RunnerPresenceDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Inside a unit: which runner a call of a workspace goes to. One that this node knows costs nothing; of others the
+   * database knows. `able`: one that announced this capability.
+   */
+  *pick(
+    tx: Reading,
+    userId: string,
+    workspace: string,
+    preferred: string | null,
+    able?: RunnerCapability,
+  ): Unit<string | undefined> {
+    const { store, runners } = this.#deps;
+    const known = runners.pick(userId, workspace, preferred, able)?.id;
+    if (!store.isShared || (known !== undefined && (preferred === null || known === preferred))) return known;
+    const present =
+      able === undefined
+        ? yield* tx.presentRunners(userId, workspace, store.now() - LEASE_MS)
+        : (yield* this.#presentIn(tx, userId, workspace)).flatMap((row) =>
+            row.capabilities.includes(able) ? row.runner_id : [],
+          );
+    if (preferred !== null && present.includes(preferred)) return preferred;
+    return known ?? present[0];
+  }
+
+  /** Inside a unit: whether a runner that previews is connected for this workspace, to whichever node (AP-7). */
+  *previews(tx: Reading, userId: string, workspace: string): Unit<boolean> {
+    const { preview } = runnerCapabilities;
+    if (this.#deps.runners.pick(userId, workspace, null, preview)) return true;
+    const present = yield* this.#presentIn(tx, userId, workspace);
+    return present.some(({ capabilities }) => capabilities.includes(preview));
+  }
+
+  /** Inside a unit: whether a runner applies the person's rules on paths to its disk (RK-5, VA-8). */
+  *knowsPathRules(tx: Reading, userId: string, runnerId: string): Unit<boolean> {
+    const known =
+      this.#deps.runners.find(userId, runnerId) ??
+      (yield* tx.runnersOf(userId)).find(({ runner_id }) => runner_id === runnerId);
+    return known?.capabilities.includes(runnerCapabilities.pathRules) ?? false;
+  }
+
+  /** Inside a unit: whether every runner that is there for this workspace is too old for rules on paths. */
+  *isOutdated(tx: Reading, userId: string, workspace: string): Unit<boolean> {
+    const present = yield* this.#presentIn(tx, userId, workspace);
+    return (
+      present.length > 0 &&
+      present.every(({ capabilities }) => !capabilities.includes(runnerCapabilities.pathRules))
+    );
+  }
+
+  *#presentIn(tx: Reading, userId: string, workspace: string): Unit<readonly RunnerRow[]> {
+    const rows = yield* tx.runnersOf(userId);
+    return rows.filter((row) => row.workspace === workspace && this.isPresent(row));
+  }
+
+  /** Whether a runner's lease has not ended. */
+  isPresent({ connected, last_seen_at }: RunnerRow): boolean {
+    return connected && last_seen_at > this.#deps.store.now() - LEASE_MS;
+  }
+
+  /** Refuses a program that was given the id of another one whose stream is open on another node (0006). */
+  async requireFree(runner: ConnectedRunner): Promise<void> {
+    const { store } = this.#deps;
+    if (store.isShared) await store.read((tx) => this.#refuseIfTaken(tx, runner));
+  }
+
+  *#refuseIfTaken(tx: Reading, { userId, id, instance }: ConnectedRunner): Unit<void> {
+    const { store, node } = this.#deps;
+    if (!store.isShared) return;
+    const row = yield* tx.get('runners', runnerKey(userId, id));
+    if (!row?.stream || row.node === node || row.instance === (instance ?? null)) return;
+    // A node that died took its streams with it.
+    const live = yield* tx.liveNodes(store.now() - NODE_LEASE_MS);
+    if (live.some((other) => other.id === row.node)) throw new Refusal('RUNNER_CONNECTED', { runner: id });
+  }
+
+  /** It has opened a stream here. */
+  async connected(runner: ConnectedRunner, stream: string): Promise<void> {
+    const presence = this;
+    const { node } = this.#deps;
+    await commit(this.#deps, 'runner', function* (tx) {
+      yield* presence.#refuseIfTaken(tx, runner);
+      yield* presence.#remember(tx, runner, 'connected', { node, stream, instance: runner.instance ?? null });
+    });
+    this.#tellOthers(runner);
+  }
+
+  /** Its stream is over. It may come back within its lease, here or elsewhere. */
+  async streamEnded({ userId, id }: ConnectedRunner, stream: string): Promise<void> {
+    await this.#deps.store.write(function* (tx) {
+      const row = yield* tx.get('runners', runnerKey(userId, id));
+      if (row?.stream === stream) yield* tx.update('runners', row.id, { node: null, stream: null });
+    });
+  }
+
+  /**
+   * Its lease seems to be over: it is given up, once, unless somebody heard it meanwhile. Answers how many milliseconds
+   * it has left then.
+   */
+  async giveUp(runner: ConnectedRunner): Promise<number | undefined> {
+    const presence = this;
+    const { store } = this.#deps;
+    const left = await commit(this.#deps, 'runner', function* (tx): Unit<number | undefined> {
+      const row = yield* tx.get('runners', runnerKey(runner.userId, runner.id));
+      const leaseMs = LEASE_MS - (store.now() - (row?.last_seen_at ?? 0));
+      if (row?.connected && leaseMs > 0) return leaseMs;
+      if (row?.connected) yield* presence.#remember(tx, runner, 'disconnected', { node: null, stream: null });
+      return undefined;
+    });
+    if (left === undefined) this.#tellOthers(runner);
+    return left;
+  }
+
+  /** Stores the signs of life that this node heard, so that others know of them. */
+  async storeSigns(): Promise<void> {
+    const { store, runners } = this.#deps;
+    const signs = runners.takeUnstored();
+    if (signs.length === 0) return;
+    await store.write(function* (tx) {
+      const now = store.now();
+      for (const { userId, runnerId, ageMs } of signs) {
+        const row = yield* tx.get('runners', runnerKey(userId, runnerId));
+        const last_seen_at = Math.floor(now - ageMs);
+        if (row && row.last_seen_at < last_seen_at) yield* tx.update('runners', row.id, { last_seen_at });
+      }
+    });
+  }
+
+  /** What the database knows of these runners. */
+  async rowsOf(
+    runners: readonly { readonly userId: string; readonly runnerId: string }[],
+  ): Promise<readonly RunnerRow[]> {
+    if (runners.length === 0) return [];
+    return this.#deps.store.read(function* (tx) {
+      const rows: RunnerRow[] = [];
+      for (const { userId, runnerId } of runners) {
+        const row = yield* tx.get('runners', runnerKey(userId, runnerId));
+        if (row) rows.push(row);
+      }
+      return rows;
+    });
+  }
+
+  /** The runner's row, and the news of it in each project that it serves. */
+  *#remember(
+    tx: Transaction,
+    { userId, id: runner_id, workspace, capabilities }: ConnectedRunner,
+    state: 'connected' | 'disconnected',
+    more: Partial<RunnerRow>,
+  ): Unit<void> {
+    const now = this.#deps.store.now();
+    const row = {
+      workspace,
+      capabilities,
+      connected: state === 'connected',
+      ...(state === 'connected' && { last_seen_at: now }),
+      ...more,
+    };
+    const key = runnerKey(userId, runner_id);
+    if (!(yield* tx.update('runners', key, row)))
+      yield* tx.insert('runners', {
+        id: key,
+        runner_id,
+        user_id: userId,
+        last_seen_at: now,
+        instance: null,
+        node: null,
+        stream: null,
+        ...row,
+        custom_tools: [],
+        limits: {},
+      });
+    tx.announce(userId, {
+      events: yield* runnerNews(tx, { ...row, user_id: userId, runner_id }, now),
+      audit: [{ action: `runner.${state}`, subject: runner_id, data: { workspace } }],
+    });
+  }
+
+  #tellOthers({ userId, id }: ConnectedRunner): void {
+    this.#deps.bus.publish({ kind: 'runner', userId, runnerId: id });
+  }
+}

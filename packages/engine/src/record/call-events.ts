@@ -1,0 +1,333 @@
+import {
+  type CountersignEvent,
+  defaultLimits,
+  describeCall,
+  describeError,
+  type ExecutionStatus,
+  maxEventBytes,
+  type PolicyRule,
+  type ToolErrorValue,
+} from '@countersign/protocol';
+import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, ShownPayload } from '../rows.ts';
+import { fits } from './shown-size.ts';
+
+/**
+ * Events about one call, made from its rows. Each stays under 64 KB: larger parts are fetched by id (EV-2). Parameters
+ * that are known to be larger need not even be read: then they are null here.
+ */
+
+type Omittable = 'tool_params' | 'preview' | 'result';
+
+/** The same moment is written into several events. */
+let lastTime = { at: Number.NaN, text: '' };
+function isoTime(at: number): string {
+  if (lastTime.at !== at) lastTime = { at, text: new Date(at).toISOString() };
+  return lastTime.text;
+}
+const shownParams = (params: JsonObject | null) =>
+  params === null
+    ? { tool_params: {}, omitted: ['tool_params'] satisfies Omittable[] }
+    : { tool_params: params };
+const pathRules = (rules: readonly PolicyRule[]) => (rules.length > 0 ? { path_rules: rules } : {});
+const placeOf = (row: { project_id: string; session_id: string }) => ({
+  project_id: row.project_id,
+  session_id: row.session_id,
+});
+
+export function callEvent(
+  row: ExecutionRow,
+  params: JsonObject | null,
+  context: Json,
+  now: number,
+): CountersignEvent {
+  return fit({
+    event: 'tool.call',
+    data: {
+      tool_id: row.id,
+      ...placeOf(row),
+      tool_call_id: row.tool_call_id,
+      tool_name: row.tool_name,
+      ...shownParams(params),
+      risk_level: row.risk_level,
+      requires_approval: row.requires_approval,
+      status: row.status,
+      context,
+      timestamp: isoTime(now),
+    },
+  } as unknown as CountersignEvent);
+}
+
+/** Where a known call stands now: what it was called with has been told. */
+export const statusEvent = (row: ExecutionRow, now: number): CountersignEvent =>
+  callEvent(row, null, { message_id: null, run_id: row.run_id, step: row.step, excerpt: '' }, now);
+
+export function signalEvent(
+  row: ExecutionRow,
+  params: JsonObject | null,
+  grant: GrantRow | undefined,
+  rules: readonly PolicyRule[],
+  now: number,
+): CountersignEvent {
+  return fit({
+    event: 'tool.execution_signal',
+    data: {
+      tool_id: row.id,
+      ...placeOf(row),
+      tool_call_id: row.tool_call_id,
+      tool_name: row.tool_name,
+      ...shownParams(params),
+      risk_level: row.risk_level ?? 'LOW',
+      network: row.network,
+      attempt: row.attempt,
+      runner_id: row.runner_id,
+      approved_by: row.approved_by ?? 'auto',
+      approval_id: row.approval_id,
+      grant_id: row.grant_id,
+      grant: grant ? predicateOf(grant) : null,
+      rule: row.allowed_by,
+      ...pathRules(rules),
+      digest: row.digest,
+      timestamp: isoTime(now),
+    },
+  } as unknown as CountersignEvent);
+}
+
+/** What a grant covers, as the runner checks it too (AP-4). */
+export const predicateOf = (grant: GrantRow) => ({
+  tool: grant.tool,
+  pattern: grant.pattern,
+  max_risk: grant.max_risk,
+  session_id: grant.session_id,
+  workspace: grant.workspace,
+  expires_at: grant.expires_at === null ? null : isoTime(grant.expires_at),
+});
+
+/** An approval as front ends draw it; `now` is the store's time. What was not read is left out, and said so. */
+export function approvalView(row: ApprovalRow, payload: ShownPayload, now: number) {
+  const { tool_params, omitted: notRead = [] } = shownParams(payload.params);
+  const omitted: Omittable[] = [...notRead];
+  if (row.preview === null && row.preview_size > 0) omitted.push('preview');
+  return {
+    approval_id: row.id,
+    tool_id: row.tool_id,
+    tool_call_id: row.tool_call_id,
+    ...placeOf(row),
+    agent: row.agent,
+    tool_name: row.tool_name,
+    description: payload.description ?? describeCall(row.agent, row.tool_name, {}),
+    tool_params,
+    risk_level: row.risk_level,
+    reasons: row.reasons,
+    network: row.network,
+    status: row.status,
+    revision: row.revision,
+    ...(row.stale_count > 0 && { asked_before: row.stale_count }),
+    timeout_seconds: row.timeout_seconds,
+    remaining_ms: Math.max(0, Math.round(row.deadline_at - now)),
+    expires_at: isoTime(row.deadline_at),
+    runner_id: row.previewed_by,
+    preview: row.preview,
+    digest: row.digest,
+    digest_base: row.digest_base,
+    offered_scopes: payload.offered_scopes ?? [],
+    context: row.context,
+    created_at: isoTime(row.created_at),
+    ...(omitted.length > 0 && { omitted }),
+  };
+}
+
+/** `rules` are for the runner that previews it, as a signal brings them (VA-8). */
+export function approvalRequestEvent(
+  row: ApprovalRow,
+  payload: ShownPayload,
+  rules: readonly PolicyRule[],
+  now: number,
+): CountersignEvent {
+  const { status: _status, created_at: _created, ...view } = approvalView(row, payload, now);
+  return fit({
+    event: 'tool.approval_request',
+    data: { ...view, ...pathRules(rules), timestamp: isoTime(now) },
+  } as unknown as CountersignEvent);
+}
+
+export function approvalUpdatedEvent(
+  row: ApprovalRow,
+  payload: ShownPayload,
+  rules: readonly PolicyRule[],
+  now: number,
+): CountersignEvent {
+  const {
+    status: _s,
+    created_at: _c,
+    tool_call_id: _t,
+    agent: _a,
+    tool_name: _n,
+    context: _x,
+    asked_before: _b,
+    ...view
+  } = approvalView(row, payload, now);
+  return fit({
+    event: 'approval.updated',
+    data: { ...view, ...pathRules(rules), timestamp: isoTime(now) },
+  } as unknown as CountersignEvent);
+}
+
+export function approvalResolvedEvent(
+  row: ApprovalRow,
+  resolution: {
+    status: 'approved' | 'rejected' | 'timeout' | 'cancelled';
+    device: string | null;
+    grantId: string | null;
+    error?: ToolErrorValue | undefined;
+  },
+  now: number,
+): CountersignEvent {
+  return {
+    event: 'approval.resolved',
+    data: {
+      approval_id: row.id,
+      tool_id: row.tool_id,
+      ...placeOf(row),
+      status: resolution.status,
+      approved_by: resolution.status === 'approved' ? 'user' : null,
+      grant_id: resolution.grantId,
+      device: resolution.device,
+      reason: row.reason,
+      message: row.message,
+      ...(resolution.error && { error: resolution.error }),
+      timestamp: isoTime(now),
+    },
+  };
+}
+
+export function resultEvent(
+  row: ExecutionRow,
+  result: Json,
+  now: number,
+  { late = false }: { late?: boolean } = {},
+): CountersignEvent {
+  return fit({
+    event: 'tool.result',
+    data: {
+      tool_id: row.id,
+      ...placeOf(row),
+      tool_call_id: row.tool_call_id,
+      tool_name: row.tool_name,
+      status: row.status,
+      result,
+      error: errorOf(row),
+      execution_time_ms: row.execution_time_ms,
+      ...(row.exit_code !== null && { exit_code: row.exit_code }),
+      late,
+      timestamp: isoTime(now),
+    },
+  } as unknown as CountersignEvent);
+}
+
+export const ackEvent = (
+  toolId: string,
+  status: 'received' | 'rejected',
+  now: number,
+  attempt?: number,
+): CountersignEvent => ({
+  event: 'tool.result_ack',
+  data: { tool_id: toolId, status, ...(attempt !== undefined && { attempt }), timestamp: isoTime(now) },
+});
+
+export const cancelEvent = (row: ExecutionRow, reason: string, now: number): CountersignEvent => ({
+  event: 'tool.cancel',
+  data: { tool_id: row.id, ...placeOf(row), reason, timestamp: isoTime(now) },
+});
+
+export const progressEvent = (
+  row: Pick<ExecutionRow, 'id' | 'project_id' | 'session_id'>,
+  progress: {
+    progress: number | null;
+    message: string | null;
+    output: { stream: 'stdout' | 'stderr'; chunk: string } | null;
+  },
+  now: number,
+): CountersignEvent => ({
+  event: 'tool.progress',
+  data: {
+    tool_id: row.id,
+    ...placeOf(row),
+    ...progress,
+    output: progress.output && { ...progress.output, chunk: shortChunk(progress.output.chunk) },
+    timestamp: isoTime(now),
+  } as never,
+});
+
+/** A control character takes six bytes of JSON: a chunk of them is cut, and the result has the whole output. */
+const shortChunk = (chunk: string): string =>
+  Buffer.byteLength(JSON.stringify(chunk)) <= maxEventBytes - 4096 ? chunk : chunk.slice(0, 10_000);
+
+export const fileChangedEvents = (row: ExecutionRow, result: Json, now: number): CountersignEvent[] =>
+  changedFilesOf(result).map(({ path, operation }) => ({
+    event: 'file.changed',
+    data: { tool_id: row.id, ...placeOf(row), path, operation, timestamp: isoTime(now) },
+  }));
+
+type Operation = 'created' | 'modified' | 'deleted';
+
+/** What a result says it changed; anything of another shape is ignored. */
+export function changedFilesOf(result: Json): { path: string; operation: Operation }[] {
+  const listed =
+    result !== null && typeof result === 'object' && !Array.isArray(result)
+      ? (result as JsonObject).changed_files
+      : undefined;
+  if (!Array.isArray(listed)) return [];
+  return listed.slice(0, 1000).flatMap((item: Json) => {
+    const { path, operation } = (item ?? {}) as { path?: unknown; operation?: unknown };
+    const isKnown = operation === 'created' || operation === 'modified' || operation === 'deleted';
+    const isPath = typeof path === 'string' && path.length <= defaultLimits.pathBytes;
+    return isPath && isKnown ? [{ path, operation }] : [];
+  });
+}
+
+/** The error of a call that did not complete, as everybody is told it. */
+export function errorOf(
+  row: Pick<ExecutionRow, 'status' | 'error' | 'error_type' | 'error_recoverable'>,
+): ToolErrorValue | null {
+  if (row.status === 'completed' || !isEnded(row.status)) return null;
+  const { code, message, recoverable } = describeError(row.error_type ?? 'EXECUTION_FAILED');
+  return { code, message: row.error ?? message, recoverable: row.error_recoverable ?? recoverable };
+}
+
+const isEnded = (status: ExecutionStatus): boolean =>
+  status === 'failed' || status === 'rejected' || status === 'timeout' || status === 'cancelled';
+
+/** Leaves out the largest parts until the event fits, and says which. */
+function fit(event: CountersignEvent): CountersignEvent {
+  leaveOutUntilItFits(event.data as Record<string, unknown>);
+  return event;
+}
+
+/** An approval as one of a list: what is as large as a file is fetched with the approval itself (EV-2). */
+export function listedApproval(...about: Parameters<typeof approvalView>): ReturnType<typeof approvalView> {
+  const view = approvalView(...about);
+  leaveOutUntilItFits(view as Record<string, unknown>);
+  return view;
+}
+
+function leaveOutUntilItFits(data: Record<string, unknown>): void {
+  if (fits(data)) return;
+  const omitted = (data.omitted ?? []) as Omittable[];
+  for (const part of ['result', 'preview', 'tool_params'] as const) {
+    if (fits(data)) break;
+    if (data[part] === undefined || data[part] === null || omitted.includes(part)) continue;
+    data[part] = part === 'tool_params' ? {} : null;
+    omitted.push(part);
+  }
+  if (omitted.length > 0) data.omitted = omitted;
+  if (!fits(data) && Array.isArray(data.reasons)) data.reasons = shorter(data.reasons);
+}
+
+/** A shell line may give a reason for each of its hundred commands; the first ones say what it is about. */
+function shorter(reasons: readonly unknown[]): readonly unknown[] {
+  const shown = reasons.slice(0, 20);
+  const rest = reasons.length - shown.length;
+  return rest > 0
+    ? [...shown, { rule: 'MORE', why: `and ${rest} more reasons; fetch the approval to see them` }]
+    : shown;
+}

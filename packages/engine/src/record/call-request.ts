@@ -1,0 +1,30 @@
+import type { JsonObject, ProjectRow, SessionRow } from '../rows.ts';
+
+/** A tool call as the agent, a person or an outside program makes it. */
+export interface CallRequest {
+  readonly userId: string;
+  readonly project: ProjectRow;
+  readonly sessionId: string;
+  /** The session itself where this call opens it: stored in the commit that records the call (RE-2). */
+  readonly opens?: SessionRow | undefined;
+  readonly toolName: string;
+  readonly toolParams: JsonObject;
+  /** The model's own id of the call. */
+  readonly toolCallId: string;
+  /** Who speaks to the person: "Agent", or the name of an outside program. */
+  readonly agent: string;
+  /** The token that asked; an agent sees only its own calls (AP-9). */
+  readonly requestedBy: string;
+  /** An outside agent opens sessions by itself: what is limited in a session is limited over all of its token's (AG-3). */
+  readonly isOutsideAgent?: boolean;
+  readonly context: CallContext;
+  /** Where in a run the call stands: it is made once, however often the run is resumed (AG-2). */
+  readonly run?: { readonly runId: string; readonly step: number; readonly index: number };
+}
+
+export interface CallContext {
+  readonly message_id: string | null;
+  readonly run_id: string | null;
+  readonly step: number | null;
+  readonly excerpt: string;
+}

@@ -1,0 +1,79 @@
+import { maskSecretShapes } from '@countersign/policy';
+import {
+  boundedReasons,
+  type ErrorCode,
+  type ExecutionStatus,
+  isLegalTransition,
+  type Reason,
+} from '@countersign/protocol';
+import { Refusal } from '../refusal.ts';
+import type { ExecutionRow } from '../rows.ts';
+import type { Transaction, Unit } from '../store.ts';
+
+/** The row after these changes of state, each along the one table of transitions (EX-2); anything else is refused. */
+export function moved(row: ExecutionRow, ...states: readonly ExecutionStatus[]): ExecutionRow {
+  let { status } = row;
+  for (const to of states) {
+    if (!isLegalTransition(status, to))
+      throw new Refusal('ILLEGAL_TRANSITION', { from: status, to, tool_id: row.id });
+    status = to;
+  }
+  return { ...row, status };
+}
+
+/** Moves a stored execution by one change of state. */
+export function* transition(
+  tx: Transaction,
+  row: ExecutionRow,
+  to: ExecutionStatus,
+  patch: Partial<ExecutionRow> = {},
+): Unit<ExecutionRow> {
+  const after = { ...moved(row, to), ...patch };
+  yield* tx.update('tool_executions', row.id, { ...patch, status: to });
+  return after;
+}
+
+/**
+ * A harmless call needs no claim (PF-1): it is executing from its signal on, and its runner may not have begun. What can
+ * be done with an approved call can be done with it.
+ */
+export const mayNotHaveBegun = ({ status, risk_level, runner_id, claimed_by }: ExecutionRow): boolean =>
+  status === 'approved' ||
+  (status === 'executing' && risk_level === 'LOW' && runner_id !== null && claimed_by === null);
+
+/** Such a call as it was before its signal; any other one as it is. */
+export const asApproved = (row: ExecutionRow): ExecutionRow =>
+  row.status === 'executing' && mayNotHaveBegun(row) ? moved(row, 'approved') : row;
+
+/** The call is this runner's now, or nobody's, and has not been started. `from`: the program that may still report it. */
+export function* passOn(
+  tx: Transaction,
+  execution: ExecutionRow,
+  attempt: number,
+  runnerId: string | null,
+  from: string | null = null,
+): Unit<ExecutionRow> {
+  const patch = { runner_id: runnerId, attempt, claimed_by: from, started_at: null };
+  if (execution.status === 'executing') return yield* transition(tx, execution, 'approved', patch);
+  yield* tx.update('tool_executions', execution.id, patch);
+  return { ...execution, ...patch };
+}
+
+/** A message may quote what was called with; a secret at its cut end would not be known for one. */
+const MAX_ERROR = 1000;
+const recordedText = (text: string): string => maskSecretShapes(text.slice(0, 2 * MAX_ERROR));
+
+/** Reasons as records keep them: an operand may hold a secret (DA-3). The parameters on the card are whole. */
+export const recordedReasons = (reasons: readonly Reason[]): Reason[] =>
+  boundedReasons(reasons).map((reason) =>
+    reason.operand === undefined
+      ? reason
+      : { ...reason, why: recordedText(reason.why), operand: recordedText(reason.operand) },
+  );
+
+/** What a call that ends with an error is recorded with. */
+export const failure = (code: ErrorCode, message: string, at: number): Partial<ExecutionRow> => ({
+  error: recordedText(message).slice(0, MAX_ERROR),
+  error_type: code,
+  completed_at: at,
+});

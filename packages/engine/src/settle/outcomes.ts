@@ -1,0 +1,110 @@
+import { isFinal, type ToolOutcome } from '@countersign/protocol';
+import { errorOf } from '../record/call-events.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
+import type { Bus, Reading, Store, Unit } from '../store.ts';
+import { Waiters } from './waiters.ts';
+
+/** Who waits for a call to end, and the answer they get (EX-3). */
+export class Outcomes {
+  readonly #store: Store;
+  readonly #bus: Bus;
+  readonly #waiting = new Waiters<ToolOutcome>();
+  readonly #unsubscribe: () => void;
+
+  constructor(store: Store, bus: Bus, onError: (error: unknown) => void) {
+    this.#store = store;
+    this.#bus = bus;
+    this.#unsubscribe = bus.subscribe((hint) => {
+      if (hint.kind === 'settled' && this.#waiting.has(hint.toolId)) this.#look(hint.toolId).catch(onError);
+    });
+  }
+
+  /** Resolves when the call ends from here on, here or on another node. */
+  wait(toolId: string): Promise<ToolOutcome> {
+    return this.#waiting.wait(toolId);
+  }
+
+  /** Nobody waits for this call any more. */
+  forget(toolId: string): void {
+    this.#waiting.forget(toolId);
+  }
+
+  /** The same for a call that may have ended before we began to wait. */
+  async of(toolId: string): Promise<ToolOutcome> {
+    const outcome = this.#waiting.wait(toolId);
+    await this.#look(toolId);
+    return outcome;
+  }
+
+  /** After the commit that ended a call: answers who waits here, and hints to others. */
+  settled(
+    execution: ExecutionRow,
+    result: Json,
+    approval: ApprovalRow | undefined,
+    executedParams: JsonObject | null = null,
+  ): void {
+    if (this.#waiting.has(execution.id)) {
+      const outcome = outcomeOf(execution, result, approval, executedParams);
+      if (outcome) this.#waiting.settle(execution.id, outcome);
+    }
+    this.#bus.publish({ kind: 'settled', toolId: execution.id });
+  }
+
+  /** The slow tick: a lost hint costs a moment, never an answer. */
+  async tick(): Promise<void> {
+    for (const toolId of this.#waiting.keys()) await this.#look(toolId);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  async #look(toolId: string): Promise<void> {
+    const found = await this.#store.read(function* (tx) {
+      const execution = yield* tx.get('tool_executions', toolId);
+      if (!execution || !isFinal(execution.status)) return undefined;
+      return yield* storedOutcome(tx, execution);
+    });
+    if (found) this.#waiting.settle(toolId, found);
+  }
+}
+
+/** The answer to the agent, from the rows; undefined while the call has not ended. */
+export function* storedOutcome(tx: Reading, execution: ExecutionRow): Unit<ToolOutcome | undefined> {
+  const result = (yield* tx.get('results', execution.id))?.result ?? null;
+  const approval =
+    execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+  return outcomeOf(execution, result, approval, yield* tx.editedParams(execution.id));
+}
+
+function outcomeOf(
+  execution: ExecutionRow,
+  result: Json,
+  approval: ApprovalRow | undefined,
+  executedParams: JsonObject | null,
+): ToolOutcome | undefined {
+  const answer = {
+    tool_id: execution.id,
+    tool_call_id: execution.tool_call_id,
+    tool_name: execution.tool_name,
+    approval_id: execution.approval_id,
+    execution_time_ms: execution.execution_time_ms,
+    executed_params: executedParams,
+  };
+  const error = errorOf(execution);
+  if (execution.status === 'completed')
+    return { ...answer, status: 'completed', result, error: null } as ToolOutcome;
+  if (!error) return undefined;
+  if (execution.status === 'rejected') {
+    const reason = approval?.reason ?? null;
+    return {
+      ...answer,
+      status: 'rejected',
+      result: null,
+      error,
+      reason,
+      user_message: approval?.message ?? null,
+    } as ToolOutcome;
+  }
+  return { ...answer, status: execution.status, result, error } as ToolOutcome;
+}

@@ -1,0 +1,421 @@
+import type { CountersignEvent } from '@countersign/protocol';
+import { signalsAtOnce, unsettledCalls, unsettledSignals } from '../dispatch/unsettled-signals.ts';
+import { EventLoopTurns } from '../event-loop-turns.ts';
+import type { StoredEvent } from '../rows.ts';
+import { approvalsAtOnce, type Bus, type Hint, type Reading, type Store, type Unit } from '../store.ts';
+import { type EncodedRequest, eventOfRequest, type PendingRequest } from './pending-request.ts';
+import { PendingRequests } from './pending-requests.ts';
+
+/** Where a stream's events go: an SSE response, or an array in a test. */
+export interface StreamSink {
+  /** False when the client is too slow: it is cut off, and resumes by id (EV-4). */
+  send(event: CountersignEvent, id: number | undefined): boolean;
+  /** Pending requests, as bytes that other streams send as well. Without it they are sent as events. */
+  sendPending?(requests: readonly EncodedRequest[], now: number): boolean;
+  /** Undefined when there is room; otherwise resolves once there is, with false when there will be none. */
+  room?(): Promise<boolean> | undefined;
+  end(): void;
+}
+
+export interface StreamOptions {
+  readonly userId: string;
+  /** Undefined: all of the person's projects. */
+  readonly projectId: string | undefined;
+  /** A client that executes (EV-3). */
+  readonly runnerId: string | undefined;
+  /** What that runner serves: it hears of the requests that it can preview. */
+  readonly workspace?: string | undefined;
+  /** Which program of that runner it is, where it says so. */
+  readonly instance?: string | undefined;
+  /** Which of a runner's streams it is: its row names the newest, on whichever node. */
+  readonly streamId?: string | undefined;
+  /** Whether this client's token may execute: only such a plain listener is told to, while no runner is there. */
+  readonly mayExecute: boolean;
+  /** Where a client that was here before left off. */
+  readonly lastEventId: number | undefined;
+}
+
+/** Events kept in memory for one slow replay before it reads from the store again. */
+const PAGE = 500;
+/** Of a page, before it is looked whether the client reads: even the largest events fit (EV-2, EV-4). */
+const AT_ONCE = 10;
+/** Bytes of pending requests that are sent in one go: some tenths of a millisecond. */
+const PIECE_BYTES = 64 * 1024;
+/** People whose newest event is looked up in one reading. */
+const PEOPLE_AT_ONCE = 100;
+
+/**
+ * Sends each client the events of its person, in order, each once, from where it left off (EV-1 to EV-4). The
+ * store is the truth: a hint only says that there is something to read; its events are used when they continue
+ * what was sent, which they nearly always do.
+ */
+export class StreamManager {
+  readonly #store: Store;
+  readonly #onError: (error: unknown) => void;
+  readonly #byUser = new Map<string, Set<OpenStream>>();
+  readonly #turns: EventLoopTurns;
+  readonly #pending: PendingRequests;
+  readonly #unsubscribe: () => void;
+
+  constructor(store: Store, bus: Bus, onError: (error: unknown) => void, turns = new EventLoopTurns()) {
+    this.#store = store;
+    this.#turns = turns;
+    this.#pending = new PendingRequests(store, turns);
+    this.#onError = onError;
+    this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
+  }
+
+  /**
+   * Opens a stream. A client that comes without an id gets what is pending first (EV-2), and a runner its unsettled calls
+   * (EX-7). An older stream of the same runner ends: each call is told to one. The answer closes it; closing twice is
+   * harmless.
+   */
+  async open(options: StreamOptions, sink: StreamSink): Promise<() => void> {
+    try {
+      const stream = await this.#begin(options, sink);
+      return () => this.#remove(stream);
+    } finally {
+      if (!this.#byUser.has(options.userId)) this.#pending.forget(options.userId);
+    }
+  }
+
+  async #begin(options: StreamOptions, sink: StreamSink): Promise<OpenStream> {
+    const { userId, lastEventId } = options;
+    const { oldest, newest } = await this.#store.read((tx) => tx.eventBounds(userId));
+    const resumes = lastEventId !== undefined && lastEventId <= newest && lastEventId >= oldest - 1;
+    const snapshot = resumes ? undefined : await this.#pending.current(userId);
+    // What is committed after the snapshot has a newer id and follows, so that nothing is missed or comes twice.
+    const stream = new OpenStream(options, sink, snapshot?.at ?? lastEventId ?? newest, newest);
+    this.#add(stream);
+    if (snapshot && lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
+    const isSent =
+      (await this.#sendUnsettled(stream)) && (await this.#sendPending(stream, snapshot?.requests ?? []));
+    if (this.#check(stream, isSent)) {
+      stream.ready = true;
+      await this.#catchUp(stream);
+    }
+    return stream;
+  }
+
+  /** Before what is pending: the calls wait for nobody but this runner. */
+  async #sendUnsettled(stream: OpenStream): Promise<boolean> {
+    const { userId, runnerId } = stream.options;
+    if (runnerId === undefined) return true;
+    const { newest, calls } = await this.#store.read((tx) => unsettledCalls(tx, userId, runnerId));
+    stream.openedAt = newest;
+    for (let from = 0; from < calls.length; from += signalsAtOnce) {
+      if (from > 0) await this.#turns.next();
+      const some = calls.slice(from, from + signalsAtOnce);
+      const now = this.#store.now();
+      const events = await this.#store.read((tx) => unsettledSignals(tx, runnerId, some, now));
+      if (!(await stream.passAsRead(events))) return false;
+    }
+    return true;
+  }
+
+  async #sendPending(stream: OpenStream, all: readonly PendingRequest[]): Promise<boolean> {
+    const { userId, projectId, workspace } = stream.options;
+    const served = workspace === undefined ? undefined : await this.#projectsIn(userId, workspace);
+    const requests = all.filter(
+      (request) =>
+        (projectId === undefined || request.projectId === projectId) &&
+        (served === undefined || served.has(request.projectId)),
+    );
+    const pieces = piecesOf(requests);
+    for (const piece of pieces) {
+      if (pieces.length > 1) await this.#turns.next();
+      const encoded = await this.#pending.encoded(userId, piece);
+      if (!stream.sendPending(encoded, this.#store.now()) || !(await stream.hasRoom())) return false;
+    }
+    return true;
+  }
+
+  async #projectsIn(userId: string, workspace: string): Promise<ReadonlySet<string>> {
+    const projects = await this.#store.read((tx) => tx.projectsOf(userId));
+    return new Set(projects.filter((project) => project.workspace === workspace).map(({ id }) => id));
+  }
+
+  /** Whether somebody listens who is no runner, and who may execute a call of this project (EV-3). */
+  hasPlainListener(userId: string, projectId: string): boolean {
+    for (const { options } of this.#byUser.get(userId) ?? []) {
+      const hears = options.projectId === undefined || options.projectId === projectId;
+      if (options.runnerId === undefined && options.mayExecute && hears) return true;
+    }
+    return false;
+  }
+
+  /** Whose calls somebody here could execute who is no runner, and of which project: undefined is all of them. */
+  plainListeners(): (readonly [userId: string, projectId: string | undefined])[] {
+    return [...this.#byUser].flatMap(([userId, streams]) =>
+      [...streams]
+        .filter(({ options }) => options.runnerId === undefined && options.mayExecute)
+        .map(({ options }) => [userId, options.projectId] as const),
+    );
+  }
+
+  /** The runners that have a stream open here. */
+  runners(): { readonly userId: string; readonly runnerId: string }[] {
+    return [...this.#byUser].flatMap(([userId, streams]) =>
+      [...streams].flatMap(({ options: { runnerId } }) =>
+        runnerId === undefined ? [] : { userId, runnerId },
+      ),
+    );
+  }
+
+  hasRunner(userId: string, runnerId: string): boolean {
+    for (const { options } of this.#byUser.get(userId) ?? []) if (options.runnerId === runnerId) return true;
+    return false;
+  }
+
+  /** Whether another program has a stream open as this runner. */
+  isTaken(userId: string, runnerId: string, instance: string | undefined): boolean {
+    for (const { options } of this.#byUser.get(userId) ?? [])
+      if (options.runnerId === runnerId && options.instance !== instance) return true;
+    return false;
+  }
+
+  get size(): number {
+    let count = 0;
+    for (const streams of this.#byUser.values()) count += streams.size;
+    return count;
+  }
+
+  /** The slow tick: whoever missed a hint catches up. Of the others only the newest number is read, once a person. */
+  async tick(): Promise<void> {
+    const userIds = [...this.#byUser.keys()];
+    for (let from = 0; from < userIds.length; from += PEOPLE_AT_ONCE) {
+      const some = userIds.slice(from, from + PEOPLE_AT_ONCE);
+      const newest = await this.#store.read(function* (tx) {
+        const found = new Map<string, number>();
+        for (const userId of some) found.set(userId, (yield* tx.eventBounds(userId)).newest);
+        return found;
+      });
+      for (const [userId, id] of newest) {
+        const pages = this.#pagesOf(userId);
+        for (const stream of this.#byUser.get(userId) ?? [])
+          if (stream.ready && stream.sentUpTo < id) this.#catchUp(stream, pages).catch(this.#onError);
+      }
+    }
+  }
+
+  /** Ends what a runner has open: if it is there after all, it comes back and is told of its calls anew (EX-7). */
+  endRunner(userId: string, runnerId: string, { except }: { except?: string | null } = {}): void {
+    for (const stream of this.#byUser.get(userId) ?? [])
+      if (stream.options.runnerId === runnerId && (!except || stream.options.streamId !== except))
+        this.#remove(stream);
+  }
+
+  /** Ends every stream; clients reconnect elsewhere or later, from where they are. */
+  close(): void {
+    this.#unsubscribe();
+    for (const streams of this.#byUser.values()) for (const stream of streams) stream.end();
+    this.#byUser.clear();
+  }
+
+  #hinted(hint: Hint): void {
+    if (hint.kind === 'passing') {
+      for (const stream of this.#byUser.get(hint.userId) ?? []) {
+        if (stream.ready && stream.concerns(hint.projectId, hint.event))
+          this.#check(stream, stream.pass(hint.event));
+      }
+    } else if (hint.kind === 'events') {
+      if (hint.events) this.#pending.note(hint.userId, hint.events);
+      const pages = this.#pagesOf(hint.userId);
+      for (const stream of this.#byUser.get(hint.userId) ?? []) {
+        if (stream.ready && hint.events && hint.events[0]?.id === stream.sentUpTo + 1 && !stream.catchingUp) {
+          this.#check(stream, stream.sendAll(hint.events));
+        } else if (stream.ready) this.#catchUp(stream, pages).catch(this.#onError);
+      }
+    }
+  }
+
+  /** The first page after an event, read once for all streams of a person that one hint sends there. */
+  #pagesOf(userId: string): (after: number) => Promise<Page> {
+    const pages = new Map<number, Promise<Page>>();
+    return (after) => {
+      const page =
+        pages.get(after) ?? this.#store.read((tx) => tx.events(userId, after, PAGE)).then(withoutSettled);
+      pages.set(after, page);
+      return page;
+    };
+  }
+
+  /** Reads what the stream has not sent yet. One reader at a time for each stream. */
+  async #catchUp(stream: OpenStream, shared?: (after: number) => Promise<Page>): Promise<void> {
+    if (stream.catchingUp) {
+      stream.askedAgain = true;
+      return;
+    }
+    stream.catchingUp = true;
+    let first = shared;
+    try {
+      do {
+        stream.askedAgain = false;
+        for (;;) {
+          // Old signals are looked at for each stream: whether they are over hangs on when it was opened.
+          const isShared = first !== undefined && !stream.isOld(stream.sentUpTo + 1);
+          const page = isShared ? first?.(stream.sentUpTo) : undefined;
+          first = undefined;
+          const { events, settled } = await (page ?? this.#store.read((tx) => unsent(tx, stream)));
+          this.#pending.note(stream.options.userId, events);
+          if (!this.#check(stream, await stream.sendAsRead(events, settled))) return;
+          if (events.length < PAGE) break; // what was committed since has a hint of its own
+        }
+      } while (stream.askedAgain);
+    } finally {
+      stream.catchingUp = false;
+    }
+  }
+
+  #check(stream: OpenStream, kept: boolean): boolean {
+    if (!kept) this.#remove(stream);
+    return kept;
+  }
+
+  #add(stream: OpenStream): void {
+    const { userId, runnerId } = stream.options;
+    for (const older of this.#byUser.get(userId) ?? [])
+      if (runnerId !== undefined && older.options.runnerId === runnerId) this.#remove(older);
+    const streams = this.#byUser.get(userId) ?? new Set();
+    streams.add(stream);
+    this.#byUser.set(userId, streams);
+  }
+
+  #remove(stream: OpenStream): void {
+    const streams = this.#byUser.get(stream.options.userId);
+    streams?.delete(stream);
+    if (streams?.size === 0) {
+      this.#byUser.delete(stream.options.userId);
+      this.#pending.forget(stream.options.userId);
+    }
+    stream.end();
+  }
+}
+
+/** Requests that are sent in one go: some bytes, and no more than are read at once where they were not kept. */
+function piecesOf(requests: readonly PendingRequest[]): readonly (readonly PendingRequest[])[] {
+  const pieces: PendingRequest[][] = [];
+  let last: PendingRequest[] = [];
+  let bytes = 0;
+  for (const request of requests) {
+    bytes += request.json?.length ?? PIECE_BYTES / approvalsAtOnce;
+    if (last.length === 0 || last.length === approvalsAtOnce || bytes > PIECE_BYTES) {
+      last = [];
+      pieces.push(last);
+      bytes = request.json?.length ?? PIECE_BYTES / approvalsAtOnce;
+    }
+    last.push(request);
+  }
+  return pieces;
+}
+
+interface Page {
+  readonly events: readonly StoredEvent[];
+  /** Old signals that no longer count. */
+  readonly settled: ReadonlySet<number>;
+}
+
+const withoutSettled = (events: readonly StoredEvent[]): Page => ({ events, settled: new Set() });
+
+/** The next page of a stream, and which of its signals are over: a plain client must not execute those (EV-3). */
+function* unsent(tx: Reading, stream: OpenStream): Unit<Page> {
+  const events = yield* tx.events(stream.options.userId, stream.sentUpTo, PAGE);
+  const settled = new Set<number>();
+  for (const { id, event } of events) {
+    if (event.event !== 'tool.execution_signal' || !stream.isOld(id)) continue;
+    const { tool_id, attempt } = event.data;
+    const row = yield* tx.get('tool_executions', tool_id);
+    const isOpen = row?.status === 'executing' && row.runner_id === null && row.attempt === attempt;
+    if (!isOpen) settled.add(id);
+  }
+  return { events, settled };
+}
+
+class OpenStream {
+  readonly options: StreamOptions;
+  readonly #sink: StreamSink;
+  /** What was stored when the stream was opened: a runner's signals up to here are part of the snapshot. */
+  openedAt: number;
+  sentUpTo: number;
+  ready = false;
+  catchingUp = false;
+  askedAgain = false;
+  #ended = false;
+
+  constructor(options: StreamOptions, sink: StreamSink, sentUpTo: number, openedAt: number) {
+    this.options = options;
+    this.#sink = sink;
+    this.sentUpTo = sentUpTo;
+    this.openedAt = openedAt;
+  }
+
+  /** Whether an event was stored before this stream was opened. */
+  isOld(id: number): boolean {
+    return id <= this.openedAt;
+  }
+
+  /** `settled` are old signals that no longer count. */
+  sendAll(events: readonly StoredEvent[], settled?: ReadonlySet<number>): boolean {
+    for (const { id, project_id, event } of events) {
+      if (id <= this.sentUpTo) continue;
+      this.sentUpTo = id;
+      if (!this.concerns(project_id, event)) continue;
+      if (settled?.has(id)) continue;
+      if (this.options.runnerId !== undefined && this.isOld(id) && event.event === 'tool.execution_signal')
+        continue;
+      if (this.#ended || !this.#sink.send(event, id)) return false;
+    }
+    return true;
+  }
+
+  /** The same for many events, as quickly as the client reads: who was away long is not cut off for that. */
+  async sendAsRead(events: readonly StoredEvent[], settled: ReadonlySet<number>): Promise<boolean> {
+    for (let from = 0; from < events.length; from += AT_ONCE) {
+      if (!this.sendAll(events.slice(from, from + AT_ONCE), settled) || !(await this.hasRoom())) return false;
+    }
+    return true;
+  }
+
+  /** The same for events without ids of their own. */
+  async passAsRead(events: readonly CountersignEvent[]): Promise<boolean> {
+    for (const [place, event] of events.entries())
+      if (!this.pass(event) || (place % AT_ONCE === AT_ONCE - 1 && !(await this.hasRoom()))) return false;
+    return this.hasRoom();
+  }
+
+  sendPending(requests: readonly EncodedRequest[], now: number): boolean {
+    if (this.#ended) return false;
+    if (this.#sink.sendPending) return this.#sink.sendPending(requests, now);
+    return requests.every((request) => this.pass(eventOfRequest(request, now)));
+  }
+
+  /** False when there will be none. */
+  async hasRoom(): Promise<boolean> {
+    const room = this.#sink.room?.();
+    return room === undefined || (await room);
+  }
+
+  /** An event without an id of its own. */
+  pass(event: CountersignEvent): boolean {
+    return !this.#ended && this.#sink.send(event, undefined);
+  }
+
+  reset(reason: string): void {
+    this.pass({ event: 'stream.reset', data: { reason, timestamp: new Date().toISOString() } });
+  }
+
+  /** Signals go to the chosen runner only; to others who may execute only while no runner was there (EV-3). */
+  concerns(projectId: string | null, event: CountersignEvent): boolean {
+    const { projectId: wanted, runnerId, mayExecute } = this.options;
+    if (wanted !== undefined && projectId !== null && projectId !== wanted) return false;
+    if (event.event !== 'tool.execution_signal' && event.event !== 'tool.undo') return true;
+    const chosen = event.data.runner_id;
+    return chosen === null ? runnerId === undefined && mayExecute : chosen === runnerId;
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#sink.end();
+  }
+}

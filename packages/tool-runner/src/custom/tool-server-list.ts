@@ -1,0 +1,113 @@
+import { CountersignError } from '@countersign/protocol';
+import { systemClock } from '../clock.ts';
+import { createProcessStarter } from '../isolation/process-starter.ts';
+import type { Workspace } from '../workspace.ts';
+import { Allowances } from './allowances.ts';
+import { maskerOf, secretsOf } from './masked-secrets.ts';
+import { onOneLine, runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
+import { namedFiles, readServers } from './server-files.ts';
+import type { ServerStatus } from './tool-server.ts';
+import { ToolServers } from './tool-servers.ts';
+
+/** What the person is shown before they allow a server. All texts are made visible. */
+export interface ServerQuestion {
+  readonly name: string;
+  readonly owner: ServerOwner;
+  readonly runs: string;
+  readonly cwd: string;
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** Names of headers; their values are secrets. */
+  readonly headers: readonly string[];
+  readonly network: boolean;
+  /** False: nothing isolates programs on this machine, and it could do all that the person can. */
+  readonly isIsolated: boolean;
+  readonly workspace: 'write' | 'read' | 'none';
+  /** Program texts of the workspace that it runs. */
+  readonly files: readonly string[];
+  readonly isAllowed: boolean;
+  /** An earlier version was. */
+  readonly wasAllowed: boolean;
+  /** Of exactly this. */
+  readonly digest: string;
+}
+
+/** The tool servers of a workspace as `countersign tools` sees them: looked at, allowed, forbidden. */
+export class ToolServerList {
+  readonly #workspace: Workspace;
+  readonly #configFolder: string;
+  readonly #allowances: Allowances;
+
+  constructor(workspace: Workspace, configFolder: string) {
+    this.#workspace = workspace;
+    this.#configFolder = configFolder;
+    this.#allowances = new Allowances(configFolder, workspace.root);
+  }
+
+  /** Starts each server that may start, asks it for its tools, and ends it again. */
+  async list(): Promise<readonly ServerStatus[]> {
+    const starter = createProcessStarter(this.#workspace, { allowUnisolated: true, killDelayMs: 1_000 });
+    const servers = new ToolServers({
+      workspace: this.#workspace,
+      configFolder: this.#configFolder,
+      starter,
+      clock: systemClock,
+      logger: { debug() {}, info() {}, error() {} },
+    });
+    try {
+      await servers.start();
+      return servers.status;
+    } finally {
+      await servers.dispose();
+      await starter.dispose();
+    }
+  }
+
+  /** Throws NOT_FOUND where no server has that name. */
+  question(name: string): ServerQuestion {
+    return this.#questionOf(this.#entry(name));
+  }
+
+  /** `digest` is that of the question that was shown: what has changed since is not allowed. */
+  allow(name: string, digest: string): void {
+    this.#allowances.allow(this.#entry(name), digest, new Date());
+  }
+
+  /** Takes an allowance back. Answers whether there was one. */
+  forbid(name: string): boolean {
+    return this.#allowances.forbid(name);
+  }
+
+  #entry(name: string): ServerEntry {
+    const { entries } = readServers(this.#configFolder, this.#workspace.root);
+    const entry = entries.find((one) => one.name === name);
+    if (!entry) throw new CountersignError('NOT_FOUND', { what: 'tool server' });
+    return entry;
+  }
+
+  #questionOf(entry: ServerEntry): ServerQuestion {
+    const { name, owner, reach, network, workspace } = entry;
+    const isStdio = reach.kind === 'stdio';
+    // What is in the workspace is no secret of the person's, and nothing of it may be hidden from them.
+    const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
+    return {
+      name,
+      owner,
+      runs: mask(runsWords(entry)),
+      cwd: isStdio ? onOneLine(reach.cwd || '.') : '',
+      env: isStdio
+        ? Object.entries(reach.env).map(([variable, value]) => ({
+            name: variable,
+            value: onOneLine(mask(value)),
+          }))
+        : [],
+      headers: isStdio ? [] : Object.keys(reach.headers),
+      network,
+      isIsolated: isStdio && createProcessStarter(this.#workspace).isIsolated,
+      workspace: isStdio ? workspace : 'none',
+      files: namedFiles(entry, this.#workspace.root).map(({ path }) => onOneLine(path)),
+      isAllowed: this.#allowances.allowedDigest(entry) !== undefined,
+      wasAllowed: this.#allowances.wasAllowed(entry),
+      digest: this.#allowances.digestOf(entry),
+    };
+  }
+}

@@ -1,0 +1,90 @@
+import { describeError } from '@countersign/protocol';
+import { errorValueOf } from '../failure-report.ts';
+import type { Journal, RecordedChange } from '../journal/journal.ts';
+import type { ResultReport } from '../runner-api.ts';
+import type { Workspace } from '../workspace.ts';
+import { fileNow } from './file-now.ts';
+import { restoreFile } from './restore-file.ts';
+import { planUndo, type UndoOptions } from './undo-plan.ts';
+
+/** Restores what file tools changed, one undo after another, each journalled before it begins (RN-3). */
+export class FileUndo {
+  readonly #journal: Journal;
+  readonly #workspace: Workspace;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(journal: Journal, workspace: Workspace) {
+    this.#journal = journal;
+    this.#workspace = workspace;
+  }
+
+  /**
+   * Several calls are undone as one, the newest change first. The same undo again answers from the journal. What it
+   * replaces is kept under its own id: given as a call's, that takes the undo back.
+   */
+  undo(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<ResultReport> {
+    const report = this.#last.then(() => this.#undo(undoId, toolIds, options));
+    this.#last = report.catch(() => {});
+    return report;
+  }
+
+  /** Resolves when no undo is under way. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+
+  /** What a runner before this one had begun: done where the files are as they were, and else to be asked for again. */
+  async recover(): Promise<void> {
+    for (const { undoId, toolIds } of this.#journal.unfinishedUndos()) {
+      const open = toolIds.flatMap((id) => this.#journal.changesOf(id)).filter(({ isUndone }) => !isUndone);
+      const undone: RecordedChange[] = [];
+      for (const changes of Map.groupBy(open, ({ path }) => path).values()) {
+        if (await this.#isRestored(changes)) undone.push(...changes);
+      }
+      const left = open.length - undone.length;
+      const problem = `the runner was stopped in the middle, and ${left} changes are left. Undo it again`;
+      const report: ResultReport =
+        left === 0
+          ? { ...told(undoId), status: 'completed', result: { success: true } }
+          : { ...told(undoId), status: 'failed', error: describeError('EXECUTION_FAILED', { problem }) };
+      this.#journal.endUndo(undoId, report, undone);
+    }
+  }
+
+  async #undo(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<ResultReport> {
+    const known = this.#journal.undo(undoId)?.report;
+    if (known) return known;
+    const undone: RecordedChange[] = [];
+    let report: ResultReport;
+    try {
+      this.#journal.startUndo(undoId, toolIds);
+      const changed_files: { path: string; operation: string }[] = [];
+      for (const restoration of await planUndo(this.#journal, this.#workspace, toolIds, options)) {
+        const operation = await restoreFile(this.#workspace, this.#journal, restoration, undoId);
+        if (operation) changed_files.push({ path: restoration.path, operation });
+        undone.push(...restoration.changes);
+      }
+      report = { ...told(undoId), status: 'completed', result: { success: true, changed_files } };
+    } catch (error) {
+      report = { ...told(undoId), status: 'failed', error: errorValueOf(error) };
+    }
+    try {
+      this.#journal.endUndo(undoId, report, undone);
+    } catch {
+      // What was restored is restored: undone once more, it is found to be as it was. The person hears of it now.
+    }
+    return report;
+  }
+
+  /** The first change of a path is what it was before all of them. */
+  async #isRestored([first]: readonly RecordedChange[]): Promise<boolean> {
+    if (!first) return true;
+    try {
+      return ((await fileNow(this.#workspace, first.path))?.version ?? null) === first.before;
+    } catch {
+      return false; // something else stands there
+    }
+  }
+}
+
+const told = (undoId: string) => ({ undoId, attempt: 1, executionTimeMs: 0 });

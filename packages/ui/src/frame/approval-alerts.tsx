@@ -1,0 +1,59 @@
+import { useEffect, useRef, useState } from 'react';
+import { titleOf } from '../approvals/approval-title.ts';
+import { pendingOf } from '../live/approval-entry.ts';
+import { useLive } from '../live/live-context.ts';
+import { useObservable } from '../live/observable.ts';
+import { visibleText } from '../text/visible.tsx';
+import { useWords } from '../words/words.ts';
+import { links } from './links.ts';
+import { notificationText } from './notification-text.ts';
+import { type ShownNotification, showNotification } from './notifications.ts';
+import { usePreference } from './preferences.ts';
+
+/**
+ * Tells of new approvals without taking the focus (UI-6): the number in the title, a desktop notification where the
+ * person asked for them, and words for a screen reader. Notifications of settled ones are withdrawn.
+ */
+export function ApprovalAlerts() {
+  const words = useWords();
+  const { approvals } = useLive();
+  const [wantsNotifications] = usePreference('notify');
+  const entries = useObservable(approvals.entries, (all) => all);
+  const known = useRef(new Map<string, ShownNotification | undefined>());
+  const [spoken, setSpoken] = useState('');
+  const pending = pendingOf(entries);
+  const count = pending.length;
+
+  useEffect(() => {
+    document.title = count > 0 ? `(${count}) Countersign` : 'Countersign';
+  }, [count]);
+
+  useEffect(() => {
+    const waiting = new Map(pendingOf(entries).map(({ approval }) => [approval.approval_id, approval]));
+    for (const [id, notification] of known.current) {
+      if (waiting.has(id)) continue;
+      notification?.close();
+      known.current.delete(id);
+    }
+    for (const [id, approval] of waiting) {
+      if (known.current.has(id)) continue;
+      const shown = wantsNotifications
+        ? showNotification(words.notification.title, {
+            body: notificationText(approval, words),
+            tag: id,
+            onClick: () => {
+              window.location.hash = links.inbox(id);
+            },
+          })
+        : undefined;
+      known.current.set(id, shown);
+      setSpoken(words.approval.newOne(visibleText(titleOf(approval, words))));
+    }
+  }, [entries, wantsNotifications, words]);
+
+  return (
+    <p className="visually-hidden" role="status" aria-live="polite">
+      {spoken}
+    </p>
+  );
+}

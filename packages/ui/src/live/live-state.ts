@@ -1,0 +1,76 @@
+import {
+  type Client,
+  type Clock,
+  type EventStream,
+  openStream,
+  type StreamState,
+  systemClock,
+} from '@countersign/client';
+import type { CountersignEvent } from '@countersign/protocol';
+import { ApprovalBook } from './approval-book.ts';
+import { Conversations } from './conversations.ts';
+import { Observable } from './observable.ts';
+
+export type ConnectionState = StreamState & {
+  /** Since when nothing new can have come, by the monotonic clock; null while the stream is open. */
+  readonly staleSince: number | null;
+};
+
+/** What this page knows of the person's world, kept up to date by one event stream. */
+export class LiveState {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly approvals: ApprovalBook;
+  readonly conversations: Conversations;
+  readonly connection: Observable<ConnectionState>;
+  readonly #listeners = new Set<(event: CountersignEvent) => void>();
+  #stream: EventStream | undefined;
+  #wasOpen = false;
+
+  constructor(client: Client, clock: Clock = systemClock) {
+    this.client = client;
+    this.clock = clock;
+    this.approvals = new ApprovalBook(client, clock);
+    this.conversations = new Conversations(client);
+    this.connection = new Observable<ConnectionState>({ status: 'connecting', staleSince: null });
+  }
+
+  /** Opens the stream; the answer closes it. */
+  start(): () => void {
+    this.#stream ??= openStream({
+      client: this.client,
+      clock: this.clock,
+      onEvent: (event) => this.#receive(event),
+      onState: (state) => this.#enter(state),
+    });
+    return () => {
+      this.#stream?.close();
+      this.#stream = undefined;
+    };
+  }
+
+  /** Called for every event; the answer ends it. */
+  listen(listener: (event: CountersignEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #receive(event: CountersignEvent): void {
+    if (event.event === 'stream.reset') {
+      void this.approvals.reconcile().catch(() => {}); // the stream itself tells when the server cannot be reached
+      void this.conversations.refresh();
+    }
+    this.approvals.receive(event);
+    this.conversations.receive(event);
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  #enter(state: StreamState): void {
+    const { staleSince } = this.connection.get();
+    const now = this.clock.monotonic();
+    // A sleep may lie behind us, in which our clock stood still and the deadlines did not.
+    if (state.status === 'open' && this.#wasOpen) void this.approvals.reconcile().catch(() => {});
+    this.#wasOpen ||= state.status === 'open';
+    this.connection.set({ ...state, staleSince: state.status === 'open' ? null : (staleSince ?? now) });
+  }
+}
