@@ -26,6 +26,15 @@ describe('[AP-7] where a runner that previews is connected', () => {
     expect(await runner.last('tool.execution_signal')).toMatchObject({ digest: shown });
   });
 
+  it('it is listed as connected for as long as its preview is awaited', async () => {
+    await previewing();
+    const { approval_id } = await fixture.submit('write_file', write);
+    fixture.clock.setBack(-60_000); // the wall clock runs ahead of the timer that ends the lease
+    expect(await codeOf(fixture.approve(approval_id))).toBe('PREVIEW_PENDING');
+    const rows = await fixture.store.read((tx) => tx.runnersOf('ada'));
+    expect(rows.map((row) => fixture.engine.presence.isPresent(row))).toEqual([true]);
+  });
+
   it('nor while it reconnects within its lease, also on another node', async () => {
     fixture = await EngineFixture.open({ isShared: true });
     const runner = await previewing();

@@ -83,9 +83,11 @@ export class RunnerPresence {
     return rows.filter((row) => row.workspace === workspace && this.isPresent(row));
   }
 
-  /** Whether a runner's lease has not ended. */
-  isPresent({ connected, last_seen_at }: RunnerRow): boolean {
-    return connected && last_seen_at > this.#deps.store.now() - LEASE_MS;
+  /** Whether a runner is connected: this node holds its lease, or its row says that another node heard it in time. */
+  isPresent({ user_id, runner_id, connected, last_seen_at }: RunnerRow): boolean {
+    const { runners, store } = this.#deps;
+    if (runners.find(user_id, runner_id)) return true;
+    return connected && last_seen_at > store.now() - LEASE_MS;
   }
 
   /** Refuses a program that was given the id of another one whose stream is open on another node (0006). */
