@@ -18,10 +18,10 @@ import * as commandGrants from './command/needs-person.test-data.ts';
 import * as lastOptions from './command/option-state.test-data.ts';
 import { splitExample } from './command/split-example.ts';
 import {
-  type Decision,
   executingPlaces,
   isHarmlessCommand,
   isRefused,
+  type PolicyDecision,
   readPolicyFile,
   SecretMasker,
   sensitivePlaces,
@@ -66,7 +66,7 @@ const visible = (text: string): string =>
 const quoted = (value: unknown): string => short(JSON.stringify(value) ?? 'undefined');
 
 /** All that a decision carries. A part that is empty is left out. */
-function describeDecision({ verdict, assessed, allowedBy, askedBy, details }: Decision): string {
+function describeDecision({ verdict, assessed, allowedBy, askedBy, details }: PolicyDecision): string {
   const operands = details?.operands.map(
     ({ path, use, implied, readsFreely }) =>
       `${use}${implied ? ' implied' : ''}${readsFreely ? ' freely' : ''} ${JSON.stringify(path)}`,
@@ -95,7 +95,7 @@ function describeDecision({ verdict, assessed, allowedBy, askedBy, details }: De
 }
 
 /** Only the outcome and who decided it, for calls whose reasons stand in full in another file. */
-function describeOutcome({ verdict, allowedBy, askedBy, details }: Decision): string {
+function describeOutcome({ verdict, allowedBy, askedBy, details }: PolicyDecision): string {
   return [
     isRefused(verdict) ? `REJECT ${verdict.code}` : verdict.decision,
     allowedBy && `allowed by ${allowedBy.id}`,
@@ -126,7 +126,7 @@ const fileOf = (lines: readonly string[]): string => `${[...new Set(lines)].sort
 function decisionsOn(
   calls: readonly Call[],
   options: ToolCallPolicyOptions,
-  describe: (decision: Decision) => string,
+  describe: (decision: PolicyDecision) => string,
 ): string {
   const policy = new ToolCallPolicy(options);
   return fileOf(calls.map((call) => `${describeCall(call)} ⇒ ${describe(policy.decide(...call))}`));
