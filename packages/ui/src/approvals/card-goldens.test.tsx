@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
 import type { EventPayload } from '@countersign/protocol';
-import { cleanup, screen } from '@testing-library/react';
+import { cleanup, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
 import { afterEach, expect, it } from 'vitest';
 import { Inbox } from '../index.ts';
-import { examples, openPage } from '../page-fixture.test-data.tsx';
+import { examples, openPage, settle } from '../page-fixture.test-data.tsx';
 
 afterEach(cleanup);
 
@@ -12,12 +13,22 @@ it.each(['en', 'ru'] as const)('[AP-1] [UI-1] the text of every card in %s', asy
   page.server.on('listApprovals', { success: true, approvals: [] });
   const requests = examples<EventPayload<'tool.approval_request'>>('cards');
   await page.server.emit(...requests.map((data) => ({ event: 'tool.approval_request', data }) as const));
-  const texts = screen
-    .getAllByRole('article')
-    .filter(({ dataset }) => requests.some(({ approval_id }) => approval_id === dataset.approval))
-    .map((card) => `=== ${card.dataset.approval}\n${linesOf(card).join('\n')}\n`);
-  expect(texts).toHaveLength(requests.length);
-  await expect(texts.join('\n')).toMatchFileSnapshot(`goldens/cards.${language}.txt`);
+  const cards = requests.map(({ approval_id }) => {
+    const card = screen.getAllByRole('article').find(({ dataset }) => dataset.approval === approval_id);
+    if (!card) throw new Error(`No card of ${approval_id}`);
+    return { approval_id, card, lines: linesOf(card) };
+  });
+  const texts: string[] = [];
+  for (const { approval_id, card, lines } of cards) {
+    texts.push(`=== ${approval_id}`, ...lines);
+    card.focus();
+    await page.clock.advance(500);
+    await userEvent.keyboard('a');
+    await settle();
+    const form = within(card).queryByRole('form');
+    if (form) texts.push('--- wider', ...linesOf(form));
+  }
+  await expect(`${texts.join('\n')}\n`).toMatchFileSnapshot(`goldens/cards.${language}.txt`);
 });
 
 const inline = new Set(['A', 'B', 'CODE', 'EM', 'KBD', 'MARK', 'SMALL', 'SPAN', 'STRONG', 'TIME']);
