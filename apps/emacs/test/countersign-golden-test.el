@@ -43,11 +43,11 @@
                    (split-string (with-temp-buffer (insert-file-contents file) (buffer-string)) "\n")))))
 
 (ert-deftest countersign-golden-cards-in-english ()
-  "[AP-1] [UI-5] Every card has the text that is kept."
+  "[AP-1] [UI-3] Every card has the text that is kept."
   (countersign-golden--check 'en))
 
 (ert-deftest countersign-golden-cards-in-russian ()
-  "[AP-1] [UI-5] Every card has the text that is kept, in Russian."
+  "[AP-1] [UI-3] Every card has the text that is kept, in Russian."
   (countersign-golden--check 'ru))
 
 (provide 'countersign-golden-test)

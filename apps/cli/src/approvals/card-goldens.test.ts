@@ -10,7 +10,7 @@ import { printedCard } from './approval-card.ts';
 const file = new URL('../../../../packages/protocol/fixtures/cards.json', import.meta.url);
 const requests = JSON.parse(readFileSync(file, 'utf8')) as EventPayload<'tool.approval_request'>[];
 
-it.each(['en', 'ru'])('[AP-1] [UI-3] the text of every card in the terminal in %s', async (language) => {
+it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every card in the terminal in %s', async (language) => {
   const words = wordsFor({}, language);
   const frame = { columns: 80, rows: 30, color: false, words };
   const texts = requests.map((request) =>
@@ -24,7 +24,7 @@ it.each(['en', 'ru'])('[AP-1] [UI-3] the text of every card in the terminal in %
   await expect(texts.join('\n')).toMatchFileSnapshot(`goldens/terminal.${language}.txt`);
 });
 
-it.each(['en', 'ru'])('[AP-1] every question to an editor over ACP in %s', async (language) => {
+it.each(['en', 'ru'])('[AP-1] [UI-5] every question to an editor over ACP in %s', async (language) => {
   const asked: string[] = [];
   const approvals = new EditorApprovals({
     client: { connection: {} } as unknown as Client,

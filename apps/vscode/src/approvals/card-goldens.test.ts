@@ -9,7 +9,7 @@ import { requestTitle, scopeTitle } from './request-title.ts';
 const file = new URL('../../../../packages/protocol/fixtures/cards.json', import.meta.url);
 const requests = JSON.parse(readFileSync(file, 'utf8')) as ApprovalRequest[];
 
-it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every request in a dialog in %s', async (language) => {
+it.each(['en', 'ru'])('[AP-1] [UI-2] the text of every request in a dialog in %s', async (language) => {
   const words = wordsFor(language);
   const texts = requests
     .map((request) => checkedCard(request))
