@@ -2,11 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-const isProduct = (file) =>
+const isProduct = (file: string): boolean =>
   /^(apps|packages)\/.*\.(tsx?|mjs|js|el|css|html)$/.test(file) &&
   !/\.test\.tsx?$|\.test-data\.|\/(fixtures|goldens|test|testing)\//.test(file);
 
-const lines = new Map();
+const lines = new Map<string, number>();
 for (const file of execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n').filter(isProduct)) {
   const workspace = file.split('/').slice(0, 2).join('/');
   const count = readFileSync(file, 'utf8').split('\n').length - 1;
