@@ -71,7 +71,7 @@ function makeFolder(folder: string, name: string): void {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   symlinkSync(
     realpathSync(dirname(dirname(helper))),
-    join(folder, 'node_modules', '@countersign', 'tools'),
+    join(folder, 'node_modules', '@countersign', 'tool-kit'),
     'junction',
   );
 }
