@@ -7,7 +7,7 @@ import { useWords } from '../words/words.ts';
 /** A connection that is lost for less is not reported. */
 const quietMs = 1_500;
 
-/** Says that what is shown may be out of date, since when nothing came, and when the next try is. */
+/** Says that the page may be out of date, since when, and when it tries again. */
 export function ConnectionBanner() {
   const { connection: words, said } = useWords();
   const { connection, clock } = useLive();
