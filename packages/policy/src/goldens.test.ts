@@ -15,7 +15,6 @@ import { NOT_PROGRAMS } from './command/command-validator.test-data.ts';
 import { NOT_COVERED } from './command/harmless-commands.test-data.ts';
 import { harmlessCommands } from './command/harmless-commands.ts';
 import * as commandGrants from './command/needs-person.test-data.ts';
-import * as lastOptions from './command/option-state.test-data.ts';
 import { splitExample } from './command/split-example.ts';
 import {
   executingPlaces,
@@ -28,6 +27,7 @@ import {
   ToolCallPolicy,
   type ToolCallPolicyOptions,
 } from './index.ts';
+import * as lastOptions from './program/option-state.test-data.ts';
 import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';
 import { argumentsOf } from './security-paths.test-data.ts';
 import { DISGUISED } from './shell/attacks.test-data.ts';

@@ -1,4 +1,4 @@
-import { parseOptions } from './option-parser.ts';
+import { parseOptions } from '../program/options.ts';
 import { globalOptions } from './programs/git/global-options.ts';
 import { readNodeOption } from './programs/node.ts';
 import { resolveCommand } from './programs/npm-commands.ts';

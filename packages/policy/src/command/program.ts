@@ -1,8 +1,7 @@
+import { type Operand, type OptionTable, parseOptions, type Word } from '../program/options.ts';
 import type { CommandRule } from './command-rule.ts';
 import { unknownOption, unknownOptionOfPowerful } from './general-rules.ts';
 import type { Judgement } from './judgement.ts';
-import { parseOptions, type Word } from './option-parser.ts';
-import type { OptionTable } from './option-table.ts';
 
 /** One program that execute_command may start, and how its arguments are judged. */
 export interface Program {
@@ -29,8 +28,6 @@ export function judgeOptions(
   }
   return operands;
 }
-
-export type Operand = Extract<Word, { kind: 'operand' }>;
 
 export function judgeOption(word: Exclude<Word, Operand>, judgement: Judgement, power: Power): void {
   if (word.kind === 'unknown') {

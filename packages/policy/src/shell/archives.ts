@@ -1,5 +1,5 @@
-import { readOptions } from './call-options.ts';
-import { hasHole } from './marks.ts';
+import { hasHole } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import type { ProgramCall } from './program-call.ts';
 import { resolvePlaces } from './word-paths.ts';
 
@@ -30,7 +30,7 @@ export function unpackTarget({ name, args }: ProgramCall): string | undefined {
   if (!(unpackers as readonly string[]).includes(name)) return undefined;
   switch (name) {
     case 'unzip': {
-      const { flags, values } = readOptions(args, { valueLetters: 'dPx' });
+      const { flags, values } = readOptions(args, '-d -P -x');
       return ['l', 'v', 't', 'p', 'z', 'Z'].some((letter) => flags.has(letter))
         ? undefined
         : (values.get('d') ?? '.');
@@ -51,10 +51,7 @@ export function unpackTarget({ name, args }: ProgramCall): string | undefined {
       // `tar xzf a`: the first word is a bundle of letters even without a dash
       const words = /^[A-Za-z]+$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
       const { flags } = readOptions(words);
-      const { values } = readOptions(args.slice(1), {
-        valueLetters: 'Cf',
-        valueNames: ['directory', 'file'],
-      });
+      const { values } = readOptions(args.slice(1), '-C -f --directory --file');
       const extracts = flags.has('x') || flags.has('extract') || flags.has('get');
       return extracts ? (values.get('C') ?? values.get('directory') ?? '.') : undefined;
     }

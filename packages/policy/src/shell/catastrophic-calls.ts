@@ -1,6 +1,6 @@
-import { hasLong, readOptions } from './call-options.ts';
+import { hasHole } from '../program/marks.ts';
+import { hasLong, readOptions } from '../program/options.ts';
 import { foundNames, readFind } from './find-call.ts';
-import { hasHole } from './marks.ts';
 import type { ProgramCall } from './program-call.ts';
 import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 
@@ -78,7 +78,7 @@ export function findSetuid(call: ProgramCall): string | undefined {
 
 /** A directory with the group's bit hands its group on to what is made in it; only a program gets rights by it. */
 function isForDirectories({ run, args }: ProgramCall): boolean {
-  const { flags, operands } = readOptions(args, { valueLetters: 'm' });
+  const { flags, operands } = readOptions(args, '-m');
   if (flags.has('R') || flags.has('d')) return true;
   const last = operands.at(-1) ?? '';
   return resolvePlaces(run, last).every((place) => {
@@ -90,7 +90,7 @@ function isForDirectories({ run, args }: ProgramCall): boolean {
 }
 
 const modeValues = (args: readonly string[]): readonly string[] => {
-  const { values } = readOptions(args, { valueLetters: 'mgotS', valueNames: ['mode'] });
+  const { values } = readOptions(args, '-m -g -o -t -S --mode');
   return [values.get('m') ?? '', values.get('mode') ?? ''];
 };
 
@@ -132,10 +132,7 @@ export function findOwnership({ run, name, args }: ProgramCall): string | undefi
 
 export function findMoved({ run, name, args }: ProgramCall): string | undefined {
   if (name !== 'mv') return undefined;
-  const { operands, values } = readOptions(args, {
-    valueLetters: 'tS',
-    valueNames: ['target-directory', 'suffix'],
-  });
+  const { operands, values } = readOptions(args, '-t -S --target-directory --suffix');
   const sources = values.has('t') || values.has('target-directory') ? operands : operands.slice(0, -1);
   return sources.find(
     (word) =>
@@ -145,7 +142,7 @@ export function findMoved({ run, name, args }: ProgramCall): string | undefined 
 
 export function findRemoteShell({ name, args }: ProgramCall): string | undefined {
   if (/^(nc|ncat|netcat|nc\.\w+)$/.test(name)) {
-    const { flags } = readOptions(args, { valueLetters: 'epswxXqiOTIm' });
+    const { flags } = readOptions(args, '-e -p -s -w -x -X -q -i -O -T -I -m');
     return flags.has('e') || flags.has('c') || flags.has('exec') || flags.has('sh-exec')
       ? `${name} ${args.join(' ')}`
       : undefined;

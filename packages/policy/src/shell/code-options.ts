@@ -1,4 +1,4 @@
-import { HIDDEN } from './marks.ts';
+import { HIDDEN } from '../program/marks.ts';
 
 /**
  * Options of ordinary programs whose value is executed: `tar --to-command`, `rsync -e`. Values are judged as shell

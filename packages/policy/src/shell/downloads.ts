@@ -1,6 +1,6 @@
+import { DOWNLOADED, UNKNOWN } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import { refuseBinaryName } from './binary-names.ts';
-import { readOptions } from './call-options.ts';
-import { DOWNLOADED, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import { resolvePlaces } from './word-paths.ts';
@@ -71,25 +71,10 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
   switch (name) {
     case 'curl':
     case 'curlie': {
-      const { flags, values, every, operands } = readOptions(args, {
-        valueLetters: 'AbcCdDeEFhHKmoPQrtTuUwxXyYz',
-        valueNames: [
-          'output',
-          'header',
-          'data',
-          'request',
-          'user',
-          'url',
-          'output-dir',
-          'max-time',
-          'retry',
-          'connect-timeout',
-          'user-agent',
-          'cookie',
-          'data-raw',
-          'form',
-        ],
-      });
+      const { flags, values, every, operands } = readOptions(
+        args,
+        '-A -b -c -C -d -D -e -E -F -h -H -K -m -o -P -Q -r -t -T -u -U -w -x -X -y -Y -z --output --header --data --request --user --url --output-dir --max-time --retry --connect-timeout --user-agent --cookie --data-raw --form',
+      );
       const named = [...every('o', 'output')];
       if (flags.has('O') || flags.has('remote-name') || flags.has('remote-name-all'))
         named.push(...[...operands, ...every('url')].map(urlName));
@@ -97,19 +82,10 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
       return directory === undefined ? named : named.map((file) => `${directory}/${file}`);
     }
     case 'wget': {
-      const { values, operands } = readOptions(args, {
-        valueLetters: 'OPoUeitTwQaABDIRXlY',
-        valueNames: [
-          'output-document',
-          'directory-prefix',
-          'header',
-          'user-agent',
-          'post-data',
-          'post-file',
-          'tries',
-          'timeout',
-        ],
-      });
+      const { values, operands } = readOptions(
+        args,
+        '-O -P -o -U -e -i -t -T -w -Q -a -A -B -D -I -R -X -l -Y --output-document --directory-prefix --header --user-agent --post-data --post-file --tries --timeout',
+      );
       const named = values.get('O') ?? values.get('output-document');
       if (named !== undefined) return [named];
       const prefix = values.get('P') ?? values.get('directory-prefix');
@@ -121,10 +97,7 @@ function savedFiles(name: string, args: readonly string[]): readonly string[] {
     case 'http':
     case 'https':
     case 'xh': {
-      const { values, operands } = readOptions(args, {
-        valueLetters: 'odasx',
-        valueNames: ['out', 'output', 'dir'],
-      });
+      const { values, operands } = readOptions(args, '-o -d -a -s -x --out --output --dir');
       const named = values.get('o') ?? values.get('out') ?? values.get('output');
       return named !== undefined ? [named] : /^(aria2c|axel|fetch)$/.test(name) ? operands.map(urlName) : [];
     }

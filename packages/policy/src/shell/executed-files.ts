@@ -1,5 +1,5 @@
+import { UNKNOWN } from '../program/marks.ts';
 import { catastrophes } from './catastrophes.ts';
-import { UNKNOWN } from './marks.ts';
 import { executeFile } from './nested-shells.ts';
 import { checkFile, noteRunFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';

@@ -1,5 +1,5 @@
-import { readOptions } from './call-options.ts';
-import { DOWNLOADED, HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from './marks.ts';
+import { DOWNLOADED, HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
 import { resolvePlaces } from './word-paths.ts';

@@ -1,4 +1,4 @@
-import { STAR, UNKNOWN, unquoted } from './marks.ts';
+import { STAR, UNKNOWN, unquoted } from '../program/marks.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
 import type { ShellRun } from './shell-run.ts';

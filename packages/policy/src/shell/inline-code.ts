@@ -1,5 +1,5 @@
+import { unquoted } from '../program/marks.ts';
 import { catastrophes } from './catastrophes.ts';
-import { unquoted } from './marks.ts';
 import type { ShellRun } from './shell-run.ts';
 import { mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 

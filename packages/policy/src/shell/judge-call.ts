@@ -1,13 +1,3 @@
-import { builtinFor } from './builtins.ts';
-import { readOptions } from './call-options.ts';
-import { catastropheList, catastrophes } from './catastrophes.ts';
-import { codeInOptions } from './code-options.ts';
-import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
-import { judgeExecutedFiles } from './executed-files.ts';
-import { filtered } from './filters.ts';
-import { foundNames, foundText, readFd, readFind } from './find-call.ts';
-import { Findings } from './findings.ts';
-import { judgeGit } from './git-call.ts';
 import {
   DOWNLOADED,
   HIDDEN,
@@ -18,7 +8,17 @@ import {
   PROGRAM,
   TOO_MANY,
   UNKNOWN,
-} from './marks.ts';
+} from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
+import { builtinFor } from './builtins.ts';
+import { catastropheList, catastrophes } from './catastrophes.ts';
+import { codeInOptions } from './code-options.ts';
+import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
+import { judgeExecutedFiles } from './executed-files.ts';
+import { filtered } from './filters.ts';
+import { foundNames, foundText, readFd, readFind } from './find-call.ts';
+import { Findings } from './findings.ts';
+import { judgeGit } from './git-call.ts';
 import {
   executeInput,
   isInterpreter,
@@ -316,7 +316,11 @@ function judgeFound(
 
 function judgeSsh(call: ProgramCall): readonly string[] {
   const { run, args } = call;
-  const { operands, values } = readOptions(args, { valueLetters: 'bcDEeFIiJLlmOopQRSWw', stopEarly: true });
+  const { operands, values } = readOptions(
+    args,
+    '-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w',
+    { permutes: false },
+  );
   const [host = '', ...command] = operands;
   run.findings.warn(warnings.remote, host);
   for (const letter of ['i', 'F']) {

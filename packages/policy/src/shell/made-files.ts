@@ -1,5 +1,5 @@
-import { readOptions } from './call-options.ts';
-import { originOf } from './marks.ts';
+import { originOf } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
 import { resolvePlaces } from './word-paths.ts';
@@ -13,7 +13,7 @@ const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|
  */
 export function followMadeFiles(call: ProgramCall): void {
   const { run, name, args } = call;
-  const { operands, every } = readOptions(args, { valueLetters: 'of', valueNames: ['output', 'file'] });
+  const { operands, every } = readOptions(args, '-o -f --output --file');
   const read = [...operands, ...every('f', 'file')];
   const origin = originOf([...read.map((word) => contentOf(run, word)), ...(run.stdin ?? [])].join(''));
   if (origin === '') return;

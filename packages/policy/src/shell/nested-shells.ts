@@ -1,11 +1,11 @@
 import type { Pipeline } from 'unbash';
 import { inlineModules } from '../command/programs/python-modules.ts';
 import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
-import { readOptions } from './call-options.ts';
+import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from '../program/marks.ts';
+import { namesOf, readOptions } from '../program/options.ts';
 import { catastrophes } from './catastrophes.ts';
 import { fileName } from './fork-bomb.ts';
 import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
-import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile, noteRunFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import { checkOptionValues } from './program-operands.ts';
@@ -30,32 +30,29 @@ export function givesShellAway(node: Pipeline): boolean {
 
 interface Interpreter {
   readonly names: RegExp;
-  /** Short options whose value is code. */
-  readonly codeLetters: string;
-  readonly codeNames?: readonly string[];
-  readonly valueLetters: string;
-  /** Short options after which the rest is no script: `python -m`. */
-  readonly stopLetters?: string;
+  /** Options whose value is code, and others that take a value. */
+  readonly code: string;
+  readonly values: string;
+  /** `-m` names a module to run: what follows is no script. */
+  readonly runsModules?: true;
 }
 
 const INTERPRETERS: readonly Interpreter[] = [
-  { names: /^(python|pypy)[\d.]*w?$/, codeLetters: 'c', valueLetters: 'WXQ', stopLetters: 'mc' },
+  { names: /^(python|pypy)[\d.]*w?$/, code: '-c', values: '-W -X -Q -m', runsModules: true },
   {
     names: /^(node|nodejs|deno|bun|tsx|ts-node|qjs|d8|jsc)$/,
-    codeLetters: 'ep',
-    codeNames: ['eval', 'print'],
-    valueLetters: 'rC',
+    code: '-e -p --eval --print',
+    values: '-r -C',
   },
-  { names: /^perl[\d.]*$/, codeLetters: 'eE', valueLetters: 'IMm0' },
-  { names: /^(ruby|jruby)[\d.]*$/, codeLetters: 'e', valueLetters: 'IrCEK' },
-  { names: /^php[\d.]*$/, codeLetters: 'rBRE', valueLetters: 'dcz' },
-  { names: /^(lua|luajit)[\d.]*$/, codeLetters: 'e', valueLetters: 'l' },
+  { names: /^perl[\d.]*$/, code: '-e -E', values: '-I -M -m -0' },
+  { names: /^(ruby|jruby)[\d.]*$/, code: '-e', values: '-I -r -C -E -K' },
+  { names: /^php[\d.]*$/, code: '-r -B -R -E', values: '-d -c -z' },
+  { names: /^(lua|luajit)[\d.]*$/, code: '-e', values: '-l' },
   {
     names:
       /^(Rscript|R|julia|tclsh|wish|expect|osascript|pwsh|powershell|groovy|scala|elixir|ghc|guile|racket|sbcl|emacs|gjs|irb|ipython|jshell)$/,
-    codeLetters: 'ecC',
-    codeNames: ['eval', 'execute', 'Command', 'exec'],
-    valueLetters: 'l',
+    code: '-e -c -C --eval --execute --Command --exec',
+    values: '-l',
   },
 ];
 
@@ -93,20 +90,17 @@ export function judgeShell(call: ProgramCall): readonly string[] {
 }
 
 /** Options of fish and nushell whose value is code; a short one stands before the line of `-c`. */
-const CODE_NAMES = ['command', 'commands', 'init-command', 'execute'];
-const startLetters = (name: string): string => (name === 'fish' ? 'C' : name === 'nu' ? 'e' : '');
+const codeOptionsOf = (name: string): string =>
+  `--command --commands --init-command --execute ${name === 'fish' ? '-C' : name === 'nu' ? '-e' : ''}`;
 
 function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
   const { flags, every, operands } = readOptions(
     args.map((word) => (/^\+[A-Za-z]/.test(word) ? `-${word.slice(1).replace('c', '') || 'e'}` : word)),
-    {
-      valueLetters: `oO${startLetters(name)}`,
-      valueNames: ['rcfile', 'init-file', ...CODE_NAMES],
-      stopEarly: true,
-    },
+    `-o -O --rcfile --init-file ${codeOptionsOf(name)}`,
+    { permutes: false },
   );
   for (const file of every('rcfile', 'init-file')) runFile(run, file, []);
-  const lines = every(...CODE_NAMES, ...startLetters(name));
+  const lines = every(...namesOf(codeOptionsOf(name)));
   const printed = lines.flatMap((line) => judgeCode(run, line, { subshell: true }));
   if (lines.length > 0 && !flags.has('c')) return printed;
   if (flags.has('c')) {
@@ -176,13 +170,9 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
       ? args.filter((word, i) => !(i === 0 && /^(run|eval|test|repl)$/.test(word)))
       : args;
   const isEval = (name === 'deno' || name === 'bun') && args[0] === 'eval';
-  const options = readOptions(words, {
-    valueLetters: interpreter.codeLetters + interpreter.valueLetters + (interpreter.stopLetters ?? ''),
-    valueNames: interpreter.codeNames ?? [],
-    stopEarly: true,
-  });
+  const options = readOptions(words, `${interpreter.code} ${interpreter.values}`, { permutes: false });
   const code = [
-    ...options.every(...interpreter.codeLetters, ...(interpreter.codeNames ?? [])),
+    ...options.every(...namesOf(interpreter.code)),
     ...(isEval ? options.operands.slice(0, 1) : []),
   ];
   checkOptionValues(call);
@@ -206,7 +196,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
   }
   const module = options.values.get('m');
   if (module !== undefined) {
-    if (interpreter.stopLetters?.includes('m'))
+    if (interpreter.runsModules)
       for (const path of pythonModuleFiles(module)) {
         noteRunFile(run, path);
         const content = contentOf(run, path);

@@ -1,12 +1,12 @@
 import type { CommandOperand } from '../command/command-check.ts';
 import { executingPlaces } from '../executing-places.ts';
 import type { NamedPlace } from '../named-place.ts';
+import { hasHole, hasMark, hasPattern, readable } from '../program/marks.ts';
 import { sensitivePlaces } from '../sensitive-places.ts';
 import { refuse } from '../verdict.ts';
 import { absoluteComponents, relativeInside } from '../workspace-path.ts';
 import { catastrophes } from './catastrophes.ts';
 import { findLaterByPattern } from './later-patterns.ts';
-import { hasHole, hasMark, hasPattern, readable } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';

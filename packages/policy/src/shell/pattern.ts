@@ -1,4 +1,4 @@
-import { ANY_CHARACTER, hasHole, STAR } from './marks.ts';
+import { ANY_CHARACTER, hasHole, STAR } from '../program/marks.ts';
 
 /** The text without any `c` at its end. A pattern such as `/\n+$/` would look at each run of them again and again. */
 export function withoutLast(text: string, c: string): string {

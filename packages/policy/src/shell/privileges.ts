@@ -1,4 +1,4 @@
-import { readOptions } from './call-options.ts';
+import { readOptions } from '../program/options.ts';
 import type { ProgramCall } from './program-call.ts';
 
 /** Programs that give the rights of another user, whatever they are asked. */

@@ -1,8 +1,8 @@
+import { DOWNLOADED, hasHole, hasPattern, UNKNOWN } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import { unpackTarget } from './archives.ts';
 import { refuseBinaryName } from './binary-names.ts';
-import { readOptions } from './call-options.ts';
 import { followMadeFiles } from './made-files.ts';
-import { DOWNLOADED, hasHole, hasPattern, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { withoutLast } from './pattern.ts';
 import type { ProgramCall } from './program-call.ts';
@@ -51,7 +51,7 @@ export function checkOperands(call: ProgramCall): void {
   }
   const { operands, every, flags } = readOptions(
     args,
-    PATTERN_FIRST.test(name) ? { valueLetters: 'efm', valueNames: ['regexp', 'file', 'expression'] } : {},
+    PATTERN_FIRST.test(name) ? '-e -f -m --regexp --file --expression' : '',
   );
   let files = /^g?tar$/.test(name) && /^[A-Za-z]+$/.test(args[0] ?? '') ? operands.slice(1) : operands;
   if (PATTERN_FIRST.test(name)) {
@@ -129,11 +129,11 @@ function checkOutputOptions({ run, name, args }: ProgramCall): void {
 
 function checkGit({ run, args }: ProgramCall): void {
   const subcommand = args.find((word) => !word.startsWith('-')) ?? '';
-  const { operands } = readOptions(args, {
-    valueLetters:
-      subcommand === 'commit' || subcommand === 'tag' || subcommand === 'stash' ? 'mFCcSt' : 'CcSGLUn',
-    valueNames: ['message', 'grep', 'author', 'format', 'pretty', 'date'],
-  });
+  const { operands } = readOptions(
+    args,
+    `${/^(commit|tag|stash)$/.test(subcommand) ? '-m -F -C -c -S -t' : '-C -c -S -G -L -U -n'}
+    --message --grep --author --format --pretty --date`,
+  );
   for (const word of operands) {
     const path = word.includes(':') && !word.includes('://') ? word.slice(word.indexOf(':') + 1) : word;
     if (looksLikePath(path) && !path.includes('@'))
@@ -157,14 +157,8 @@ interface Copy {
   readonly targets: readonly string[];
 }
 
-const COPY_VALUES = {
-  valueLetters: 'tSmog',
-  valueNames: ['target-directory', 'suffix', 'mode', 'owner', 'group'],
-};
-const RSYNC_VALUES = {
-  valueLetters: 'efTBM',
-  valueNames: ['rsh', 'exclude', 'include', 'filter', 'files-from'],
-};
+const COPY_VALUES = '-t -S -m -o -g --target-directory --suffix --mode --owner --group';
+const RSYNC_VALUES = '-e -f -T -B -M --rsh --exclude --include --filter --files-from';
 
 function readCopies({ name, args }: ProgramCall): { copies: readonly Copy[]; isSymbolic: boolean } {
   const { operands, values, flags } = readOptions(args, name === 'rsync' ? RSYNC_VALUES : COPY_VALUES);

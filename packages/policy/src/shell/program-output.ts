@@ -1,7 +1,7 @@
-import { readOptions } from './call-options.ts';
+import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import { foundText, readFd } from './find-call.ts';
 import { readGit } from './git-call.ts';
-import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from './marks.ts';
 import { withoutLast } from './pattern.ts';
 import type { ProgramCall } from './program-call.ts';
 import { normalize, resolvePlaces } from './word-paths.ts';
@@ -28,7 +28,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
     args.flatMap((name) => run.state.variables.get(name)?.values.map((value) => `${value}\n`) ?? []),
   dirname: ({ args }) => lines(readOptions(args).operands.map(directoryOf)),
   basename: ({ args }) => {
-    const [path = '', suffix = ''] = readOptions(args, { valueLetters: 's' }).operands;
+    const [path = '', suffix = ''] = readOptions(args, '-s').operands;
     const name = lastPart(withoutLast(path, '/')) || (path.startsWith('/') ? '/' : '');
     return [
       `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`,
@@ -51,7 +51,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   yes: ({ args }) => [`${args.join(' ') || 'y'}\n`],
   which: ({ args }) => lines(readOptions(args).operands.map(programPath)),
   date: ({ args }) => printedFormat(args.find((word) => word.startsWith('+'))?.slice(1)),
-  seq: ({ args }) => printedFormat(readOptions(args, { valueLetters: 'fs' }).values.get('f')) ?? number(),
+  seq: ({ args }) => printedFormat(readOptions(args, '-f -s').values.get('f')) ?? number(),
   // with operands it prints their names as well
   wc: ({ args }) => (readOptions(args).operands.length === 0 ? number() : undefined),
   nproc: number,
@@ -92,7 +92,7 @@ function resolved({ run, args }: ProgramCall): readonly string[] {
 
 /** `ls`: a directory gives the names in it, a pattern the names that match it. */
 function listed({ args }: ProgramCall): readonly string[] {
-  const { operands, flags } = readOptions(args, { valueLetters: 'ITw' });
+  const { operands, flags } = readOptions(args, '-I -T -w');
   const names =
     operands.length === 0
       ? flags.has('d')

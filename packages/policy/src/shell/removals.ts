@@ -1,7 +1,7 @@
-import { hasLong, readOptions } from './call-options.ts';
+import { hasPattern } from '../program/marks.ts';
+import { hasLong, readOptions } from '../program/options.ts';
 import { findsEverything } from './find-call.ts';
 import { readGit } from './git-call.ts';
-import { hasPattern } from './marks.ts';
 import type { ProgramCall } from './program-call.ts';
 import { isStarOnly, type Protection, protectionOf, resolvePlaces } from './word-paths.ts';
 
@@ -54,10 +54,10 @@ function removesOperands({ run, name, args }: ProgramCall, counts: Counts): stri
 const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | undefined {
-  const options = readOptions(args, {
-    valueLetters: 'efTBM',
-    valueNames: ['rsh', 'exclude', 'include', 'filter', 'files-from', 'exclude-from', 'include-from'],
-  });
+  const options = readOptions(
+    args,
+    '-e -f -T -B -M --rsh --exclude --include --filter --files-from --exclude-from --include-from',
+  );
   const deletes = [...options.flags].some((flag) => flag.startsWith('del') || flag === 'remove-source-files');
   if (!deletes) return undefined;
   const removed = options.flags.has('remove-source-files')
@@ -67,17 +67,17 @@ function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | un
 }
 
 function removesPattern({ run, args }: ProgramCall, counts: Counts): string | undefined {
-  return readOptions(args, { valueLetters: 'ns' }).operands.find((word) =>
+  return readOptions(args, '-n -s').operands.find((word) =>
     resolvePlaces(run, word).some((place) => hasPattern(place) && counts(protectionOf(run, place))),
   );
 }
 
 /** `tar --remove-files`, `zip -m`. The workspace itself does not count: all of it is in the archive then. */
 function archivesAndRemoves({ run, name, args }: ProgramCall, counts: Counts): string | undefined {
-  const { flags, values, operands } = readOptions(args, {
-    valueLetters: name === 'zip' ? 'bnt' : 'Cf',
-    valueNames: ['file', 'directory'],
-  });
+  const { flags, values, operands } = readOptions(
+    args,
+    name === 'zip' ? '-b -n -t --file --directory' : '-C -f --file --directory',
+  );
   const removes =
     name === 'zip'
       ? flags.has('m') || flags.has('move')

@@ -12,13 +12,13 @@ import {
   type Statement,
   type Word,
 } from 'unbash';
+import { asCode, hasHole, UNKNOWN } from '../program/marks.ts';
 import { evaluateArithmetic } from './arithmetic-value.ts';
 import { assign } from './assignments.ts';
 import { type CallArguments, callReadings } from './call-readings.ts';
 import { catastrophes } from './catastrophes.ts';
 import { isEndless, noteRecursion, startsWithoutWaiting } from './fork-bomb.ts';
 import { judgeCall } from './judge-call.ts';
-import { asCode, hasHole, UNKNOWN } from './marks.ts';
 import { givesShellAway, isInterpreter, isShell } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import {

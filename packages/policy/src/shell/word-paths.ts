@@ -1,5 +1,5 @@
+import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR, USER_NAME } from '../program/marks.ts';
 import { pushComponent } from '../workspace-path.ts';
-import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR, USER_NAME } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 

@@ -1,4 +1,6 @@
-import { readOptions } from './call-options.ts';
+import { namesOf, readOptions } from '../program/options.ts';
+
+const words = (text: string): readonly string[] => text.split(' ');
 
 /**
  * Programs that run another program named in their words. `open` answers the words of the inner call; `code` those
@@ -7,18 +9,17 @@ import { readOptions } from './call-options.ts';
 interface Wrapper {
   readonly names: readonly string[];
   /** Options that take a value, so that the value is not taken for the program. */
-  readonly valueLetters?: string;
-  readonly valueNames?: readonly string[];
+  readonly values?: string;
   /** Words of its own before the program: a duration, a lock file, a root directory. */
   readonly operandsBefore?: number;
   /** `A=b` words before the program. */
   readonly assignments?: boolean;
-  /** An option whose value is a line for a shell. */
-  readonly codeOptions?: readonly string[];
-  /** An option whose value stands in front of the words that follow, cut at blanks: `env -S 'rm -rf' /`. */
-  readonly splitOptions?: readonly string[];
-  /** An option that names the directory the program is started in. */
-  readonly directoryOptions?: readonly string[];
+  /** Options whose value is a line for a shell. */
+  readonly code?: string;
+  /** Options whose value stands in front of the words that follow, cut at blanks: `env -S 'rm -rf' /`. */
+  readonly split?: string;
+  /** Options that name the directory the program is started in. */
+  readonly directory?: string;
   /** The words are joined and given to a shell. */
   readonly joined?: boolean;
   /** Only after one of these words: `npm exec`, `poetry run`. */
@@ -30,17 +31,16 @@ interface Wrapper {
 export const wrappers: readonly Wrapper[] = [
   {
     names: ['command', 'builtin', 'exec'],
-    valueLetters: 'a',
+    values: '-a',
     matches: ['command rm -rf /', 'exec -a x rm -rf /', 'command -p rm -rf /', 'builtin command rm -rf /'],
   },
   {
     names: ['env', 'genv'],
-    valueLetters: 'uCP',
-    valueNames: ['unset', 'chdir'],
+    values: '-u -C -P --unset --chdir',
     assignments: true,
-    codeOptions: ['S', 'split-string'],
-    splitOptions: ['S', 'split-string'],
-    directoryOptions: ['C', 'chdir'],
+    code: '-S --split-string',
+    split: '-S --split-string',
+    directory: '-C --chdir',
     matches: [
       'env A=b rm -rf /',
       "env -S 'rm -rf' /",
@@ -55,42 +55,15 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: [
-      'nohup',
-      'setsid',
-      'chronic',
-      'eatmydata',
-      'fakeroot',
-      'linux32',
-      'linux64',
-      'catchsegv',
-      'unbuffer',
-      'caffeinate',
-      'torsocks',
-      'torify',
-      'proxychains',
-      'proxychains4',
-      'rlwrap',
-      'winpty',
-      'dbus-run-session',
-      'aa-exec',
-      'pkttyagent',
-      'vglrun',
-      'cgexec',
-      'lttng',
-      'systemd-inhibit',
-      'daemonize',
-      'with-contenv',
-      'tini',
-      'dumb-init',
-      'catatonit',
-    ],
-    valueLetters: 'gpu',
+    names: words(
+      'nohup setsid chronic eatmydata fakeroot linux32 linux64 catchsegv unbuffer caffeinate torsocks torify proxychains proxychains4 rlwrap winpty dbus-run-session aa-exec pkttyagent vglrun cgexec lttng systemd-inhibit daemonize with-contenv tini dumb-init catatonit',
+    ),
+    values: '-g -p -u',
     matches: ['nohup rm -rf /', 'setsid -f rm -rf /'],
   },
   {
-    names: ['ld.so', 'ld-linux.so.2', 'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1', 'ld-musl-x86_64.so.1'],
-    valueNames: ['preload', 'library-path', 'audit', 'argv0', 'inhibit-rpath'],
+    names: words('ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1'),
+    values: '--preload --library-path --audit --argv0 --inhibit-rpath',
     matches: [
       '/lib64/ld-linux-x86-64.so.2 /bin/rm -rf /',
       '/lib/ld-linux.so.2 --library-path x --preload y /usr/bin/rm -rf /',
@@ -98,55 +71,48 @@ export const wrappers: readonly Wrapper[] = [
   },
   {
     names: ['time', 'gtime'],
-    valueLetters: 'of',
-    valueNames: ['output', 'format'],
+    values: '-o -f --output --format',
     matches: ['/usr/bin/time -o t rm -rf /', 'command time rm -rf /'],
   },
   {
     names: ['nice', 'ionice', 'gnice'],
-    valueLetters: 'ncpPu',
-    valueNames: ['adjustment', 'class', 'classdata'],
+    values: '-n -c -p -P -u --adjustment --class --classdata',
     matches: ['nice -n 5 rm -rf /', 'ionice -c2 -n 7 rm -rf /', 'nice -5 rm -rf /'],
   },
   {
     names: ['timeout', 'gtimeout'],
-    valueLetters: 'ks',
-    valueNames: ['kill-after', 'signal'],
+    values: '-k -s --kill-after --signal',
     operandsBefore: 1,
     matches: ['timeout 5 rm -rf /', 'timeout -k 5 10 rm -rf /', 'timeout --signal=KILL 1 rm -rf /'],
   },
   {
     names: ['stdbuf', 'gstdbuf'],
-    valueLetters: 'ioe',
-    valueNames: ['input', 'output', 'error'],
+    values: '-i -o -e --input --output --error',
     matches: ['stdbuf -oL rm -rf /', 'stdbuf -o L rm -rf /'],
   },
   {
-    names: ['taskset', 'chrt', 'setarch', 'cpulimit', 'numactl', 'prlimit', 'faketime'],
+    names: words('taskset chrt setarch cpulimit numactl prlimit faketime'),
     operandsBefore: 1,
     matches: ['taskset 1 rm -rf /', 'chrt 5 rm -rf /', 'setarch x86_64 rm -rf /'],
   },
   {
     names: ['flock'],
-    valueLetters: 'wE',
-    valueNames: ['timeout', 'wait', 'conflict-exit-code'],
+    values: '-w -E --timeout --wait --conflict-exit-code',
     operandsBefore: 1,
-    codeOptions: ['c', 'command'],
+    code: '-c --command',
     matches: ['flock f rm -rf /', "flock f -c 'rm -rf /'", "flock -n f -c 'rm -rf /'"],
   },
   {
     names: ['unshare'],
-    valueLetters: 'RwSG',
-    valueNames: ['root', 'wd', 'setuid', 'setgid', 'map-user', 'map-group', 'propagation', 'setgroups'],
-    directoryOptions: ['w', 'wd'],
+    values: '-R -w -S -G --root --wd --setuid --setgid --map-user --map-group --propagation --setgroups',
+    directory: '-w --wd',
     matches: ['unshare -m rm -rf /', "unshare -r --wd=/ sh -c 'rm -rf *'"],
   },
   {
-    names: ['capsh', 'setpriv', 'firejail', 'bwrap', 'proot', 'sem', 'fakechroot'],
-    valueLetters: 'SGbrw',
-    valueNames: ['setuid', 'setgid', 'bind', 'ro-bind', 'dev', 'proc', 'tmpfs', 'chdir'],
+    names: words('capsh setpriv firejail bwrap proot sem fakechroot'),
+    values: '-S -G -b -r -w --setuid --setgid --bind --ro-bind --dev --proc --tmpfs --chdir',
     operandsBefore: 0,
-    directoryOptions: ['chdir'],
+    directory: '--chdir',
     matches: [
       'firejail rm -rf /',
       'firejail --quiet rm -rf /',
@@ -157,78 +123,42 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: [
-      'strace',
-      'ltrace',
-      'dtruss',
-      'valgrind',
-      'perf',
-      'gdb',
-      'lldb',
-      'rr',
-      'heaptrack',
-      'ktrace',
-      'truss',
-    ],
-    valueLetters: 'eopsaOPSuEX',
+    names: words('strace ltrace dtruss valgrind perf gdb lldb rr heaptrack ktrace truss'),
+    values: '-e -o -p -s -a -O -P -S -u -E -X',
     matches: ['strace -f rm -rf /', 'strace -o f rm -rf /', 'gdb --args rm -rf /', 'perf stat rm -rf /'],
   },
   {
-    names: [
-      'watch',
-      'hyperfine',
-      'entr',
-      'nodemon',
-      'reflex',
-      'watchexec',
-      'cross-env-shell',
-      'concurrently',
-      'onchange',
-      'chokidar',
-    ],
-    valueLetters: 'nwrm',
-    valueNames: ['interval', 'warmup', 'runs', 'exec'],
+    names: words(
+      'watch hyperfine entr nodemon reflex watchexec cross-env-shell concurrently onchange chokidar',
+    ),
+    values: '-n -w -r -m --interval --warmup --runs --exec',
     joined: true,
-    codeOptions: ['exec', 'c', 's'],
+    code: '--exec -c -s',
     matches: ['watch rm -rf /', "watch -n 1 'rm -rf /'", "hyperfine 'rm -rf /'", 'ls | entr rm -rf /'],
   },
   {
     names: ['script'],
-    valueLetters: 'IOBTmoE',
-    codeOptions: ['c', 'command'],
+    values: '-I -O -B -T -m -o -E',
+    code: '-c --command',
     matches: ["script -c 'rm -rf /' f", "script -qec 'rm -rf /' /dev/null", "script --command='rm -rf /'"],
   },
   {
     names: ['parallel'],
-    valueLetters: 'jNLnISP',
-    valueNames: ['jobs', 'delay', 'timeout'],
+    values: '-j -N -L -n -I -S -P --jobs --delay --timeout',
     joined: true,
     matches: ["parallel 'rm -rf /' ::: a", 'parallel rm -rf ::: /', 'parallel -j 4 rm -rf ::: /'],
   },
   {
-    names: ['busybox', 'toybox', 'coreutils', 'uutils'],
+    names: words('busybox toybox coreutils uutils'),
     matches: ['busybox rm -rf /', 'busybox sh -c "rm -rf /"', 'toybox rm -rf /'],
   },
   {
-    names: [
-      'tmux',
-      'screen',
-      'xterm',
-      'gnome-terminal',
-      'konsole',
-      'dtach',
-      'abduco',
-      'zellij',
-      'byobu',
-      'alacritty',
-      'kitty',
-      'foot',
-      'start',
-      'xdg-terminal-exec',
-    ],
-    valueLetters: 'StnLfTce',
+    names: words(
+      'tmux screen xterm gnome-terminal konsole dtach abduco zellij byobu alacritty kitty foot start xdg-terminal-exec',
+    ),
+    values: '-S -t -n -L -f -T -c -e',
     joined: true,
-    codeOptions: ['e', 'c', 'command'],
+    code: '-e -c --command',
     matches: [
       "tmux new -d 'rm -rf /'",
       'screen -dm rm -rf /',
@@ -237,38 +167,12 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: [
-      'npx',
-      'bunx',
-      'pnpx',
-      'dotenv',
-      'cross-env',
-      'doppler',
-      'direnv',
-      'mise',
-      'asdf',
-      'nvm',
-      'volta',
-      'rbenv',
-      'pyenv',
-      'xvfb-run',
-      'systemd-run',
-      'start-stop-daemon',
-      'nix',
-      'nix-shell',
-      'guix',
-      'devbox',
-      'flox',
-      'pixi',
-      'hatch',
-      'rye',
-      'pdm',
-      'corepack',
-    ],
-    valueLetters: 'pc',
-    valueNames: ['package', 'run', 'command', 'call', 'exec'],
+    names: words(
+      'npx bunx pnpx dotenv cross-env doppler direnv mise asdf nvm volta rbenv pyenv xvfb-run systemd-run start-stop-daemon nix nix-shell guix devbox flox pixi hatch rye pdm corepack',
+    ),
+    values: '-p -c --package --run --command --call --exec',
     assignments: true,
-    codeOptions: ['c', 'call', 'run', 'command'],
+    code: '-c --call --run --command',
     matches: [
       "npx -c 'rm -rf /'",
       'npx rm -rf /',
@@ -278,23 +182,22 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: ['npm', 'pnpm', 'yarn', 'bun'],
+    names: words('npm pnpm yarn bun'),
     subcommands: ['exec', 'x', 'dlx'],
-    valueLetters: 'cp',
-    valueNames: ['call', 'package'],
-    codeOptions: ['c', 'call'],
+    values: '-c -p --call --package',
+    code: '-c --call',
     matches: ['npm exec -- rm -rf /', "npm exec -c 'rm -rf /'"],
   },
   {
-    names: ['poetry', 'pipenv', 'uv', 'bundle', 'conda', 'op', 'mamba', 'micromamba'],
+    names: words('poetry pipenv uv bundle conda op mamba micromamba'),
     subcommands: ['exec', 'run'],
-    valueLetters: 'np',
+    values: '-n -p',
     matches: ['poetry run rm -rf /', 'bundle exec rm -rf /'],
   },
   {
     names: ['runcon', 'sg', 'newgrp'],
     operandsBefore: 1,
-    codeOptions: ['c'],
+    code: '-c',
     matches: ["sg staff -c 'rm -rf /'", 'runcon x rm -rf /'],
   },
 ];
@@ -322,20 +225,17 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
   }
   if (name === 'command' && /^-[pvV]*[vV]/.test(words[0] ?? ''))
     return { calls: [], code: [], assignments: [], directory: undefined };
-  const codeLetters = (wrapper.codeOptions ?? []).filter((option) => option.length === 1).join('');
-  const { every, operands } = readOptions(words, {
-    valueLetters: (wrapper.valueLetters ?? '') + codeLetters,
-    valueNames: [...(wrapper.valueNames ?? []), ...(wrapper.codeOptions ?? [])],
-    stopEarly: true,
+  // A letter is also a long option's abbreviation: `script --c 'x'`.
+  const codeOptions = (wrapper.code ?? '').replace(/(?<= |^)-(\w)(?= |$)/g, '-$1 --$1');
+  const codeNames = namesOf(codeOptions);
+  const { every, operands } = readOptions(words, `${wrapper.values ?? ''} ${codeOptions}`, {
+    permutes: false,
   });
-  const code = [...every(...(wrapper.codeOptions ?? []))];
+  const code = [...every(...codeNames)];
   // options may also come after the words of its own: `flock f -c 'x'`
-  if (wrapper.codeOptions) {
-    const late = readOptions(operands, { valueLetters: codeLetters, valueNames: wrapper.codeOptions });
-    if (operands[wrapper.operandsBefore ?? 0]?.startsWith('-'))
-      code.push(...late.every(...wrapper.codeOptions));
-  }
-  const split = every(...(wrapper.splitOptions ?? []));
+  if (wrapper.code && operands[wrapper.operandsBefore ?? 0]?.startsWith('-'))
+    code.push(...readOptions(operands, codeOptions).every(...codeNames));
+  const split = every(...namesOf(wrapper.split ?? ''));
   let rest = [
     ...split.flatMap((text) => text.replaceAll('\\_', ' ').split(/\s+/)).filter((word) => word !== ''),
     ...operands.slice(wrapper.operandsBefore ?? 0),
@@ -356,7 +256,7 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
           ...rest.filter((word) => word.includes(' ')),
         ]
       : [];
-  const directory = every(...(wrapper.directoryOptions ?? [])).at(-1);
+  const directory = every(...namesOf(wrapper.directory ?? '')).at(-1);
   return { calls, code: [...code, ...joined], assignments, directory };
 }
 

@@ -1,6 +1,6 @@
+import { optionTable } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { onlyPrints } from '../general-rules.ts';
-import { optionTable } from '../option-table.ts';
 import { judgeOptions, type Program } from '../program.ts';
 
 const setsClock: CommandRule = {

@@ -1,6 +1,6 @@
+import { type OptionTable, optionTable } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { onlyReads } from '../general-rules.ts';
-import { type OptionTable, optionTable } from '../option-table.ts';
 import { judgeOptions, type Program } from '../program.ts';
 
 /** ls, cat, head, tail and wc: every operand is a file or directory that is read; `-` is one only for ls. */

@@ -1,8 +1,8 @@
 import { gitHookFiles } from '../../implied-scripts.ts';
+import { OptionState } from '../../program/option-state.ts';
+import { type Operand, parseOptions, type Word } from '../../program/options.ts';
 import type { Judgement } from '../judgement.ts';
-import { parseOptions, type Word } from '../option-parser.ts';
-import { OptionState } from '../option-state.ts';
-import { judgeOption, type Operand, type Program } from '../program.ts';
+import { judgeOption, type Program } from '../program.ts';
 import { judgeUnknownWords } from '../script-arguments.ts';
 import { config } from './git/config-subcommand.ts';
 import { globalOptions } from './git/global-options.ts';

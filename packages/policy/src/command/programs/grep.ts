@@ -1,7 +1,6 @@
+import { optionTable, parseOptions } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { onlyReads } from '../general-rules.ts';
-import { parseOptions } from '../option-parser.ts';
-import { optionTable } from '../option-table.ts';
 import { judgeOption, type Program } from '../program.ts';
 
 const patternsFromFile: CommandRule = {

@@ -1,5 +1,5 @@
+import { optionTable } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
-import { optionTable } from '../option-table.ts';
 import { judgeOptions, type Program } from '../program.ts';
 
 const looksEverywhere: CommandRule = {

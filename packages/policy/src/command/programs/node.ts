@@ -1,11 +1,10 @@
 import { nodeLookups } from '../../implied-scripts.ts';
+import { OptionState } from '../../program/option-state.ts';
+import { type Operand, type OptionRow, optionTable, type Word } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { unknownOptionOfPowerful } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
-import type { Word } from '../option-parser.ts';
-import { OptionState } from '../option-state.ts';
-import { type OptionRow, optionTable } from '../option-table.ts';
-import { judgeOption, type Operand, type Program } from '../program.ts';
+import { judgeOption, type Program } from '../program.ts';
 import { judgeScriptArguments } from '../script-arguments.ts';
 
 const runsScript: CommandRule = {

@@ -1,7 +1,6 @@
+import { type OptionRow, type OptionTable, optionTable, type Word } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import type { Judgement } from '../judgement.ts';
-import type { Word } from '../option-parser.ts';
-import { type OptionRow, type OptionTable, optionTable } from '../option-table.ts';
 import { refuseOutside } from '../program.ts';
 
 export const changesWhatRuns: CommandRule = {

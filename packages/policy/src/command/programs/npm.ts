@@ -1,6 +1,7 @@
+import type { Operand } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import type { Judgement } from '../judgement.ts';
-import { judgeOption, type Operand, type Program } from '../program.ts';
+import { judgeOption, type Program } from '../program.ts';
 import { judgeScriptArguments } from '../script-arguments.ts';
 import { resolveCommand } from './npm-commands.ts';
 import { changesWhatRuns, npmOptions, otherSource, parseNpm, wholeMachine } from './npm-options.ts';

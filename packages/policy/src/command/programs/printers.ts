@@ -1,5 +1,5 @@
+import { optionTable } from '../../program/options.ts';
 import { onlyPrints } from '../general-rules.ts';
-import { optionTable } from '../option-table.ts';
 import { judgeOptions, type Program } from '../program.ts';
 
 /** echo, pwd and whoami: their operands are text or nothing. */

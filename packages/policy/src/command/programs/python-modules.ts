@@ -1,8 +1,12 @@
+import {
+  type OptionTable,
+  type OptionTableSource,
+  optionTable,
+  parseOptions,
+} from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import { writesToExecutingPlace } from '../general-rules.ts';
 import type { Judgement } from '../judgement.ts';
-import { parseOptions } from '../option-parser.ts';
-import { type OptionTable, type OptionTableSource, optionTable } from '../option-table.ts';
 import { judgeOption } from '../program.ts';
 
 /** Modules that test and check the code of a workspace, and which of their options do more than that. */

@@ -1,8 +1,7 @@
+import { OptionState } from '../../program/option-state.ts';
+import { optionTable, parseOptions, type Word } from '../../program/options.ts';
 import type { CommandRule } from '../command-rule.ts';
 import type { Judgement } from '../judgement.ts';
-import { parseOptions, type Word } from '../option-parser.ts';
-import { OptionState } from '../option-state.ts';
-import { optionTable } from '../option-table.ts';
 import { judgeOption, type Program } from '../program.ts';
 import { judgeUnpacking } from '../unpacking.ts';
 

@@ -1,6 +1,5 @@
-import { parseOptions } from '../../option-parser.ts';
-import { OptionState } from '../../option-state.ts';
-import type { Operand } from '../../program.ts';
+import { OptionState } from '../../../program/option-state.ts';
+import { type Operand, parseOptions } from '../../../program/options.ts';
 import { names, revisions } from './operands.ts';
 import { machineSettings, readsFile, runsProgram, setsConfiguration } from './rules.ts';
 import { gitTable } from './shared-options.ts';

@@ -1,4 +1,4 @@
-import { optionTable } from '../../option-table.ts';
+import { optionTable } from '../../../program/options.ts';
 import { otherRepository, runsProgram, setsConfiguration } from './rules.ts';
 
 /** What may stand between `git` and the subcommand. */

@@ -1,4 +1,4 @@
-import type { OptionSection } from '../../option-table.ts';
+import type { OptionSection } from '../../../program/options.ts';
 import { files, names, revisions, writtenRefs } from './operands.ts';
 import { losesWork, readsFile, runsProgram, writesKnownBranches } from './rules.ts';
 import { diffOptions, gitTable, logOptions, mergeOptions, strategyRow } from './shared-options.ts';

@@ -1,5 +1,6 @@
+import type { Operand } from '../../../program/options.ts';
 import type { Judgement, PathUse } from '../../judgement.ts';
-import { type Operand, refuseOutside } from '../../program.ts';
+import { refuseOutside } from '../../program.ts';
 import { judgeUnknownWords } from '../../script-arguments.ts';
 import { commandTransport, writesKnownBranches } from './rules.ts';
 

@@ -1,5 +1,10 @@
+import {
+  type OptionRow,
+  type OptionSection,
+  type OptionTable,
+  optionTable,
+} from '../../../program/options.ts';
 import type { Judgement } from '../../judgement.ts';
-import { type OptionRow, type OptionSection, type OptionTable, optionTable } from '../../option-table.ts';
 import { judgeWrittenRef } from './operands.ts';
 import { readsFile, runsProgram, writesFile } from './rules.ts';
 

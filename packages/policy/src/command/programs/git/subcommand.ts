@@ -1,8 +1,7 @@
+import type { OptionState } from '../../../program/option-state.ts';
+import type { Operand, OptionSection, OptionTable } from '../../../program/options.ts';
 import type { CommandRule } from '../../command-rule.ts';
 import type { Judgement } from '../../judgement.ts';
-import type { OptionState } from '../../option-state.ts';
-import type { OptionSection, OptionTable } from '../../option-table.ts';
-import type { Operand } from '../../program.ts';
 import { names, type OperandJudge, unknownWords } from './operands.ts';
 import { gitTable } from './shared-options.ts';
 

@@ -1,5 +1,5 @@
+import type { OptionSection } from '../../../program/options.ts';
 import type { Judgement } from '../../judgement.ts';
-import type { OptionSection } from '../../option-table.ts';
 import { files, filesOrStream, names, pathspecs, revisions, revisionsOrPaths } from './operands.ts';
 import { losesWork, readsFile, unsafePatch, writesFile } from './rules.ts';
 import { diffOptions, gitTable, logOptions, pathspecFile } from './shared-options.ts';

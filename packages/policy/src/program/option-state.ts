@@ -1,4 +1,4 @@
-import type { Word } from './option-parser.ts';
+import type { Word } from './options.ts';
 
 /**
  * What the options of one call come to. An option can be taken back later on the line, and put back after that, so a

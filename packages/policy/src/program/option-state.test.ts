@@ -1,12 +1,11 @@
 import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CommandValidator } from '../command/command-validator.ts';
+import { splitExample } from '../command/split-example.ts';
 import { PathValidator } from '../path-validator.ts';
-import { CommandValidator } from './command-validator.ts';
-import { parseOptions } from './option-parser.ts';
 import { HIGH_OPTIONS, MEDIUM_OPTIONS, REFUSED_OPTIONS } from './option-state.test-data.ts';
 import { OptionState } from './option-state.ts';
-import { optionTable } from './option-table.ts';
-import { splitExample } from './split-example.ts';
+import { optionTable, parseOptions } from './options.ts';
 
 describe('[VA-5] the final state of the options', () => {
   const table = optionTable({
