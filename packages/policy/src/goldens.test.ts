@@ -27,14 +27,15 @@ import {
   ToolCallPolicy,
   type ToolCallPolicyOptions,
 } from './index.ts';
+import { codeOptions } from './program/code-options.ts';
 import * as lastOptions from './program/option-state.test-data.ts';
+import { wrappers } from './program/wrappers.ts';
 import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';
 import { argumentsOf } from './security-paths.test-data.ts';
 import { DISGUISED } from './shell/attacks.test-data.ts';
 import { BENIGN } from './shell/benign.test-data.ts';
 import { binaryNames } from './shell/binary-names.ts';
 import { catastropheList } from './shell/catastrophes.ts';
-import { codeOptions } from './shell/code-options.ts';
 import * as evaluated from './shell/evaluated-text.test-data.ts';
 import { executedFiles } from './shell/executed-files.ts';
 import { INDIRECT } from './shell/indirect-attacks.test-data.ts';
@@ -43,7 +44,6 @@ import { SECRETS } from './shell/secrets.test-data.ts';
 import * as network from './shell/shell-check.test-data.ts';
 import { SLOW, TOO_COMPLEX, UNPARSABLE, WRAPPINGS } from './shell/shell-properties.test-data.ts';
 import { programWarnings, type Warning, warnings } from './shell/warnings.ts';
-import { wrappers } from './shell/wrappers.ts';
 import { LEVELS } from './tool-call-policy.test-data.ts';
 import { writeRules } from './write-rules.ts';
 

@@ -1,5 +1,6 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
 import type { PathValidator } from '../path-validator.ts';
+import { judgeUnknownWords } from '../program/script-arguments.ts';
 import { isInterpreter, isShell } from '../shell/nested-shells.ts';
 import type { SimpleCommand } from '../shell/shell-check.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
@@ -10,7 +11,6 @@ import type { CommandCheck } from './command-check.ts';
 import { addedProgram } from './general-rules.ts';
 import { Judgement } from './judgement.ts';
 import { adviseInstead } from './program-advice.ts';
-import { judgeUnknownWords } from './script-arguments.ts';
 
 export interface CommandValidatorOptions {
   readonly paths: PathValidator;

@@ -1,5 +1,5 @@
-import { changesConfiguration } from '../command/programs/git/config-subcommand.ts';
-import { gitHookFiles } from '../implied-scripts.ts';
+import { changesConfiguration } from '../program/git/config-subcommand.ts';
+import { gitHookFiles } from '../program/implied-scripts.ts';
 import { noteRunFile } from './operands.ts';
 import type { ProgramCall } from './program-call.ts';
 import type { ShellRun } from './shell-run.ts';

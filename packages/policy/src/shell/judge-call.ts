@@ -1,3 +1,4 @@
+import { codeInOptions } from '../program/code-options.ts';
 import {
   DOWNLOADED,
   HIDDEN,
@@ -10,9 +11,9 @@ import {
   UNKNOWN,
 } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
+import { openWrapper } from '../program/wrappers.ts';
 import { builtinFor } from './builtins.ts';
 import { catastropheList, catastrophes } from './catastrophes.ts';
-import { codeInOptions } from './code-options.ts';
 import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
 import { judgeExecutedFiles } from './executed-files.ts';
 import { filtered } from './filters.ts';
@@ -42,7 +43,6 @@ import { judgeAwk, judgeSed } from './text-programs.ts';
 import { judgeTail } from './unknown-wrapper.ts';
 import { warnings, warningsFor } from './warnings.ts';
 import { isStarOnly } from './word-paths.ts';
-import { openWrapper } from './wrappers.ts';
 import { judgeXargs } from './xargs-call.ts';
 
 /** Names tried where the program is a pattern: `/bin/r?`. */

@@ -1,8 +1,8 @@
 import type { Pipeline } from 'unbash';
-import { inlineModules } from '../command/programs/python-modules.ts';
-import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
+import { nodeLookups, pythonModuleFiles } from '../program/implied-scripts.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from '../program/marks.ts';
 import { namesOf, readOptions } from '../program/options.ts';
+import { inlineModules } from '../program/python-modules.ts';
 import { catastrophes } from './catastrophes.ts';
 import { fileName } from './fork-bomb.ts';
 import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';

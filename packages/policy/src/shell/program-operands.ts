@@ -1,6 +1,6 @@
+import { unpackTarget } from '../program/archives.ts';
 import { DOWNLOADED, hasHole, hasPattern, UNKNOWN } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
-import { unpackTarget } from './archives.ts';
 import { refuseBinaryName } from './binary-names.ts';
 import { followMadeFiles } from './made-files.ts';
 import { checkFile } from './operands.ts';

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
-import { unpackers, unpacksIntoRoot } from './archives.ts';
+import { unpackers, unpacksIntoRoot } from '../program/archives.ts';
 import { changesGit } from './git-call.ts';
 import type { ProgramCall } from './program-call.ts';
 
