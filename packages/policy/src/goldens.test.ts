@@ -9,13 +9,13 @@ import {
 } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as added from './command/added-programs.test-data.ts';
-import { commandRules } from './command/command-rules.ts';
+import { commandRules } from './command/allowed-programs.ts';
 import { spellings } from './command/command-spellings.test-data.ts';
 import { NOT_PROGRAMS } from './command/command-validator.test-data.ts';
 import { NOT_COVERED } from './command/harmless-commands.test-data.ts';
 import { harmlessCommands } from './command/harmless-commands.ts';
 import * as commandGrants from './command/needs-person.test-data.ts';
-import { splitExample } from './command/split-example.ts';
+import { splitExample } from './command/split-example.test-data.ts';
 import {
   executingPlaces,
   isHarmlessCommand,
@@ -28,6 +28,7 @@ import {
   type ToolCallPolicyOptions,
 } from './index.ts';
 import { codeOptions } from './program/code-options.ts';
+import { executedFiles } from './program/executed-files.ts';
 import * as lastOptions from './program/option-state.test-data.ts';
 import { wrappers } from './program/wrappers.ts';
 import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';
@@ -37,7 +38,6 @@ import { BENIGN } from './shell/benign.test-data.ts';
 import { binaryNames } from './shell/binary-names.ts';
 import { catastropheList } from './shell/catastrophes.ts';
 import * as evaluated from './shell/evaluated-text.test-data.ts';
-import { executedFiles } from './shell/executed-files.ts';
 import { INDIRECT } from './shell/indirect-attacks.test-data.ts';
 import * as shellGrants from './shell/needs-person.test-data.ts';
 import { SECRETS } from './shell/secrets.test-data.ts';

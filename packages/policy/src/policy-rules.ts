@@ -10,8 +10,7 @@ import {
   policyFileSchema,
   type ToolCall,
 } from '@countersign/protocol';
-import { isHarmlessCommand } from './command/harmless-commands.ts';
-import { isHarmlessVariable } from './command/harmless-variables.ts';
+import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
 import { type Glob, parseGlob, writtenOut } from './glob.ts';
 import { plainCommandWords } from './program/plain-words.ts';

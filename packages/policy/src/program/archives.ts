@@ -1,33 +1,14 @@
-import { hasHole } from '../program/marks.ts';
-import { readOptions } from '../program/options.ts';
-import type { ProgramCall } from '../shell/program-call.ts';
-import { resolvePlaces } from '../shell/word-paths.ts';
+import { unpacksOverExecutingPlaces } from '../command/general-rules.ts';
+import type { Judgement } from '../command/judgement.ts';
+import { executingPlaces } from '../executing-places.ts';
+import { wordList } from '../word-list.ts';
+import { readOptions } from './options.ts';
 
-export const unpackers = [
-  'tar',
-  'gtar',
-  'bsdtar',
-  'unzip',
-  '7z',
-  '7za',
-  '7zz',
-  'unrar',
-  'cpio',
-  'pax',
-  'ditto',
-] as const;
-
-/** Whether a call unpacks an archive into the workspace root, or into a place that only the run knows. */
-export function unpacksIntoRoot(call: ProgramCall): boolean {
-  const target = unpackTarget(call);
-  if (target === undefined) return false;
-  const { run } = call;
-  return resolvePlaces(run, target).some((place) => hasHole(place) || place === run.paths.root);
-}
+export const unpackers = wordList('tar gtar bsdtar unzip 7z 7za 7zz unrar cpio pax ditto');
 
 /** The directory a call unpacks into, as it is written; undefined when it does not unpack. */
-export function unpackTarget({ name, args }: ProgramCall): string | undefined {
-  if (!(unpackers as readonly string[]).includes(name)) return undefined;
+export function unpackTarget(name: string, args: readonly string[]): string | undefined {
+  if (!unpackers.includes(name)) return undefined;
   switch (name) {
     case 'unzip': {
       const { flags, values } = readOptions(args, '-d -P -x');
@@ -56,4 +37,23 @@ export function unpackTarget({ name, args }: ProgramCall): string | undefined {
       return extracts ? (values.get('C') ?? values.get('directory') ?? '.') : undefined;
     }
   }
+}
+
+/** Names that a directory may hold and that lead to a place of VA-3: `.git`, `.vscode`, `.github/workflows`. */
+const executingNames: readonly string[] = executingPlaces.places.flatMap(
+  ({ names = [], directories = [], runs = [] }) => [...names, ...directories, ...runs],
+);
+
+/**
+ * An archive decides by itself which files it writes below `target`. In the root of the workspace, and wherever
+ * places of VA-3 are, those may be among them; no grant answers for that.
+ */
+export function judgeUnpacking(target: string, judgement: Judgement): void {
+  const checked = judgement.path(target, 'write', { makes: false });
+  if (!checked) return;
+  const holdsPlace = executingNames.some((name) => {
+    const inside = judgement.look(`${target}/${name}`);
+    return inside.ok && inside.entry !== undefined;
+  });
+  if (checked.relative === '' || holdsPlace) judgement.raise(unpacksOverExecutingPlaces, target);
 }

@@ -1,4 +1,7 @@
-import { HIDDEN } from '../program/marks.ts';
+import { wordList } from '../word-list.ts';
+import { HIDDEN } from './marks.ts';
+import { decodedUrl } from './node.ts';
+import { valuesAnywhere } from './options.ts';
 
 /**
  * Options of ordinary programs whose value is executed: `tar --to-command`, `rsync -e`. Values are judged as shell
@@ -18,16 +21,8 @@ interface CodeOption {
 export const codeOptions: readonly CodeOption[] = [
   {
     programs: ['tar', 'gtar', 'bsdtar'],
-    options: [
-      '--checkpoint-action',
-      '--to-command',
-      '-I',
-      '--use-compress-program',
-      '--rsh-command',
-      '-F',
-      '--info-script',
-      '--new-volume-script',
-    ],
+    options: wordList(`--checkpoint-action --to-command -I --use-compress-program --rsh-command -F
+      --info-script --new-volume-script`),
     prefix: /^exec=/,
     matches: [
       "tar cf x y --checkpoint=1 --checkpoint-action=exec='rm -rf /'",
@@ -40,31 +35,9 @@ export const codeOptions: readonly CodeOption[] = [
   { programs: ['rsync'], options: ['-e', '--rsh', '--rsync-path'], matches: ["rsync -e 'rm -rf /' a h:b"] },
   {
     programs: ['git'],
-    options: [
-      '-x',
-      '--exec',
-      '--upload-pack',
-      '--receive-pack',
-      '--extcmd',
-      '--tree-filter',
-      '--index-filter',
-      '--msg-filter',
-      '--env-filter',
-      '--commit-filter',
-      '--parent-filter',
-      '--tag-name-filter',
-      '-O',
-      '--open-files-in-pager',
-      '-u',
-      '--setup',
-      '--sendmail-cmd',
-      '--to-cmd',
-      '--cc-cmd',
-      '--header-cmd',
-      '--smtp-server',
-      '--access-hook',
-      '--httpd',
-    ],
+    options: wordList(`-x --exec --upload-pack --receive-pack --extcmd --tree-filter --index-filter
+      --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter -O --open-files-in-pager -u
+      --setup --sendmail-cmd --to-cmd --cc-cmd --header-cmd --smtp-server --access-hook --httpd`),
     matches: [
       "git rebase -x 'rm -rf /' main",
       "git filter-branch --tree-filter 'rm -rf /' HEAD",
@@ -86,8 +59,8 @@ export const codeOptions: readonly CodeOption[] = [
     matches: ["ssh -o ProxyCommand='rm -rf /' h", "ssh -oProxyCommand='rm -rf /' h"],
   },
   {
-    programs: ['vi', 'vim', 'nvim', 'ex', 'view', 'emacs'],
-    options: ['-c', '-sc', '--cmd', '+'],
+    programs: wordList('vi vim nvim ex view emacs'),
+    options: wordList('-c -sc --cmd +'),
     prefix: /^[:!]*\s*(silent\s*)?!?\s*/,
     matches: [
       "vim -c ':!rm -rf /'",
@@ -106,7 +79,7 @@ export const codeOptions: readonly CodeOption[] = [
   { programs: ['less', 'more'], options: ['+'], prefix: /^[+!]*/, matches: ["less '+!rm -rf /' f"] },
   {
     programs: ['gdb', 'lldb'],
-    options: ['-ex', '-iex', '--eval-command', '--init-eval-command', '-o', '-O', '--one-line'],
+    options: wordList('-ex -iex --eval-command --init-eval-command -o -O --one-line'),
     prefix: /^(!|(platform\s+)?shell\s+)\s*/,
     matches: [
       "gdb -ex 'shell rm -rf /'",
@@ -116,7 +89,7 @@ export const codeOptions: readonly CodeOption[] = [
   },
   {
     programs: ['emacs', 'erl', 'swipl'],
-    options: ['-eval', '-execute', '-g', '-t'],
+    options: wordList('-eval -execute -g -t'),
     matches: ['erl -eval \'os:cmd("rm -rf /").\'', 'swipl -g \'shell("rm -rf /")\''],
   },
   { programs: ['npm', 'pnpm'], options: ['--script-shell'], matches: ["npm test --script-shell='rm -rf /'"] },
@@ -127,21 +100,16 @@ export const codeOptions: readonly CodeOption[] = [
     matches: ["pnpm -c 'exec rm -rf /'"],
   },
   {
-    programs: ['gcc', 'g++', 'cc', 'c++', 'clang'],
+    programs: wordList('gcc g++ cc c++ clang'),
     options: ['-wrapper'],
     commas: true,
     matches: ['gcc -wrapper rm,-rf,/ x.c'],
   },
   {
     programs: ['node', 'nodejs'],
-    options: [
-      '--import',
-      '--loader',
-      '--experimental-loader',
-      '--require',
-      '--test-reporter',
-      '--test-global-setup',
-    ],
+    options: wordList(
+      `--import --loader --experimental-loader --require --test-reporter --test-global-setup`,
+    ),
     prefix: /^data:[^,]*,/i,
     matches: [
       `node --import='data:text/javascript,process.getBuiltinModule("child_process").execSync("rm -rf /")' x.js`,
@@ -158,7 +126,7 @@ export const codeOptions: readonly CodeOption[] = [
   },
   {
     programs: ['fd', 'fdfind'],
-    options: ['-x', '-X', '--exec', '--exec-batch'],
+    options: wordList('-x -X --exec --exec-batch'),
     matches: ["fd -x 'rm -rf /'"],
   },
 ];
@@ -168,41 +136,11 @@ export function codeInOptions(name: string, args: readonly string[]): readonly s
   const found: string[] = [];
   for (const { programs, options, prefix, commas } of codeOptions) {
     if (!programs.includes(name)) continue;
-    for (const [index, word] of args.entries()) {
-      const value = optionValue(word, args[index + 1], options);
-      if (value === undefined) continue;
+    for (const value of valuesAnywhere(args, options, { abbreviations: true })) {
       const code = value.replace(prefix ?? '', '').replace(/\)$/, '');
       found.push(commas ? code.replaceAll(',', ' ') : code);
-      if (/^data:/i.test(value)) found.push(/;base64,/i.test(value) ? HIDDEN : decoded(code));
+      if (/^data:/i.test(value)) found.push(/;base64,/i.test(value) ? HIDDEN : decodedUrl(code));
     }
   }
   return found;
-}
-
-/** Text of a `data:` address, as far as it can be decoded. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a percent sign that begins nothing
-  }
-}
-
-/** A long option may be cut short: `--to-com`. Shorter than this it could be many. */
-const SHORTEST = '--xy'.length;
-
-function splitOnce(word: string): [string] | [string, string] {
-  const equals = word.indexOf('=');
-  return equals < 0 ? [word] : [word.slice(0, equals), word.slice(equals + 1)];
-}
-
-function optionValue(word: string, next: string | undefined, options: readonly string[]): string | undefined {
-  for (const option of options) {
-    if (word === option) return next;
-    if (word.startsWith(`${option}=`)) return word.slice(option.length + 1);
-    const [name = '', value] = splitOnce(word);
-    if (name.length >= SHORTEST && option.startsWith(name)) return value ?? next;
-    if (!option.startsWith('--') && word.startsWith(option)) return word.slice(option.length);
-  }
-  return undefined;
 }

@@ -75,9 +75,7 @@ const tailOptions = optionTable({
   values: '-c --bytes -n --lines --max-unchanged-stats -s --sleep-interval',
   numbers: 'count',
   rows: [
-    { names: '-f', rule: neverEnds },
-    { names: '-F', rule: neverEnds },
-    { names: '--retry', rule: neverEnds },
+    { names: '-f -F --retry', rule: neverEnds },
     { names: '--follow', value: 'text', optional: true, rule: neverEnds },
     { names: '--pid', value: 'text', rule: neverEnds },
   ],

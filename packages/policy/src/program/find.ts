@@ -1,7 +1,8 @@
 import type { CommandRule } from '../command/command-rule.ts';
 import { onlyReads, unknownOption } from '../command/general-rules.ts';
 import type { Judgement } from '../command/judgement.ts';
-import { excludingTests } from './find/excluding-tests.ts';
+import { excludingTerms } from './find/excluding-terms.ts';
+import { type FindTerm, readFindWords } from './find/find-words.ts';
 import { picksSecretsByName, picksSecretsByRegex } from './find/secret-names.ts';
 import { type Program, refuseUnsafe } from './program.ts';
 
@@ -90,89 +91,58 @@ const looksForSecrets: CommandRule = {
   ],
 };
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
-
-const withoutArgument =
-  words(`-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -noleaf -warn
-  -nowarn -empty -executable -false -true -nogroup -nouser -readable -writable -print -print0 -ls -prune -quit -a -and -o
-  -or -not -help --help -version --version ( ) ! ,`);
-const withText = words(`-amin -atime -cmin -ctime -fstype -gid -group -inum -links -maxdepth
-  -mindepth -mmin -mtime -perm -regextype -size -type -uid -used -user -xtype -context -printf`);
-const withName = words('-name -iname -path -ipath -wholename -iwholename -lname -ilname');
-const withRegex = words('-regex -iregex');
-const withReference = words('-newer -anewer -cnewer -samefile');
-const executing = words('-exec -execdir -ok -okdir');
-const writing = words('-delete -fprint -fprint0 -fprintf -fls');
-
-/** Leading options, then starting points, then the expression: find has no getopt grammar. */
 export const find: Program = {
   names: ['find'],
   rules: [runsPrograms, writes, followsLinks, pathsFromFile, looksForSecrets],
   judge(args, judgement) {
     judgement.raise(onlyReads);
-    const startingPoints = judgeLeadingOptions(args, judgement);
-    let at = startingPoints;
-    for (; at < args.length && !startsExpression(args[at] as string); at++)
-      judgement.path(args[at] as string, 'read');
-    if (at === startingPoints && !args.includes('-files0-from')) judgement.path('.', 'read');
-    judgeExpression(args, at, judgement);
+    const { options, starts, terms } = readFindWords(args);
+    if (options.includes('-L')) judgement.raise(followsLinks, '-L');
+    for (const start of starts) judgement.path(start, 'read');
+    if (starts.length === 0 && !terms.some(({ kind }) => kind === 'list')) judgement.path('.', 'read');
+    judgeExpression(terms, judgement);
   },
 };
 
-function judgeLeadingOptions(args: readonly string[], judgement: Judgement): number {
-  let at = 0;
-  for (; at < args.length; at++) {
-    const arg = args[at] as string;
-    if (arg === '--') return at + 1;
-    if (arg === '-L') judgement.raise(followsLinks, arg);
-    else if (arg === '-D') at++;
-    else if (arg !== '-H' && arg !== '-P' && !/^-O\d*$/.test(arg)) break;
-  }
-  return at;
-}
-
-const startsExpression = (arg: string): boolean =>
-  (arg.startsWith('-') && arg !== '-') || arg === '(' || arg === '!' || arg === ')' || arg === ',';
-
-const takesArgument = (arg: string): boolean =>
-  withText.has(arg) ||
-  withName.has(arg) ||
-  withRegex.has(arg) ||
-  withReference.has(arg) ||
-  /^-newer../.test(arg);
-
-function judgeExpression(args: readonly string[], from: number, judgement: Judgement): void {
-  const excluding = excludingTests(args, from, takesArgument);
-  for (let at = from; at < args.length; at++) {
-    const arg = args[at] as string;
-    const next = args[at + 1];
-    if (withoutArgument.has(arg)) continue;
-    if (withText.has(arg)) at++;
-    else if (withName.has(arg) || withRegex.has(arg)) {
-      const picksSecrets = withRegex.has(arg) ? picksSecretsByRegex : picksSecretsByName;
-      if (next !== undefined && !excluding.has(at) && picksSecrets(next))
-        judgement.raise(looksForSecrets, next);
-      at++;
-    } else if (withReference.has(arg) || /^-newer[aBcm][aBcm]$/.test(arg)) {
-      if (next !== undefined) judgement.path(next, 'read');
-      at++;
-    } else if (/^-newer[aBcm]t$/.test(arg)) at++;
-    else if (arg === '-files0-from') {
-      judgement.raise(pathsFromFile, arg);
-      if (next !== undefined) judgement.pathOrStream(next, 'read');
-      at++;
-    } else if (arg === '-follow' || arg === '-L') judgement.raise(followsLinks, arg);
-    else if (executing.has(arg.replace(/^--/, '-'))) {
-      judgement.raise(runsPrograms, arg);
-      return;
-    } else if (writing.has(arg.replace(/^--/, '-'))) {
-      // Where it would write outside, that is what the person should read.
-      if (next !== undefined && arg !== '-delete') judgement.path(next, 'write');
-      judgement.raise(writes, arg);
-      return;
-    } else if (startsExpression(arg)) {
-      judgement.raise(unknownOption, arg);
-      refuseUnsafe(arg.slice(arg.indexOf('=') + 1), judgement);
-    } else judgement.path(arg, 'read');
+function judgeExpression(terms: readonly FindTerm[], judgement: Judgement): void {
+  const excluding = excludingTerms(terms);
+  for (const term of terms) {
+    const { kind, word, value } = term;
+    switch (kind) {
+      case 'name':
+      case 'regex': {
+        const picksSecrets = kind === 'regex' ? picksSecretsByRegex : picksSecretsByName;
+        if (value !== undefined && !excluding.has(term) && picksSecrets(value))
+          judgement.raise(looksForSecrets, value);
+        break;
+      }
+      case 'reference':
+        if (value !== undefined) judgement.path(value, 'read');
+        break;
+      case 'list':
+        judgement.raise(pathsFromFile, word);
+        if (value !== undefined) judgement.pathOrStream(value, 'read');
+        break;
+      case 'links':
+        judgement.raise(followsLinks, word);
+        break;
+      case 'executes':
+        judgement.raise(runsPrograms, word);
+        return;
+      case 'writes':
+        // Where it would write outside, that is what the person should read.
+        if (value !== undefined) judgement.path(value, 'write');
+        judgement.raise(writes, word);
+        return;
+      case 'deletes':
+        judgement.raise(writes, word);
+        return;
+      case 'unknown':
+        judgement.raise(unknownOption, word);
+        refuseUnsafe(word.slice(word.indexOf('=') + 1), judgement);
+        break;
+      case 'stray':
+        judgement.path(word, 'read');
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { CommandRule } from '../command/command-rule.ts';
 import type { Judgement, PathUse } from '../command/judgement.ts';
+import { wordList } from '../word-list.ts';
 import { type Program, refuseOutside } from './program.ts';
 
 const compiles: CommandRule = {
@@ -50,44 +51,23 @@ const loadsCode: CommandRule = {
   doesNotMatch: ['gcc -fPIC main.c', 'gcc -Isrc main.c'],
 };
 
+const pathOptionRows = (
+  names: string,
+  use: PathUse,
+  rule?: CommandRule,
+): readonly (readonly [string, PathUse, CommandRule | undefined])[] =>
+  wordList(names).map((name) => [name, use, rule] as const);
+
 /** Options whose value is a path, glued or as the next word. Longer names first, because gcc matches greedily. */
-const pathOptions: readonly (readonly [string, PathUse, CommandRule?])[] = [
-  ['-isystem', 'read'],
-  ['-isysroot', 'read'],
-  ['-imultilib', 'read'],
-  ['-idirafter', 'read'],
-  ['-iquote', 'read'],
-  ['-iprefix', 'read'],
-  ['-iwithprefixbefore', 'read'],
-  ['-iwithprefix', 'read'],
-  ['-iplugindir=', 'run', loadsCode],
-  ['-include', 'read'],
-  ['-imacros', 'read'],
-  ['-specs', 'run', loadsCode],
-  ['--specs', 'run', loadsCode],
-  ['-fplugin=', 'run', loadsCode],
-  ['-fmodule-mapper=', 'run', loadsCode],
-  ['-dumpdir', 'write'],
-  ['-dumpbase-ext', 'write'],
-  ['-dumpbase', 'write'],
-  ['-aux-info', 'write'],
-  ['--sysroot', 'read'],
-  ['--output', 'write'],
-  ['--include-directory-after', 'read'],
-  ['--include-directory', 'read'],
-  ['--include-prefix', 'read'],
-  ['--include', 'read'],
-  ['--imacros', 'read'],
-  ['--library-directory', 'read'],
-  ['--prefix', 'run', loadsCode],
-  ['-MF', 'write'],
-  ['-o', 'write'],
-  ['-I', 'read'],
-  ['-L', 'read'],
-  ['-B', 'run', loadsCode],
-  ['-F', 'read'],
-  ['-T', 'read'],
-];
+const pathOptions = [
+  ...pathOptionRows(
+    `-isystem -isysroot -imultilib -idirafter -iquote -iprefix -iwithprefixbefore -iwithprefix -include -imacros --sysroot
+    --include-directory-after --include-directory --include-prefix --include --imacros --library-directory -I -L -F -T`,
+    'read',
+  ),
+  ...pathOptionRows('-dumpdir -dumpbase-ext -dumpbase -aux-info --output -MF -o', 'write'),
+  ...pathOptionRows('-iplugindir= -specs --specs -fplugin= -fmodule-mapper= --prefix -B', 'run', loadsCode),
+].sort(([a], [b]) => b.length - a.length);
 
 const textOptions = new Set(
   '-x -D -U -A -l -MT -MQ -u -z -e -G --param --language --define-macro --undefine-macro --assert'.split(' '),

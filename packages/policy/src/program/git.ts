@@ -1,11 +1,11 @@
 import type { Judgement } from '../command/judgement.ts';
 import { config } from './git/config-subcommand.ts';
-import { globalOptions } from './git/global-options.ts';
+import { readGit } from './git/git-call.ts';
 import { historySubcommands, reflogDestroyers } from './git/history-subcommands.ts';
 import { maintenanceSubcommands } from './git/maintenance-subcommands.ts';
 import { readingSubcommands } from './git/reading-subcommands.ts';
 import { remoteSubcommands } from './git/remote-subcommands.ts';
-import { gitRules, runsProgram, unknownSubcommand, usesGit } from './git/rules.ts';
+import * as rules from './git/rules.ts';
 import { type GitFamily, type GitSubcommand, isFamily } from './git/subcommand.ts';
 import { workTreeSubcommands } from './git/work-tree-subcommands.ts';
 import { gitHookFiles } from './implied-scripts.ts';
@@ -13,9 +13,6 @@ import { OptionState } from './option-state.ts';
 import { type Operand, parseOptions, type Word } from './options.ts';
 import { judgeOption, type Program } from './program.ts';
 import { judgeUnknownWords } from './script-arguments.ts';
-
-const directoryRow = globalOptions.short.get('C');
-const execPathRow = globalOptions.long.get('exec-path');
 
 const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
   Object.entries({
@@ -35,19 +32,16 @@ const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
 /** Global options, the subcommand, then that subcommand's own options and operands. */
 export const git: Program = {
   names: ['git'],
-  rules: gitRules,
+  rules: Object.values(rules),
   judge(args, judgement) {
-    judgement.raise(usesGit);
-    const words = parseOptions(args, globalOptions);
-    const at = words.findIndex((word) => word.kind === 'operand');
-    for (const word of at < 0 ? words : words.slice(0, at))
-      judgeGlobal(word as Exclude<Word, Operand>, judgement);
-    if (at < 0) return;
-    const [name = '', ...rest] = words.slice(at).map((word) => (word as Operand).text);
+    judgement.raise(rules.usesGit);
+    const { options, subcommand: name, args: rest } = readGit(args);
+    for (const word of options) judgeGlobal(word, judgement);
+    if (name === undefined) return;
     if (!Object.hasOwn(readingSubcommands, name)) noteHooks(judgement);
     const entry = subcommands.get(name);
     if (entry === undefined) {
-      judgement.raise(unknownSubcommand, name);
+      judgement.raise(rules.unknownSubcommand, name);
       judgeUnknownWords(rest, judgement);
       return;
     }
@@ -69,12 +63,12 @@ function noteHooks(judgement: Judgement): void {
 }
 
 function judgeGlobal(word: Exclude<Word, Operand>, judgement: Judgement): void {
-  if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
+  if (word.kind === 'option' && word.row.names === '-C' && word.value !== undefined) {
     judgement.enter(word.value, 'read');
     return;
   }
-  if (word.kind === 'option' && word.row === execPathRow && word.value !== undefined)
-    judgement.raise(runsProgram, word.spelled);
+  if (word.kind === 'option' && word.row.names === '--exec-path' && word.value !== undefined)
+    judgement.raise(rules.runsProgram, word.spelled);
   judgeOption(word, judgement, 'powerful');
 }
 
@@ -96,7 +90,7 @@ function judgeFamily(name: string, family: GitFamily, args: readonly string[], j
   }
   // `git stash -- x` and `git stash -m x` are the fallback; `git stash x` is an error, or a newer git.
   if (first && !first.afterDashes && !family.isOpen) {
-    judgement.raise(unknownSubcommand, `${name} ${first.text}`);
+    judgement.raise(rules.unknownSubcommand, `${name} ${first.text}`);
     judgeUnknownWords(args, judgement);
   }
   judgeSubcommand(family.fallback, args, name, judgement);

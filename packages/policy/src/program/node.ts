@@ -1,9 +1,10 @@
 import type { CommandRule } from '../command/command-rule.ts';
 import { unknownOptionOfPowerful } from '../command/general-rules.ts';
 import type { Judgement } from '../command/judgement.ts';
+import { wordList } from '../word-list.ts';
 import { nodeLookups } from './implied-scripts.ts';
 import { OptionState } from './option-state.ts';
-import { type Operand, type OptionRow, optionTable, type Word } from './options.ts';
+import { type Operand, optionTable, type Word } from './options.ts';
 import { judgeOption, type Program } from './program.ts';
 import { judgeScriptArguments } from './script-arguments.ts';
 
@@ -112,7 +113,7 @@ const writesReports: CommandRule = {
 /** Code that is loaded by the name of a module: only a file can be checked. Any other URL holds or fetches the code. */
 function module(value: string, judgement: Judgement): void {
   const scheme = /^\s*([A-Za-z][\w+.-]*):/.exec(value)?.[1]?.toLowerCase();
-  if (scheme === 'file') judgement.path(decoded(value.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
+  if (scheme === 'file') judgement.path(decodedUrl(value.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
   else if (scheme !== undefined && scheme !== 'node') judgement.raise(inlineCode, value);
   else if (isRelative(value)) runs(value, judgement);
 }
@@ -120,7 +121,7 @@ function module(value: string, judgement: Judgement): void {
 const isRelative = (specifier: string): boolean => /^(\.{0,2}\/|\.\.?$)/.test(specifier);
 
 /** As a URL is decoded; what cannot be decoded is no file for node either. */
-function decoded(url: string): string {
+export function decodedUrl(url: string): string {
   try {
     return decodeURIComponent(url);
   } catch {
@@ -194,29 +195,33 @@ const options = optionTable({
     { names: '-pe', value: 'text', rule: inlineCode },
     { names: '-i --interactive', rule: inlineCode },
     { names: '--input-type', value: 'text', rule: inlineCode },
-    { names: '-r --require', value: module, rule: preloads },
-    { names: '--import', value: module, rule: preloads },
-    { names: '--loader --experimental-loader', value: module, rule: preloads },
-    { names: '--env-file --env-file-if-exists', value: 'read', rule: preloads },
+    {
+      names: '-r --require --import --loader --experimental-loader --test-global-setup',
+      value: module,
+      rule: preloads,
+    },
+    {
+      names: `--env-file --env-file-if-exists --experimental-package-map --experimental-policy --openssl-config
+        --icu-data-dir`,
+      value: 'read',
+      rule: preloads,
+    },
     {
       names: '--experimental-config-file --experimental-default-config-file',
       value: 'read',
       optional: true,
       rule: preloads,
     },
-    { names: '--experimental-package-map --experimental-policy', value: 'read', rule: preloads },
-    { names: '--openssl-config --icu-data-dir', value: 'read', rule: preloads },
     { names: '--snapshot-blob', value: 'run', rule: preloads },
-    { names: '--test-global-setup', value: module, rule: preloads },
     { names: '--test-reporter', value: reporter },
     { names: '--test-reporter-destination', value: destination },
     { names: '--watch-path', value: 'read' },
     { names: '--allow-fs-read --allow-fs-write', value: 'text' },
     { names: '--inspect --inspect-brk --inspect-wait', value: 'text', optional: true, rule: opensDebugger },
     { names: '--inspect-port --debug-port --inspect-publish-uid', value: 'text', rule: opensDebugger },
-    { names: '--experimental-network-inspection --experimental-worker-inspection', rule: opensDebugger },
     {
-      names: '--experimental-storage-inspection --experimental-inspector-network-resource',
+      names: `--experimental-network-inspection --experimental-worker-inspection --experimental-storage-inspection
+        --experimental-inspector-network-resource`,
       rule: opensDebugger,
     },
     {
@@ -224,17 +229,9 @@ const options = optionTable({
       rule: writesReports,
     },
     {
-      names: '--cpu-prof-dir --heap-prof-dir --diagnostic-dir --report-dir --report-directory',
-      value: 'write',
-      rule: writesReports,
-    },
-    {
-      names: '--cpu-prof-name --heap-prof-name --report-filename --redirect-warnings --tls-keylog',
-      value: 'write',
-      rule: writesReports,
-    },
-    {
-      names: '--localstorage-file --test-rerun-failures --trace-event-file-pattern',
+      names: `--cpu-prof-dir --heap-prof-dir --diagnostic-dir --report-dir --report-directory --cpu-prof-name --heap-prof-name
+        --report-filename --redirect-warnings --tls-keylog --localstorage-file --test-rerun-failures
+        --trace-event-file-pattern`,
       value: 'write',
       rule: writesReports,
     },
@@ -251,16 +248,11 @@ const options = optionTable({
 });
 
 /** Without one of these, node without a script reads code from standard input. */
-const needsNoScript: readonly (readonly string[])[] = [
-  ['--test'],
-  ['--run'],
-  ['-h', '--help'],
-  ['-v', '--version'],
-  ['--v8-options'],
-  ['--completion-bash'],
-  ['--build-snapshot-config'],
-  ['--experimental-sea-config'],
-  ['-e', '--eval', '-p', '--print', '-pe'],
+const needsNoScript = [
+  ...wordList(
+    '--test --run --v8-options --completion-bash --build-snapshot-config --experimental-sea-config',
+  ).map((name) => [name]),
+  ...['-h --help', '-v --version', '-e --eval -p --print -pe'].map(wordList),
 ];
 
 /** Options end at the script; what follows belongs to it. No abbreviations, and `_` is as good as `-`. */
@@ -269,28 +261,37 @@ export const node: Program = {
   rules: [runsScript, inlineCode, preloads, opensDebugger, writesReports],
   judge(args, judgement) {
     judgement.raise(runsScript);
-    const words: Exclude<Word, Operand>[] = [];
-    let at = 0;
-    for (; at < args.length; at++) {
-      const arg = args[at] as string;
-      if (arg === '--') {
-        at++;
-        break;
-      }
-      if (!arg.startsWith('-') || arg === '-') break;
-      const word = readWord(arg, args[at + 1]);
-      if (word.kind === 'option' && word.value !== undefined && !arg.includes('=')) at++;
-      words.push(word);
-    }
+    const { options: words, script } = readNode(args);
     for (const word of words) judgeOption(word, judgement, 'powerful');
     const state = new OptionState(words);
     if (state.wasGiven('--run')) judgement.path('package.json', 'run');
-    judgeScript(args.slice(at), state, judgement);
+    judgeScript(script, state, judgement);
   },
 };
 
+/** The words of node: its options, then the script with what it gets. */
+export function readNode(args: readonly string[]): {
+  readonly options: readonly Exclude<Word, Operand>[];
+  readonly script: readonly string[];
+} {
+  const words: Exclude<Word, Operand>[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] as string;
+    if (arg === '--') return { options: words, script: args.slice(at + 1) };
+    if (!arg.startsWith('-') || arg === '-') return { options: words, script: args.slice(at) };
+    const word = readWord(arg, args[at + 1]);
+    if (word.kind === 'option' && word.value !== undefined && !arg.includes('=')) at++;
+    words.push(word);
+  }
+  return { options: words, script: [] };
+}
+
 function readWord(arg: string, next: string | undefined): Exclude<Word, Operand> {
-  const { name, glued, row } = readNodeOption(arg);
+  const equals = arg.indexOf('=');
+  const spelled = equals < 0 ? arg : arg.slice(0, equals);
+  const glued = equals < 0 ? undefined : arg.slice(equals + 1);
+  const name = spelled.startsWith('--') ? spelled.replaceAll('_', '-') : spelled;
+  const row = name.startsWith('--') ? options.long.get(name.slice(2)) : options.short.get(name.slice(1));
   if (row === undefined) {
     const negated = name.startsWith('--no-') ? options.long.get(name.slice('--no-'.length)) : undefined;
     // Only a flag can be taken back.
@@ -306,20 +307,6 @@ function readWord(arg: string, next: string | undefined): Exclude<Word, Operand>
     next !== undefined &&
     !/^-./.test(next);
   return { kind: 'option', row, spelled: arg, value: takesNext ? next : glued };
-}
-
-/** One option by itself: its name, a value after `=`, and what is known of it. */
-export function readNodeOption(arg: string): {
-  readonly name: string;
-  readonly glued: string | undefined;
-  readonly row: OptionRow | undefined;
-} {
-  const equals = arg.indexOf('=');
-  const spelled = equals < 0 ? arg : arg.slice(0, equals);
-  const glued = equals < 0 ? undefined : arg.slice(equals + 1);
-  const name = spelled.startsWith('--') ? spelled.replaceAll('_', '-') : spelled;
-  const row = name.startsWith('--') ? options.long.get(name.slice(2)) : options.short.get(name.slice(1));
-  return { name, glued, row };
 }
 
 function judgeScript(words: readonly string[], state: OptionState, judgement: Judgement): void {
@@ -338,7 +325,7 @@ function judgeScript(words: readonly string[], state: OptionState, judgement: Ju
   } else if (state.wasGiven('--entry-url')) {
     judgement.raise(unknownOptionOfPowerful, script);
     if (/^\s*(?!file:)[A-Za-z][\w+.-]+:/i.test(script)) judgement.raise(inlineCode, script);
-    else judgement.path(decoded(script.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
+    else judgement.path(decodedUrl(script.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
   } else if (state.isOn(['--test'])) {
     for (const text of words) judgement.path(text, 'run');
   } else if (state.isOn(['--run'])) {

@@ -126,41 +126,14 @@ export const npmOptions: OptionTable = optionTable({
   ],
 });
 
-const shorthands: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    d: 'silent',
-    dd: 'silent',
-    ddd: 'silent',
-    q: 'silent',
-    s: 'silent',
-    n: 'no-yes',
-    no: 'no-yes',
-    local: 'no-global',
-    iwr: 'include-workspace-root',
-    ws: 'workspaces',
-    a: 'all',
-    c: 'call',
-    f: 'force',
-    g: 'global',
-    L: 'location',
-    l: 'long',
-    m: 'message',
-    p: 'parseable',
-    C: 'prefix',
-    S: 'save',
-    B: 'save-bundle',
-    D: 'save-dev',
-    E: 'save-exact',
-    O: 'save-optional',
-    P: 'save-prod',
-    '?': 'usage',
-    H: 'usage',
-    h: 'usage',
-    v: 'version',
-    w: 'workspace',
-    y: 'yes',
-    N: 'registry',
-  }),
+/** Short names and what they stand for. */
+const shorthands = new Map(
+  [
+    ...`d=silent dd=silent ddd=silent q=silent s=silent n=no-yes no=no-yes local=no-global iwr=include-workspace-root
+    ws=workspaces a=all c=call f=force g=global L=location l=long m=message p=parseable C=prefix S=save B=save-bundle
+    D=save-dev E=save-exact O=save-optional P=save-prod ?=usage H=usage h=usage v=version w=workspace y=yes
+    N=registry`.matchAll(/(\S+)=(\S+)/g),
+  ].map(([, short = '', long = '']): [string, string] => [short, long]),
 );
 
 /**

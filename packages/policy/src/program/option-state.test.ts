@@ -1,7 +1,7 @@
 import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CommandValidator } from '../command/command-validator.ts';
-import { splitExample } from '../command/split-example.ts';
+import { splitExample } from '../command/split-example.test-data.ts';
 import { PathValidator } from '../path-validator.ts';
 import { HIGH_OPTIONS, MEDIUM_OPTIONS, REFUSED_OPTIONS } from './option-state.test-data.ts';
 import { OptionState } from './option-state.ts';

@@ -46,10 +46,10 @@ export class OptionState {
 }
 
 const hasName = (rowNames: string, names: readonly string[]): boolean =>
-  rowNames.split(' ').some((name) => names.includes(name));
+  rowNames.split(/\s+/).some((name) => names.includes(name));
 
 /** A table may list `--x` and `--no-x` as two options. */
 const takesBack = (rowNames: string, names: readonly string[]): boolean =>
   rowNames
-    .split(' ')
+    .split(/\s+/)
     .some((name) => name.startsWith('--no-') && names.includes(`--${name.slice('--no-'.length)}`));

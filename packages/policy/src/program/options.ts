@@ -61,7 +61,7 @@ export function optionTable(source: OptionTableSource): OptionTable {
   const short = new Map<string, OptionRow>();
   const long = new Map<string, OptionRow>();
   const add = (row: OptionRow): void => {
-    for (const name of row.names.split(' ')) {
+    for (const name of row.names.split(/\s+/)) {
       if (name.startsWith('--')) long.set(name.slice(2), row);
       else if (name !== '') short.set(name.slice(1), row);
     }
@@ -295,4 +295,31 @@ export function hasLong(options: CallOptions, name: string, shortest: number): b
   for (const flag of options.flags)
     if (flag.length >= shortest && flag.length > 1 && name.startsWith(flag)) return true;
   return false;
+}
+
+/** A long option may be cut short: `--to-com`. Shorter than this it could be many. */
+const SHORTEST = '--xy'.length;
+
+/**
+ * Every value that one of `options` (with dashes) gets, wherever it stands on the line: for options that matter whatever
+ * else a program takes. A short one may have its value glued on, a long one after `=`.
+ */
+export function valuesAnywhere(
+  args: readonly string[],
+  options: readonly string[],
+  { abbreviations = false } = {},
+): readonly string[] {
+  return args.flatMap((word, index) => {
+    const next = args[index + 1];
+    const equals = word.indexOf('=');
+    const name = equals < 0 ? word : word.slice(0, equals);
+    for (const option of options) {
+      if (word === option) return next ?? [];
+      if (word.startsWith(`${option}=`)) return word.slice(option.length + 1);
+      if (abbreviations && name.length >= SHORTEST && option.startsWith(name))
+        return equals < 0 ? (next ?? []) : word.slice(equals + 1);
+      if (!option.startsWith('--') && word.startsWith(option)) return word.slice(option.length);
+    }
+    return [];
+  });
 }

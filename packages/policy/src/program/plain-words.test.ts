@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitExample } from '../command/split-example.ts';
+import { splitExample } from '../command/split-example.test-data.ts';
 import { plainCommandWords } from './plain-words.ts';
 
 describe('[RK-5] plainCommandWords', () => {

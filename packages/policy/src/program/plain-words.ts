@@ -1,8 +1,8 @@
-import { parseOptions } from '../program/options.ts';
-import { globalOptions } from './git/global-options.ts';
-import { readNodeOption } from './node.ts';
+import { readGit } from './git/git-call.ts';
+import { readNode } from './node.ts';
 import { resolveCommand } from './npm-commands.ts';
 import { parseNpm } from './npm-options.ts';
+import { readPython } from './python.ts';
 
 /**
  * The words of a command as a rule would write them: the program without its directory, and without the options
@@ -22,15 +22,14 @@ export function plainCommandWords(words: readonly (string | undefined)[]): reado
 const UNKNOWN = '\u0000';
 
 function plainArguments(program: string, args: readonly string[]): readonly string[] {
-  if (program === 'git') return afterGlobalOptions(args);
+  if (program === 'git') {
+    const { subcommand, args: rest } = readGit(args);
+    return subcommand === undefined ? [] : [subcommand, ...rest];
+  }
   if (program === 'npm') return npmOperands(args);
   if (program === 'node' || program === 'nodejs') return fromNodeScript(args);
   if (/^python[\d.]*$/.test(program)) return fromPythonScript(args);
   return args;
-}
-
-function afterGlobalOptions(args: readonly string[]): readonly string[] {
-  return parseOptions(args, globalOptions).flatMap((word) => (word.kind === 'operand' ? [word.text] : []));
 }
 
 /** npm takes its options anywhere before `--`, so none of them is a part of what it does. */
@@ -41,36 +40,15 @@ function npmOperands(args: readonly string[]): readonly string[] {
 }
 
 /** Options that say what node does; the others only say how. */
-const nodeModes = new Set(['-e', '--eval', '-p', '--print', '-pe', '--run', '--test', '-c', '--check', '-i']);
+const nodeModes = /^(-e|--eval|-p|--print|-pe|--run|--test|-c|--check|-i)(=|$)/;
 
 function fromNodeScript(args: readonly string[]): readonly string[] {
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at] as string;
-    if (arg === '--') return args.slice(at + 1);
-    if (!arg.startsWith('-') || arg === '-') return args.slice(at);
-    const { name, glued, row } = readNodeOption(arg);
-    if (nodeModes.has(name)) return args.slice(at);
-    if (row?.value !== undefined && !row.optional && glued === undefined) at++;
-  }
-  return [];
+  const { options, script } = readNode(args);
+  const mode = options.find(({ spelled }) => nodeModes.test(spelled));
+  return mode ? args.slice(args.indexOf(mode.spelled)) : script;
 }
 
 function fromPythonScript(args: readonly string[]): readonly string[] {
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at] as string;
-    if (arg === '--') return args.slice(at + 1);
-    if (!arg.startsWith('-') || arg === '-') return args.slice(at);
-    if (arg.startsWith('--')) {
-      if (arg === '--check-hash-based-pycs') at++;
-      continue;
-    }
-    // `-Im pytest` is `-I -m pytest`; -W and -X take the rest of their word or the next one.
-    const letter = /[cmWX]/.exec(arg)?.[0];
-    const glued = letter === undefined ? '' : arg.slice(arg.indexOf(letter) + 1);
-    const following = args.slice(at + 1);
-    if (letter === 'c' || letter === 'm')
-      return glued === '' ? [`-${letter}`, ...following] : [`-${letter}`, glued, ...following];
-    if (letter !== undefined && glued === '') at++;
-  }
-  return [];
+  const { mode, words } = readPython(args);
+  return mode === 'script' ? words : [mode === 'code' ? '-c' : '-m', ...words];
 }

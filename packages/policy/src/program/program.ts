@@ -1,7 +1,7 @@
 import type { CommandRule } from '../command/command-rule.ts';
 import { unknownOption, unknownOptionOfPowerful } from '../command/general-rules.ts';
 import type { Judgement } from '../command/judgement.ts';
-import { type Operand, type OptionTable, parseOptions, type Word } from '../program/options.ts';
+import { type Operand, type OptionTable, parseOptions, type Word } from './options.ts';
 
 /** One program that execute_command may start, and how its arguments are judged. */
 export interface Program {

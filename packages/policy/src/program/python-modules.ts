@@ -1,7 +1,7 @@
 import type { CommandRule } from '../command/command-rule.ts';
 import { writesToExecutingPlace } from '../command/general-rules.ts';
 import type { Judgement } from '../command/judgement.ts';
-import { type OptionTable, type OptionTableSource, optionTable, parseOptions } from './options.ts';
+import { type OptionTable, optionTable, parseOptions } from './options.ts';
 import { judgeOption } from './program.ts';
 
 /** Modules that test and check the code of a workspace, and which of their options do more than that. */
@@ -75,14 +75,12 @@ export function judgeWarningFilter(filter: string, judgement: Judgement): void {
   if (filter.split(':')[2]?.includes('.')) judgement.raise(loadsMore, filter);
 }
 
-const module = (source: OptionTableSource): OptionTable => optionTable(source);
-const plain = module({});
+const plain = optionTable({});
 
 /** By module: the short options, so that bundles are told apart, and every option that does more than test or check. */
-const testModules: ReadonlyMap<string, OptionTable> = new Map([
-  [
-    'pytest',
-    module({
+const testModules: ReadonlyMap<string, OptionTable> = new Map(
+  Object.entries({
+    pytest: optionTable({
       flags: '-x -q -v -s -l -h -V -f',
       values: '-k -m -r -n',
       rows: [
@@ -94,20 +92,14 @@ const testModules: ReadonlyMap<string, OptionTable> = new Map([
         },
         { names: '-W --pythonwarnings', value: judgeWarningFilter },
         { names: '-c --config-file', value: 'read', rule: loadsMore },
-        { names: '-o --override-ini', value: 'text', rule: loadsMore },
+        // pytest-xdist starts the interpreter that --tx names, here or on another machine.
+        { names: '-o --override-ini --pdbcls --pastebin --tx --rsyncdir', value: 'text', rule: loadsMore },
         { names: '--basetemp', value: 'write', rule: loadsMore },
-        { names: '--pdbcls', value: 'text', rule: loadsMore },
-        { names: '--pastebin', value: 'text', rule: loadsMore },
-        // pytest-xdist starts the interpreter that this names, here or on another machine.
-        { names: '--tx --rsyncdir', value: 'text', rule: loadsMore },
         { names: '--junitxml --junit-xml --log-file --report-log --resultlog', value: 'write' },
       ],
     }),
-  ],
-  ['unittest', module({ flags: '-v -q -f -c -b -h', values: '-k -s -p -t' })],
-  [
-    'pylint',
-    module({
+    unittest: optionTable({ flags: '-v -q -f -c -b -h', values: '-k -s -p -t' }),
+    pylint: optionTable({
       rows: [
         { names: '--init-hook', value: 'text', rule: inlineCode },
         { names: '--load-plugins', value: 'text', rule: loadsMore },
@@ -115,38 +107,31 @@ const testModules: ReadonlyMap<string, OptionTable> = new Map([
         { names: '--output', value: 'write' },
       ],
     }),
-  ],
-  [
-    'mypy',
-    module({
+    mypy: optionTable({
       rows: [
         { names: '--python-executable --install-types', value: 'text', rule: loadsMore },
         { names: '--config-file', value: 'read', rule: loadsMore },
       ],
     }),
-  ],
-  [
-    'flake8',
-    module({
+    flake8: optionTable({
       rows: [
         { names: '--config --append-config', value: 'read', rule: loadsMore },
         { names: '--output-file', value: 'write' },
       ],
     }),
-  ],
-  [
-    'nose2',
-    module({
+    nose2: optionTable({
       rows: [
         { names: '--plugin', value: 'text', rule: loadsMore },
         { names: '-c --config', value: 'read', rule: loadsMore },
       ],
     }),
-  ],
-  ...'doctest ruff pyflakes black isort pycodestyle pydocstyle compileall py_compile tabnanny'
-    .split(' ')
-    .map((name): [string, OptionTable] => [name, plain]),
-]);
+    ...Object.fromEntries(
+      'doctest ruff pyflakes black isort pycodestyle pydocstyle compileall py_compile tabnanny'
+        .split(' ')
+        .map((name) => [name, plain]),
+    ),
+  }),
+);
 
 export const isTestModule = (name: string): boolean => testModules.has(name);
 

@@ -70,86 +70,78 @@ const fileModules = new Set(
     /\s+/,
   ),
 );
-const flags = 'bBdEIOPqRsSuvx';
+
+/** What python is told to run: code in the command, a module, or a script; the rest are its arguments. */
+interface PythonWords {
+  readonly options: readonly { readonly name: string; readonly spelled: string; readonly value: string }[];
+  readonly mode: 'code' | 'module' | 'script';
+  /** The code, module or script, then what it gets. Empty when there is none. */
+  readonly words: readonly string[];
+}
 
 /**
  * Options end at the script, at -c or at -m; short ones can be bundled, and -c, -m, -W and -X take the rest of
  * their word or the next one.
  */
+export function readPython(args: readonly string[]): PythonWords {
+  const options: PythonWords['options'][number][] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] as string;
+    if (arg === '--') return { options, mode: 'script', words: args.slice(at + 1) };
+    if (!arg.startsWith('-') || arg === '-') return { options, mode: 'script', words: args.slice(at) };
+    if (arg.startsWith('--')) {
+      options.push({ name: arg, spelled: arg, value: '' });
+      if (arg === '--check-hash-based-pycs') at++;
+      continue;
+    }
+    for (let i = 1; i < arg.length; i++) {
+      const name = `-${arg[i]}`;
+      if (!/[cmWX]/.test(name)) {
+        options.push({ name, spelled: arg, value: '' });
+        continue;
+      }
+      const following = i + 1 < arg.length ? [arg.slice(i + 1), ...args.slice(at + 1)] : args.slice(at + 1);
+      if (name === '-c' || name === '-m') {
+        // -c is an option as well as what is run.
+        if (name === '-c') options.push({ name, spelled: arg, value: following[0] ?? '' });
+        return { options, mode: name === '-c' ? 'code' : 'module', words: following };
+      }
+      options.push({ name, spelled: arg, value: following[0] ?? '' });
+      if (i + 1 === arg.length) at++;
+      break;
+    }
+  }
+  return { options, mode: 'script', words: [] };
+}
+
 export const python: Program = {
   names: ['python', 'python3'],
   rules: [runsScript, inlineCode, runsModule, installs, checksCode, loadsMore],
   judge(args, judgement) {
     judgement.raise(runsScript);
-    let isInformation = false;
-    for (let at = 0; at < args.length; at++) {
-      const arg = args[at] as string;
-      if (arg === '-') {
-        judgement.raise(inlineCode, 'standard input');
-        judgeScriptArguments(args.slice(at + 1), judgement);
-        return;
-      }
-      if (arg === '--') {
-        judgeScript(args.slice(at + 1), isInformation, judgement);
-        return;
-      }
-      if (!arg.startsWith('-')) {
-        judgeScript(args.slice(at), isInformation, judgement);
-        return;
-      }
-      if (arg.startsWith('--')) {
-        if (/^--(version|help(-env|-xoptions|-all)?)$/.test(arg)) isInformation = true;
-        else if (arg === '--check-hash-based-pycs') at++;
-        else judgement.raise(unknownOptionOfPowerful, arg);
-        continue;
-      }
-      const end = judgeBundle(arg, args, at, judgement);
-      if (end === 'DONE') return;
-      if (/^-[bBdEIOPqRsSuvx]*[Vh?]/.test(arg)) isInformation = true;
-      at = end;
+    const { options, mode, words } = readPython(args);
+    for (const { name, spelled, value } of options) {
+      if (name === '-c' || name === '-i') judgement.raise(inlineCode, spelled);
+      else if (name === '-W') judgeWarningFilter(value, judgement);
+      else if (name === '-X') judgeImplementationOption(value, judgement);
+      else if (!quietOption.test(name) && !information.test(name))
+        judgement.raise(unknownOptionOfPowerful, spelled);
     }
-    if (!isInformation) judgement.raise(inlineCode, 'standard input');
+    const [first, ...rest] = words;
+    if (mode === 'module') judgeModule(first ?? '', rest, judgement);
+    else if (mode === 'code') judgeScriptArguments(rest, judgement);
+    else if (first !== undefined) {
+      if (first === '-') judgement.raise(inlineCode, 'standard input');
+      else judgement.path(first, 'run');
+      judgeScriptArguments(rest, judgement);
+    } else if (!options.some(({ name }) => information.test(name)))
+      judgement.raise(inlineCode, 'standard input');
   },
 };
 
-/** The index of the last word used, or DONE when the bundle ended the options. */
-function judgeBundle(
-  arg: string,
-  args: readonly string[],
-  at: number,
-  judgement: Judgement,
-): number | 'DONE' {
-  for (let i = 1; i < arg.length; i++) {
-    const letter = arg[i] as string;
-    if (flags.includes(letter) || 'Vh?'.includes(letter)) continue;
-    if (letter === 'i') {
-      judgement.raise(inlineCode, arg);
-      continue;
-    }
-    const isGlued = i + 1 < arg.length;
-    const value = isGlued ? arg.slice(i + 1) : args[at + 1];
-    const last = isGlued ? at : at + 1;
-    if (letter === 'c') {
-      judgement.raise(inlineCode, arg);
-      judgeScriptArguments(args.slice(last + 1), judgement);
-      return 'DONE';
-    }
-    if (letter === 'm') {
-      judgeModule(value ?? '', args.slice(last + 1), judgement);
-      return 'DONE';
-    }
-    if (letter === 'W') {
-      judgeWarningFilter(value ?? '', judgement);
-      return last;
-    }
-    if (letter === 'X') {
-      judgeImplementationOption(value ?? '', judgement);
-      return last;
-    }
-    judgement.raise(unknownOptionOfPowerful, arg);
-  }
-  return at;
-}
+const quietOption = /^(-[bBdEIOPqRsSuvx]|--check-hash-based-pycs)$/;
+/** Options after which python only tells something about itself. */
+const information = /^(-[Vh?]|--(version|help(-env|-xoptions|-all)?))$/;
 
 /** `-X` options that change nothing but what Python tells or how fast it is. */
 const harmlessX =
@@ -161,18 +153,6 @@ function judgeImplementationOption(option: string, judgement: Judgement): void {
   if (option.startsWith('pycache_prefix=')) judgement.path(option.slice('pycache_prefix='.length), 'write');
   if (/^(pycache_prefix|presite)=/.test(option)) judgement.raise(loadsMore, option);
   else judgement.raise(unknownOptionOfPowerful, option);
-}
-
-function judgeScript(words: readonly string[], isInformation: boolean, judgement: Judgement): void {
-  const [script, ...rest] = words;
-  if (script === undefined) {
-    if (!isInformation) judgement.raise(inlineCode, 'standard input');
-    return;
-  }
-  // Also behind `--`.
-  if (script === '-') judgement.raise(inlineCode, 'standard input');
-  else judgement.path(script, 'run');
-  judgeScriptArguments(rest, judgement);
 }
 
 function judgeModule(name: string, rest: readonly string[], judgement: Judgement): void {

@@ -1,9 +1,9 @@
 import type { CommandRule } from '../command/command-rule.ts';
 import type { Judgement } from '../command/judgement.ts';
+import { judgeUnpacking } from './archives.ts';
 import { OptionState } from './option-state.ts';
 import { optionTable, parseOptions, type Word } from './options.ts';
 import { judgeOption, type Program } from './program.ts';
-import { judgeUnpacking } from './unpacking.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-TAR-1',
@@ -138,16 +138,18 @@ const options = optionTable({
     { names: '-h --dereference', rule: followsLinks },
     { names: '-U --unlink-first', rule: removesFiles },
     { names: '--remove-files --recursive-unlink', rule: removesFiles },
-    { names: '-F --info-script --new-volume-script', value: 'text', rule: startsProgram },
-    { names: '--to-command', value: 'text', rule: startsProgram },
-    { names: '--rsh-command --rmt-command', value: 'text', rule: startsProgram },
+    {
+      names:
+        '-F --info-script --new-volume-script --to-command --rsh-command --rmt-command --set-mtime-command',
+      value: 'text',
+      rule: startsProgram,
+    },
     {
       names: '-I --use-compress-program',
       value: (program, judgement) => {
         if (!compressor.test(program)) judgement.raise(startsProgram, program);
       },
     },
-    { names: '--set-mtime-command', value: 'text', rule: startsProgram },
     {
       names: '--checkpoint-action',
       value: (action, judgement) => {

@@ -1,8 +1,8 @@
 import type { CommandRule } from '../command/command-rule.ts';
 import { unknownOptionOfPowerful } from '../command/general-rules.ts';
 import type { Judgement } from '../command/judgement.ts';
+import { judgeUnpacking } from './archives.ts';
 import type { Program } from './program.ts';
-import { judgeUnpacking } from './unpacking.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-UNZIP-1',
@@ -71,10 +71,10 @@ export const unzip: Program = {
 };
 
 interface Bundle {
-  readonly takesNext: boolean;
-  readonly excludes: boolean;
+  readonly takesNext?: boolean;
+  readonly excludes?: boolean;
   readonly onlyReads: boolean;
-  readonly target: string | undefined;
+  readonly target?: string | undefined;
 }
 
 function judgeBundle(arg: string, next: string | undefined, judgement: Judgement): Bundle {
@@ -83,17 +83,15 @@ function judgeBundle(arg: string, next: string | undefined, judgement: Judgement
     const letter = arg[i] as string;
     if ('lptvzcZ'.includes(letter)) onlyReads = true;
     if (letter === ':') judgement.raise(leavesDirectory, arg);
-    else if (letter === 'x') return { takesNext: false, excludes: true, onlyReads, target: undefined };
-    else if (letter === 'd' || letter === 'P' || letter === 'O' || letter === 'I') {
+    else if (letter === 'x') return { excludes: true, onlyReads };
+    else if ('dPOI'.includes(letter)) {
       const glued = i + 1 < arg.length ? arg.slice(i + 1) : undefined;
-      const value = glued ?? next;
       return {
         takesNext: glued === undefined,
-        excludes: false,
         onlyReads,
-        target: letter === 'd' ? value : undefined,
+        target: letter === 'd' ? (glued ?? next) : undefined,
       };
     } else if (letter !== '-' && !flags.has(letter)) judgement.raise(unknownOptionOfPowerful, arg);
   }
-  return { takesNext: false, excludes: false, onlyReads, target: undefined };
+  return { onlyReads };
 }

@@ -1,6 +1,6 @@
-import { namesOf, readOptions } from '../program/options.ts';
-
-const words = (text: string): readonly string[] => text.split(' ');
+import { wordList } from '../word-list.ts';
+import type { InnerCall } from './inner-call.ts';
+import { namesOf, readOptions } from './options.ts';
 
 /**
  * Programs that run another program named in their words. `open` answers the words of the inner call; `code` those
@@ -55,14 +55,14 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: words(
-      'nohup setsid chronic eatmydata fakeroot linux32 linux64 catchsegv unbuffer caffeinate torsocks torify proxychains proxychains4 rlwrap winpty dbus-run-session aa-exec pkttyagent vglrun cgexec lttng systemd-inhibit daemonize with-contenv tini dumb-init catatonit',
-    ),
+    names: wordList(`nohup setsid chronic eatmydata fakeroot linux32 linux64 catchsegv unbuffer caffeinate
+      torsocks torify proxychains proxychains4 rlwrap winpty dbus-run-session aa-exec pkttyagent vglrun cgexec
+      lttng systemd-inhibit daemonize with-contenv tini dumb-init catatonit`),
     values: '-g -p -u',
     matches: ['nohup rm -rf /', 'setsid -f rm -rf /'],
   },
   {
-    names: words('ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1'),
+    names: wordList('ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1'),
     values: '--preload --library-path --audit --argv0 --inhibit-rpath',
     matches: [
       '/lib64/ld-linux-x86-64.so.2 /bin/rm -rf /',
@@ -91,7 +91,7 @@ export const wrappers: readonly Wrapper[] = [
     matches: ['stdbuf -oL rm -rf /', 'stdbuf -o L rm -rf /'],
   },
   {
-    names: words('taskset chrt setarch cpulimit numactl prlimit faketime'),
+    names: wordList('taskset chrt setarch cpulimit numactl prlimit faketime'),
     operandsBefore: 1,
     matches: ['taskset 1 rm -rf /', 'chrt 5 rm -rf /', 'setarch x86_64 rm -rf /'],
   },
@@ -109,9 +109,8 @@ export const wrappers: readonly Wrapper[] = [
     matches: ['unshare -m rm -rf /', "unshare -r --wd=/ sh -c 'rm -rf *'"],
   },
   {
-    names: words('capsh setpriv firejail bwrap proot sem fakechroot'),
+    names: wordList('capsh setpriv firejail bwrap proot sem fakechroot'),
     values: '-S -G -b -r -w --setuid --setgid --bind --ro-bind --dev --proc --tmpfs --chdir',
-    operandsBefore: 0,
     directory: '--chdir',
     matches: [
       'firejail rm -rf /',
@@ -123,14 +122,13 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: words('strace ltrace dtruss valgrind perf gdb lldb rr heaptrack ktrace truss'),
+    names: wordList('strace ltrace dtruss valgrind perf gdb lldb rr heaptrack ktrace truss'),
     values: '-e -o -p -s -a -O -P -S -u -E -X',
     matches: ['strace -f rm -rf /', 'strace -o f rm -rf /', 'gdb --args rm -rf /', 'perf stat rm -rf /'],
   },
   {
-    names: words(
-      'watch hyperfine entr nodemon reflex watchexec cross-env-shell concurrently onchange chokidar',
-    ),
+    names: wordList(`watch hyperfine entr nodemon reflex watchexec cross-env-shell concurrently onchange
+      chokidar`),
     values: '-n -w -r -m --interval --warmup --runs --exec',
     joined: true,
     code: '--exec -c -s',
@@ -149,13 +147,12 @@ export const wrappers: readonly Wrapper[] = [
     matches: ["parallel 'rm -rf /' ::: a", 'parallel rm -rf ::: /', 'parallel -j 4 rm -rf ::: /'],
   },
   {
-    names: words('busybox toybox coreutils uutils'),
+    names: wordList('busybox toybox coreutils uutils'),
     matches: ['busybox rm -rf /', 'busybox sh -c "rm -rf /"', 'toybox rm -rf /'],
   },
   {
-    names: words(
-      'tmux screen xterm gnome-terminal konsole dtach abduco zellij byobu alacritty kitty foot start xdg-terminal-exec',
-    ),
+    names: wordList(`tmux screen xterm gnome-terminal konsole dtach abduco zellij byobu alacritty kitty foot
+      start xdg-terminal-exec`),
     values: '-S -t -n -L -f -T -c -e',
     joined: true,
     code: '-e -c --command',
@@ -167,9 +164,8 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: words(
-      'npx bunx pnpx dotenv cross-env doppler direnv mise asdf nvm volta rbenv pyenv xvfb-run systemd-run start-stop-daemon nix nix-shell guix devbox flox pixi hatch rye pdm corepack',
-    ),
+    names: wordList(`npx bunx pnpx dotenv cross-env doppler direnv mise asdf nvm volta rbenv pyenv xvfb-run
+      systemd-run start-stop-daemon nix nix-shell guix devbox flox pixi hatch rye pdm corepack`),
     values: '-p -c --package --run --command --call --exec',
     assignments: true,
     code: '-c --call --run --command',
@@ -182,14 +178,14 @@ export const wrappers: readonly Wrapper[] = [
     ],
   },
   {
-    names: words('npm pnpm yarn bun'),
+    names: wordList('npm pnpm yarn bun'),
     subcommands: ['exec', 'x', 'dlx'],
     values: '-c -p --call --package',
     code: '-c --call',
     matches: ['npm exec -- rm -rf /', "npm exec -c 'rm -rf /'"],
   },
   {
-    names: words('poetry pipenv uv bundle conda op mamba micromamba'),
+    names: wordList('poetry pipenv uv bundle conda op mamba micromamba'),
     subcommands: ['exec', 'run'],
     values: '-n -p',
     matches: ['poetry run rm -rf /', 'bundle exec rm -rf /'],
@@ -204,17 +200,17 @@ export const wrappers: readonly Wrapper[] = [
 
 const byName = new Map(wrappers.flatMap((wrapper) => wrapper.names.map((name) => [name, wrapper] as const)));
 
-interface Opened {
-  /** Words of the program that is run. */
-  readonly calls: readonly (readonly string[])[];
-  /** Lines that a shell parses. */
-  readonly code: readonly string[];
+/** The program that a wrapper starts. */
+export interface WrappedCall {
+  readonly calls: readonly InnerCall[];
+  /** Variables that it sets for it: `A=b`. */
   readonly assignments: readonly string[];
+  /** The directory that it starts it in. */
   readonly directory: string | undefined;
 }
 
 /** What a wrapper runs; undefined when the program is none. */
-export function openWrapper(name: string, args: readonly string[]): Opened | undefined {
+export function openWrapper(name: string, args: readonly string[]): WrappedCall | undefined {
   const wrapper = byName.get(name);
   if (!wrapper) return undefined;
   let words = args;
@@ -224,7 +220,7 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
     words = args.slice(at + 1);
   }
   if (name === 'command' && /^-[pvV]*[vV]/.test(words[0] ?? ''))
-    return { calls: [], code: [], assignments: [], directory: undefined };
+    return { calls: [], assignments: [], directory: undefined };
   // A letter is also a long option's abbreviation: `script --c 'x'`.
   const codeOptions = (wrapper.code ?? '').replace(/(?<= |^)-(\w)(?= |$)/g, '-$1 --$1');
   const codeNames = namesOf(codeOptions);
@@ -245,19 +241,19 @@ export function openWrapper(name: string, args: readonly string[]): Opened | und
     assignments.push(rest[0] as string);
     rest = rest.slice(1);
   }
-  const calls = rest.length > 0 ? [rest] : [];
+  const calls: InnerCall[] = rest.length > 0 ? [{ words: rest, certainty: 'sure' }] : [];
   // Own words that we know nothing of may stand first (`chroot /x`, `perf stat`, `tmux new`): try what follows too.
   for (let skip = 1; skip <= 3 && skip < rest.length; skip++)
-    if (mayBeOwnWord(name, rest[skip - 1] as string)) calls.push(rest.slice(skip));
-  const joined =
-    wrapper.joined && rest.length > 0
-      ? [
-          rest.map((word) => (word === ':::' ? '' : word)).join(' '),
-          ...rest.filter((word) => word.includes(' ')),
-        ]
-      : [];
+    if (mayBeOwnWord(name, rest[skip - 1] as string))
+      calls.push({ words: rest.slice(skip), certainty: 'guess' });
+  if (wrapper.joined && rest.length > 0)
+    code.push(
+      rest.map((word) => (word === ':::' ? '' : word)).join(' '),
+      ...rest.filter((word) => word.includes(' ')),
+    );
   const directory = every(...namesOf(wrapper.directory ?? '')).at(-1);
-  return { calls, code: [...code, ...joined], assignments, directory };
+  const lines = code.map((line): InnerCall => ({ line, certainty: 'sure' }));
+  return { calls: [...calls, ...lines], assignments, directory };
 }
 
 const mayBeOwnWord = (name: string, word: string): boolean =>

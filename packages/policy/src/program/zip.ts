@@ -131,13 +131,8 @@ function readLong(arg: string, judgement: Judgement): readonly Found[] {
   const name = (equals < 0 ? arg.slice(2) : arg.slice(2, equals)).replace(/-$/, '');
   const value = equals < 0 ? undefined : arg.slice(equals + 1);
   const exact = long.get(name);
-  const kinds = exact
-    ? [exact]
-    : [
-        ...new Set(
-          [...long].filter(([full]) => name !== '' && full.startsWith(name)).map(([, kind]) => kind),
-        ),
-      ];
+  const fitting = [...long].filter(([full]) => name !== '' && full.startsWith(name));
+  const kinds = exact ? [exact] : [...new Set(fitting.map(([, kind]) => kind))];
   if (kinds.length !== 1) judgement.raise(unknownOptionOfPowerful, arg);
   if (kinds.length === 0 && value !== undefined) refuseUnsafe(value, judgement);
   return kinds.map((kind) => ({ kind, value }));

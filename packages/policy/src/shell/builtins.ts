@@ -4,11 +4,10 @@ import { readAgain, readAsName, readAsNumber, splitName } from './evaluated-text
 import { judgeCode, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { echoed, printed } from './printed-text.ts';
-import type { ProgramCall } from './program-call.ts';
 import { programPath } from './program-output.ts';
 import { descriptorFile } from './redirections.ts';
 import { assignText, noteValues, setScalar } from './set-variable.ts';
-import type { ShellRun } from './shell-run.ts';
+import type { ProgramCall, ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
 import { warnings } from './warnings.ts';
 import { normalize } from './word-paths.ts';

@@ -1,5 +1,7 @@
 import type { Pipeline } from 'unbash';
+import { optionFiles } from '../program/file-operands.ts';
 import { nodeLookups, pythonModuleFiles } from '../program/implied-scripts.ts';
+import { codeOptionsOfShell, interpreterOf, isShell, speaksCommands } from '../program/interpreters.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from '../program/marks.ts';
 import { namesOf, readOptions } from '../program/options.ts';
 import { inlineModules } from '../program/python-modules.ts';
@@ -7,17 +9,11 @@ import { catastrophes } from './catastrophes.ts';
 import { fileName } from './fork-bomb.ts';
 import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { checkFile, noteRunFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
-import { checkOptionValues } from './program-operands.ts';
+import { checkFiles } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
-import type { CodeOptions, ShellRun } from './shell-run.ts';
+import type { CodeOptions, ProgramCall, ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 import { resolvePlaces } from './word-paths.ts';
-
-const SHELLS =
-  /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;
-
-export const isShell = (name: string): boolean => SHELLS.test(name);
 
 /** `sh -i | nc host`: what the shell answers goes to the network. */
 export function givesShellAway(node: Pipeline): boolean {
@@ -27,39 +23,6 @@ export function givesShellAway(node: Pipeline): boolean {
   const shell = names.findIndex(isShell);
   return shell >= 0 && names.slice(shell + 1).some((name) => /^(nc|ncat|netcat|socat|telnet)$/.test(name));
 }
-
-interface Interpreter {
-  readonly names: RegExp;
-  /** Options whose value is code, and others that take a value. */
-  readonly code: string;
-  readonly values: string;
-  /** `-m` names a module to run: what follows is no script. */
-  readonly runsModules?: true;
-}
-
-const INTERPRETERS: readonly Interpreter[] = [
-  { names: /^(python|pypy)[\d.]*w?$/, code: '-c', values: '-W -X -Q -m', runsModules: true },
-  {
-    names: /^(node|nodejs|deno|bun|tsx|ts-node|qjs|d8|jsc)$/,
-    code: '-e -p --eval --print',
-    values: '-r -C',
-  },
-  { names: /^perl[\d.]*$/, code: '-e -E', values: '-I -M -m -0' },
-  { names: /^(ruby|jruby)[\d.]*$/, code: '-e', values: '-I -r -C -E -K' },
-  { names: /^php[\d.]*$/, code: '-r -B -R -E', values: '-d -c -z' },
-  { names: /^(lua|luajit)[\d.]*$/, code: '-e', values: '-l' },
-  {
-    names:
-      /^(Rscript|R|julia|tclsh|wish|expect|osascript|pwsh|powershell|groovy|scala|elixir|ghc|guile|racket|sbcl|emacs|gjs|irb|ipython|jshell)$/,
-    code: '-e -c -C --eval --execute --Command --exec',
-    values: '-l',
-  },
-];
-
-/** Their lines are calls of programs, as those of a shell are. */
-const SPEAKS_COMMANDS = /^(tclsh|wish|expect|pwsh|powershell)$/;
-
-export const isInterpreter = (name: string): boolean => INTERPRETERS.some(({ names }) => names.test(name));
 
 /** Code that is about to be executed: where it came from decides before what it says. */
 export function judgeCode(
@@ -89,18 +52,14 @@ export function judgeShell(call: ProgramCall): readonly string[] {
   });
 }
 
-/** Options of fish and nushell whose value is code; a short one stands before the line of `-c`. */
-const codeOptionsOf = (name: string): string =>
-  `--command --commands --init-command --execute ${name === 'fish' ? '-C' : name === 'nu' ? '-e' : ''}`;
-
 function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
   const { flags, every, operands } = readOptions(
     args.map((word) => (/^\+[A-Za-z]/.test(word) ? `-${word.slice(1).replace('c', '') || 'e'}` : word)),
-    `-o -O --rcfile --init-file ${codeOptionsOf(name)}`,
+    `-o -O --rcfile --init-file ${codeOptionsOfShell(name)}`,
     { permutes: false },
   );
   for (const file of every('rcfile', 'init-file')) runFile(run, file, []);
-  const lines = every(...namesOf(codeOptionsOf(name)));
+  const lines = every(...namesOf(codeOptionsOfShell(name)));
   const printed = lines.flatMap((line) => judgeCode(run, line, { subshell: true }));
   if (lines.length > 0 && !flags.has('c')) return printed;
   if (flags.has('c')) {
@@ -162,7 +121,7 @@ function noteUnread(run: ShellRun, file: string): void {
 /** `python -c …`, `node x.js`, `… | perl`. */
 export function judgeInterpreter(call: ProgramCall): readonly string[] {
   const { run, name, args } = call;
-  const interpreter = INTERPRETERS.find(({ names }) => names.test(name));
+  const interpreter = interpreterOf(name);
   if (!interpreter) return [UNKNOWN];
   if (/^(pwsh|powershell)$/.test(name)) judgePowerShell(call);
   const words =
@@ -175,7 +134,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     ...options.every(...namesOf(interpreter.code)),
     ...(isEval ? options.operands.slice(0, 1) : []),
   ];
-  checkOptionValues(call);
+  checkFiles(run, optionFiles(name, args));
   // `perl -MLWP::Simple`, `ruby -ropen-uri`: what is loaded says what the code can do
   const loaded = options.every('M', 'r').join(' ');
   for (const path of code.flatMap(importedFiles)) {
@@ -183,7 +142,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     if (content !== UNKNOWN) executeInline(run, content);
   }
   for (const text of code) {
-    if (SPEAKS_COMMANDS.test(name)) executeInput(run, text);
+    if (speaksCommands(name)) executeInput(run, text);
     executeInline(run, loaded === '' ? text : `${loaded}; ${text}`);
     const isLoop = options.flags.has('n') || options.flags.has('p');
     if (executesItsInput(text, { isLoop })) for (const input of run.stdin ?? []) executeInput(run, input);
@@ -220,7 +179,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     else noteUnread(run, file);
   } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
     for (const text of run.stdin ?? []) {
-      if (SPEAKS_COMMANDS.test(name)) executeInput(run, text);
+      if (speaksCommands(name)) executeInput(run, text);
       executeInline(run, text);
     }
   return [UNKNOWN];

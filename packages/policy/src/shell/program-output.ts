@@ -1,9 +1,8 @@
+import { readGit } from '../program/git/git-call.ts';
 import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
-import { foundText, readFd } from './find-call.ts';
-import { readGit } from './git-call.ts';
 import { withoutLast } from './pattern.ts';
-import type { ProgramCall } from './program-call.ts';
+import type { ProgramCall } from './shell-run.ts';
 import { normalize, resolvePlaces } from './word-paths.ts';
 
 /** What a call prints, one text for each way it may come out; undefined when nothing can be said. */
@@ -46,9 +45,8 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   ls: listed,
   dir: listed,
   vdir: listed,
-  fd: ({ args }) => [foundText(readFd(args), args)],
-  fdfind: ({ args }) => [foundText(readFd(args), args)],
   yes: ({ args }) => [`${args.join(' ') || 'y'}\n`],
+  command: ({ args }) => lines(args.slice(1).map(programPath)), // -v
   which: ({ args }) => lines(readOptions(args).operands.map(programPath)),
   date: ({ args }) => printedFormat(args.find((word) => word.startsWith('+'))?.slice(1)),
   seq: ({ args }) => printedFormat(readOptions(args, '-f -s').values.get('f')) ?? number(),

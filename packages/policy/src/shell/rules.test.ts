@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { codeOptions } from '../program/code-options.ts';
+import { executedFiles } from '../program/executed-files.ts';
 import { wrappers } from '../program/wrappers.ts';
 import { catastropheList } from './catastrophes.ts';
-import { executedFiles } from './executed-files.ts';
 import { ShellValidator } from './shell-validator.ts';
 import { programWarnings, type Warning, warnings } from './warnings.ts';
 

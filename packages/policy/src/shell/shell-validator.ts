@@ -39,7 +39,8 @@ export class ShellValidator {
   check(command: unknown, cwd?: unknown): ShellCheck {
     const findings = new Findings();
     const directory = this.#directory(cwd, findings);
-    if (directory !== undefined && this.#isText(command, findings)) this.#walk(command, directory, findings);
+    if (directory !== undefined && this.#isText(command, findings))
+      walkLine(command, { directory, findings, paths: this.#paths, home: this.#home });
     return findings.toCheck();
   }
 
@@ -80,22 +81,20 @@ export class ShellValidator {
     const problem = problemWith(command);
     if (problem !== undefined) {
       const why = `the command is not usable: ${problem}`;
-      findings.refuseWith('INVALID_PARAMS', { tool: 'shell_exec', problem }, { rule: 'SH-0', why });
+      findings.refuseAs(refuse('INVALID_PARAMS', { tool: 'shell_exec', problem }, { rule: 'SH-0', why }));
       return false;
     }
     const size = (command as string).length;
     const limit = this.#limits.commandCharacters;
     if (size <= limit) return true;
-    findings.refuseWith(
-      'COMMAND_TOO_LONG',
-      { size, limit },
-      { rule: 'SH-0', why: 'the command is too long to be checked' },
+    findings.refuseAs(
+      refuse(
+        'COMMAND_TOO_LONG',
+        { size, limit },
+        { rule: 'SH-0', why: 'the command is too long to be checked' },
+      ),
     );
     return false;
-  }
-
-  #walk(command: string, directory: string, findings: Findings): void {
-    walkLine(command, { directory, findings, paths: this.#paths, home: this.#home });
   }
 }
 

@@ -3,9 +3,9 @@ import { filtered, inputsOf } from './filters.ts';
 import { judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { executeInput, mayExecute } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
+import type { ProgramCall } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 
 /** `system(…)`, a pipe or `getline` with something else than a text in quotes: the input decides what runs. */

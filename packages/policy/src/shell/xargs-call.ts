@@ -1,8 +1,8 @@
 import { hasHole, madeFrom, UNKNOWN } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
 import { checkFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
+import type { ProgramCall } from './shell-run.ts';
 
 /** `xargs program words…`: judges the program with what comes in. */
 export function judgeXargs({ run, args }: ProgramCall): readonly string[] {

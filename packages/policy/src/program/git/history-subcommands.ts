@@ -1,8 +1,8 @@
 import type { OptionSection } from '../options.ts';
 import { files, names, revisions, writtenRefs } from './operands.ts';
 import { losesWork, readsFile, runsProgram, writesKnownBranches } from './rules.ts';
-import { diffOptions, gitTable, logOptions, mergeOptions, strategyRow } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+import { diffOptions, logOptions, mergeOptions, strategyRow } from './shared-options.ts';
+import { type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that change branches, tags and history. */
 
@@ -16,73 +16,56 @@ const sequencer: OptionSection = {
 
 export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
   branch: {
-    options: gitTable({
+    ...plain({
       flags:
         '-r --remotes -a --all -d --delete -m --move -c --copy -l --list --show-current --create-reflog --edit-description -f --force -i --ignore-case --unset-upstream --recurse-submodules --omit-empty --set-upstream',
       values: '-u --set-upstream-to --sort --points-at --format',
       optionalValues:
         '-t --track --color --contains --no-contains --with --without --abbrev --merged --no-merged --column',
-      rows: [
-        { names: '-D', rule: losesWork },
-        { names: '-M', rule: losesWork },
-        { names: '-C', rule: losesWork },
-      ],
+      rows: [{ names: '-D -M -C', rule: losesWork }],
     }),
-    operands: names,
     also(state, _operands, judgement) {
       if (state.wasGiven('-f', '--force')) judgement.raise(losesWork, '--force');
     },
   },
-  merge: {
-    options: gitTable(mergeOptions, {
-      rows: [{ names: '-F --file', value: 'read', stream: true, rule: readsFile }],
-    }),
-    operands: names,
-  },
-  rebase: {
-    options: gitTable({
-      flags: `--keep-base --no-verify --verify -n --no-stat --stat --signoff --committer-date-is-author-date --reset-author-date
+  merge: subcommand(names, mergeOptions, {
+    rows: [{ names: '-F --file', value: 'read', stream: true, rule: readsFile }],
+  }),
+  rebase: plain({
+    flags: `--keep-base --no-verify --verify -n --no-stat --stat --signoff --committer-date-is-author-date --reset-author-date
         --ignore-date --ignore-whitespace -f --force-rebase --no-ff --ff --continue --skip --abort --quit --edit-todo
         --show-current-patch --apply -m --merge -i --interactive -p --preserve-merges --rerere-autoupdate -k --keep-empty
         --autosquash --update-refs --autostash --allow-empty-message --fork-point --root --reschedule-failed-exec
         --reapply-cherry-picks`,
-      values: '--onto --whitespace --empty -X --strategy-option -C',
-      optionalValues: '-S --gpg-sign -r --rebase-merges',
-      rows: [strategyRow, { names: '-x --exec', value: 'text', rule: runsProgram }],
-    }),
-    operands: names,
-  },
-  'cherry-pick': { options: gitTable(sequencer), operands: names },
-  revert: { options: gitTable(sequencer), operands: names },
-  tag: {
-    options: gitTable({
-      flags:
-        '-l --list -v --verify -a --annotate -e --edit -s --sign --create-reflog -i --ignore-case --omit-empty',
-      values: '-m --message --cleanup -u --local-user --sort --points-at --format --trailer',
-      optionalValues: '-n --column --contains --no-contains --with --without --merged --no-merged --color',
-      rows: [
-        { names: '-F --file', value: 'read', stream: true, rule: readsFile },
-        { names: '-d --delete', rule: losesWork },
-        { names: '-f --force', rule: losesWork },
-      ],
-    }),
-    operands: names,
-  },
+    values: '--onto --whitespace --empty -X --strategy-option -C',
+    optionalValues: '-S --gpg-sign -r --rebase-merges',
+    rows: [strategyRow, { names: '-x --exec', value: 'text', rule: runsProgram }],
+  }),
+  'cherry-pick': subcommand(names, sequencer),
+  revert: subcommand(names, sequencer),
+  tag: plain({
+    flags:
+      '-l --list -v --verify -a --annotate -e --edit -s --sign --create-reflog -i --ignore-case --omit-empty',
+    values: '-m --message --cleanup -u --local-user --sort --points-at --format --trailer',
+    optionalValues: '-n --column --contains --no-contains --with --without --merged --no-merged --color',
+    rows: [
+      { names: '-F --file', value: 'read', stream: true, rule: readsFile },
+      { names: '-d --delete', rule: losesWork },
+      { names: '-f --force', rule: losesWork },
+    ],
+  }),
   notes: {
     fallback: plain({ values: '--ref' }),
     isOpen: true,
     members: Object.fromEntries(
       ['add', 'append', 'copy', 'edit', 'list', 'show', 'merge', 'remove', 'prune', 'get-ref'].map((name) => [
         name,
-        {
-          options: gitTable({
-            flags:
-              '-f --force --allow-empty --stdin --ignore-missing -n --dry-run --commit --abort --separator --stripspace',
-            values: '-m --message -c --reedit-message -C --reuse-message -s --strategy --ref --for-rewrite',
-            rows: [{ names: '-F --file', value: 'read', stream: true, rule: readsFile }],
-          }),
-          operands: names,
-        } satisfies GitSubcommand,
+        plain({
+          flags:
+            '-f --force --allow-empty --stdin --ignore-missing -n --dry-run --commit --abort --separator --stripspace',
+          values: '-m --message -c --reedit-message -C --reuse-message -s --strategy --ref --for-rewrite',
+          rows: [{ names: '-F --file', value: 'read', stream: true, rule: readsFile }],
+        }),
       ]),
     ),
   },
@@ -90,17 +73,14 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     fallback: plain(),
     isOpen: true,
     members: {
-      run: { options: gitTable({}), operands: names, rules: [runsProgram] },
-      visualize: { options: gitTable(logOptions, diffOptions), operands: names, rules: [runsProgram] },
-      view: { options: gitTable(logOptions, diffOptions), operands: names, rules: [runsProgram] },
-      replay: { options: gitTable({}), operands: files('read') },
-      start: {
-        options: gitTable({
-          flags: '--no-checkout --first-parent',
-          values: '--term-new --term-bad --term-old --term-good',
-        }),
-        operands: revisions,
-      },
+      run: { ...plain(), rules: [runsProgram] },
+      visualize: { ...subcommand(names, logOptions, diffOptions), rules: [runsProgram] },
+      view: { ...subcommand(names, logOptions, diffOptions), rules: [runsProgram] },
+      replay: subcommand(files('read')),
+      start: subcommand(revisions, {
+        flags: '--no-checkout --first-parent',
+        values: '--term-new --term-bad --term-old --term-good',
+      }),
       reset: plain(),
       good: plain(),
       bad: plain(),
@@ -125,45 +105,36 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     ...plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
     rules: [losesWork],
   },
-  'symbolic-ref': {
-    options: gitTable({ flags: '-d --delete --short --recurse', values: '-m' }),
+  'symbolic-ref': subcommand(
     // With one name it only tells.
-    operands: (operands, judgement) => {
+    (operands, judgement) => {
       if (operands.length > 1) writtenRefs(operands.slice(0, 1), judgement);
     },
-  },
-  'update-ref': {
-    options: gitTable({
-      flags: '--no-deref --create-reflog -z',
-      values: '-m',
-      rows: [
-        { names: '-d', rule: losesWork },
-        { names: '--stdin', rule: writesKnownBranches },
-      ],
-    }),
-    operands: writtenRefs,
-  },
+    { flags: '-d --delete --short --recurse', values: '-m' },
+  ),
+  'update-ref': subcommand(writtenRefs, {
+    flags: '--no-deref --create-reflog -z',
+    values: '-m',
+    rows: [
+      { names: '-d', rule: losesWork },
+      { names: '--stdin', rule: writesKnownBranches },
+    ],
+  }),
   worktree: {
     fallback: plain(),
     members: {
       list: plain({ flags: '--porcelain -z', values: '--expire' }),
-      add: {
-        options: gitTable({
-          flags: '-f --force -d --detach --checkout --lock --guess-remote --track --orphan --relative-paths',
-          values: '-b --reason',
-          rows: [{ names: '-B', value: 'text', rule: losesWork }],
-        }),
-        operands: (operands, judgement) => files('write')(operands.slice(0, 1), judgement),
-      },
-      move: { options: gitTable({ flags: '-f --force' }), operands: files('write') },
-      remove: {
-        options: gitTable({ rows: [{ names: '-f --force', rule: losesWork }] }),
-        operands: files('remove'),
-      },
-      lock: { options: gitTable({ values: '--reason' }), operands: files('read') },
-      unlock: { options: gitTable({}), operands: files('read') },
+      add: subcommand((operands, judgement) => files('write')(operands.slice(0, 1), judgement), {
+        flags: '-f --force -d --detach --checkout --lock --guess-remote --track --orphan --relative-paths',
+        values: '-b --reason',
+        rows: [{ names: '-B', value: 'text', rule: losesWork }],
+      }),
+      move: subcommand(files('write'), { flags: '-f --force' }),
+      remove: subcommand(files('remove'), { rows: [{ names: '-f --force', rule: losesWork }] }),
+      lock: subcommand(files('read'), { values: '--reason' }),
+      unlock: subcommand(files('read')),
       prune: plain({ flags: '-n --dry-run', values: '--expire' }),
-      repair: { options: gitTable({}), operands: files('write') },
+      repair: subcommand(files('write')),
     },
   },
 };

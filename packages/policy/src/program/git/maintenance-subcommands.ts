@@ -1,49 +1,41 @@
-import { files, names, revisions } from './operands.ts';
+import { files, revisions } from './operands.ts';
 import { losesWork, runsProgram, setsConfiguration } from './rules.ts';
-import { diffOptions, gitTable } from './shared-options.ts';
-import { foreign, type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+import { diffOptions } from './shared-options.ts';
+import { foreign, type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that tidy the repository, and those that start other tools. */
 
 export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
-  gc: {
-    options: gitTable({
-      flags: '--cruft --aggressive --auto --force --keep-largest-pack --detach',
-      values: '--max-cruft-size',
-      rows: [{ names: '--prune', value: 'text', optional: true, rule: losesWork }],
-    }),
-    operands: names,
-  },
-  repack: {
-    options: gitTable({
-      flags: '-a -A -d -f -F -l --local -b --write-bitmap-index --cruft -n -k -i -m',
-      values: '--window --depth --threads -g --geometric',
-    }),
-    operands: names,
-  },
+  gc: plain({
+    flags: '--cruft --aggressive --auto --force --keep-largest-pack --detach',
+    values: '--max-cruft-size',
+    rows: [{ names: '--prune', value: 'text', optional: true, rule: losesWork }],
+  }),
+  repack: plain({
+    flags: '-a -A -d -f -F -l --local -b --write-bitmap-index --cruft -n -k -i -m',
+    values: '--window --depth --threads -g --geometric',
+  }),
   'pack-refs': plain({ flags: '--all --prune --auto' }),
   prune: { ...plain({ flags: '-n --dry-run --progress', values: '--expire' }), rules: [losesWork] },
-  'hash-object': {
-    options: gitTable({ flags: '-w --stdin --stdin-paths --no-filters --literally', values: '-t --path' }),
-    operands: files('read'),
-  },
+  'hash-object': subcommand(files('read'), {
+    flags: '-w --stdin --stdin-paths --no-filters --literally',
+    values: '-t --path',
+  }),
   hook: foreign([runsProgram]),
   difftool: {
-    options: gitTable(diffOptions, {
+    ...subcommand(revisions, diffOptions, {
       flags: '-g --gui -d --dir-diff -y --no-prompt --prompt --symlinks --tool-help --trust-exit-code',
       values: '-t --tool',
       rows: [{ names: '-x --extcmd', value: 'text', rule: runsProgram }],
     }),
-    operands: revisions,
     rules: [runsProgram],
   },
   mergetool: {
-    options: gitTable({
+    ...subcommand(files('read'), {
       flags: '-g --gui -y --no-prompt --prompt --tool-help',
       values: '-t --tool',
       rows: [{ names: '-O', value: 'read' }],
     }),
-    operands: files('read'),
     rules: [runsProgram],
   },
   instaweb: {

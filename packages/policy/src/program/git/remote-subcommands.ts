@@ -1,4 +1,4 @@
-import { files, judgeRepository, names, repositoryAndRefs, revisions } from './operands.ts';
+import { files, judgeRepository, repositoryAndRefs, revisions } from './operands.ts';
 import {
   changesRemote,
   losesWork,
@@ -9,26 +9,26 @@ import {
   setsConfiguration,
 } from './rules.ts';
 import { fetchOptions, gitTable, mergeOptions, uploadPack } from './shared-options.ts';
-import { foreign, type GitFamily, type GitSubcommand, plain } from './subcommand.ts';
+import { foreign, type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that reach or set up other repositories. */
 
 export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
-  fetch: { options: gitTable(fetchOptions, uploadPack), operands: repositoryAndRefs, rules: [reachesRemote] },
+  fetch: { ...subcommand(repositoryAndRefs, fetchOptions, uploadPack), rules: [reachesRemote] },
   pull: {
-    options: gitTable(mergeOptions, fetchOptions, uploadPack, { optionalValues: '-r --rebase -j --jobs' }),
-    operands: repositoryAndRefs,
+    ...subcommand(repositoryAndRefs, mergeOptions, fetchOptions, uploadPack, {
+      optionalValues: '-r --rebase -j --jobs',
+    }),
     rules: [reachesRemote],
   },
   push: {
-    options: gitTable(uploadPack, {
+    ...subcommand(repositoryAndRefs, uploadPack, {
       flags:
         '--all --branches --mirror -d --delete --tags -n --dry-run --porcelain -f --force --force-if-includes --thin -u --set-upstream --progress --prune --no-verify --verify --follow-tags --atomic -4 --ipv4 -6 --ipv6',
       values: '--recurse-submodules -o --push-option',
       optionalValues: '--force-with-lease --signed',
       rows: [{ names: '--repo', value: (repository, judgement) => judgeRepository(repository, judgement) }],
     }),
-    operands: repositoryAndRefs,
     rules: [pushes],
   },
   clone: {
@@ -58,37 +58,38 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
     },
     rules: [reachesRemote],
   },
-  init: {
-    options: gitTable({
-      flags: '--bare',
-      values: '-b --initial-branch --object-format --ref-format',
-      optionalValues: '--shared',
-      rows: [
-        { names: '--template', value: 'run', rule: setsConfiguration },
-        { names: '--separate-git-dir', value: 'write', rule: otherRepository },
-      ],
-    }),
-    operands: files('write'),
-  },
+  init: subcommand(files('write'), {
+    flags: '--bare',
+    values: '-b --initial-branch --object-format --ref-format',
+    optionalValues: '--shared',
+    rows: [
+      { names: '--template', value: 'run', rule: setsConfiguration },
+      { names: '--separate-git-dir', value: 'write', rule: otherRepository },
+    ],
+  }),
   remote: {
     fallback: plain(),
     members: {
       add: {
-        options: gitTable({
-          flags: '-f --fetch --tags --no-tags',
-          values: '-t --track -m --master',
-          optionalValues: '--mirror',
-        }),
-        operands: (operands, judgement) => {
-          for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
-        },
+        ...subcommand(
+          (operands, judgement) => {
+            for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+          },
+          {
+            flags: '-f --fetch --tags --no-tags',
+            values: '-t --track -m --master',
+            optionalValues: '--mirror',
+          },
+        ),
         rules: [changesRemote],
       },
       'set-url': {
-        options: gitTable({ flags: '--push --add --delete' }),
-        operands: (operands, judgement) => {
-          for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
-        },
+        ...subcommand(
+          (operands, judgement) => {
+            for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+          },
+          { flags: '--push --add --delete' },
+        ),
         rules: [changesRemote],
       },
       rename: { ...plain({ flags: '--progress' }), rules: [changesRemote] },
@@ -105,20 +106,16 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
   submodule: {
     fallback: plain({ flags: '--cached' }),
     members: {
-      status: { options: gitTable({ flags: '--cached --recursive' }), operands: files('read') },
-      summary: {
-        options: gitTable({ flags: '--cached --files', values: '-n --summary-limit' }),
-        operands: revisions,
-      },
-      init: { options: gitTable({}), operands: files('read'), rules: [setsConfiguration] },
+      status: subcommand(files('read'), { flags: '--cached --recursive' }),
+      summary: subcommand(revisions, { flags: '--cached --files', values: '-n --summary-limit' }),
+      init: { ...subcommand(files('read')), rules: [setsConfiguration] },
       update: {
-        options: gitTable({
+        ...subcommand(files('write'), {
           flags:
             '--init --remote -N --no-fetch -f --force --checkout --merge --rebase --recursive --progress --dissociate --single-branch --recommend-shallow',
           values: '--depth -j --jobs --filter',
           rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
         }),
-        operands: files('write'),
         rules: [reachesRemote, setsConfiguration],
       },
       add: {
@@ -133,33 +130,24 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
         },
         rules: [reachesRemote, setsConfiguration],
       },
-      foreach: { options: gitTable({ flags: '--recursive' }), operands: names, rules: [runsProgram] },
-      sync: {
-        options: gitTable({ flags: '--recursive' }),
-        operands: files('read'),
-        rules: [setsConfiguration],
-      },
-      deinit: {
-        options: gitTable({ flags: '-f --force --all' }),
-        operands: files('write'),
-        rules: [losesWork],
-      },
+      foreach: { ...plain({ flags: '--recursive' }), rules: [runsProgram] },
+      sync: { ...subcommand(files('read'), { flags: '--recursive' }), rules: [setsConfiguration] },
+      deinit: { ...subcommand(files('write'), { flags: '-f --force --all' }), rules: [losesWork] },
       'set-url': {
-        options: gitTable({}),
-        operands: (operands, judgement) => {
+        ...subcommand((operands, judgement) => {
           for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
-        },
+        }),
         rules: [setsConfiguration],
       },
       'set-branch': {
         ...plain({ flags: '-d --default', values: '-b --branch' }),
         rules: [setsConfiguration],
       },
-      absorbgitdirs: { options: gitTable({}), operands: files('write') },
+      absorbgitdirs: subcommand(files('write')),
     },
   },
-  'send-email': { options: gitTable({}), operands: revisions, rules: [runsProgram, pushes] },
-  daemon: { options: gitTable({}), operands: files('read'), rules: [runsProgram, pushes] },
+  'send-email': { ...subcommand(revisions), rules: [runsProgram, pushes] },
+  daemon: { ...subcommand(files('read')), rules: [runsProgram, pushes] },
   p4: foreign([runsProgram, pushes]),
   svn: foreign([runsProgram, pushes]),
   lfs: foreign([runsProgram, pushes]),

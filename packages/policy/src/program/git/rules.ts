@@ -316,21 +316,3 @@ export const writesKnownBranches: CommandRule = {
     'git rev-parse refs/remotes/origin/main',
   ],
 };
-
-export const gitRules: readonly CommandRule[] = [
-  usesGit,
-  runsProgram,
-  setsConfiguration,
-  losesWork,
-  pushes,
-  reachesRemote,
-  commandTransport,
-  otherRepository,
-  writesFile,
-  readsFile,
-  unsafePatch,
-  machineSettings,
-  unknownSubcommand,
-  changesRemote,
-  writesKnownBranches,
-];

@@ -30,8 +30,7 @@ export const diffOptions: OptionSection = {
   optionalValues: `-U --unified --dirstat -X --dirstat-by-file --stat --color --abbrev -B --break-rewrites -M --find-renames -C
     --find-copies --word-diff --color-words --color-moved --relative --ignore-submodules --submodule --diff-merges`,
   rows: [
-    { names: '--ext-diff', rule: runsProgram },
-    { names: '--textconv', rule: runsProgram },
+    { names: '--ext-diff --textconv', rule: runsProgram },
     { names: '--output', value: 'write', rule: writesFile },
     { names: '-O', value: 'read', rule: readsFile },
   ],
@@ -69,10 +68,7 @@ export const pathspecFile: OptionSection = {
 };
 
 export const uploadPack: OptionSection = {
-  rows: [
-    { names: '--upload-pack', value: 'text', rule: runsProgram },
-    { names: '--exec --receive-pack', value: 'text', rule: runsProgram },
-  ],
+  rows: [{ names: '--upload-pack --exec --receive-pack', value: 'text', rule: runsProgram }],
 };
 
 /** A strategy is a program `git-merge-NAME`; these come with git. */

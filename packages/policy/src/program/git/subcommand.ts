@@ -26,15 +26,16 @@ export interface GitFamily {
 
 export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;
 
-/** A program of its own behind git, such as `git lfs`: nothing is known of its words. */
-export const foreign = (rules: readonly CommandRule[]): GitSubcommand => ({
-  options: gitTable({}),
-  operands: unknownWords,
-  rules,
+export const subcommand = (operands: OperandJudge, ...options: readonly OptionSection[]): GitSubcommand => ({
+  options: gitTable(...options),
+  operands,
 });
 
 /** A subcommand whose operands are names, not paths. */
-export const plain = (part: OptionSection = {}): GitSubcommand => ({
-  options: gitTable(part),
-  operands: names,
+export const plain = (...options: readonly OptionSection[]): GitSubcommand => subcommand(names, ...options);
+
+/** A program of its own behind git, such as `git lfs`: nothing is known of its words. */
+export const foreign = (rules: readonly CommandRule[]): GitSubcommand => ({
+  ...subcommand(unknownWords),
+  rules,
 });

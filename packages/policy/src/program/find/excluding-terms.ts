@@ -1,3 +1,5 @@
+import type { FindTerm } from './find-words.ts';
+
 const alternatives = new Set(['-o', '-or', ',']);
 const negations = new Set(['!', '-not']);
 const actions = new Set(['-print', '-print0', '-printf', '-ls', '-quit']);
@@ -15,48 +17,48 @@ interface Group {
 }
 
 /**
- * Where in find's expression tests stand that leave files out instead of looking for them: `! -name .env`, and
- * `-name .env -prune -o -print`. Answers with the positions of those tests in `args`.
+ * The terms of find's expression that leave files out instead of looking for them: `! -name .env`, and
+ * `-name .env -prune -o -print`.
  */
-export function excludingTests(
-  args: readonly string[],
-  from: number,
-  takesArgument: (arg: string) => boolean,
-): ReadonlySet<number> {
+export function excludingTerms(terms: readonly FindTerm[]): ReadonlySet<FindTerm> {
   const conjunctions: Conjunction[] = [];
   const begin = (parent: Conjunction | undefined): Conjunction => {
     const conjunction = { parent, isPruned: false, acts: false };
     conjunctions.push(conjunction);
     return conjunction;
   };
-  const tests: { readonly at: number; readonly conjunction: Conjunction; readonly isNegated: boolean }[] = [];
+  const tests: {
+    readonly at: number;
+    readonly term: FindTerm;
+    readonly conjunction: Conjunction;
+    readonly isNegated: boolean;
+  }[] = [];
   const groups: Group[] = [];
   let group: Group = { conjunction: undefined, isNegated: false };
   let current = begin(undefined);
   let isNegated = false;
   let lastAlternative = -1;
-  for (let at = from; at < args.length; at++) {
-    const arg = args[at] as string;
-    if (negations.has(arg)) {
+  for (const [at, term] of terms.entries()) {
+    const { word } = term;
+    if (negations.has(word)) {
       isNegated = !isNegated;
       continue;
     }
-    if (arg === '(') {
+    if (word === '(') {
       groups.push(group);
       group = { conjunction: current, isNegated: group.isNegated !== isNegated };
       current = begin(current);
-    } else if (arg === ')') {
+    } else if (word === ')') {
       current = group.conjunction ?? current;
       group = groups.pop() ?? group;
-    } else if (alternatives.has(arg)) {
+    } else if (alternatives.has(word)) {
       current = begin(group.conjunction);
       if (groups.length === 0) lastAlternative = at;
-    } else if (arg === '-prune') {
+    } else if (word === '-prune') {
       if (!isNegated && !group.isNegated) current.isPruned = true;
     } else {
-      if (actions.has(arg)) current.acts = true;
-      tests.push({ at, conjunction: current, isNegated: group.isNegated !== isNegated });
-      if (takesArgument(arg) || arg === '-printf') at++;
+      if (actions.has(word)) current.acts = true;
+      tests.push({ at, term, conjunction: current, isNegated: group.isNegated !== isNegated });
     }
     isNegated = false;
   }
@@ -73,5 +75,5 @@ export function excludingTests(
     // `! -name .env -o -print` prints exactly .env: a negation only counts where no alternative follows.
     ({ at, conjunction, isNegated }) => leavesOut.has(conjunction) || (isNegated && at > lastAlternative),
   );
-  return new Set(excluding.map(({ at }) => at));
+  return new Set(excluding.map(({ term }) => term));
 }

@@ -1,17 +1,14 @@
-import { STAR, UNKNOWN, unquoted } from '../program/marks.ts';
-import type { ProgramCall } from './program-call.ts';
-import { contentOf } from './redirections.ts';
-import type { ShellRun } from './shell-run.ts';
-import { normalize, type Protection, protectionOf, resolvePlaces } from './word-paths.ts';
+import type { FileUse } from '../file-operands.ts';
+import type { InnerCall } from '../inner-call.ts';
+import { STAR, UNKNOWN, unquoted } from '../marks.ts';
+import { type FindTerm, readFindWords } from './find-words.ts';
 
-/** Tests of `find` that narrow nothing down. */
+/** Terms of `find` that narrow nothing down. */
 const NARROWS_NOTHING =
   /^-(depth|d|prune|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
-const TAKES_VALUE = /^-(mindepth|maxdepth|type|regextype|user)$/;
-const EXECUTES = /^-(exec|execdir|ok|okdir)$/;
 
 /** A call of `find` or `fd`, as far as it decides what is found and what happens to it. */
-interface FindCall {
+export interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
   readonly takesAll: boolean;
@@ -28,54 +25,49 @@ interface FindCall {
   readonly prints: boolean;
 }
 
-export function readFind(run: ShellRun, args: readonly string[]): FindCall {
-  const starts: string[] = [];
-  let i = 0;
-  while (i < args.length && /^-([PLH]|O\d|D)$/.test(args[i] as string)) i++;
-  for (; i < args.length && !/^[-(!]/.test(args[i] as string); i++) starts.push(args[i] as string);
+/** `contentOf` tells what is known to be in a file, for `-files0-from`. */
+function readFind(args: readonly string[], contentOf: (file: string) => string): FindCall {
+  const { starts, terms } = readFindWords(args, { plainStart: true });
+  const listed = terms.flatMap(({ kind, value = '' }) =>
+    kind === 'list' ? contentOf(value).split('\u0000').filter(Boolean) : [],
+  );
+  const all = (kind: FindTerm['kind']): readonly FindTerm[] => terms.filter((term) => term.kind === kind);
+  const names: string[] = [];
   let takesAll = true;
   let excludes = false;
-  let deletes = false;
-  let prints = true;
-  const calls: string[][] = [];
-  const writes: string[] = [];
-  const names: string[] = [];
-  for (; i < args.length; i++) {
-    const word = args[i] as string;
-    if (word === '-delete') deletes = true;
-    else if (EXECUTES.test(word)) {
-      const call: string[] = [];
-      for (i++; i < args.length && args[i] !== ';' && !(args[i] === '+' && args[i - 1] === '{}'); i++)
-        call.push(args[i] as string);
-      calls.push(call);
-    } else if (/^-f(print|print0|ls|printf)$/.test(word)) writes.push(args[++i] ?? '');
-    else if (/^-(i?name|i?path|i?wholename)$/.test(word)) {
-      const isExcluded = /^(!|-not)$/.test(args[i - 1] ?? '') || args[i + 2] === '-prune';
-      const name = args[++i] ?? '';
-      if (/^[*/.]*$/.test(name)) continue;
-      if (isExcluded) {
-        excludes = true;
-        continue;
+  for (const [at, { kind, word, value = '' }] of terms.entries()) {
+    if (kind === 'name' && !/^-i?lname$/.test(word)) {
+      if (/^[*/.]*$/.test(value)) continue;
+      // The command's validator asks whether a name is surely left out, because then nothing of it is shown. Here a name
+      // that may be left out counts as left out: then all the rest is taken, which is worse for a removal.
+      if (/^(!|-not)$/.test(terms[at - 1]?.word ?? '') || terms[at + 1]?.word === '-prune') excludes = true;
+      else {
+        takesAll = false;
+        names.push(unquoted(value.slice(value.lastIndexOf('/') + 1)));
       }
-      takesAll = false;
-      names.push(unquoted(name.slice(name.lastIndexOf('/') + 1)));
-    } else if (word === '-files0-from') starts.push(...namesIn(contentOf(run, args[++i] ?? '')));
-    else if (NARROWS_NOTHING.test(word)) {
-      if (TAKES_VALUE.test(word)) i++;
-    } else if (word.startsWith('-')) {
-      takesAll = false;
-      if (word === '-printf' || word === '-ls') prints = false;
-    }
+    } else if (!/^(executes|writes|deletes|list)$/.test(kind) && word.startsWith('-'))
+      takesAll &&= NARROWS_NOTHING.test(word);
   }
-  prints &&= !deletes && calls.length === 0 && writes.length === 0;
-  if (starts.length === 0) starts.push('.');
-  return { starts, takesAll, excludes, names, deletes, calls, writes, prints };
+  const deletes = all('deletes').length > 0;
+  const calls = all('executes').map(({ call }) => call);
+  const writes = all('writes').map(({ value = '' }) => value);
+  const prints =
+    !deletes && calls.length + writes.length === 0 && !terms.some(({ word }) => /^-(printf|ls)$/.test(word));
+  const from = [...starts, ...listed];
+  return {
+    starts: from.length > 0 ? from : ['.'],
+    takesAll,
+    excludes,
+    names,
+    deletes,
+    calls,
+    writes,
+    prints,
+  };
 }
 
-const namesIn = (content: string): readonly string[] => content.split('\u0000').filter((name) => name !== '');
-
 /** `fd pattern paths… -x program`: the pattern is a regular expression, everything after `-x` is the program. */
-export function readFd(args: readonly string[]): FindCall {
+function readFd(args: readonly string[]): FindCall {
   const operands: string[] = [];
   const calls: string[][] = [];
   let narrows = false;
@@ -127,17 +119,28 @@ export function foundText(find: FindCall, args: readonly string[]): string {
   return found.map((name) => name + separator).join('');
 }
 
-/** `find / -delete`: the starting point whose protection counts. (`-exec` is judged as a call of its own.) */
-export function findsEverything(
-  { run, args, name }: ProgramCall,
-  counts: (kind: Protection | undefined) => boolean,
-): string | undefined {
-  const find = /^fd/.test(name) ? readFd(args) : readFind(run, args);
-  if (!find.takesAll) return undefined;
-  const removes =
-    find.deletes || find.calls.some(([program = '']) => /(^|\/)(rm|shred|unlink|srm)$/.test(program));
-  if (!removes) return undefined;
-  return foundNames(find).find((start) =>
-    resolvePlaces(run, start).some((place) => counts(protectionOf(run, normalize(place)))),
-  );
+export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(name);
+
+export const readFound = (
+  name: string,
+  args: readonly string[],
+  contentOf: (file: string) => string,
+): FindCall => (name.startsWith('fd') ? readFd(args) : readFind(args, contentOf));
+
+export function filesOfFind(find: FindCall): readonly FileUse[] {
+  const use = (paths: readonly string[], how: FileUse['use']): FileUse[] =>
+    paths.map((path) => ({ path, use: how }));
+  return [
+    ...use(find.starts, find.deletes ? 'write' : 'read'),
+    ...(find.deletes ? use(foundNames(find), 'read') : []),
+    ...use(find.writes, 'write'),
+  ];
 }
+
+export const innerCallsOfFind = (find: FindCall): readonly InnerCall[] =>
+  find.calls.flatMap((call) =>
+    foundNames(find).map((found): InnerCall => {
+      const words = call.map((word) => word.replaceAll('{}', found));
+      return { words, certainty: 'possible' };
+    }),
+  );

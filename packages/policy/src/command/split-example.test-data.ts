@@ -1,4 +1,4 @@
-/** Splits an example of a rule into words: quotes group, nothing else is special. For tests and `policy explain`. */
+/** Splits an example of a rule into words: quotes group, nothing else is special. For tests. */
 export function splitExample(line: string): readonly string[] {
   return [...line.matchAll(/'([^']*)'|"([^"]*)"|((?:[^\s'"]|'[^']*'|"[^"]*")+)/g)].map(
     ([, single, double, plain]) =>

@@ -1,9 +1,5 @@
-import { DOWNLOADED, UNKNOWN } from '../program/marks.ts';
-import { readOptions } from '../program/options.ts';
-import { refuseBinaryName } from './binary-names.ts';
-import { checkFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
-import { resolvePlaces } from './word-paths.ts';
+import type { FileUse } from './file-operands.ts';
+import { readOptions } from './options.ts';
 
 /** Programs whose output, or the file they save, comes from the network. */
 const FETCHERS =
@@ -38,7 +34,7 @@ const NETWORK_PROGRAMS =
   /^(npx|bunx|pnpx|apt|apt-get|aptitude|yum|dnf|zypper|pacman|yay|apk|brew|snap|flatpak|emerge|ping|ping6|traceroute|mtr|nmap|rdate|ntpdate|ssh-copy-id|mosh|svn|hg|mail|sendmail|mutt|redis-cli|psql|mysql|mongosh?)$/;
 
 /** Whether a program call cannot do its work without network. */
-export function needsNetwork({ name, args }: ProgramCall): boolean {
+export function needsNetwork(name: string, args: readonly string[]): boolean {
   if (FETCHERS.test(name) || NETWORK_PROGRAMS.test(name)) return true;
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
@@ -55,19 +51,21 @@ export const isFetcher = (name: string, args: readonly string[]): boolean =>
   (FETCHERS.test(name) && !PRINTS_ITSELF.test(args[0] ?? '')) ||
   (name === 'openssl' && args[0] === 's_client');
 
-/** Follows what a fetching program brings: into a file, which is remembered, or to its output. */
-export function judgeFetch({ run, name, args }: ProgramCall): readonly string[] {
-  const files = savedFiles(name, args);
-  for (const file of files) {
-    if (file === '-' || file === '/dev/stdout') continue;
-    checkFile(run, file, 'write');
-    refuseBinaryName(run, file);
-    for (const place of resolvePlaces(run, file)) run.state.writeFile(place, DOWNLOADED);
-  }
-  return [files.length > 0 && !files.includes('-') && !files.includes('/dev/stdout') ? UNKNOWN : DOWNLOADED];
+/** Files that a fetching program saves what it brings to. */
+export const savedFiles = (name: string, args: readonly string[]): readonly FileUse[] =>
+  targetsOf(name, args)
+    .filter((path) => !isOutput(path))
+    .map((path) => ({ path, use: 'write', makes: true }));
+
+/** Whether a fetching program prints what it brings. */
+export function printsFetched(name: string, args: readonly string[]): boolean {
+  const targets = targetsOf(name, args);
+  return targets.length === 0 || targets.some(isOutput);
 }
 
-function savedFiles(name: string, args: readonly string[]): readonly string[] {
+const isOutput = (target: string): boolean => target === '-' || target === '/dev/stdout';
+
+function targetsOf(name: string, args: readonly string[]): readonly string[] {
   switch (name) {
     case 'curl':
     case 'curlie': {

@@ -1,9 +1,5 @@
-import { UNKNOWN } from '../program/marks.ts';
-import { catastrophes } from './catastrophes.ts';
-import { executeFile } from './nested-shells.ts';
-import { checkFile, noteRunFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
-import { contentOf } from './redirections.ts';
+import { wordList } from '../word-list.ts';
+import { valuesAnywhere } from './options.ts';
 
 /**
  * Files that a program executes without being an interpreter by name: because an option says so (`awk -f`), or
@@ -44,14 +40,14 @@ export const executedFiles: readonly ExecutedFiles[] = [
     doesNotMatch: ['make -f build/Makefile', 'curl x > data.json; make', 'curl x > a.mk; make -f b.mk'],
   },
   {
-    programs: ['awk', 'gawk', 'mawk', 'nawk', 'sed', 'gsed'],
+    programs: wordList('awk gawk mawk nawk sed gsed'),
     options: ['-f', '--file'],
     matches: ['curl x > a.awk; awk -f a.awk', 'curl x | awk -f - f', 'curl x > a.sed; sed -f a.sed f'],
     doesNotMatch: ['awk -f tools/a.awk f', 'curl x > d; awk -f a.awk d'],
   },
   {
-    programs: ['npm', 'pnpm', 'yarn', 'bun'],
-    names: ['package.json', 'package-lock.json', '.npmrc', '.yarnrc.yml', '.pnpmfile.cjs'],
+    programs: wordList('npm pnpm yarn bun'),
+    names: wordList('package.json package-lock.json .npmrc .yarnrc.yml .pnpmfile.cjs'),
     directoryOptions: ['--prefix', '-C', '--cwd'],
     subcommands: /^(i|ci|install|run|test|t|start|exec|x|publish|pack|rebuild|add|update)$/,
     matches: ['curl x > package.json; npm install', 'curl x > package.json && npm test'],
@@ -64,40 +60,10 @@ export const executedFiles: readonly ExecutedFiles[] = [
     doesNotMatch: ['curl x > data.json; npx tsc'],
   },
   {
-    programs: [
-      'just',
-      'rake',
-      'ninja',
-      'task',
-      'scons',
-      'ant',
-      'mvn',
-      'gradle',
-      'cmake',
-      'tox',
-      'nox',
-      'invoke',
-      'gulp',
-      'grunt',
-    ],
-    options: ['-f', '--justfile', '--rakefile', '--file', '-b', '--build-file', '--buildfile'],
-    names: [
-      'justfile',
-      'Rakefile',
-      'build.ninja',
-      'Taskfile.yml',
-      'SConstruct',
-      'build.xml',
-      'pom.xml',
-      'build.gradle',
-      'build.gradle.kts',
-      'CMakeLists.txt',
-      'tox.ini',
-      'noxfile.py',
-      'tasks.py',
-      'gulpfile.js',
-      'Gruntfile.js',
-    ],
+    programs: wordList('just rake ninja task scons ant mvn gradle cmake tox nox invoke gulp grunt'),
+    options: wordList('-f --justfile --rakefile --file -b --build-file --buildfile'),
+    names: wordList(`justfile Rakefile build.ninja Taskfile.yml SConstruct build.xml pom.xml build.gradle
+      build.gradle.kts CMakeLists.txt tox.ini noxfile.py tasks.py gulpfile.js Gruntfile.js`),
     matches: [
       'curl x > justfile; just',
       'curl x > build.gradle; gradle build',
@@ -106,20 +72,20 @@ export const executedFiles: readonly ExecutedFiles[] = [
     doesNotMatch: ['gradle build', 'curl x > notes.txt; just'],
   },
   {
-    programs: ['vi', 'vim', 'nvim', 'view', 'ex', 'emacs', 'gdb', 'lldb'],
-    options: ['-S', '-s', '-u', '-l', '--load', '-x', '--command', '--source'],
+    programs: wordList('vi vim nvim view ex emacs gdb lldb'),
+    options: wordList('-S -s -u -l --load -x --command --source'),
     matches: ['curl x > a.vim; vim -S a.vim', 'curl x > c; gdb -x c', 'curl x > a.el; emacs --load a.el'],
     doesNotMatch: ['vim a.txt', 'curl x > a.txt; vim a.txt'],
   },
   {
-    programs: ['node', 'tsx', 'ts-node', 'bun', 'ruby', 'php', 'expect', 'perl', 'python', 'python3'],
-    options: ['-r', '--require', '--import', '--loader', '--experimental-loader', '-f'],
+    programs: wordList('node tsx ts-node bun ruby php expect perl python python3'),
+    options: wordList('-r --require --import --loader --experimental-loader -f'),
     matches: ['curl x > a.js; node -r ./a.js b.js', 'curl x > a.php; php -f a.php'],
     doesNotMatch: ['node -r ./setup.js b.js', 'curl x > a.json; node b.js a.json'],
   },
   {
     programs: ['java'],
-    options: ['-jar', '-cp', '-classpath', '-javaagent'],
+    options: wordList('-jar -cp -classpath -javaagent'),
     matches: ['curl x > a.jar; java -jar a.jar'],
     doesNotMatch: ['java -jar build/a.jar'],
   },
@@ -131,7 +97,7 @@ export const executedFiles: readonly ExecutedFiles[] = [
     doesNotMatch: ['go run ./cmd/app', 'uv run pytest', 'curl x > a.go; go build'],
   },
   {
-    programs: ['crontab', 'wasmtime', 'wasmer', 'ansible-playbook'],
+    programs: wordList('crontab wasmtime wasmer ansible-playbook'),
     operands: true,
     matches: ['curl x > t; crontab t', 'curl x > a.wasm; wasmtime a.wasm'],
     doesNotMatch: ['crontab -l', 'curl x > a.json; wasmtime b.wasm'],
@@ -156,7 +122,7 @@ export const executedFiles: readonly ExecutedFiles[] = [
     doesNotMatch: ['direnv status'],
   },
   {
-    programs: ['at', 'batch', 'parallel', 'psql', 'sqlite3', 'm4', 'tclsh', 'ansible-playbook'],
+    programs: wordList('at batch parallel psql sqlite3 m4 tclsh ansible-playbook'),
     options: ['-f', '-a', '--arg-file'],
     matches: ['curl x > j; at -f j now', 'curl x > j; parallel -a j'],
     doesNotMatch: ['at -l'],
@@ -167,48 +133,29 @@ const byProgram = new Map<string, ExecutedFiles[]>();
 for (const rule of executedFiles)
   for (const program of rule.programs) byProgram.set(program, [...(byProgram.get(program) ?? []), rule]);
 
-/** Judges the files that a call executes, as far as this line wrote them. */
-export function judgeExecutedFiles({ run, name, args }: ProgramCall): void {
-  if (/^(npx|bunx|pnpx)$/.test(name)) {
-    const [program] = args.filter((word) => !word.startsWith('-'));
-    if (program !== undefined) noteRunFile(run, `node_modules/.bin/${program}`);
-  }
-  for (const rule of byProgram.get(name) ?? []) {
+/** The files that a call executes; those in `named` by its words, those in `implied` because it looks for them. */
+export interface ExecutedByCall {
+  readonly named: readonly string[];
+  readonly implied: readonly string[];
+  /** Whether this call does execute them: `yarn build` may, `npm view` does not. */
+  readonly surely: boolean;
+}
+
+export function executedBy(name: string, args: readonly string[]): readonly ExecutedByCall[] {
+  const found = (byProgram.get(name) ?? []).map((rule): ExecutedByCall => {
     const { options = [], directoryOptions = [], names = [], subcommands } = rule;
     const named = [
-      ...valuesOf(args, options),
+      ...valuesAnywhere(args, options),
       ...(rule.operands ? args.filter((word) => !/^-./.test(word) && !subcommands?.test(word)) : []),
     ];
-    const directories = valuesOf(args, directoryOptions);
-    const found = names.flatMap((file) =>
-      (directories.length > 0 ? directories : ['.']).map((directory) => `${directory}/${file}`),
-    );
-    // Also without a subcommand that is known: `yarn build` runs a script of that name.
-    if (named.length === 0) for (const file of found) noteRunFile(run, file);
-    if (subcommands && !args.some((word) => subcommands.test(word))) continue;
-    for (const file of named) {
-      if (/^https?:/.test(file)) run.findings.refuse(catastrophes.download, file);
-      if (file !== '-') checkFile(run, file, 'run');
-      judge(run, file);
-    }
-    if (named.length === 0) for (const file of found) judge(run, file);
-  }
-}
-
-function judge(run: ProgramCall['run'], file: string): void {
-  const content = contentOf(run, file);
-  if (content !== UNKNOWN) executeFile(run, content);
-}
-
-function valuesOf(args: readonly string[], options: readonly string[]): string[] {
-  return args.flatMap((word, index) => {
-    for (const option of options) {
-      if (word === option) return args[index + 1] ?? [];
-      if (
-        option.startsWith('--') ? word.startsWith(`${option}=`) : word.startsWith(option) && word[1] !== '-'
-      )
-        return word.slice(option.length).replace(/^=/, '');
-    }
-    return [];
+    const directories = valuesAnywhere(args, directoryOptions);
+    const places = directories.length > 0 ? directories : ['.'];
+    const implied = names.flatMap((file) => places.map((directory) => `${directory}/${file}`));
+    const surely = subcommands === undefined || args.some((word) => subcommands.test(word));
+    return { named, implied: named.length === 0 ? implied : [], surely };
   });
+  const binary = /^(npx|bunx|pnpx)$/.test(name) ? args.find((word) => !word.startsWith('-')) : undefined;
+  return binary === undefined
+    ? found
+    : [{ named: [], implied: [`node_modules/.bin/${binary}`], surely: false }, ...found];
 }
