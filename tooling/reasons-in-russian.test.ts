@@ -1,7 +1,7 @@
 /** Every sentence that a rule of ours gives as a reason has its Russian one: the page is whole in both languages. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { commandRules } from '../packages/policy/src/command/command-rules.ts';
+import { commandRules } from '../packages/policy/src/command/allowed-programs.ts';
 import { assessCustomCall } from '../packages/policy/src/custom/assess-custom-call.ts';
 import { executingPlaces, isRefused, sensitivePlaces, ToolCallPolicy } from '../packages/policy/src/index.ts';
 import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';

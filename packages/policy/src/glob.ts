@@ -26,7 +26,7 @@ export function parseGlob(pattern: string): ParsedGlob {
     alternative
       .split('/')
       .filter((part) => part !== '' && part !== '.')
-      .map(tokenise),
+      .map((part): Segment => (part === '**' ? part : tokenise(part))),
   );
   const onNameOnly = !pattern.replace(/\/+$/, '').includes('/');
   return {
@@ -100,8 +100,17 @@ function findBraces(text: string): { start: number; end: number; parts: string[]
   return undefined;
 }
 
-function tokenise(segment: string): Segment {
-  if (segment === '**') return '**';
+/**
+ * A matcher for single names, ignoring case, as `find -name` and `grep --include` read a pattern. In doubt it matches:
+ * a class such as `[[:alpha:]]`, which not every program knows, is any character.
+ */
+export function looseNameMatcher(pattern: string): (name: string) => boolean {
+  if (pattern.length > MAX_CHARACTERS) return () => true;
+  const tokens = tokenise(pattern.toLowerCase(), { anyForNamedClass: true });
+  return (name) => matchesName(tokens, [...name.toLowerCase()]);
+}
+
+function tokenise(segment: string, { anyForNamedClass = false } = {}): readonly Token[] {
   const tokens: Token[] = [];
   const characters = [...segment];
   for (let i = 0; i < characters.length; i++) {
@@ -112,7 +121,7 @@ function tokenise(segment: string): Segment {
     else if (character === '\\' && i + 1 < characters.length)
       tokens.push({ kind: 'char', value: characters[++i] as string });
     else if (character === '[') {
-      const parsed = parseClass(characters, i);
+      const parsed = (anyForNamedClass && parseNamedClass(characters, i)) || parseClass(characters, i);
       if (parsed) {
         tokens.push(parsed.token);
         i = parsed.end;
@@ -120,6 +129,26 @@ function tokenise(segment: string): Segment {
     } else tokens.push({ kind: 'char', value: character });
   }
   return tokens;
+}
+
+/** `[[:alpha:]x]`, `[[=a=]]`: some character. A `]` that closes a name does not close the class. */
+function parseNamedClass(
+  characters: readonly string[],
+  start: number,
+): { token: Token; end: number } | undefined {
+  let i = start + 1;
+  if (characters[i] === '!' || characters[i] === '^') i++;
+  if (characters[i] === ']') i++;
+  let isNamed = false;
+  for (; i < characters.length; i++) {
+    const sign = characters[i + 1] ?? '';
+    if (characters[i] === '[' && /^[:.=]$/.test(sign)) {
+      isNamed = true;
+      const end = characters.findIndex((c, k) => k > i + 1 && c === sign && characters[k + 1] === ']');
+      if (end > 0) i = end + 1;
+    } else if (characters[i] === ']') return isNamed ? { token: { kind: 'any' }, end: i } : undefined;
+  }
+  return undefined;
 }
 
 function parseClass(characters: readonly string[], start: number): { token: Token; end: number } | undefined {
@@ -166,28 +195,40 @@ function closure(segments: readonly Segment[], positions: Set<number>): Set<numb
 /** From here on, trying each start anew takes longer than looking at all of them at once. */
 const MANY_TRIES = 4_096;
 
-/** The classic two-pointer match: on a mismatch, let the last star take one character more. */
 function matchesName(tokens: readonly Token[], text: readonly string[]): boolean {
   if (tokens.length * text.length > MANY_TRIES) return matchesLongName(tokens, text);
-  let token = 0;
+  return matchesStars(tokens, text, ({ kind }) => kind === 'star', matchesCharacter);
+}
+
+/**
+ * The classic two-pointer match: on a mismatch, let the last star take one character more. At most pattern × text steps.
+ * What stands for a star or a character is the caller's: tokens here, marked text in shell/pattern.ts.
+ */
+export function matchesStars<Token>(
+  pattern: ArrayLike<Token>,
+  text: ArrayLike<string>,
+  isStar: (token: Token) => boolean,
+  fits: (token: Token, character: string) => boolean,
+): boolean {
+  let at = 0;
   let position = 0;
   let star = -1;
   let starPosition = 0;
   while (position < text.length) {
-    const current = tokens[token];
-    if (current?.kind === 'star') {
-      star = token++;
+    const current = at < pattern.length ? (pattern[at] as Token) : undefined;
+    if (current !== undefined && isStar(current)) {
+      star = at++;
       starPosition = position;
-    } else if (current && matchesCharacter(current, text[position] as string)) {
-      token++;
+    } else if (current !== undefined && fits(current, text[position] as string)) {
+      at++;
       position++;
     } else if (star >= 0) {
-      token = star + 1;
+      at = star + 1;
       position = ++starPosition;
     } else return false;
   }
-  while (tokens[token]?.kind === 'star') token++;
-  return token === tokens.length;
+  while (at < pattern.length && isStar(pattern[at] as Token)) at++;
+  return at === pattern.length;
 }
 
 /**

@@ -10,11 +10,10 @@ import {
   policyFileSchema,
   type ToolCall,
 } from '@countersign/protocol';
-import { isHarmlessCommand } from './command/harmless-commands.ts';
-import { isHarmlessVariable } from './command/harmless-variables.ts';
-import { plainCommandWords } from './command/plain-words.ts';
+import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
 import { type Glob, parseGlob, writtenOut } from './glob.ts';
+import { plainCommandWords } from './program/plain-words.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
 import { utf8Length } from './size-limiter.ts';
 import { allow } from './verdict.ts';

@@ -1,4 +1,5 @@
 import { PlaceTable } from './named-place.ts';
+import { wordList } from './word-list.ts';
 
 /** VA-2: files that hold secrets. As an operand of any tool they are refused. */
 export const sensitivePlaces = new PlaceTable([
@@ -10,34 +11,16 @@ export const sensitivePlaces = new PlaceTable([
     // A template is one by its last word: `.env.example`, and `example.env`; `.env.dist.local` is no template.
     exceptions:
       /^\.env.*[._-](example|sample|template|tpl|dist|defaults?|schema)$|^(example|sample|template|tpl|dist|defaults?|schema)\.env$/,
-    matches: [
-      '.env',
-      'src/.env',
-      '.Env',
-      '.env.local',
-      '.env.production',
-      'config/prod.env',
-      '.env.',
-      '.env~',
-      '#.env#',
-      '.env.bak',
-      '.env.dist.local',
-      '.env1',
-    ],
+    matches: wordList(`.env src/.env .Env .env.local .env.production config/prod.env .env. .env~ #.env#
+      .env.bak .env.dist.local .env1`),
     doesNotMatch: ['.env.example', '.env.sample', 'sample.env', 'src/env.ts', '.envrc', 'vite-env.d.ts'],
   },
   {
     id: 'SENS-2',
     kind: 'credentials file',
     names: ['credentials.json', 'service-account.json', '.vault-token', '.htpasswd', '.pgpass', '.my.cnf'],
-    matches: [
-      'credentials.json',
-      'a/credentials.json',
-      'CREDENTIALS.JSON',
-      '.pgpass',
-      'credentials.json~',
-      '.credentials.json.swp',
-    ],
+    matches: wordList(`credentials.json a/credentials.json CREDENTIALS.JSON .pgpass credentials.json~
+      .credentials.json.swp`),
     doesNotMatch: ['credentials.json.md', 'src/credentials.ts', 'docs/credentials.md'],
   },
   {
@@ -53,17 +36,8 @@ export const sensitivePlaces = new PlaceTable([
     kind: 'private key',
     namePattern: /^(id_(rsa|dsa|ecdsa|ed25519)([._-].*)?|.+\.(pem|key|p12|pfx|ppk|jks|keystore|kdbx))$/,
     exceptions: /\.pub$/,
-    matches: [
-      'keys/id_rsa',
-      'id_ecdsa',
-      'ID_ED25519',
-      'tls/server.key',
-      'cert.pem',
-      'id_rsa.bak',
-      '.id_rsa.swp',
-      'id_ed25519_work',
-      'server.key.old',
-    ],
+    matches: wordList(`keys/id_rsa id_ecdsa ID_ED25519 tls/server.key cert.pem id_rsa.bak .id_rsa.swp
+      id_ed25519_work server.key.old`),
     doesNotMatch: ['id_rsa.pub', 'src/id.ts', 'keyboard.ts', 'monkey'],
   },
   {
@@ -85,14 +59,8 @@ export const sensitivePlaces = new PlaceTable([
   {
     id: 'SENS-7',
     kind: "Countersign's own configuration or tokens",
-    runs: [
-      '.config/countersign',
-      '.local/state/countersign',
-      '.local/share/countersign',
-      '.countersign/token',
-      '.countersign/tokens',
-      '.countersign/tokens.json',
-    ],
+    runs: wordList(`.config/countersign .local/state/countersign .local/share/countersign .countersign/token
+      .countersign/tokens .countersign/tokens.json`),
     namePattern: /^countersign[._-]?(token|tokens|secret)s?(\.\w+)?$/,
     matches: ['.config/countersign', '.countersign/tokens.json', 'countersign-token', 'countersign.token'],
     doesNotMatch: ['.countersign/policy.json', 'docs/countersign.md'],

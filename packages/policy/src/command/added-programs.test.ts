@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { CATASTROPHES, ORDINARY, OUTSIDE, SENSITIVE } from './added-programs.test-data.ts';
 import { CommandValidator } from './command-validator.ts';
-import { splitExample } from './split-example.ts';
+import { splitExample } from './split-example.test-data.ts';
 
 const names = 'bash sudo env make curl mkfs mkfs.ext4 docker rm dd cmake jq gh tool'.split(' ');
 const addedPrograms = new Map(names.map((name) => [name, 'MEDIUM'] as const));

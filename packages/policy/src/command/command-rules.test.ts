@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
-import { commandRules } from './command-rules.ts';
+import { commandRules } from './allowed-programs.ts';
 import { CommandValidator } from './command-validator.ts';
-import { splitExample } from './split-example.ts';
+import { splitExample } from './split-example.test-data.ts';
 
 const validator = new CommandValidator({ paths: new PathValidator({ root: '/home/me/project' }) });
 

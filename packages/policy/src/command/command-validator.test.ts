@@ -9,7 +9,7 @@ import { allowedPrograms } from './allowed-programs.ts';
 import { spellings } from './command-spellings.test-data.ts';
 import { NOT_PROGRAMS } from './command-validator.test-data.ts';
 import { CommandValidator } from './command-validator.ts';
-import { splitExample } from './split-example.ts';
+import { splitExample } from './split-example.test-data.ts';
 
 const paths = new PathValidator({ root: '/home/me/project' });
 const validator = new CommandValidator({ paths });

@@ -1,6 +1,7 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
 import type { PathValidator } from '../path-validator.ts';
-import { isInterpreter, isShell } from '../shell/nested-shells.ts';
+import { isInterpreter, isShell } from '../program/interpreters.ts';
+import { judgeUnknownWords } from '../program/script-arguments.ts';
 import type { SimpleCommand } from '../shell/shell-check.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
 import { shorten } from '../shown-text.ts';
@@ -9,8 +10,6 @@ import { allowedPrograms } from './allowed-programs.ts';
 import type { CommandCheck } from './command-check.ts';
 import { addedProgram } from './general-rules.ts';
 import { Judgement } from './judgement.ts';
-import { adviseInstead } from './program-advice.ts';
-import { judgeUnknownWords } from './script-arguments.ts';
 
 export interface CommandValidatorOptions {
   readonly paths: PathValidator;
@@ -139,3 +138,32 @@ const tooLong = (size: number, limit: number): Refused =>
     { size, limit },
     { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' },
   );
+
+const byTool: Readonly<Record<string, string>> = {
+  delete_file: 'rm rmdir unlink shred trash',
+  copy_file: 'cp install rsync',
+  create_directory: 'mkdir',
+  write_file: 'touch tee truncate dd',
+  edit_file: 'sed awk gawk perl patch ed ex',
+  search_files: 'rg ag ack fgrep egrep zgrep fd fdfind',
+  read_file: 'less more bat view nl tac strings xxd od hexdump',
+  list_directory: 'tree dir exa eza lsd',
+};
+
+const adviceFor: ReadonlyMap<string, string> = new Map(
+  Object.entries(byTool).flatMap(([tool, programs]) =>
+    programs.split(' ').map((program) => [program, `Use the tool ${tool} instead.`]),
+  ),
+);
+
+/** What a model should do instead of a command that is not allowed. */
+function adviseInstead(command: string): string {
+  const known = adviceFor.get(command);
+  if (known) return known;
+  const lastPart = command.slice(command.lastIndexOf('/') + 1);
+  if (allowedPrograms.has(lastPart)) return `Name the program without a path: ${lastPart}.`;
+  if (/[\s;&|<>$`()=]/.test(command)) {
+    return 'Give the program alone as command and each argument as an entry of args; for a shell line use shell_exec.';
+  }
+  return `Allowed are ${[...allowedPrograms.keys()].join(', ')}; if it must be another program, use shell_exec, which asks the person.`;
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOT_COVERED } from './harmless-commands.test-data.ts';
 import { harmlessCommands, isHarmlessCommand } from './harmless-commands.ts';
-import { splitExample } from './split-example.ts';
+import { splitExample } from './split-example.test-data.ts';
 
 describe('[AP-4] a grant by program', () => {
   const covered = harmlessCommands.flatMap(({ covers }) => covers);

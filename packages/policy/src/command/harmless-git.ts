@@ -18,11 +18,13 @@ const entry = (
   command: string,
   options: string,
   covers: string,
-  rest: Partial<HarmlessCommand> = {},
+  leaves = '',
+  rest: Pick<HarmlessCommand, 'operand' | 'mostOperands'> = {},
 ): HarmlessCommand => ({
   command: `git ${command}`,
   options,
   covers: covers.split('; '),
+  leaves: leaves === '' ? [] : leaves.split('; '),
   ...rest,
 });
 
@@ -33,73 +35,61 @@ const plain: readonly HarmlessCommand[] = [
     'git status; git status -sb; git status --porcelain=v2',
   ),
   ...['log', 'show', 'diff', 'shortlog', 'rev-list'].map((name) =>
-    entry(name, showing, `git ${name}; git ${name} --oneline -5; git ${name} HEAD~1 -- src`, {
-      leaves: [
-        `git ${name} --output=x`,
-        `git ${name} --ext-diff`,
-        `git ${name} --textconv`,
-        `git ${name} --grep -- --output=x`,
-        `git ${name} --outp=x`,
-      ],
-    }),
+    entry(
+      name,
+      showing,
+      `git ${name}; git ${name} --oneline -5; git ${name} HEAD~1 -- src`,
+      `git ${name} --output=x; git ${name} --ext-diff; git ${name} --textconv; git ${name} --grep -- --output=x; git ${name} --outp=x`,
+    ),
   ),
   entry(
     'branch',
     `-a --all -r --remotes -v --list -l --show-current --merged[=] --no-merged[=] --contains[=] --sort= --format= -d --delete -m
       --move --no-color`,
     'git branch; git branch -vv; git branch x; git branch -d x',
-    { leaves: ['git branch -D x', 'git branch -u origin/x', 'git branch --edit-description'] },
+    'git branch -D x; git branch -u origin/x; git branch --edit-description',
   ),
   entry(
     'add',
     '-A --all -u --update -n --dry-run -v -N --intent-to-add',
     'git add .; git add -A; git add -- src',
-    {
-      leaves: ['git add -e', 'git add -f x'],
-    },
+    'git add -e; git add -f x',
   ),
   entry(
     'commit',
     `-m= --message= -a --all --amend --no-edit --allow-empty -q --quiet -v -s --signoff --dry-run --fixup= --squash=
       --author= --date=`,
     "git commit -m 'x y'; git commit -am x; git commit --amend --no-edit",
-    {
-      leaves: [
-        'git commit --no-verify -m x',
-        'git commit -F x',
-        'git commit --template=x',
-        'git commit -m --amend',
-      ],
-    },
+    'git commit --no-verify -m x; git commit -F x; git commit --template=x; git commit -m --amend',
   ),
   entry(
     'checkout',
     '-b= -q --quiet -t --track[=] --detach -',
     'git checkout main; git checkout -b x; git checkout -',
-    {
-      operand: ref,
-      leaves: [
-        'git checkout -f',
-        'git checkout --orphan=x --no-orphan a',
-        'git checkout -B x',
-        'git checkout .',
-      ],
-    },
+    'git checkout -f; git checkout --orphan=x --no-orphan a; git checkout -B x; git checkout .',
+    { operand: ref },
   ),
-  entry('switch', '-c= --create= -q --quiet -t --track[=] --detach -', 'git switch main; git switch -c x', {
-    operand: ref,
-    leaves: ['git switch -C x', 'git switch --discard-changes x'],
-  }),
-  entry('restore', '--staged -S -q', 'git restore --staged README.md', {
-    leaves: ['git restore -W README.md'],
-  }),
-  entry('reset', '--soft --mixed -q --quiet', 'git reset HEAD README.md; git reset --soft HEAD~1', {
-    leaves: ['git reset --hard', 'git reset --keep x'],
-  }),
-  entry('stash', '-q -u --include-untracked -k --keep-index -m= --message=', 'git stash; git stash -u', {
-    mostOperands: 0,
-    leaves: ['git stash drop', 'git stash clear'],
-  }),
+  entry(
+    'switch',
+    '-c= --create= -q --quiet -t --track[=] --detach -',
+    'git switch main; git switch -c x',
+    'git switch -C x; git switch --discard-changes x',
+    { operand: ref },
+  ),
+  entry('restore', '--staged -S -q', 'git restore --staged README.md', 'git restore -W README.md'),
+  entry(
+    'reset',
+    '--soft --mixed -q --quiet',
+    'git reset HEAD README.md; git reset --soft HEAD~1',
+    'git reset --hard; git reset --keep x',
+  ),
+  entry(
+    'stash',
+    '-q -u --include-untracked -k --keep-index -m= --message=',
+    'git stash; git stash -u',
+    'git stash drop; git stash clear',
+    { mostOperands: 0 },
+  ),
   entry(
     'stash push',
     '-q -u --include-untracked -k --keep-index -m= --message=',
@@ -115,67 +105,53 @@ const plain: readonly HarmlessCommand[] = [
     'fetch',
     '--all -p --prune -t --tags --no-tags -n -q -v --dry-run --depth=',
     'git fetch; git fetch origin main',
-    {
-      operand: ref,
-      leaves: [
-        'git fetch https://example.com/x.git',
-        'git fetch origin a:b',
-        'git fetch --upload-pack=x',
-        'git fetch ../x',
-        'git fetch -u',
-      ],
-    },
+    'git fetch https://example.com/x.git; git fetch origin a:b; git fetch --upload-pack=x; git fetch ../x; git fetch -u',
+    { operand: ref },
   ),
   entry(
     'pull',
     '--rebase --no-rebase --ff-only --ff --no-edit -q -v --prune -p',
     'git pull; git pull --rebase origin main',
-    {
-      operand: ref,
-      leaves: ['git pull https://example.com/x.git', 'git pull -s x'],
-    },
+    'git pull https://example.com/x.git; git pull -s x',
+    { operand: ref },
   ),
   entry(
     'merge',
     '--no-ff --ff --ff-only --no-edit --abort --continue --squash --no-commit --stat -q -m=',
     'git merge main; git merge --no-ff -m x main; git merge --abort',
-    { operand: ref, leaves: ['git merge -s x main', 'git merge --no-verify main'] },
+    'git merge -s x main; git merge --no-verify main',
+    { operand: ref },
   ),
   entry(
     'rebase',
     '--abort --continue --skip --onto= --autostash -q',
     'git rebase main; git rebase --continue',
-    {
-      operand: ref,
-      leaves: ['git rebase -x id main', 'git rebase --exec=id main', 'git rebase -i main'],
-    },
+    'git rebase -x id main; git rebase --exec=id main; git rebase -i main',
+    { operand: ref },
   ),
   ...['cherry-pick', 'revert'].map((name) =>
     entry(
       name,
       '-x -n --no-commit --no-edit --abort --continue --skip --quit',
       `git ${name} abc123; git ${name} --abort`,
-      {
-        operand: ref,
-        leaves: [`git ${name} --strategy=x a`],
-      },
+      `git ${name} --strategy=x a`,
+      { operand: ref },
     ),
   ),
   entry(
     'tag',
     '-l --list -n -# -a -m= --sort= --contains[=] --points-at=',
     'git tag; git tag v1; git tag -a v1 -m x',
-    {
-      leaves: ['git tag -d v1', 'git tag -f v1', 'git tag -F x v1'],
-    },
+    'git tag -d v1; git tag -f v1; git tag -F x v1',
   ),
-  entry('rm', '-r --cached -q -n --dry-run', 'git rm README.md; git rm -r --cached docs', {
-    leaves: ['git rm -f x'],
-  }),
-  entry('mv', '-n --dry-run -k -v', 'git mv a.md b.md', { leaves: ['git mv -f a b'] }),
-  entry('blame', '-L= -w -C -M -e -l -s -t --date= --porcelain', 'git blame -L 1,9 README.md', {
-    leaves: ['git blame --contents x README.md'],
-  }),
+  entry('rm', '-r --cached -q -n --dry-run', 'git rm README.md; git rm -r --cached docs', 'git rm -f x'),
+  entry('mv', '-n --dry-run -k -v', 'git mv a.md b.md', 'git mv -f a b'),
+  entry(
+    'blame',
+    '-L= -w -C -M -e -l -s -t --date= --porcelain',
+    'git blame -L 1,9 README.md',
+    'git blame --contents x README.md',
+  ),
   entry(
     'ls-files',
     '-z -c --cached -m --modified -o --others -d --deleted -s --stage --exclude-standard',
@@ -187,16 +163,19 @@ const plain: readonly HarmlessCommand[] = [
     '--short[=] --abbrev-ref --verify -q --show-toplevel --show-prefix --is-inside-work-tree --git-dir',
     'git rev-parse --abbrev-ref HEAD',
   ),
-  entry('reflog', showing, 'git reflog; git reflog show main; git reflog -5', {
-    operand: /^(?!(expire|delete|drop)$)/,
-    leaves: ['git reflog expire --all', 'git reflog delete HEAD@{1}'],
-  }),
+  entry(
+    'reflog',
+    showing,
+    'git reflog; git reflog show main; git reflog -5',
+    'git reflog expire --all; git reflog delete HEAD@{1}',
+    { operand: /^(?!(expire|delete|drop)$)/ },
+  ),
   entry(
     'describe',
     '--tags --all --long --always --dirty[=] --abbrev[=] --exact-match',
     'git describe --tags',
   ),
-  entry('cat-file', '-e -p -t -s', 'git cat-file -p HEAD', { leaves: ['git cat-file --textconv HEAD:x'] }),
+  entry('cat-file', '-e -p -t -s', 'git cat-file -p HEAD', 'git cat-file --textconv HEAD:x'),
   entry('show-ref', '--tags --heads --verify -q', 'git show-ref --heads'),
   entry('merge-base', '-a --all --is-ancestor --fork-point', 'git merge-base main HEAD'),
   entry('check-ignore', '-v -q -n', 'git check-ignore -v README.md'),
@@ -205,32 +184,30 @@ const plain: readonly HarmlessCommand[] = [
     'grep',
     '-n -i -l -L -w -c -r -E -F -G -P -h -H -o -v -A= -B= -C= -e= --cached --untracked --heading --break --color[=] --no-color',
     'git grep -n x src; git grep -e x',
-    { leaves: ['git grep -Oid x', 'git grep --open-files-in-pager=id x', 'git grep -f x'] },
+    'git grep -Oid x; git grep --open-files-in-pager=id x; git grep -f x',
   ),
-  entry('remote', '-v --verbose', 'git remote; git remote -v', {
-    mostOperands: 0,
-    leaves: ['git remote add x y', 'git remote set-url origin x', 'git remote remove x'],
-  }),
+  entry(
+    'remote',
+    '-v --verbose',
+    'git remote; git remote -v',
+    'git remote add x y; git remote set-url origin x; git remote remove x',
+    { mostOperands: 0 },
+  ),
   entry('remote get-url', '--push --all', 'git remote get-url origin'),
-  entry('worktree list', '--porcelain -v', 'git worktree list', { leaves: ['git worktree add docs/x'] }),
-  entry('submodule status', '--recursive --cached', 'git submodule status', {
-    leaves: ['git submodule update --init', 'git submodule foreach id'],
-  }),
+  entry('worktree list', '--porcelain -v', 'git worktree list', 'git worktree add docs/x'),
+  entry(
+    'submodule status',
+    '--recursive --cached',
+    'git submodule status',
+    'git submodule update --init; git submodule foreach id',
+  ),
   entry('version', '--build-options', 'git version'),
-  entry('--version', '', 'git --version', {
-    leaves: [
-      'git',
-      'git config user.name x',
-      'git config --get user.name',
-      'git -c core.pager=id log',
-      'git -C docs status',
-      'git --git-dir=x log',
-      'git push',
-      'git clone https://example.com/x.git',
-      'git frobnicate',
-      'git lo',
-    ],
-  }),
+  entry(
+    '--version',
+    '',
+    'git --version',
+    'git; git config user.name x; git config --get user.name; git -c core.pager=id log; git -C docs status; git --git-dir=x log; git push; git clone https://example.com/x.git; git frobnicate; git lo',
+  ),
 ];
 
 /** Every one of them also without a pager. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { CommandValidator } from './command-validator.ts';
 import { GRANTABLE, PERSON } from './needs-person.test-data.ts';
-import { splitExample } from './split-example.ts';
+import { splitExample } from './split-example.test-data.ts';
 
 const byText = new CommandValidator({ paths: new PathValidator({ root: '/home/me/project' }) });
 

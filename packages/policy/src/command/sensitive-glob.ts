@@ -1,6 +1,7 @@
+import { looseNameMatcher } from '../glob.ts';
 import { sensitivePlaces } from '../sensitive-places.ts';
+import { wordList } from '../word-list.ts';
 import { foldName } from '../workspace-path.ts';
-import { globMatcher } from './glob-match.ts';
 
 /** Names of sensitive files and directories, to try a pattern on: the examples of VA-2 and a few more. */
 const sensitiveNames: readonly string[] = [
@@ -11,17 +12,8 @@ const sensitiveNames: readonly string[] = [
         ...names,
         ...directories,
       ]),
-      ...[
-        '.env.development',
-        '.env.test',
-        '.env.staging',
-        '.env.prod',
-        '.env.dev',
-        'id_rsa',
-        'id_ed25519',
-        'id_dsa',
-      ],
-      ...['key.pem', 'private.pem', 'private.key', 'cert.p12', 'keystore.jks', 'passwords.kdbx'],
+      ...wordList(`.env.development .env.test .env.staging .env.prod .env.dev id_rsa id_ed25519 id_dsa key.pem private.pem
+        private.key cert.p12 keystore.jks passwords.kdbx`),
     ]
       .flatMap((path) => path.split('/'))
       .filter((name) => sensitivePlaces.find(name) !== undefined),
@@ -29,44 +21,10 @@ const sensitiveNames: readonly string[] = [
 ];
 
 /** Names that patterns usually mean, to tell `*.json` (which also picks credentials.json) from `.env*`. */
-const ordinaryNames = [
-  'README.md',
-  'package.json',
-  'config.json',
-  'tsconfig.json',
-  'index.js',
-  'index.jsx',
-  'app.ts',
-  'app.tsx',
-  'env.ts',
-  'main.c',
-  'main.h',
-  'server.py',
-  'data.csv',
-  'notes.txt',
-  'config.yml',
-  'config.yaml',
-  'config.toml',
-  'style.css',
-  'index.html',
-  'build.sh',
-  'app.log',
-  'Makefile',
-  'Dockerfile',
-  '.gitignore',
-  '.eslintrc',
-  '.prettierrc',
-  'schema.sql',
-  'main.go',
-  'lib.rs',
-  'App.vue',
-  'icon.svg',
-  'pom.xml',
-  'Main.java',
-  'Main.kt',
-  'a.rb',
-  'x.patch',
-];
+const ordinaryNames =
+  wordList(`README.md package.json config.json tsconfig.json index.js index.jsx app.ts app.tsx env.ts main.c main.h
+  server.py data.csv notes.txt config.yml config.yaml config.toml style.css index.html build.sh app.log Makefile Dockerfile
+  .gitignore .eslintrc .prettierrc schema.sql main.go lib.rs App.vue icon.svg pom.xml Main.java Main.kt a.rb x.patch`);
 
 /**
  * `sensitive`: picks sensitive names and hardly anything else. `unclear`: picks both kinds. `ordinary`: everything
@@ -89,11 +47,12 @@ const picksSensitive = (glob: string): boolean => {
   if (!/[*?[\\]/.test(glob)) return glob !== '' && sensitivePlaces.find(glob) !== undefined;
   const folded = foldName(glob);
   return (
-    sensitiveNames.some(globMatcher(glob)) || (folded !== glob && sensitiveNames.some(globMatcher(folded)))
+    sensitiveNames.some(looseNameMatcher(glob)) ||
+    (folded !== glob && sensitiveNames.some(looseNameMatcher(folded)))
   );
 };
 
-const picksOrdinary = (glob: string): boolean => ordinaryNames.some(globMatcher(glob));
+const picksOrdinary = (glob: string): boolean => ordinaryNames.some(looseNameMatcher(glob));
 
 /** `{a,b}` once, as some programs read it; without braces, or with nested ones, the pattern itself. */
 function expandBraces(pattern: string): readonly string[] {

@@ -1,6 +1,6 @@
 import type { ArithmeticBinary, ArithmeticExpression, ArithmeticWord } from 'unbash';
+import { NUMBER } from '../program/marks.ts';
 import { readAsNumber } from './evaluated-text.ts';
-import { NUMBER } from './marks.ts';
 import { evaluateSimple, joinFields } from './parameter-values.ts';
 import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';

@@ -1,7 +1,7 @@
+import { hasHole, readable } from '../program/marks.ts';
 import { refuse } from '../verdict.ts';
 import { absoluteComponents, relativeInside } from '../workspace-path.ts';
 import { writeRuleFor } from '../write-rules.ts';
-import { hasHole, readable } from './marks.ts';
 import type { ShellRun } from './shell-run.ts';
 import { resolvePlaces } from './word-paths.ts';
 

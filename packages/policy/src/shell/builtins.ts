@@ -1,14 +1,13 @@
-import { readOptions } from './call-options.ts';
+import { hasHole, knownWord, madeFrom, NUMBER, TOO_MANY, UNKNOWN } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import { readAgain, readAsName, readAsNumber, splitName } from './evaluated-text.ts';
-import { hasHole, knownWord, madeFrom, NUMBER, TOO_MANY, UNKNOWN } from './marks.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { echoed, printed } from './printed-text.ts';
-import type { ProgramCall } from './program-call.ts';
 import { programPath } from './program-output.ts';
 import { descriptorFile } from './redirections.ts';
 import { assignText, noteValues, setScalar } from './set-variable.ts';
-import type { ShellRun } from './shell-run.ts';
+import type { ProgramCall, ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
 import { warnings } from './warnings.ts';
 import { normalize } from './word-paths.ts';
@@ -27,7 +26,7 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   break: nothing,
   continue: nothing,
   wait: ({ run, args }) => {
-    const name = readOptions(args, { valueLetters: 'p' }).values.get('p');
+    const name = readOptions(args, '-p').values.get('p');
     if (name !== undefined) assignText(run, name, [NUMBER]);
     return [''];
   },
@@ -41,7 +40,7 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   history: nothing,
   hash: hashCall,
   enable: ({ run, args }) => {
-    const { values } = readOptions(args, { valueLetters: 'f' });
+    const { values } = readOptions(args, '-f');
     const file = values.get('f');
     if (file === undefined) return [''];
     run.findings.warn(warnings.replacedProgram, file);
@@ -166,7 +165,7 @@ export const builtinFor = (name: string): Builtin | undefined =>
   Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
 
 function printfCall({ run, args }: ProgramCall): readonly string[] {
-  const { values, operands } = readOptions(args, { valueLetters: 'v', stopEarly: true });
+  const { values, operands } = readOptions(args, '-v', { permutes: false });
   const name = values.get('v');
   if (name === undefined) return [printed(args)];
   assignText(run, name, [printed(operands)]);
@@ -232,7 +231,7 @@ function sourceFile({ run, args }: ProgramCall): readonly string[] {
 
 /** `hash -p path name`: the name stands for that program from then on. */
 function hashCall({ run, args }: ProgramCall): readonly string[] {
-  const { values, operands } = readOptions(args, { valueLetters: 'p' });
+  const { values, operands } = readOptions(args, '-p');
   const path = values.get('p');
   if (path === undefined) return [''];
   run.findings.warn(warnings.replacedProgram, path);
@@ -242,7 +241,7 @@ function hashCall({ run, args }: ProgramCall): readonly string[] {
 
 /** `-C` executes its value, `-W` expands it. */
 function completion({ run, args }: ProgramCall): readonly string[] {
-  const { every } = readOptions(args, { valueLetters: 'oAGWFCXPSV' });
+  const { every } = readOptions(args, '-o -A -G -W -F -C -X -P -S -V');
   for (const code of every('C')) run.perhaps(() => judgeCode(run, code, { subshell: true }));
   for (const words of every('W')) readAgain(run, words);
   return [UNKNOWN];
@@ -287,9 +286,10 @@ function splitAssignment(word: string): { target: string; append: boolean; value
 
 /** `read`: every line it may see gives one value; names take a word each and the last the rest. */
 function readCall({ run, name, args }: ProgramCall): readonly string[] {
-  const { operands, values } = readOptions(args, {
-    valueLetters: name === 'read' ? 'adinNptu' : 'dnOsuCc',
-  });
+  const { operands, values } = readOptions(
+    args,
+    name === 'read' ? '-a -d -i -n -N -p -t -u' : '-d -n -O -s -u -C -c',
+  );
   if (name !== 'read' && values.has('C'))
     run.perhaps(() => judgeCode(run, values.get('C') ?? '', { subshell: false }));
   const descriptor = values.get('u');

@@ -1,6 +1,6 @@
 import { type Assignment, type Command, parse } from 'unbash';
+import { TOO_MANY, UNSET, UNSET_QUOTED, whenUnset } from '../program/marks.ts';
 import { expandBraces } from './brace-expansion.ts';
-import { TOO_MANY, UNSET, UNSET_QUOTED, whenUnset } from './marks.ts';
 import type { ShellRun } from './shell-run.ts';
 import {
   combine,

@@ -1,3 +1,4 @@
+import { wordList } from '../word-list.ts';
 import {
   byName,
   findDevice,
@@ -5,12 +6,12 @@ import {
   findMoved,
   findOwnership,
   findPower,
+  findPrivilege,
   findRemoteShell,
   findSetuid,
 } from './catastrophic-calls.ts';
-import { findPrivilege } from './privileges.ts';
-import type { ProgramCall } from './program-call.ts';
 import { findRemoved } from './removals.ts';
+import type { ProgramCall } from './shell-run.ts';
 
 /** Something no approval can allow (VA-6). A test runs every example. */
 interface Catastrophe {
@@ -272,25 +273,10 @@ export const catastrophes = {
   accounts: {
     id: 'SH-8',
     why: 'it changes user accounts or passwords of this machine',
-    applies: byName([
-      'usermod',
-      'useradd',
-      'userdel',
-      'adduser',
-      'deluser',
-      'passwd',
-      'chpasswd',
-      'groupadd',
-      'groupdel',
-      'groupmod',
-      'gpasswd',
-      'vipw',
-      'vigr',
-      'chsh',
-      'chfn',
-      'newusers',
-      'dscl',
-    ]),
+    applies: byName(
+      wordList(`usermod useradd userdel adduser deluser passwd chpasswd groupadd groupdel
+      groupmod gpasswd vipw vigr chsh chfn newusers dscl`),
+    ),
     matches: ['useradd x', 'echo root:x | chpasswd', 'passwd', 'usermod -aG wheel me'],
     doesNotMatch: ['getent passwd', 'cat /etc/passwd', 'id', 'grep passwd f'],
   },

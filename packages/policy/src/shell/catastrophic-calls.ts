@@ -1,7 +1,9 @@
-import { hasLong, readOptions } from './call-options.ts';
-import { foundNames, readFind } from './find-call.ts';
-import { hasHole } from './marks.ts';
-import type { ProgramCall } from './program-call.ts';
+import { foundNames, readFound } from '../program/find/find-call.ts';
+import { hasHole } from '../program/marks.ts';
+import { hasLong, readOptions } from '../program/options.ts';
+import { wordList } from '../word-list.ts';
+import { contentOf } from './redirections.ts';
+import type { ProgramCall } from './shell-run.ts';
 import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 
 /** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
@@ -13,10 +15,9 @@ export function byName(names: readonly string[]): (call: ProgramCall) => string 
 
 /** Programs that only look at a device they are given. */
 const DEVICE_READERS = new Set(
-  (
-    'cat head tail ls stat file lsblk blkid smartctl hexdump xxd od df mount umount test [ echo printf grep egrep rg strings readlink realpath ' +
-    'udevadm findmnt lsof fuser wc cmp diff sum md5sum sha1sum sha256sum cksum du find tree awk sed cut sort basename dirname which type man info help'
-  ).split(' '),
+  wordList(`cat head tail ls stat file lsblk blkid smartctl hexdump xxd od df mount
+  umount test [ echo printf grep egrep rg strings readlink realpath udevadm findmnt lsof fuser wc cmp diff sum
+  md5sum sha1sum sha256sum cksum du find tree awk sed cut sort basename dirname which type man info help`),
 );
 const WRITERS = new Set('tee dd cp mv install ln truncate sponge touch rsync'.split(' '));
 
@@ -78,7 +79,7 @@ export function findSetuid(call: ProgramCall): string | undefined {
 
 /** A directory with the group's bit hands its group on to what is made in it; only a program gets rights by it. */
 function isForDirectories({ run, args }: ProgramCall): boolean {
-  const { flags, operands } = readOptions(args, { valueLetters: 'm' });
+  const { flags, operands } = readOptions(args, '-m');
   if (flags.has('R') || flags.has('d')) return true;
   const last = operands.at(-1) ?? '';
   return resolvePlaces(run, last).every((place) => {
@@ -90,7 +91,7 @@ function isForDirectories({ run, args }: ProgramCall): boolean {
 }
 
 const modeValues = (args: readonly string[]): readonly string[] => {
-  const { values } = readOptions(args, { valueLetters: 'mgotS', valueNames: ['mode'] });
+  const { values } = readOptions(args, '-m -g -o -t -S --mode');
   return [values.get('m') ?? '', values.get('mode') ?? ''];
 };
 
@@ -120,7 +121,7 @@ export function findOwnership({ run, name, args }: ProgramCall): string | undefi
       return kind !== undefined && kind !== 'workspace';
     });
   if (name === 'find' || name === 'gfind') {
-    const find = readFind(run, args);
+    const find = readFound(name, args, (file) => contentOf(run, file));
     const changes = find.calls.some(([program = '']) => CHANGES_RIGHTS.test(program.replace(/^.*\//, '')));
     return changes && find.takesAll ? foundNames(find).find(isProtected) : undefined;
   }
@@ -132,10 +133,7 @@ export function findOwnership({ run, name, args }: ProgramCall): string | undefi
 
 export function findMoved({ run, name, args }: ProgramCall): string | undefined {
   if (name !== 'mv') return undefined;
-  const { operands, values } = readOptions(args, {
-    valueLetters: 'tS',
-    valueNames: ['target-directory', 'suffix'],
-  });
+  const { operands, values } = readOptions(args, '-t -S --target-directory --suffix');
   const sources = values.has('t') || values.has('target-directory') ? operands : operands.slice(0, -1);
   return sources.find(
     (word) =>
@@ -145,11 +143,64 @@ export function findMoved({ run, name, args }: ProgramCall): string | undefined 
 
 export function findRemoteShell({ name, args }: ProgramCall): string | undefined {
   if (/^(nc|ncat|netcat|nc\.\w+)$/.test(name)) {
-    const { flags } = readOptions(args, { valueLetters: 'epswxXqiOTIm' });
+    const { flags } = readOptions(args, '-e -p -s -w -x -X -q -i -O -T -I -m');
     return flags.has('e') || flags.has('c') || flags.has('exec') || flags.has('sh-exec')
       ? `${name} ${args.join(' ')}`
       : undefined;
   }
   if (name === 'socat') return args.find((word) => /^(EXEC|SYSTEM|SHELL):/i.test(word));
   return undefined;
+}
+
+/** Programs that give the rights of another user, whatever they are asked. */
+const ALWAYS = new Set(
+  wordList(`sudo su doas pkexec run0 sudoedit gosu su-exec runuser visudo calife sux kdesu
+  gksu gksudo sudo-rs please dzdo pfexec ksu pbrun sesu super userv kdesudo lxsu beesu userhelper consolehelper
+  rootsh setuidgid chpst`),
+);
+/** Groups that are as good as the administrator. */
+const POWERFUL_GROUPS = /^(root|wheel|sudo|admin|adm|disk|docker|lxd|shadow|kmem|0)$/;
+
+/** `-v /:/host`, `--mount type=bind,source=/,target=/host`: all of the machine's files, to write. */
+const mountsRoot = (word: string): boolean =>
+  (/^(-v|--volume=)?\/+:\/[^:]*(:.*)?$/.test(word) && !/:(.*,)?ro\b/.test(word)) ||
+  (/\b(src|source)=\/+(,|$)/.test(word) && !/\b(readonly|ro)\b/.test(word));
+
+/** The words by which a call asks for the rights of another user or of the administrator. */
+export function findPrivilege({ name, args }: ProgramCall): string | undefined {
+  if (ALWAYS.has(name)) return name;
+  const asked = [name, ...args].join(' ').slice(0, 200);
+  const [first = ''] = args;
+  if (/^(-h|--help|-V|--version)$/.test(first)) return undefined;
+  switch (name) {
+    case 'setpriv':
+      return args.some((word) => /^--(re|r|e)?[ug]id\b|^--(init-)?groups|^--(inh|ambient)-caps=\+/.test(word))
+        ? asked
+        : undefined;
+    case 'capsh':
+      return args.some((word) => /^--(uid|gid|user|groups|caps|inh|addamb|secbits|mode|chroot)=/.test(word))
+        ? asked
+        : undefined;
+    case 'nsenter':
+    case 'chroot':
+    case 'arch-chroot':
+    case 'systemd-nspawn':
+    case 'schroot':
+      return args.length > 0 ? asked : undefined;
+    case 'systemd-run':
+      return args.some((word) => /^--[ug]id\b|^(-p|--property=)?(User|Group|DynamicUser)=/.test(word))
+        ? asked
+        : undefined;
+    case 'machinectl':
+      return /^(shell|login)$/.test(first) ? asked : undefined;
+    case 'docker':
+    case 'podman':
+    case 'nerdctl':
+      return args.find(mountsRoot);
+    case 'sg':
+    case 'newgrp':
+      return POWERFUL_GROUPS.test(readOptions(args).operands[0] ?? '') ? asked : undefined;
+    default:
+      return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import { hasHole, hasPattern, NUMBER, UNSET, UNSET_QUOTED } from './marks.ts';
+import { hasHole, hasPattern, NUMBER, UNSET, UNSET_QUOTED } from '../program/marks.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 

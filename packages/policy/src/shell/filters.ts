@@ -1,7 +1,7 @@
-import { readOptions } from './call-options.ts';
-import { DOWNLOADED, HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from './marks.ts';
-import type { ProgramCall } from './program-call.ts';
+import { DOWNLOADED, HIDDEN, hasHole, hasPattern, madeFrom, originOf, UNKNOWN } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import { contentOf } from './redirections.ts';
+import type { ProgramCall } from './shell-run.ts';
 import { resolvePlaces } from './word-paths.ts';
 
 /** Filters whose output is lines of their input, so that the input says all that can come out. */

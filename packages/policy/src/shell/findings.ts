@@ -1,7 +1,7 @@
-import type { ErrorCode, Reason } from '@countersign/protocol';
+import type { Reason } from '@countersign/protocol';
 import type { CommandOperand } from '../command/command-check.ts';
+import { readable } from '../program/marks.ts';
 import { type Refused, refuse, type Verdict } from '../verdict.ts';
-import { readable } from './marks.ts';
 import type { ShellCheck, SimpleCommand } from './shell-check.ts';
 
 /** A rule as far as a finding needs it: which one, and why, in words for the person. */
@@ -52,10 +52,6 @@ export class Findings {
       { problem },
       { rule: rule.id, why: rule.why, operand: shown },
     );
-  }
-
-  refuseWith(code: ErrorCode, values: Readonly<Record<string, string | number>>, reason: Reason): void {
-    this.#refused ??= refuse(code, values, reason);
   }
 
   refuseAs(refused: Refused): void {

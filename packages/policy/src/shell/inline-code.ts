@@ -1,5 +1,5 @@
+import { unquoted } from '../program/marks.ts';
 import { catastrophes } from './catastrophes.ts';
-import { unquoted } from './marks.ts';
 import type { ShellRun } from './shell-run.ts';
 import { mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 
@@ -19,6 +19,7 @@ const EXECUTES_DECODED =
   /\b(exec\w*|eval|system|popen|spawn\w*|run|Function)\b[^;\n]{0,120}(\b(b64decode|base64_decode|decode_base64|atob|fromhex|unhexlify)\b|\bBuffer\.from\([^;\n]{0,400}["'](base64|hex)["'])/;
 const TAKES_RIGHTS = /\bset(re|res|e)?[ug]id\s*\(?\s*0\b|\$[<>]\s*=\s*0\b/;
 const SETS_USER_BIT = /\bchmod\w*\b[^;\n]{0,200}\b0?o?[4-7][0-7]{3}\b/;
+const FORKS_IN_LOOP = /\bfork\b[\s()]*\b(while|until|for)\b|\b(while|until|for|loop)\b[^;}]{0,40}\bfork\b/;
 const SOCKET = /\b(socket|TCPSocket|net\.connect|net\.Socket|createConnection|fsockopen|IO::Socket|Socket)\b/;
 const SHELL_PATH = /(\/bin\/)?\b(ba|z|da|k)?sh\b['"\s]|pty\.spawn|cmd\.exe/;
 
@@ -28,28 +29,9 @@ const SHELL_PATH = /(\/bin\/)?\b(ba|z|da|k)?sh\b['"\s]|pty\.spawn|cmd\.exe/;
  */
 export function judgeInlineCode(run: ShellRun, code: string): void {
   const { findings } = run;
-  if (SOCKET.test(code) && SHELL_PATH.test(code)) {
-    findings.refuse(catastrophes.remoteShell, code);
-    return;
-  }
-  if ((NETWORK.test(code) && EXECUTES_TEXT.test(code)) || INCLUDES_ADDRESS.test(code)) {
-    findings.refuse(catastrophes.download, code);
-    return;
-  }
-  if (EXECUTES_DECODED.test(code)) {
-    findings.refuse(catastrophes.hidden, code);
-    return;
-  }
-  if (TAKES_RIGHTS.test(code)) {
-    findings.refuse(catastrophes.privilege, code);
-    return;
-  }
-  if (SETS_USER_BIT.test(code)) {
-    findings.refuse(catastrophes.setuid, code);
-    return;
-  }
-  if (/\bfork\b[\s()]*\b(while|until|for)\b|\b(while|until|for|loop)\b[^;}]{0,40}\bfork\b/.test(code)) {
-    findings.refuse(catastrophes.forkBomb, code);
+  const catastrophe = catastropheIn(code);
+  if (catastrophe) {
+    findings.refuse(catastrophe, code);
     return;
   }
   const literals = stringLiterals(code);
@@ -90,6 +72,17 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
     if (/["'`]/.test(text) && STARTS_PROGRAMS.test(text)) judgeInlineCode(run, text);
   }
   for (const list of literalLists(code, literals)) run.perhaps(() => run.walker.call(run, list));
+}
+
+/** What code does as a whole, whatever its texts say. */
+function catastropheIn(code: string): (typeof catastrophes)[keyof typeof catastrophes] | undefined {
+  if (SOCKET.test(code) && SHELL_PATH.test(code)) return catastrophes.remoteShell;
+  if ((NETWORK.test(code) && EXECUTES_TEXT.test(code)) || INCLUDES_ADDRESS.test(code))
+    return catastrophes.download;
+  if (EXECUTES_DECODED.test(code)) return catastrophes.hidden;
+  if (TAKES_RIGHTS.test(code)) return catastrophes.privilege;
+  if (SETS_USER_BIT.test(code)) return catastrophes.setuid;
+  return FORKS_IN_LOOP.test(code) ? catastrophes.forkBomb : undefined;
 }
 
 function judgeLine(run: ShellRun, line: string): void {

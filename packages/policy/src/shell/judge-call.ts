@@ -1,13 +1,8 @@
-import { builtinFor } from './builtins.ts';
-import { readOptions } from './call-options.ts';
-import { catastropheList, catastrophes } from './catastrophes.ts';
-import { codeInOptions } from './code-options.ts';
-import { isFetcher, judgeFetch, needsNetwork } from './downloads.ts';
-import { judgeExecutedFiles } from './executed-files.ts';
-import { filtered } from './filters.ts';
-import { foundNames, foundText, readFd, readFind } from './find-call.ts';
-import { Findings } from './findings.ts';
-import { judgeGit } from './git-call.ts';
+import { foundText, isFind, readFound } from '../program/find/find-call.ts';
+import { readGit } from '../program/git/git-call.ts';
+import { gitHookFiles } from '../program/implied-scripts.ts';
+import type { InnerCall } from '../program/inner-call.ts';
+import { isInterpreter, isShell } from '../program/interpreters.ts';
 import {
   DOWNLOADED,
   HIDDEN,
@@ -18,59 +13,41 @@ import {
   PROGRAM,
   TOO_MANY,
   UNKNOWN,
-} from './marks.ts';
+} from '../program/marks.ts';
+import { isFetcher, printsFetched, savedFiles } from '../program/network.ts';
+import { readOptions } from '../program/options.ts';
+import { type ProgramReading, readProgram } from '../program/read-program.ts';
+import { wordList } from '../word-list.ts';
+import { builtinFor } from './builtins.ts';
+import { catastropheList, catastrophes } from './catastrophes.ts';
+import { filtered } from './filters.ts';
+import { Findings } from './findings.ts';
 import {
+  executeFile,
   executeInput,
-  isInterpreter,
-  isShell,
   judgeCode,
   judgeInterpreter,
   judgeShell,
   runFile,
 } from './nested-shells.ts';
-import { checkFile } from './operands.ts';
+import { checkFile, noteRunFile } from './operands.ts';
 import { matchesPattern } from './pattern.ts';
-import type { ProgramCall } from './program-call.ts';
-import { checkOperands } from './program-operands.ts';
-import { outputOf, programPath } from './program-output.ts';
+import { checkFiles, checkOperands } from './program-operands.ts';
+import { outputOf } from './program-output.ts';
 import { contentOf } from './redirections.ts';
 import { setScalar } from './set-variable.ts';
-import { ShellRun } from './shell-run.ts';
+import { type ProgramCall, ShellRun } from './shell-run.ts';
 import { ShellState } from './shell-state.ts';
 import { noteExportedFunction } from './special-variables.ts';
 import { judgeAwk, judgeSed } from './text-programs.ts';
 import { judgeTail } from './unknown-wrapper.ts';
 import { warnings, warningsFor } from './warnings.ts';
-import { isStarOnly } from './word-paths.ts';
-import { openWrapper } from './wrappers.ts';
+import { isStarOnly, resolvePlaces } from './word-paths.ts';
 import { judgeXargs } from './xargs-call.ts';
 
 /** Names tried where the program is a pattern: `/bin/r?`. */
-const NOTABLE = [
-  'rm',
-  'sudo',
-  'su',
-  'doas',
-  'dd',
-  'mkfs',
-  'shred',
-  'sh',
-  'bash',
-  'dash',
-  'zsh',
-  'env',
-  'find',
-  'xargs',
-  'chmod',
-  'chown',
-  'mv',
-  'python3',
-  'perl',
-  'eval',
-  'busybox',
-  'shutdown',
-  'reboot',
-];
+const NOTABLE = wordList(`rm sudo su doas dd mkfs shred sh bash dash zsh env find xargs chmod chown mv python3
+  perl eval busybox shutdown reboot`);
 
 const SYSTEM_PROGRAMS = /^\/(usr\/(local\/)?)?s?bin\//;
 
@@ -152,7 +129,7 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
     }
   }
   for (const warning of warningsFor(call)) run.findings.warn(warning, name);
-  if (needsNetwork(call)) run.findings.needNetwork();
+  if (readProgram([name, ...call.args]).network) run.findings.needNetwork();
 
   const called = path === name ? callFunction(call) : undefined;
   if (!called) return judgeProgram(call, path);
@@ -166,19 +143,59 @@ function judgeProgram(call: ProgramCall, path: string): readonly string[] {
   const builtin =
     path === name || /^(echo|printf|pwd|test|\[|true|false)$/.test(name) ? builtinFor(name) : undefined;
   if (builtin) return builtin(call);
-  judgeExecutedFiles(call);
-  for (const code of codeInOptions(name, args)) executeInput(run, code);
+  const reading = readProgram([name, ...args], (file) => contentOf(run, file));
+  for (const files of reading.runs) judgeExecuted(run, files);
+  if (name === 'git') noteHooks(call);
+  if (name === 'parallel') judgeParallel(call);
+  if (isFind(name)) checkFiles(run, reading.files);
+  const printed = judgeInnerCalls(run, reading);
+  if (isFind(name))
+    return [
+      foundText(
+        readFound(name, args, (file) => contentOf(run, file)),
+        args,
+      ),
+    ];
   if (isShell(name)) return judgeShell(call);
   if (isInterpreter(name)) return judgeInterpreter(call);
 
-  const special = judgeSpecial(call);
+  const special = SPECIAL.find(([names]) => names.test(name))?.[1](call);
   if (special) return special;
-  const opened = judgeWrapper(call);
-  if (opened) return opened;
+  if (reading.wrapper) {
+    judgeTail(call);
+    return printed.length > 0 ? printed : (outputOf(call) ?? [UNKNOWN]);
+  }
   if (path.includes('/') && !SYSTEM_PROGRAMS.test(path)) return runOwnFile(call, path);
   judgeTail(call);
   checkOperands(call);
-  return isFetcher(name, args) ? judgeFetch(call) : (outputOf(call) ?? filtered(call));
+  return isFetcher(name, args) ? followFetched(call) : (outputOf(call) ?? filtered(call));
+}
+
+/** Judges the files that a call executes, as far as this line wrote them. */
+function judgeExecuted(run: ShellRun, { named, implied, surely }: ProgramReading['runs'][number]): void {
+  for (const file of implied) noteRunFile(run, file);
+  if (!surely) return;
+  for (const file of named) {
+    if (/^https?:/.test(file)) run.findings.refuse(catastrophes.download, file);
+    if (file !== '-') checkFile(run, file, 'run');
+  }
+  for (const file of [...named, ...implied]) {
+    const content = contentOf(run, file);
+    if (content !== UNKNOWN) executeFile(run, content);
+  }
+}
+
+/** Which repository it is, git finds out: the one here, or that of the workspace. */
+function noteHooks({ run, args }: ProgramCall): void {
+  for (const top of [readGit(args).directories.at(-1) ?? '.', run.paths.root])
+    for (const file of gitHookFiles) noteRunFile(run, `${top}/${file}`);
+}
+
+/** What a fetching program brings: into a file, which is remembered, or to its output. */
+function followFetched({ run, name, args }: ProgramCall): readonly string[] {
+  for (const { path } of savedFiles(name, args))
+    for (const place of resolvePlaces(run, path)) run.state.writeFile(place, DOWNLOADED);
+  return [printsFetched(name, args) ? DOWNLOADED : UNKNOWN];
 }
 
 function callFunction({ run, name, args }: ProgramCall): readonly string[] | undefined {
@@ -208,115 +225,62 @@ function runOwnFile(call: ProgramCall, path: string): readonly string[] {
   return printed;
 }
 
-function judgeWrapper(call: ProgramCall): readonly string[] | undefined {
-  const { run, name, args } = call;
-  const opened = openWrapper(name, args);
-  if (!opened) return undefined;
-  if (name === 'command' && opened.calls.length === 0)
-    return [
-      args
-        .slice(1)
-        .map((word) => `${programPath(word)}\n`)
-        .join(''),
-    ];
-  for (const word of opened.assignments) {
+/** Answers what they may print. */
+function judgeInnerCalls(run: ShellRun, { innerCalls, wrapper }: ProgramReading): readonly string[] {
+  for (const word of wrapper?.assignments ?? []) {
     const equals = word.indexOf('=');
     const value = word.slice(equals + 1);
     run.findings.environment(knownWord(word.slice(0, equals)) ?? '*');
     noteExportedFunction(run, word.slice(0, equals), value);
     setScalar(run, word.slice(0, equals), [value]);
   }
-  const { directory } = opened;
-  if (directory !== undefined) checkFile(run, directory, 'read');
-  const judge = (): string[] => {
-    if (directory !== undefined) judgeCall(run, ['cd', directory]);
-    const printed = opened.calls.flatMap((words, index) =>
-      index === 0
-        ? judgeCall(run, words)
-        : run.perhaps(() => run.findings.quietly(() => judgeCall(run, words))),
-    );
-    return [...printed, ...opened.code.flatMap((code) => judgeCode(run, code, { subshell: true }))];
-  };
-  const printed = directory === undefined ? judge() : run.inSubshell(judge);
-  judgeTail(call);
-  return printed.length > 0 ? printed : [UNKNOWN];
+  const directory = wrapper?.directory;
+  if (directory === undefined) return innerCalls.flatMap((inner) => judgeInner(run, inner));
+  checkFile(run, directory, 'read');
+  return run.inSubshell(() => {
+    judgeCall(run, ['cd', directory]);
+    return innerCalls.flatMap((inner) => judgeInner(run, inner));
+  });
 }
 
-/** Programs that run others in a way of their own. */
-function judgeSpecial(call: ProgramCall): readonly string[] | undefined {
-  switch (call.name) {
-    case 'xargs':
-    case 'gxargs':
-      return judgeXargs(call);
-    case 'find':
-    case 'gfind':
-      return judgeFind(call);
-    case 'fd':
-    case 'fdfind':
-      return judgeFound(call.run, call.args, readFd(call.args));
-    case 'parallel':
-      // without a program of its own, every line that comes in is one
-      if (call.args.every((word) => word.startsWith('-')))
-        for (const text of call.run.stdin ?? []) executeInput(call.run, text);
-      else if (!call.args.includes(':::')) call.run.perhaps(() => judgeXargs(call));
-      return undefined;
-    case 'git':
-      judgeGit(call);
-      return undefined;
-    case 'ssh':
-      return judgeSsh(call);
-    case 'awk':
-    case 'gawk':
-    case 'mawk':
-    case 'nawk':
-      return judgeAwk(call);
-    case 'sed':
-    case 'gsed':
-      return judgeSed(call);
-    case 'ed':
-    case 'ex':
-    case 'vi':
-    case 'vim':
-    case 'ftp':
-    case 'sqlite3':
-      judgeEditor(call);
-      return undefined;
-    case 'at':
-    case 'batch':
-    case 'crontab':
-      return judgeLater(call);
-    default:
-      return undefined;
+function judgeInner(run: ShellRun, inner: InnerCall): readonly string[] {
+  if ('code' in inner) {
+    executeInput(run, inner.code);
+    return [];
   }
-}
-
-function judgeFind({ run, args }: ProgramCall): readonly string[] {
-  return judgeFound(run, args, readFind(run, args));
-}
-
-function judgeFound(
-  run: ShellRun,
-  args: readonly string[],
-  find: ReturnType<typeof readFind>,
-): readonly string[] {
-  for (const start of find.starts) checkFile(run, start, find.deletes ? 'write' : 'read');
-  if (find.deletes) for (const found of foundNames(find)) checkFile(run, found, 'read');
-  for (const file of find.writes) checkFile(run, file, 'write');
-  for (const words of find.calls) {
-    for (const found of foundNames(find))
-      run.perhaps(() =>
-        judgeCall(
-          run,
-          words.map((word) => word.replaceAll('{}', found)),
-        ),
-      );
+  if ('line' in inner) {
+    if (inner.certainty === 'sure') return judgeCode(run, inner.line, { subshell: true });
+    return run.perhaps(() => run.walker.code(run, inner.line, { mustParse: false, subshell: true }));
   }
-  return [foundText(find, args)];
+  const judge = (): readonly string[] => judgeCall(run, inner.words);
+  if (inner.certainty === 'sure') return judge();
+  return run.perhaps(inner.certainty === 'guess' ? () => run.findings.quietly(judge) : judge);
 }
+
+/** Without a program of its own, every line that comes in is one. */
+function judgeParallel(call: ProgramCall): void {
+  const { run, args } = call;
+  if (args.every((word) => word.startsWith('-'))) for (const text of run.stdin ?? []) executeInput(run, text);
+  else if (!args.includes(':::')) run.perhaps(() => judgeXargs(call));
+}
+
+/** Programs that run others in a way of their own. Without an answer the call is judged on, like any other. */
+const SPECIAL: readonly [names: RegExp, judge: (call: ProgramCall) => readonly string[] | undefined][] = [
+  [/^g?xargs$/, judgeXargs],
+  [/^ssh$/, judgeSsh],
+  [/^[gmn]?awk$/, judgeAwk],
+  [/^g?sed$/, judgeSed],
+  [/^(ed|ex|vim?|ftp|sqlite3)$/, judgeEditor],
+  [/^(at|batch|crontab)$/, judgeLater],
+];
 
 function judgeSsh(call: ProgramCall): readonly string[] {
   const { run, args } = call;
-  const { operands, values } = readOptions(args, { valueLetters: 'bcDEeFIiJLlmOopQRSWw', stopEarly: true });
+  const { operands, values } = readOptions(
+    args,
+    '-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w',
+    { permutes: false },
+  );
   const [host = '', ...command] = operands;
   run.findings.warn(warnings.remote, host);
   for (const letter of ['i', 'F']) {
@@ -346,12 +310,13 @@ function judgeRemote(run: ShellRun, line: string): void {
 }
 
 /** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */
-function judgeEditor({ run, args }: ProgramCall): void {
+function judgeEditor({ run, args }: ProgramCall): undefined {
   for (const text of [...(run.stdin ?? []), ...args]) {
     if (text.includes(DOWNLOADED)) continue; // data, unless it says otherwise
     for (const [, line = ''] of text.matchAll(/^[ \t]{0,9}(?::?!|\.(?:shell|system)[ \t])(.+)/gm))
       executeInput(run, line);
   }
+  return undefined;
 }
 
 /** What is handed to `at` or `crontab` runs when nobody is asked. */

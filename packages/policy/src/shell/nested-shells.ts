@@ -1,23 +1,19 @@
 import type { Pipeline } from 'unbash';
-import { inlineModules } from '../command/programs/python-modules.ts';
-import { nodeLookups, pythonModuleFiles } from '../implied-scripts.ts';
-import { readOptions } from './call-options.ts';
+import { optionFiles } from '../program/file-operands.ts';
+import { nodeLookups, pythonModuleFiles } from '../program/implied-scripts.ts';
+import { codeOptionsOfShell, interpreterOf, isShell, speaksCommands } from '../program/interpreters.ts';
+import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from '../program/marks.ts';
+import { namesOf, readOptions } from '../program/options.ts';
+import { inlineModules } from '../program/python-modules.ts';
 import { catastrophes } from './catastrophes.ts';
 import { fileName } from './fork-bomb.ts';
 import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
-import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from './marks.ts';
 import { checkFile, noteRunFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
-import { checkOptionValues } from './program-operands.ts';
+import { checkFiles } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
-import type { CodeOptions, ShellRun } from './shell-run.ts';
+import type { CodeOptions, ProgramCall, ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 import { resolvePlaces } from './word-paths.ts';
-
-const SHELLS =
-  /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;
-
-export const isShell = (name: string): boolean => SHELLS.test(name);
 
 /** `sh -i | nc host`: what the shell answers goes to the network. */
 export function givesShellAway(node: Pipeline): boolean {
@@ -27,42 +23,6 @@ export function givesShellAway(node: Pipeline): boolean {
   const shell = names.findIndex(isShell);
   return shell >= 0 && names.slice(shell + 1).some((name) => /^(nc|ncat|netcat|socat|telnet)$/.test(name));
 }
-
-interface Interpreter {
-  readonly names: RegExp;
-  /** Short options whose value is code. */
-  readonly codeLetters: string;
-  readonly codeNames?: readonly string[];
-  readonly valueLetters: string;
-  /** Short options after which the rest is no script: `python -m`. */
-  readonly stopLetters?: string;
-}
-
-const INTERPRETERS: readonly Interpreter[] = [
-  { names: /^(python|pypy)[\d.]*w?$/, codeLetters: 'c', valueLetters: 'WXQ', stopLetters: 'mc' },
-  {
-    names: /^(node|nodejs|deno|bun|tsx|ts-node|qjs|d8|jsc)$/,
-    codeLetters: 'ep',
-    codeNames: ['eval', 'print'],
-    valueLetters: 'rC',
-  },
-  { names: /^perl[\d.]*$/, codeLetters: 'eE', valueLetters: 'IMm0' },
-  { names: /^(ruby|jruby)[\d.]*$/, codeLetters: 'e', valueLetters: 'IrCEK' },
-  { names: /^php[\d.]*$/, codeLetters: 'rBRE', valueLetters: 'dcz' },
-  { names: /^(lua|luajit)[\d.]*$/, codeLetters: 'e', valueLetters: 'l' },
-  {
-    names:
-      /^(Rscript|R|julia|tclsh|wish|expect|osascript|pwsh|powershell|groovy|scala|elixir|ghc|guile|racket|sbcl|emacs|gjs|irb|ipython|jshell)$/,
-    codeLetters: 'ecC',
-    codeNames: ['eval', 'execute', 'Command', 'exec'],
-    valueLetters: 'l',
-  },
-];
-
-/** Their lines are calls of programs, as those of a shell are. */
-const SPEAKS_COMMANDS = /^(tclsh|wish|expect|pwsh|powershell)$/;
-
-export const isInterpreter = (name: string): boolean => INTERPRETERS.some(({ names }) => names.test(name));
 
 /** Code that is about to be executed: where it came from decides before what it says. */
 export function judgeCode(
@@ -92,21 +52,14 @@ export function judgeShell(call: ProgramCall): readonly string[] {
   });
 }
 
-/** Options of fish and nushell whose value is code; a short one stands before the line of `-c`. */
-const CODE_NAMES = ['command', 'commands', 'init-command', 'execute'];
-const startLetters = (name: string): string => (name === 'fish' ? 'C' : name === 'nu' ? 'e' : '');
-
 function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
   const { flags, every, operands } = readOptions(
     args.map((word) => (/^\+[A-Za-z]/.test(word) ? `-${word.slice(1).replace('c', '') || 'e'}` : word)),
-    {
-      valueLetters: `oO${startLetters(name)}`,
-      valueNames: ['rcfile', 'init-file', ...CODE_NAMES],
-      stopEarly: true,
-    },
+    `-o -O --rcfile --init-file ${codeOptionsOfShell(name)}`,
+    { permutes: false },
   );
   for (const file of every('rcfile', 'init-file')) runFile(run, file, []);
-  const lines = every(...CODE_NAMES, ...startLetters(name));
+  const lines = every(...namesOf(codeOptionsOfShell(name)));
   const printed = lines.flatMap((line) => judgeCode(run, line, { subshell: true }));
   if (lines.length > 0 && !flags.has('c')) return printed;
   if (flags.has('c')) {
@@ -168,7 +121,7 @@ function noteUnread(run: ShellRun, file: string): void {
 /** `python -c …`, `node x.js`, `… | perl`. */
 export function judgeInterpreter(call: ProgramCall): readonly string[] {
   const { run, name, args } = call;
-  const interpreter = INTERPRETERS.find(({ names }) => names.test(name));
+  const interpreter = interpreterOf(name);
   if (!interpreter) return [UNKNOWN];
   if (/^(pwsh|powershell)$/.test(name)) judgePowerShell(call);
   const words =
@@ -176,16 +129,12 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
       ? args.filter((word, i) => !(i === 0 && /^(run|eval|test|repl)$/.test(word)))
       : args;
   const isEval = (name === 'deno' || name === 'bun') && args[0] === 'eval';
-  const options = readOptions(words, {
-    valueLetters: interpreter.codeLetters + interpreter.valueLetters + (interpreter.stopLetters ?? ''),
-    valueNames: interpreter.codeNames ?? [],
-    stopEarly: true,
-  });
+  const options = readOptions(words, `${interpreter.code} ${interpreter.values}`, { permutes: false });
   const code = [
-    ...options.every(...interpreter.codeLetters, ...(interpreter.codeNames ?? [])),
+    ...options.every(...namesOf(interpreter.code)),
     ...(isEval ? options.operands.slice(0, 1) : []),
   ];
-  checkOptionValues(call);
+  checkFiles(run, optionFiles(name, args));
   // `perl -MLWP::Simple`, `ruby -ropen-uri`: what is loaded says what the code can do
   const loaded = options.every('M', 'r').join(' ');
   for (const path of code.flatMap(importedFiles)) {
@@ -193,7 +142,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     if (content !== UNKNOWN) executeInline(run, content);
   }
   for (const text of code) {
-    if (SPEAKS_COMMANDS.test(name)) executeInput(run, text);
+    if (speaksCommands(name)) executeInput(run, text);
     executeInline(run, loaded === '' ? text : `${loaded}; ${text}`);
     const isLoop = options.flags.has('n') || options.flags.has('p');
     if (executesItsInput(text, { isLoop })) for (const input of run.stdin ?? []) executeInput(run, input);
@@ -206,7 +155,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
   }
   const module = options.values.get('m');
   if (module !== undefined) {
-    if (interpreter.stopLetters?.includes('m'))
+    if (interpreter.runsModules)
       for (const path of pythonModuleFiles(module)) {
         noteRunFile(run, path);
         const content = contentOf(run, path);
@@ -230,7 +179,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     else noteUnread(run, file);
   } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
     for (const text of run.stdin ?? []) {
-      if (SPEAKS_COMMANDS.test(name)) executeInput(run, text);
+      if (speaksCommands(name)) executeInput(run, text);
       executeInline(run, text);
     }
   return [UNKNOWN];

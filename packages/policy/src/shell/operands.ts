@@ -1,40 +1,21 @@
 import type { CommandOperand } from '../command/command-check.ts';
 import { executingPlaces } from '../executing-places.ts';
 import type { NamedPlace } from '../named-place.ts';
+import { hasHole, hasMark, hasPattern, readable } from '../program/marks.ts';
 import { sensitivePlaces } from '../sensitive-places.ts';
 import { refuse } from '../verdict.ts';
+import { wordList } from '../word-list.ts';
 import { absoluteComponents, relativeInside } from '../workspace-path.ts';
 import { catastrophes } from './catastrophes.ts';
-import { findLaterByPattern } from './later-patterns.ts';
-import { hasHole, hasMark, hasPattern, readable } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 import { mayBeDisk, resolvePlaces } from './word-paths.ts';
 
 /** Names that a pattern is tried against: one for each kind of secret that has a fixed name. */
-const SECRET_NAMES = [
-  '.env',
-  '.env.local',
-  '.env.production',
-  '.npmrc',
-  '.netrc',
-  '.pypirc',
-  '.pgpass',
-  '.git-credentials',
-  '.ssh',
-  '.aws',
-  '.gnupg',
-  '.kube',
-  '.azure',
-  '.htpasswd',
-  '.my.cnf',
-  'credentials.json',
-  'service-account.json',
-  'id_rsa',
-  'id_ed25519',
-  'id_ecdsa',
-];
+const SECRET_NAMES = wordList(`.env .env.local .env.production .npmrc .netrc .pypirc .pgpass .git-credentials
+  .ssh .aws .gnupg .kube .azure .htpasswd .my.cnf credentials.json service-account.json id_rsa id_ed25519
+  id_ecdsa`);
 
 /** Secrets of the machine itself, which no project needs. */
 const SYSTEM_SECRET =
@@ -108,7 +89,9 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
         why: `"${path}" holds secrets of this machine`,
         operand: readable(path),
       };
-      findings.refuseWith('PATH_SENSITIVE', { path: readable(path), kind: 'secret of this machine' }, reason);
+      findings.refuseAs(
+        refuse('PATH_SENSITIVE', { path: readable(path), kind: 'secret of this machine' }, reason),
+      );
       return;
     }
     findings.warn(use === 'write' ? warnings.writesOutside : warnings.outside, path);
@@ -154,3 +137,24 @@ function checkPattern(run: ShellRun, path: string): void {
 
 const isHarmlessDevice = (place: string): boolean =>
   /^\/dev\/(null|zero|full|u?random|std(in|out|err)|tty|ptmx|fd\/\d+|pts\/\d+|(tcp|udp)\/.*)$/.test(place);
+
+/** The place of VA-3 that a path with patterns may name: `.git/h*ks`, `.vsc?de/tasks.json`. */
+function findLaterByPattern(path: string): NamedPlace | undefined {
+  const components = path.toLowerCase().split('/').filter(Boolean);
+  const last = components.at(-1) ?? '';
+  return executingPlaces.places.find(
+    ({ names, directories, runs }) =>
+      names?.some((name) => mayName(last, name)) ||
+      directories?.some((name) => components.some((component) => mayName(component, name))) ||
+      runs?.some((run) => mayPassThrough(components, run.split('/'))),
+  );
+}
+
+function mayPassThrough(components: readonly string[], names: readonly string[]): boolean {
+  return components.some((_, start) => names.every((name, i) => mayName(components[start + i] ?? '', name)));
+}
+
+/** A pattern that says nothing of a name (`*`, `*.json`) is not taken for it; bash's `*` takes no leading dot. */
+function mayName(component: string, name: string): boolean {
+  return component[0] === name[0] && matchesPattern(component, name);
+}

@@ -1,7 +1,4 @@
 import type { ParameterExpansionPart, ParameterReplaceOperation, Word } from 'unbash';
-import { asNumber } from './arithmetic-value.ts';
-import { evaluateIndex } from './assignments.ts';
-import { readAgain, readAsName, readAsNumber } from './evaluated-text.ts';
 import {
   hasHole,
   hasMark,
@@ -12,7 +9,10 @@ import {
   UNKNOWN,
   UNSET_QUOTED,
   unquoted,
-} from './marks.ts';
+} from '../program/marks.ts';
+import { asNumber } from './arithmetic-value.ts';
+import { evaluateIndex } from './assignments.ts';
+import { readAgain, readAsName, readAsNumber } from './evaluated-text.ts';
 import { matchesPattern } from './pattern.ts';
 import { setScalar } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';

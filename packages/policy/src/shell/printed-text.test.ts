@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN } from './marks.ts';
+import { UNKNOWN } from '../program/marks.ts';
 import { echoed, printed } from './printed-text.ts';
 
 describe('what echo and printf print', () => {

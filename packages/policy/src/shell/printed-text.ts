@@ -1,4 +1,4 @@
-import { hasHole, UNKNOWN, withoutForgedMarks } from './marks.ts';
+import { hasHole, UNKNOWN, withoutForgedMarks } from '../program/marks.ts';
 
 /** What `echo` prints, given its words without the program. */
 export function echoed(words: readonly string[]): string {

@@ -1,9 +1,8 @@
-import { readOptions } from './call-options.ts';
-import { foundText, readFd } from './find-call.ts';
-import { readGit } from './git-call.ts';
-import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from './marks.ts';
+import { readGit } from '../program/git/git-call.ts';
+import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import { withoutLast } from './pattern.ts';
-import type { ProgramCall } from './program-call.ts';
+import type { ProgramCall } from './shell-run.ts';
 import { normalize, resolvePlaces } from './word-paths.ts';
 
 /** What a call prints, one text for each way it may come out; undefined when nothing can be said. */
@@ -28,7 +27,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
     args.flatMap((name) => run.state.variables.get(name)?.values.map((value) => `${value}\n`) ?? []),
   dirname: ({ args }) => lines(readOptions(args).operands.map(directoryOf)),
   basename: ({ args }) => {
-    const [path = '', suffix = ''] = readOptions(args, { valueLetters: 's' }).operands;
+    const [path = '', suffix = ''] = readOptions(args, '-s').operands;
     const name = lastPart(withoutLast(path, '/')) || (path.startsWith('/') ? '/' : '');
     return [
       `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`,
@@ -46,12 +45,11 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   ls: listed,
   dir: listed,
   vdir: listed,
-  fd: ({ args }) => [foundText(readFd(args), args)],
-  fdfind: ({ args }) => [foundText(readFd(args), args)],
   yes: ({ args }) => [`${args.join(' ') || 'y'}\n`],
+  command: ({ args }) => lines(args.slice(1).map(programPath)), // -v
   which: ({ args }) => lines(readOptions(args).operands.map(programPath)),
   date: ({ args }) => printedFormat(args.find((word) => word.startsWith('+'))?.slice(1)),
-  seq: ({ args }) => printedFormat(readOptions(args, { valueLetters: 'fs' }).values.get('f')) ?? number(),
+  seq: ({ args }) => printedFormat(readOptions(args, '-f -s').values.get('f')) ?? number(),
   // with operands it prints their names as well
   wc: ({ args }) => (readOptions(args).operands.length === 0 ? number() : undefined),
   nproc: number,
@@ -92,7 +90,7 @@ function resolved({ run, args }: ProgramCall): readonly string[] {
 
 /** `ls`: a directory gives the names in it, a pattern the names that match it. */
 function listed({ args }: ProgramCall): readonly string[] {
-  const { operands, flags } = readOptions(args, { valueLetters: 'ITw' });
+  const { operands, flags } = readOptions(args, '-I -T -w');
   const names =
     operands.length === 0
       ? flags.has('d')

@@ -1,7 +1,7 @@
 import type { Redirection, RedirectOperator } from 'unbash';
+import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from '../program/marks.ts';
 import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
-import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from './marks.ts';
 import { checkFile } from './operands.ts';
 import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';

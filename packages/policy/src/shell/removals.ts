@@ -1,39 +1,27 @@
-import { hasLong, readOptions } from './call-options.ts';
-import { findsEverything } from './find-call.ts';
-import { readGit } from './git-call.ts';
-import { hasPattern } from './marks.ts';
-import type { ProgramCall } from './program-call.ts';
-import { isStarOnly, type Protection, protectionOf, resolvePlaces } from './word-paths.ts';
+import { foundNames, readFound } from '../program/find/find-call.ts';
+import { readGit } from '../program/git/git-call.ts';
+import { hasPattern } from '../program/marks.ts';
+import { hasLong, readOptions } from '../program/options.ts';
+import { contentOf } from './redirections.ts';
+import type { ProgramCall } from './shell-run.ts';
+import { isStarOnly, normalize, type Protection, protectionOf, resolvePlaces } from './word-paths.ts';
 
 type Counts = (kind: Protection | undefined) => boolean;
 type Remover = (call: ProgramCall, counts: Counts) => string | undefined;
 
 /** Programs that remove what they are given, each in its own way. */
-const REMOVERS: Readonly<Record<string, Remover>> = {
-  rm: removesOperands,
-  srm: removesOperands,
-  grm: removesOperands,
-  rimraf: removesOperands,
-  trash: removesOperands,
-  'del-cli': removesOperands,
-  find: findsEverything,
-  gfind: findsEverything,
-  fd: findsEverything,
-  fdfind: findsEverything,
-  rsync: replacesTarget,
-  shred: removesPattern,
-  truncate: removesPattern,
-  unlink: removesPattern,
-  tar: archivesAndRemoves,
-  gtar: archivesAndRemoves,
-  bsdtar: archivesAndRemoves,
-  zip: archivesAndRemoves,
-  git: cleansWorkTree,
-};
+const REMOVERS: readonly [names: RegExp, find: Remover][] = [
+  [/^(rm|srm|grm|rimraf|trash|del-cli)$/, removesOperands],
+  [/^(g?find|fd|fdfind)$/, findsEverything],
+  [/^rsync$/, replacesTarget],
+  [/^(shred|truncate|unlink)$/, removesPattern],
+  [/^(g?tar|bsdtar|zip)$/, archivesAndRemoves],
+  [/^git$/, cleansWorkTree],
+];
 
 /** The first word a call removes, with all below it, whose protection `counts`. */
 export function findRemoved(call: ProgramCall, counts: Counts): string | undefined {
-  return Object.hasOwn(REMOVERS, call.name) ? REMOVERS[call.name]?.(call, counts) : undefined;
+  return REMOVERS.find(([names]) => names.test(call.name))?.[1](call, counts);
 }
 
 function removesOperands({ run, name, args }: ProgramCall, counts: Counts): string | undefined {
@@ -54,10 +42,10 @@ function removesOperands({ run, name, args }: ProgramCall, counts: Counts): stri
 const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | undefined {
-  const options = readOptions(args, {
-    valueLetters: 'efTBM',
-    valueNames: ['rsh', 'exclude', 'include', 'filter', 'files-from', 'exclude-from', 'include-from'],
-  });
+  const options = readOptions(
+    args,
+    '-e -f -T -B -M --rsh --exclude --include --filter --files-from --exclude-from --include-from',
+  );
   const deletes = [...options.flags].some((flag) => flag.startsWith('del') || flag === 'remove-source-files');
   if (!deletes) return undefined;
   const removed = options.flags.has('remove-source-files')
@@ -67,17 +55,17 @@ function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | un
 }
 
 function removesPattern({ run, args }: ProgramCall, counts: Counts): string | undefined {
-  return readOptions(args, { valueLetters: 'ns' }).operands.find((word) =>
+  return readOptions(args, '-n -s').operands.find((word) =>
     resolvePlaces(run, word).some((place) => hasPattern(place) && counts(protectionOf(run, place))),
   );
 }
 
 /** `tar --remove-files`, `zip -m`. The workspace itself does not count: all of it is in the archive then. */
 function archivesAndRemoves({ run, name, args }: ProgramCall, counts: Counts): string | undefined {
-  const { flags, values, operands } = readOptions(args, {
-    valueLetters: name === 'zip' ? 'bnt' : 'Cf',
-    valueNames: ['file', 'directory'],
-  });
+  const { flags, values, operands } = readOptions(
+    args,
+    name === 'zip' ? '-b -n -t --file --directory' : '-C -f --file --directory',
+  );
   const removes =
     name === 'zip'
       ? flags.has('m') || flags.has('move')
@@ -107,4 +95,16 @@ function cleansWorkTree({ run, args: words }: ProgramCall, counts: Counts): stri
     return kind !== 'workspace' && counts(kind);
   });
   return isProtected ? `git clean in ${place}` : undefined;
+}
+
+/** `find / -delete`: the starting point whose protection counts. (`-exec` is judged as a call of its own.) */
+function findsEverything({ run, args, name }: ProgramCall, counts: Counts): string | undefined {
+  const find = readFound(name, args, (file) => contentOf(run, file));
+  if (!find.takesAll) return undefined;
+  const removes =
+    find.deletes || find.calls.some(([program = '']) => /(^|\/)(rm|shred|unlink|srm)$/.test(program));
+  if (!removes) return undefined;
+  return foundNames(find).find((start) =>
+    resolvePlaces(run, start).some((place) => counts(protectionOf(run, normalize(place)))),
+  );
 }

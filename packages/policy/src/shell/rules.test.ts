@@ -1,12 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
+import { codeOptions } from '../program/code-options.ts';
+import { executedFiles } from '../program/executed-files.ts';
+import { wrappers } from '../program/wrappers.ts';
 import { catastropheList } from './catastrophes.ts';
-import { codeOptions } from './code-options.ts';
-import { executedFiles } from './executed-files.ts';
 import { ShellValidator } from './shell-validator.ts';
 import { programWarnings, type Warning, warnings } from './warnings.ts';
-import { wrappers } from './wrappers.ts';
 
 const validator = new ShellValidator({
   paths: new PathValidator({ root: '/home/ann/code/work/project' }),

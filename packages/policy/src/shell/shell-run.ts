@@ -1,5 +1,6 @@
 import type { Command, CommandNode, CompoundList, Script } from 'unbash';
 import type { PathValidator } from '../path-validator.ts';
+import { refuse } from '../verdict.ts';
 import type { Findings } from './findings.ts';
 import type { ShellState } from './shell-state.ts';
 
@@ -160,7 +161,7 @@ export class ShellRun {
 
   tooComplex(problem: string): void {
     const why = `cannot be checked: ${problem}`;
-    this.findings.refuseWith('SHELL_TOO_COMPLEX', { problem }, { rule: 'SH-0', why });
+    this.findings.refuseAs(refuse('SHELL_TOO_COMPLEX', { problem }, { rule: 'SH-0', why }));
   }
 }
 
@@ -170,4 +171,11 @@ export interface RecursiveCall {
   readonly to: string;
   readonly concurrent: boolean;
   readonly repeated: boolean;
+}
+
+/** One program call whose words are known as far as they can be. `name` has no directory. */
+export interface ProgramCall {
+  readonly run: ShellRun;
+  readonly name: string;
+  readonly args: readonly string[];
 }

@@ -2,11 +2,11 @@ import { defaultLimits, type Limits } from '@countersign/protocol';
 import { parse } from 'unbash';
 import type { DiskEntry } from '../disk.ts';
 import type { PathValidator } from '../path-validator.ts';
+import { hasMark, readable } from '../program/marks.ts';
 import { type Refused, refuse } from '../verdict.ts';
 import { catastrophes } from './catastrophes.ts';
 import { Findings } from './findings.ts';
 import { findForkBomb } from './fork-bomb.ts';
-import { hasMark, readable } from './marks.ts';
 import type { ShellCheck } from './shell-check.ts';
 import { ShellRun } from './shell-run.ts';
 import { homeOf, ShellState } from './shell-state.ts';
@@ -39,7 +39,8 @@ export class ShellValidator {
   check(command: unknown, cwd?: unknown): ShellCheck {
     const findings = new Findings();
     const directory = this.#directory(cwd, findings);
-    if (directory !== undefined && this.#isText(command, findings)) this.#walk(command, directory, findings);
+    if (directory !== undefined && this.#isText(command, findings))
+      walkLine(command, { directory, findings, paths: this.#paths, home: this.#home });
     return findings.toCheck();
   }
 
@@ -80,22 +81,20 @@ export class ShellValidator {
     const problem = problemWith(command);
     if (problem !== undefined) {
       const why = `the command is not usable: ${problem}`;
-      findings.refuseWith('INVALID_PARAMS', { tool: 'shell_exec', problem }, { rule: 'SH-0', why });
+      findings.refuseAs(refuse('INVALID_PARAMS', { tool: 'shell_exec', problem }, { rule: 'SH-0', why }));
       return false;
     }
     const size = (command as string).length;
     const limit = this.#limits.commandCharacters;
     if (size <= limit) return true;
-    findings.refuseWith(
-      'COMMAND_TOO_LONG',
-      { size, limit },
-      { rule: 'SH-0', why: 'the command is too long to be checked' },
+    findings.refuseAs(
+      refuse(
+        'COMMAND_TOO_LONG',
+        { size, limit },
+        { rule: 'SH-0', why: 'the command is too long to be checked' },
+      ),
     );
     return false;
-  }
-
-  #walk(command: string, directory: string, findings: Findings): void {
-    walkLine(command, { directory, findings, paths: this.#paths, home: this.#home });
   }
 }
 

@@ -1,11 +1,11 @@
-import { readOptions } from './call-options.ts';
+import { readOptions } from '../program/options.ts';
 import { filtered, inputsOf } from './filters.ts';
 import { judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { executeInput, mayExecute } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
 import { checkOperands } from './program-operands.ts';
 import { contentOf } from './redirections.ts';
+import type { ProgramCall } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 
 /** `system(…)`, a pipe or `getline` with something else than a text in quotes: the input decides what runs. */
@@ -15,10 +15,8 @@ const AWK_RUNS_INPUT =
 /** awk executes with `system`, with pipes and with `getline`, and writes with `>`. */
 export function judgeAwk(call: ProgramCall): readonly string[] {
   const { run, args } = call;
-  const { operands, every } = readOptions(args, {
-    valueLetters: 'fvFei',
-    valueNames: ['file', 'source', 'field-separator', 'assign'],
-    stopEarly: true,
+  const { operands, every } = readOptions(args, '-f -v -F -e -i --file --source --field-separator --assign', {
+    permutes: false,
   });
   const given = [...every('e', 'source'), ...every('f', 'file').map((file) => contentOf(run, file))];
   const script = given.length > 0 ? given.join('\n') : (operands[0] ?? '');
@@ -53,7 +51,7 @@ const SED_RUNS_INPUT =
 /** GNU sed executes with the command `e`, and writes with `w`. */
 export function judgeSed(call: ProgramCall): readonly string[] {
   const { run, args } = call;
-  const { operands, every } = readOptions(args, { valueLetters: 'efl', valueNames: ['expression', 'file'] });
+  const { operands, every } = readOptions(args, '-e -f -l --expression --file');
   const scripts = [
     ...every('e', 'expression'),
     ...operands.slice(0, 1),

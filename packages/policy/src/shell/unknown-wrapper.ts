@@ -1,5 +1,5 @@
-import type { ProgramCall } from './program-call.ts';
-import { isTextProgram } from './program-operands.ts';
+import { isTextProgram } from '../program/file-operands.ts';
+import type { ProgramCall } from './shell-run.ts';
 
 /** Programs whose words are only ever text, so that `man rm` is not taken for a call of `rm`. */
 const QUOTES_WORDS =

@@ -12,14 +12,16 @@ import {
   type Statement,
   type Word,
 } from 'unbash';
+import { isInterpreter, isShell } from '../program/interpreters.ts';
+import { asCode, hasHole, UNKNOWN } from '../program/marks.ts';
+import { refuse } from '../verdict.ts';
 import { evaluateArithmetic } from './arithmetic-value.ts';
 import { assign } from './assignments.ts';
 import { type CallArguments, callReadings } from './call-readings.ts';
 import { catastrophes } from './catastrophes.ts';
 import { isEndless, noteRecursion, startsWithoutWaiting } from './fork-bomb.ts';
 import { judgeCall } from './judge-call.ts';
-import { asCode, hasHole, UNKNOWN } from './marks.ts';
-import { givesShellAway, isInterpreter, isShell } from './nested-shells.ts';
+import { givesShellAway } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import {
   appendTo,
@@ -61,7 +63,9 @@ function walkScript(run: ShellRun, script: Script): readonly string[] {
 }
 
 function refuseSyntax(run: ShellRun, problem: string): void {
-  run.findings.refuseWith('SHELL_SYNTAX', { problem }, { rule: 'SH-0', why: `does not parse: ${problem}` });
+  run.findings.refuseAs(
+    refuse('SHELL_SYNTAX', { problem }, { rule: 'SH-0', why: `does not parse: ${problem}` }),
+  );
 }
 
 function walkCode(run: ShellRun, text: string, options: CodeOptions): readonly string[] {

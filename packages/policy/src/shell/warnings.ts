@@ -1,7 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
-import { unpackers, unpacksIntoRoot } from './archives.ts';
-import { changesGit } from './git-call.ts';
-import type { ProgramCall } from './program-call.ts';
+import { unpackers, unpackTarget } from '../program/archives.ts';
+import { changesGit } from '../program/git/git-call.ts';
+import { hasHole } from '../program/marks.ts';
+import { wordList } from '../word-list.ts';
+import type { ProgramCall } from './shell-run.ts';
+import { resolvePlaces } from './word-paths.ts';
 
 /** Something the person should know before approving. A test runs every example. */
 export interface Warning {
@@ -206,12 +209,19 @@ const has =
   ({ args }: ProgramCall): boolean =>
     args.some((word) => pattern.test(word));
 
+/** Whether a call unpacks an archive into the workspace root, or into a place that only the run knows. */
+function unpacksIntoRoot({ run, name, args }: ProgramCall): boolean {
+  const target = unpackTarget(name, args);
+  if (target === undefined) return false;
+  return resolvePlaces(run, target).some((place) => hasHole(place) || place === run.paths.root);
+}
+
 /** The rest of the founding documents' black list: not refused, but the person is told why it matters. */
 export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-30',
     why: 'deletes files, which cannot be undone',
-    programs: ['rm', 'rmdir', 'unlink', 'shred', 'srm', 'truncate'],
+    programs: wordList('rm rmdir unlink shred srm truncate'),
     matches: ['rm a', 'rm -rf dist', 'shred f', 'find . -name x -exec rm {} +', 'xargs rm'],
     doesNotMatch: ['ls', 'echo rm'],
   },
@@ -248,27 +258,8 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-35',
     why: 'sends or fetches data over the network',
-    programs: [
-      'curl',
-      'wget',
-      'fetch',
-      'aria2c',
-      'http',
-      'https',
-      'xh',
-      'httpie',
-      'nc',
-      'ncat',
-      'netcat',
-      'socat',
-      'telnet',
-      'ftp',
-      'lftp',
-      'sftp',
-      'scp',
-      'rclone',
-      'tftp',
-    ],
+    programs: wordList(`curl wget fetch aria2c http https xh httpie nc ncat netcat socat telnet ftp lftp sftp
+      scp rclone tftp`),
     matches: ['curl https://x/y.json', 'wget http://h', 'scp a h:b'],
     doesNotMatch: ['cat curl.md'],
   },
@@ -286,7 +277,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-37',
     why: 'creates or changes keys',
     needsPerson: true,
-    programs: ['ssh-keygen', 'ssh-add', 'ssh-copy-id', 'gpg', 'gpg2'],
+    programs: wordList('ssh-keygen ssh-add ssh-copy-id gpg gpg2'),
     matches: ['ssh-keygen -t ed25519'],
     doesNotMatch: ['ssh host'],
   },
@@ -301,51 +292,15 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-39',
     why: 'installs or removes software of this machine',
     needsPerson: true,
-    programs: [
-      'apt',
-      'apt-get',
-      'aptitude',
-      'dpkg',
-      'yum',
-      'dnf',
-      'rpm',
-      'zypper',
-      'pacman',
-      'yay',
-      'apk',
-      'brew',
-      'port',
-      'snap',
-      'flatpak',
-      'emerge',
-      'pkg',
-      'nix-env',
-      'winget',
-      'choco',
-    ],
+    programs: wordList(`apt apt-get aptitude dpkg yum dnf rpm zypper pacman yay apk brew port snap flatpak
+      emerge pkg nix-env winget choco`),
     matches: ['apt install x', 'pacman -S x', 'brew install y'],
     doesNotMatch: ['man apt', 'npm ci'],
   },
   {
     id: 'SHW-40',
     why: 'installs packages, which run code of their authors',
-    programs: [
-      'npm',
-      'pnpm',
-      'yarn',
-      'bun',
-      'pip',
-      'pip3',
-      'pipx',
-      'uv',
-      'poetry',
-      'gem',
-      'cargo',
-      'go',
-      'composer',
-      'bundle',
-      'conda',
-    ],
+    programs: wordList('npm pnpm yarn bun pip pip3 pipx uv poetry gem cargo go composer bundle conda'),
     when: has(/^(i|ci|install|add|update|upgrade|get|exec|dlx|x|create|publish|sync)$/),
     matches: ['npm ci', 'pip install x', 'cargo install y', 'npm publish'],
     doesNotMatch: ['npm run lint', 'cargo build'],
@@ -353,7 +308,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-41',
     why: 'ends processes',
-    programs: ['kill', 'pkill', 'killall', 'xkill', 'skill'],
+    programs: wordList('kill pkill killall xkill skill'),
     matches: ['kill %1', 'pkill node'],
     doesNotMatch: ['ps'],
   },
@@ -371,7 +326,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-43',
     why: 'runs containers, which can reach this machine',
-    programs: ['docker', 'podman', 'nerdctl', 'kubectl', 'helm', 'docker-compose', 'lxc'],
+    programs: wordList('docker podman nerdctl kubectl helm docker-compose lxc'),
     matches: ['docker ps', 'docker run --privileged x'],
     doesNotMatch: ['ls docker'],
   },
@@ -379,49 +334,29 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-44',
     why: 'changes services or settings of this machine',
     needsPerson: true,
-    programs: [
-      'systemctl',
-      'service',
-      'launchctl',
-      'sysctl',
-      'mount',
-      'umount',
-      'iptables',
-      'nft',
-      'ufw',
-      'ip',
-      'ifconfig',
-      'route',
-      'hostnamectl',
-      'timedatectl',
-      'update-alternatives',
-      'swapoff',
-      'losetup',
-      'setenforce',
-      'csrutil',
-      'defaults',
-    ],
+    programs: wordList(`systemctl service launchctl sysctl mount umount iptables nft ufw ip ifconfig route
+      hostnamectl timedatectl update-alternatives swapoff losetup setenforce csrutil defaults`),
     matches: ['systemctl restart x', 'iptables -F', 'mount /dev/sdb1 m'],
     doesNotMatch: ['man systemctl'],
   },
   {
     id: 'SHW-45',
     why: 'changes who may use files',
-    programs: ['chown', 'chgrp', 'setfacl', 'chattr'],
+    programs: wordList('chown chgrp setfacl chattr'),
     matches: ['chown me a'],
     doesNotMatch: ['ls -l'],
   },
   {
     id: 'SHW-46',
     why: "starts a program outside this shell's control",
-    programs: ['nohup', 'setsid', 'disown', 'screen', 'tmux', 'systemd-run', 'daemonize'],
+    programs: wordList('nohup setsid disown screen tmux systemd-run daemonize'),
     matches: ['nohup make', 'tmux new -d'],
     doesNotMatch: ['make'],
   },
   {
     id: 'SHW-47',
     why: 'decodes or encodes data',
-    programs: ['base64', 'base32', 'xxd', 'uudecode'],
+    programs: wordList('base64 base32 xxd uudecode'),
     matches: ['base64 -d a'],
     doesNotMatch: ['cat a'],
   },
@@ -430,7 +365,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     why: 'changes what git obeys or executes: its configuration, its hooks',
     needsPerson: true,
     programs: ['git'],
-    when: changesGit,
+    when: ({ args }) => changesGit(args),
     matches: [
       'git config core.hooksPath x',
       'git config --global user.name x',

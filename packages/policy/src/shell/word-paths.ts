@@ -1,5 +1,6 @@
+import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR, USER_NAME } from '../program/marks.ts';
+import { wordList } from '../word-list.ts';
 import { pushComponent } from '../workspace-path.ts';
-import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR, USER_NAME } from './marks.ts';
 import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 
@@ -135,25 +136,9 @@ function matchesComponents(pattern: string, name: string): boolean {
 const DEVICE =
   /^\/dev\/((sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|mmcblk\d+\w*|(disk|mapper|md|vg\w*|block|zvol|zd\d+)\/.+|dm-\d+|loop\d+\w*|md\d+\w*|z?ram\d+|r?disk\d+\w*|sg\d+|sr\d+|nbd\d+\w*|pmem\d+\w*|bcache\d+|mem|kmem|port|nvram|mtd\w*|cpu\/.+|watchdog\d*)$|^\/proc\/(sysrq-trigger|kcore|kmem|sys\/.+|\d+\/mem)$|^\/sys\/.+/;
 
-const DEVICE_EXAMPLES = [
-  '/dev/sda',
-  '/dev/sdb',
-  '/dev/sda1',
-  '/dev/hda',
-  '/dev/vda',
-  '/dev/xvda',
-  '/dev/nvme0n1',
-  '/dev/mmcblk0',
-  '/dev/dm-0',
-  '/dev/loop0',
-  '/dev/md0',
-  '/dev/mem',
-  '/dev/kmem',
-  '/dev/disk0',
-  '/dev/mapper/root',
-  '/dev/disk/by-id/x',
-  '/proc/sysrq-trigger',
-];
+const DEVICE_EXAMPLES = wordList(`/dev/sda /dev/sdb /dev/sda1 /dev/hda /dev/vda /dev/xvda /dev/nvme0n1
+  /dev/mmcblk0 /dev/dm-0 /dev/loop0 /dev/md0 /dev/mem /dev/kmem /dev/disk0 /dev/mapper/root /dev/disk/by-id/x
+  /proc/sysrq-trigger`);
 
 /** Whether a place is a disk, raw memory or a kernel switch, or a pattern or half-known name that may be one. */
 export function isDevice(place: string): boolean {

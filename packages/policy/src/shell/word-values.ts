@@ -1,6 +1,4 @@
 import { type DoubleQuotedChild, parse, type Word, type WordPart } from 'unbash';
-import { evaluateArithmetic } from './arithmetic-value.ts';
-import { expandBraces } from './brace-expansion.ts';
 import {
   ANY_CHARACTER,
   hasMark,
@@ -11,7 +9,9 @@ import {
   unquoted,
   VANISHING,
   withoutForgedMarks,
-} from './marks.ts';
+} from '../program/marks.ts';
+import { evaluateArithmetic } from './arithmetic-value.ts';
+import { expandBraces } from './brace-expansion.ts';
 import { evaluateParameter, evaluateSimple, joinFields, type ParameterValue } from './parameter-values.ts';
 import { withoutLast } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';

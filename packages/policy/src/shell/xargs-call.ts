@@ -1,17 +1,16 @@
-import { readOptions } from './call-options.ts';
-import { hasHole, madeFrom, UNKNOWN } from './marks.ts';
+import { hasHole, madeFrom, UNKNOWN } from '../program/marks.ts';
+import { readOptions } from '../program/options.ts';
 import { checkFile } from './operands.ts';
-import type { ProgramCall } from './program-call.ts';
 import { contentOf } from './redirections.ts';
+import type { ProgramCall } from './shell-run.ts';
 
 /** `xargs program words…`: judges the program with what comes in. */
 export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
-  const { operands, values, every, flags } = readOptions(args, {
-    valueLetters: 'ILnPsdaE',
-    gluedLetters: 'ile',
-    valueNames: ['max-args', 'max-procs', 'delimiter', 'arg-file', 'max-chars', 'process-slot-var'],
-    stopEarly: true,
-  });
+  const { operands, values, every, flags } = readOptions(
+    args,
+    '-I -L -n -P -s -d -a -E --max-args --max-procs --delimiter --arg-file --max-chars --process-slot-var',
+    { optionalValues: '-i -l -e', permutes: false },
+  );
   const files = every('a', 'arg-file');
   for (const file of files) checkFile(run, file, 'read');
   const program = operands.length > 0 ? operands : ['echo'];

@@ -1,0 +1,165 @@
+import { wordList } from '../word-list.ts';
+import { unpackTarget } from './archives.ts';
+import { hasHole } from './marks.ts';
+import { readOptions } from './options.ts';
+
+/** A file that a program call uses, as the call writes it. */
+export interface FileUse {
+  readonly path: string;
+  readonly use: 'read' | 'write' | 'run';
+  /** It gets content of the caller's choosing, so it must not have the name of a binary (TL-4). */
+  readonly makes?: true;
+}
+
+/** Programs whose words are text, numbers or names, never files. */
+const TEXT = new Set(
+  wordList(`echo printf expr seq sleep kill pkill killall basename dirname which type whereis
+  man info help whatis tr yes whoami id uname hostname logger say figlet cowsay tput stty true false date cal
+  factor numfmt getconf nproc uptime free ps top pgrep getent locale systemctl service brew apt apt-get dnf yum
+  pacman notify-send gh command hash complete compgen bind export declare local unset let set shift return exit
+  break continue wait xdg-open open`),
+);
+export const isTextProgram = (name: string): boolean => TEXT.has(name);
+
+/** Programs whose first word is a pattern or a script, unless an option brings it. */
+const PATTERN_FIRST =
+  /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
+const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
+const COPIES = /^(cp|gcp|mv|install|ln|rsync)$/;
+/** Programs whose words become files with content of the line's own choosing. */
+const FILLS = /^(tee|sponge)$/;
+const WRITES_ALL =
+  /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch|ed|ex|vim?|nvim|nano|dos2unix|unix2dos)$/;
+const MODE_FIRST = /^(chmod|chown|chgrp|chattr|setfacl)$/;
+/** Programs that open every word they are given, whatever it looks like. */
+const READS_ALL =
+  /^(cat|bat|tac|head|tail|less|more|wc|nl|od|xxd|hexdump|strings|base64|base32|sort|uniq|cut|paste|file|stat|md5sum|sha\d+sum|shasum|cksum|diff|cmp|comm|source|\.|vi|vim|nvim|nano|emacs|ed|code|ls|tree|du|gzip|gunzip|zcat|bzip2|xz|zip|tar|cpio|rev|fold|fmt|view|openssl|gpg|split|csplit|iconv|dos2unix|jq|column|tee|readlink|realpath)$/;
+
+/** The files that the words of any program name (VA-2, VA-3). */
+export function fileOperands(name: string, args: readonly string[]): readonly FileUse[] {
+  if (isTextProgram(name)) return [];
+  if (name === 'git') return gitFiles(args);
+  if (name === 'dd' || name === 'dcfldd')
+    return args.flatMap((word): FileUse[] =>
+      /^[io]f=/.test(word) ? [{ path: word.slice(3), use: word.startsWith('o') ? 'write' : 'read' }] : [],
+    );
+  const found: FileUse[] = [];
+  const isPatternFirst = PATTERN_FIRST.test(name);
+  const { operands, every, flags } = readOptions(
+    args,
+    isPatternFirst ? '-e -f -m --regexp --file --expression' : '',
+  );
+  let files = /^g?tar$/.test(name) && /^[A-Za-z]+$/.test(args[0] ?? '') ? operands.slice(1) : operands;
+  if (isPatternFirst) {
+    if (every('e', 'f', 'regexp', 'file', 'expression').length === 0) files = operands.slice(1);
+    for (const path of every('f', 'file')) found.push({ path, use: 'read' });
+  } else if (MODE_FIRST.test(name)) files = operands.slice(1);
+  found.push(...optionFiles(name, args), ...outputFiles(name, args));
+  const unpacked = unpackTarget(name, args);
+  if (unpacked !== undefined) found.push({ path: unpacked, use: 'write' });
+  const edits =
+    /^g?sed$/.test(name) &&
+    ([...flags].some((flag) => flag.startsWith('i')) || args.some((word) => /^-[a-zA-Z]*i/.test(word)));
+  for (const [index, path] of files.entries()) {
+    const isLast = index === files.length - 1;
+    if (
+      WRITES_ALL.test(name) ||
+      edits ||
+      MODE_FIRST.test(name) ||
+      name === 'mv' || // what is moved away changes its old place too
+      (WRITES_LAST.test(name) && isLast && files.length > 1)
+    ) {
+      const use = name === 'rm' && hasHole(path) ? 'read' : 'write';
+      found.push({ path, use, ...((edits || FILLS.test(name)) && { makes: true }) });
+    } else if (READS_ALL.test(name) || isPatternFirst || WRITES_LAST.test(name) || looksLikePath(path))
+      found.push({ path, use: 'read' });
+  }
+  for (const { targets } of readCopies(name, args).copies)
+    found.push({ path: targets[0] ?? '', use: 'write', makes: true });
+  return found;
+}
+
+/** Words of a program we know nothing of: a path has a slash or a dot, and is no address and no sentence. */
+const looksLikePath = (word: string): boolean =>
+  /[./~]/.test(word) && !/\s|:\/\//.test(word) && !/^\d+(\.\d+)*$/.test(word);
+
+/** `--file=x`, `-fx`, `@x`, `key=x`: values that name a file. */
+export function optionFiles(name: string, args: readonly string[]): readonly FileUse[] {
+  return args.flatMap((word): FileUse[] => {
+    const path = /^(?:--?[\w-]+=|-[A-Za-z](?=[./~])|[\w-]+=@|@|-[A-Za-z]@)(.+)$/s.exec(word)?.[1];
+    if (path === undefined || !looksLikePath(path)) return [];
+    const isOutput = /^--(out|output)/.test(word) || (name === 'sort' && word.startsWith('-o'));
+    return [{ path, use: isOutput ? 'write' : 'read' }];
+  });
+}
+
+/** Programs where `-o` does not name a file that is written. */
+const OTHER_O =
+  /^((e|f|z|p)?grep|rg|ag|ack|ls|ps|lsof|stat|ssh|scp|sftp|mount|umount|nm|od|who|set|curl|wget|ln|cp|mv|install|chmod|chown)$/;
+
+/** `-o x`, `--output x`: the file that most programs write. */
+function outputFiles(name: string, args: readonly string[]): readonly FileUse[] {
+  if (OTHER_O.test(name)) return [];
+  return args.flatMap((word, index): FileUse[] => {
+    const found = /^(?:-o|-out|--out|--output|--outfile|--output-file)(?:=(.+))?$/s.exec(word);
+    if (!found) return [];
+    const path = found[1] ?? args[index + 1] ?? '';
+    if (path === '' || !(looksLikePath(path) || hasHole(path))) return [];
+    return [{ path, use: 'write', ...(/^g?sort$/.test(name) && { makes: true }) }];
+  });
+}
+
+function gitFiles(args: readonly string[]): readonly FileUse[] {
+  const subcommand = args.find((word) => !word.startsWith('-')) ?? '';
+  const { operands } = readOptions(
+    args,
+    `${/^(commit|tag|stash)$/.test(subcommand) ? '-m -F -C -c -S -t' : '-C -c -S -G -L -U -n'}
+    --message --grep --author --format --pretty --date`,
+  );
+  return operands.flatMap((word): FileUse[] => {
+    const path = word.includes(':') && !word.includes('://') ? word.slice(word.indexOf(':') + 1) : word;
+    if (!looksLikePath(path) || path.includes('@')) return [];
+    return [{ path, use: /^(rm|mv|clone|init|worktree)$/.test(subcommand) ? 'write' : 'read' }];
+  });
+}
+
+/** One file that `cp` and its kin make out of another. Without knowing the disk, a target may also be a directory. */
+interface Copy {
+  readonly source: string;
+  readonly targets: readonly string[];
+}
+
+const COPY_VALUES = '-t -S -m -o -g --target-directory --suffix --mode --owner --group';
+const RSYNC_VALUES = '-e -f -T -B -M --rsh --exclude --include --filter --files-from';
+
+export function readCopies(
+  name: string,
+  args: readonly string[],
+): { copies: readonly Copy[]; isSymbolic: boolean } {
+  if (!COPIES.test(name)) return { copies: [], isSymbolic: false };
+  const { operands, values, flags } = readOptions(args, name === 'rsync' ? RSYNC_VALUES : COPY_VALUES);
+  const isSymbolic = name !== 'rsync' && (flags.has('s') || flags.has('symbolic'));
+  const directory = values.get('t') ?? values.get('target-directory');
+  const sources = directory === undefined ? operands.slice(0, -1) : operands;
+  const target = directory === undefined ? operands.at(-1) : `${directory}/`;
+  if (target === undefined || isRemote(target)) return { copies: [], isSymbolic };
+  // `ln -s x` makes a link of that name here
+  if (sources.length === 0)
+    return { copies: isSymbolic ? [{ source: target, targets: [lastPart(target)] }] : [], isSymbolic };
+  const isDirectory = /(^|\/)(\.{1,2})?$/.test(target) || sources.length > 1;
+  const copies = sources.map((source) => {
+    const inside = `${target}/${lastPart(source)}`;
+    return { source, targets: isDirectory ? [inside] : [target, inside] };
+  });
+  return { copies, isSymbolic };
+}
+
+const lastPart = (path: string): string => {
+  const trimmed = path.replace(/(?<!\/)\/+$/, '');
+  const name = trimmed.slice(trimmed.lastIndexOf('/') + 1);
+  return isRemote(name) ? name.slice(name.lastIndexOf(':') + 1) : name;
+};
+
+/** `host:path`, as rsync names files of another machine. */
+export const isRemote = (path: string): boolean =>
+  /^[\w.@-]{2,}::?[^:]/.test(path) || path.startsWith('rsync://');

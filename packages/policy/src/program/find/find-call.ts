@@ -1,0 +1,146 @@
+import type { FileUse } from '../file-operands.ts';
+import type { InnerCall } from '../inner-call.ts';
+import { STAR, UNKNOWN, unquoted } from '../marks.ts';
+import { type FindTerm, readFindWords } from './find-words.ts';
+
+/** Terms of `find` that narrow nothing down. */
+const NARROWS_NOTHING =
+  /^-(depth|d|prune|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
+
+/** A call of `find` or `fd`, as far as it decides what is found and what happens to it. */
+export interface FindCall {
+  readonly starts: readonly string[];
+  /** Whether it takes everything below its starting points. */
+  readonly takesAll: boolean;
+  /** Whether it leaves some names out (`! -name x`), and so perhaps its starting point itself. */
+  readonly excludes: boolean;
+  /** Names that it looks for, patterns active. Empty when it does not look by name. */
+  readonly names: readonly string[];
+  readonly deletes: boolean;
+  /** Program calls of `-exec` and its kin, with `{}` still in them. */
+  readonly calls: readonly (readonly string[])[];
+  /** Files it writes (`-fprint`). */
+  readonly writes: readonly string[];
+  /** Whether it prints what it finds, and nothing else. */
+  readonly prints: boolean;
+}
+
+/** `contentOf` tells what is known to be in a file, for `-files0-from`. */
+function readFind(args: readonly string[], contentOf: (file: string) => string): FindCall {
+  const { starts, terms } = readFindWords(args, { plainStart: true });
+  const listed = terms.flatMap(({ kind, value = '' }) =>
+    kind === 'list' ? contentOf(value).split('\u0000').filter(Boolean) : [],
+  );
+  const all = (kind: FindTerm['kind']): readonly FindTerm[] => terms.filter((term) => term.kind === kind);
+  const names: string[] = [];
+  let takesAll = true;
+  let excludes = false;
+  for (const [at, { kind, word, value = '' }] of terms.entries()) {
+    if (kind === 'name' && !/^-i?lname$/.test(word)) {
+      if (/^[*/.]*$/.test(value)) continue;
+      // The command's validator asks whether a name is surely left out, because then nothing of it is shown. Here a name
+      // that may be left out counts as left out: then all the rest is taken, which is worse for a removal.
+      if (/^(!|-not)$/.test(terms[at - 1]?.word ?? '') || terms[at + 1]?.word === '-prune') excludes = true;
+      else {
+        takesAll = false;
+        names.push(unquoted(value.slice(value.lastIndexOf('/') + 1)));
+      }
+    } else if (!/^(executes|writes|deletes|list)$/.test(kind) && word.startsWith('-'))
+      takesAll &&= NARROWS_NOTHING.test(word);
+  }
+  const deletes = all('deletes').length > 0;
+  const calls = all('executes').map(({ call }) => call);
+  const writes = all('writes').map(({ value = '' }) => value);
+  const prints =
+    !deletes && calls.length + writes.length === 0 && !terms.some(({ word }) => /^-(printf|ls)$/.test(word));
+  const from = [...starts, ...listed];
+  return {
+    starts: from.length > 0 ? from : ['.'],
+    takesAll,
+    excludes,
+    names,
+    deletes,
+    calls,
+    writes,
+    prints,
+  };
+}
+
+/** `fd pattern paths… -x program`: the pattern is a regular expression, everything after `-x` is the program. */
+function readFd(args: readonly string[]): FindCall {
+  const operands: string[] = [];
+  const calls: string[][] = [];
+  let narrows = false;
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] as string;
+    if (/^(-[xX]|--exec(-batch)?)$/.test(word)) {
+      const end = args.indexOf(';', i + 1);
+      const call = args.slice(i + 1, end < 0 ? undefined : end);
+      if (call.length > 0)
+        calls.push(call.some((part) => /\{(\/{0,2}|\.|\/\.)\}/.test(part)) ? call : [...call, '{}']);
+      i = end < 0 ? args.length : end;
+    } else if (
+      /^(-[edEtSocjC]|--(extension|max-depth|exclude|type|size|owner|color|threads|changed-\w+))$/.test(word)
+    ) {
+      if (/^(-[eE]|--ext\w*)$/.test(word)) narrows = true;
+      i++;
+    } else if (!word.startsWith('-')) operands.push(word);
+  }
+  const [pattern = '', ...starts] = operands;
+  const takesAll = !narrows && /^[\^$.*]*$/.test(pattern);
+  const name = pattern.replace(/^\^|\$$|\\/g, '');
+  return {
+    starts: starts.length > 0 ? starts : ['.'],
+    takesAll,
+    excludes: false,
+    names: takesAll || pattern === '' ? [] : [name],
+    deletes: false,
+    calls,
+    writes: [],
+    prints: calls.length === 0,
+  };
+}
+
+/** What stands for `{}`: the starting point itself when everything is taken, else something below it. */
+export function foundNames(find: FindCall): readonly string[] {
+  return find.starts.flatMap((start) => {
+    if (find.takesAll) return [find.excludes ? `${start}/${STAR}` : start];
+    if (find.names.length === 0) return [`${start}/${UNKNOWN}`];
+    return find.names.slice(0, 8).flatMap((name) => [`${start}/${name}`, `${start}/${UNKNOWN}/${name}`]);
+  });
+}
+
+/** What it prints: each name on a line, or ended by NUL. */
+export function foundText(find: FindCall, args: readonly string[]): string {
+  if (!find.prints) return UNKNOWN;
+  const names = foundNames(find);
+  const found = find.takesAll ? names.flatMap((start) => [start, `${start}/${STAR}`]) : names;
+  const separator = args.includes('-print0') || args.includes('-0') ? '\u0000' : '\n';
+  return found.map((name) => name + separator).join('');
+}
+
+export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(name);
+
+export const readFound = (
+  name: string,
+  args: readonly string[],
+  contentOf: (file: string) => string,
+): FindCall => (name.startsWith('fd') ? readFd(args) : readFind(args, contentOf));
+
+export function filesOfFind(find: FindCall): readonly FileUse[] {
+  const use = (paths: readonly string[], how: FileUse['use']): FileUse[] =>
+    paths.map((path) => ({ path, use: how }));
+  return [
+    ...use(find.starts, find.deletes ? 'write' : 'read'),
+    ...(find.deletes ? use(foundNames(find), 'read') : []),
+    ...use(find.writes, 'write'),
+  ];
+}
+
+export const innerCallsOfFind = (find: FindCall): readonly InnerCall[] =>
+  find.calls.flatMap((call) =>
+    foundNames(find).map((found): InnerCall => {
+      const words = call.map((word) => word.replaceAll('{}', found));
+      return { words, certainty: 'possible' };
+    }),
+  );

@@ -1,0 +1,224 @@
+import type { CommandRule } from '../command/command-rule.ts';
+import type { Judgement } from '../command/judgement.ts';
+import { resolveCommand } from './npm-commands.ts';
+import { changesWhatRuns, npmOptions, otherSource, parseNpm, wholeMachine } from './npm-options.ts';
+import type { Operand } from './options.ts';
+import { judgeOption, type Program } from './program.ts';
+import { judgeScriptArguments } from './script-arguments.ts';
+
+const usesNpm: CommandRule = {
+  id: 'CMD-NPM-1',
+  risk: 'MEDIUM',
+  why: 'runs npm in the workspace',
+  matches: [
+    'npm ls',
+    'npm run lint',
+    'npm test',
+    'npm install',
+    'npm ci',
+    'npm view lodash',
+    'npm outdated',
+    'npm config get registry',
+  ],
+  doesNotMatch: ['node src/app.js', 'echo npm'],
+};
+
+const runsScripts: CommandRule = {
+  id: 'CMD-NPM-5',
+  risk: 'MEDIUM',
+  why: 'runs scripts that package.json defines',
+  matches: ['npm run start', 'npm test', 'npm start', 'npm ci', 'npm install', 'npm t', 'npm rum build'],
+  doesNotMatch: ['npm ls', 'npm view x', 'npm install express'],
+};
+
+const installsCode: CommandRule = {
+  id: 'CMD-NPM-10',
+  risk: 'MEDIUM',
+  why: 'downloads packages and runs the code of third parties: their install scripts now, the rest when it is used',
+  network: true,
+  matches: [
+    'npm install express',
+    'npm i -D vitest',
+    'npm ci',
+    'npm install',
+    'npm update',
+    'npm add x',
+    'npm it',
+    'npm audit fix',
+  ],
+  doesNotMatch: [
+    'npm test',
+    'npm run install',
+    'npm rebuild',
+    'npm view express',
+    'npm uninstall x',
+    'npm audit',
+  ],
+};
+
+const runsPackage: CommandRule = {
+  id: 'CMD-NPM-6',
+  risk: 'HIGH',
+  why: 'runs a command or a downloaded package',
+  network: true,
+  matches: [
+    'npm exec --call id',
+    'npm x cowsay',
+    'npm exec -- eslint .',
+    'npm init vite',
+    'npm create vite@latest',
+    'npm explore x',
+  ],
+  doesNotMatch: ['npm init -y', 'npm run exec', 'npm view exec'],
+};
+
+const publishes: CommandRule = {
+  id: 'CMD-NPM-7',
+  risk: 'HIGH',
+  why: 'changes packages or accounts in the registry, for everybody',
+  network: true,
+  matches: [
+    'npm publish',
+    'npm unpublish x',
+    'npm pub',
+    'npm dist-tag add x@1 y',
+    'npm token create',
+    'npm login',
+    'npm owner add a b',
+    'npm deprecate x y',
+  ],
+  doesNotMatch: ['npm pack', 'npm view x', 'npm run publish'],
+};
+
+const changesSettings: CommandRule = {
+  id: 'CMD-NPM-8',
+  risk: 'HIGH',
+  why: 'changes settings that decide what runs later',
+  needsPerson: true,
+  matches: [
+    'npm config set node-options --require=./x.js',
+    'npm set script-shell ./x',
+    'npm c set registry http://127.0.0.1/',
+    'npm pkg set scripts.test=id',
+    'npm config edit',
+    'npm config delete x',
+    'npm pkg fix',
+    'npm approve-scripts x',
+  ],
+  doesNotMatch: ['npm config get registry', 'npm config list', 'npm pkg get name', 'npm get registry'],
+};
+
+const unknownCommand: CommandRule = {
+  id: 'CMD-NPM-9',
+  risk: 'HIGH',
+  why: 'is an npm command that Countersign does not know',
+  matches: ['npm frobnicate', 'npm st'],
+  doesNotMatch: ['npm', 'npm help', 'npm run frobnicate'],
+};
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
+const running = words('run test start stop restart');
+const installing = words('install ci update install-test install-ci-test dedupe');
+const reaching = words(
+  'audit outdated view search ping doctor diff whoami stars fund install update ci dedupe install-test install-ci-test pack sbom',
+);
+const publishing = words(
+  'publish unpublish deprecate undeprecate dist-tag owner access org team token profile hook adduser login logout star unstar trust stage',
+);
+const prefixRow = npmOptions.long.get('prefix');
+
+export const npm: Program = {
+  names: ['npm'],
+  rules: [
+    usesNpm,
+    changesWhatRuns,
+    otherSource,
+    wholeMachine,
+    runsScripts,
+    installsCode,
+    runsPackage,
+    publishes,
+    changesSettings,
+    unknownCommand,
+  ],
+  judge(args, judgement) {
+    judgement.raise(usesNpm);
+    const operands: Operand[] = [];
+    let prefix = '';
+    for (const word of parseNpm(args)) {
+      if (word.kind === 'operand') operands.push(word);
+      else {
+        judgeOption(word, judgement, 'powerful');
+        if (word.kind === 'option' && word.row === prefixRow && word.value) prefix = word.value;
+      }
+    }
+    const manifest = prefix === '' ? 'package.json' : `${prefix}/package.json`;
+    const [first, ...rest] = operands;
+    if (first !== undefined) judgeCommand(first.text, rest, manifest, judgement);
+  },
+};
+
+function judgeCommand(
+  spelled: string,
+  operands: readonly Operand[],
+  manifest: string,
+  judgement: Judgement,
+): void {
+  const command = resolveCommand(spelled);
+  const texts = operands.map(({ text }) => text);
+  if (command === undefined) {
+    judgement.raise(unknownCommand, spelled);
+    return;
+  }
+  if (reaching.has(command)) judgement.needNetwork();
+  if (installing.has(command) || (command === 'audit' && texts[0] === 'fix'))
+    judgement.raise(installsCode, texts[0] ?? spelled);
+  if (running.has(command) || installing.has(command) || /^(pack|version|rebuild)$/.test(command)) {
+    // Named packages are installed without the scripts of the workspace's own package.json.
+    if (command !== 'install' || texts.length === 0) judgement.raise(runsScripts, spelled);
+    judgement.path(manifest, 'run');
+  }
+  // What is installed, and so executed, stands there.
+  if (installing.has(command))
+    for (const lock of ['package-lock.json', 'npm-shrinkwrap.json'])
+      judgement.noteRun(manifest.replace(/package\.json$/, lock));
+  if (running.has(command)) judgeScriptArguments(command === 'run' ? texts.slice(1) : texts, judgement);
+  else if (publishing.has(command)) {
+    judgement.raise(publishes, spelled);
+    for (const text of texts) judgePackage(text, judgement);
+  } else if (command === 'exec' || command === 'explore' || command === 'edit') {
+    judgement.raise(runsPackage, spelled);
+    judgement.noteRun(manifest);
+    if (texts[0] !== undefined) {
+      judgePackage(texts[0], judgement);
+      judgement.noteRun(manifest.replace(/package\.json$/, `node_modules/.bin/${texts[0]}`));
+    }
+    judgeScriptArguments(texts.slice(1), judgement);
+  } else if (command === 'init') {
+    if (texts[0] === undefined) return;
+    judgement.raise(runsPackage, texts[0]);
+    judgePackage(texts[0], judgement);
+    judgeScriptArguments(texts.slice(1), judgement);
+  } else if (command === 'link') {
+    judgement.raise(wholeMachine, spelled);
+    for (const text of texts) judgePackage(text, judgement);
+  } else if (command === 'config' || command === 'pkg' || command === 'cache') {
+    if (!/^(get|list|ls|verify)$/.test(texts[0] ?? 'list')) judgement.raise(changesSettings, texts[0]);
+    if (command === 'cache') for (const text of texts.slice(1)) judgePackage(text, judgement);
+  } else if (command === 'set' || /-scripts$/.test(command)) {
+    judgement.raise(changesSettings, spelled);
+  } else if (/^(install|update|install-test|pack|diff|view)$/.test(command)) {
+    for (const text of texts) judgePackage(text, judgement);
+  }
+}
+
+/** A package to install: from the registry, from a path, or from anywhere else. */
+function judgePackage(spec: string, judgement: Judgement): void {
+  const at = spec.indexOf('@', 1);
+  const source = at > 0 && /^(@[^/]+\/)?[^/@:]+$/.test(spec.slice(0, at)) ? spec.slice(at + 1) : spec;
+  if (/^(file|link):/.test(source)) judgement.path(source.replace(/^(file|link):(\/\/)?/, '') || '.', 'run');
+  else if (/^(\.{1,2}(\/|$)|\/|~\/|[A-Za-z]:[\\/])/.test(source)) judgement.path(source, 'run');
+  else if (/^[\w+.-]+:/.test(source) && !source.startsWith('npm:')) judgement.raise(otherSource, spec);
+  else if (/\.(tgz|tar|tar\.gz)$/i.test(source)) judgement.path(source, 'run');
+  else if (source.includes('/') && !spec.startsWith('@')) judgement.raise(otherSource, spec);
+}

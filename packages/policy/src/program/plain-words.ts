@@ -1,0 +1,54 @@
+import { readGit } from './git/git-call.ts';
+import { readNode } from './node.ts';
+import { resolveCommand } from './npm-commands.ts';
+import { parseNpm } from './npm-options.ts';
+import { readPython } from './python.ts';
+
+/**
+ * The words of a command as a rule would write them: the program without its directory, and without the options
+ * that may stand before what it is told to do. `/usr/bin/git -C src push` → `git push`, `npm --silent rum x` →
+ * `npm run x`, `node --no-warnings a.js` → `node a.js`. For rules that deny or ask, beside the words as they are;
+ * never to allow, because what is left out here can change what runs. `undefined` is a word only known at run time.
+ */
+export function plainCommandWords(words: readonly (string | undefined)[]): readonly (string | undefined)[] {
+  const [first, ...rest] = words;
+  if (first === undefined) return words;
+  const program = first.slice(first.lastIndexOf('/') + 1);
+  const args = rest.map((word) => word ?? UNKNOWN);
+  return [program, ...plainArguments(program, args)].map((word) => (word === UNKNOWN ? undefined : word));
+}
+
+/** No program can get a word with a NUL character, so this one stands for nothing else. */
+const UNKNOWN = '\u0000';
+
+function plainArguments(program: string, args: readonly string[]): readonly string[] {
+  if (program === 'git') {
+    const { subcommand, args: rest } = readGit(args);
+    return subcommand === undefined ? [] : [subcommand, ...rest];
+  }
+  if (program === 'npm') return npmOperands(args);
+  if (program === 'node' || program === 'nodejs') return fromNodeScript(args);
+  if (/^python[\d.]*$/.test(program)) return fromPythonScript(args);
+  return args;
+}
+
+/** npm takes its options anywhere before `--`, so none of them is a part of what it does. */
+function npmOperands(args: readonly string[]): readonly string[] {
+  const operands = parseNpm(args).flatMap((word) => (word.kind === 'operand' ? [word.text] : []));
+  const [command, ...rest] = operands;
+  return command === undefined ? [] : [resolveCommand(command) ?? command, ...rest];
+}
+
+/** Options that say what node does; the others only say how. */
+const nodeModes = /^(-e|--eval|-p|--print|-pe|--run|--test|-c|--check|-i)(=|$)/;
+
+function fromNodeScript(args: readonly string[]): readonly string[] {
+  const { options, script } = readNode(args);
+  const mode = options.find(({ spelled }) => nodeModes.test(spelled));
+  return mode ? args.slice(args.indexOf(mode.spelled)) : script;
+}
+
+function fromPythonScript(args: readonly string[]): readonly string[] {
+  const { mode, words } = readPython(args);
+  return mode === 'script' ? words : [mode === 'code' ? '-c' : '-m', ...words];
+}

@@ -1,0 +1,91 @@
+import type { CommandRule } from '../command/command-rule.ts';
+import { onlyPrints } from '../command/general-rules.ts';
+import { optionTable } from './options.ts';
+import { judgeOptions, type Program } from './program.ts';
+
+/** Programs that print: the operands of echo, pwd and whoami are text or nothing, those of date a format. */
+
+export const echo: Program = {
+  names: ['echo'],
+  rules: [],
+  judge(_args, judgement) {
+    judgement.raise(onlyPrints);
+  },
+};
+
+const pwdOptions = optionTable({ flags: '-L --logical -P --physical --help --version' });
+export const pwd: Program = {
+  names: ['pwd'],
+  rules: [],
+  judge(args, judgement) {
+    judgement.raise(onlyPrints);
+    judgeOptions(args, pwdOptions, judgement, 'reader');
+  },
+};
+
+const whoamiOptions = optionTable({ flags: '--help --version' });
+export const whoami: Program = {
+  names: ['whoami'],
+  rules: [],
+  judge(args, judgement) {
+    judgement.raise(onlyPrints);
+    judgeOptions(args, whoamiOptions, judgement, 'reader');
+  },
+};
+
+const setsClock: CommandRule = {
+  id: 'CMD-DATE-1',
+  risk: 'REJECT',
+  why: "sets this machine's clock",
+  matches: [
+    'date -s 12:00',
+    'date --set 12:00',
+    'date --se=12:00',
+    'date -us12:00',
+    'date 123123592029',
+    'date -u 01010000',
+    'date -- 12312359',
+  ],
+  doesNotMatch: [
+    'date',
+    'date +%s',
+    'date -d yesterday',
+    "date -d '2020-01-01' +%F",
+    'date -Iseconds',
+    'date -u',
+    'date --rfc-3339=ns',
+  ],
+};
+
+const datesFromFile: CommandRule = {
+  id: 'CMD-DATE-2',
+  risk: 'MEDIUM',
+  why: 'reads dates from a file, and shows the lines that are none',
+  matches: ['date -f docs/notes.txt', 'date --file=docs/notes.txt', 'date -uf docs/notes.txt'],
+  doesNotMatch: ['date -d now', 'date -r README.md'],
+};
+
+const dateOptions = optionTable({
+  // -j (BSD: do not set) makes operands harmless there; GNU date does not start with it.
+  flags:
+    '--debug -R --rfc-email --rfc-822 --rfc-2822 --resolution -u --utc --universal --uct --help --version -j',
+  values: '-d --date --rfc-3339',
+  optionalValues: '-I --iso-8601',
+  rows: [
+    { names: '-s --set', value: 'text', rule: setsClock },
+    { names: '-f --file', value: 'read', stream: true, rule: datesFromFile },
+    { names: '-r --reference', value: 'read' },
+  ],
+});
+
+export const date: Program = {
+  names: ['date'],
+  rules: [setsClock, datesFromFile],
+  judge(args, judgement) {
+    judgement.raise(onlyPrints);
+    const showsOnly = args[0] === '-j';
+    for (const { text } of judgeOptions(args, dateOptions, judgement, 'reader')) {
+      if (!text.startsWith('+') && !showsOnly) judgement.raise(setsClock, text);
+    }
+  },
+};

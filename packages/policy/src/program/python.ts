@@ -1,0 +1,178 @@
+import type { CommandRule } from '../command/command-rule.ts';
+import { unknownOptionOfPowerful } from '../command/general-rules.ts';
+import type { Judgement } from '../command/judgement.ts';
+import { pythonModuleFiles } from './implied-scripts.ts';
+import type { Program } from './program.ts';
+import {
+  inlineCode,
+  inlineModules,
+  isTestModule,
+  judgeTestOptions,
+  judgeWarningFilter,
+  loadsMore,
+} from './python-modules.ts';
+import { judgeScriptArguments, judgeUnknownWords } from './script-arguments.ts';
+
+const runsScript: CommandRule = {
+  id: 'CMD-PYTHON-1',
+  risk: 'MEDIUM',
+  why: 'runs a script of the workspace with Python',
+  matches: [
+    'python3 scripts/gen.py',
+    'python scripts/gen.py -c x.ini',
+    'python3 -I scripts/gen.py',
+    'python3 .',
+    'python3 --version',
+  ],
+  doesNotMatch: ['node src/app.js'],
+};
+
+const runsModule: CommandRule = {
+  id: 'CMD-PYTHON-3',
+  risk: 'HIGH',
+  why: 'runs an installed module as a program',
+  matches: [
+    'python -m venv x',
+    'python3 -m http.server',
+    'python3 -mpip list',
+    'python3 -Im pip list',
+    'python3 -m timeit 1',
+  ],
+  doesNotMatch: ['python3 -m unittest', 'python3 -m pytest tests', 'python3 scripts/gen.py -m venv'],
+};
+
+const installs: CommandRule = {
+  id: 'CMD-PYTHON-4',
+  risk: 'HIGH',
+  why: 'downloads and installs packages, whose set-up code runs at once',
+  network: true,
+  matches: ['python3 -m pip install x', 'python3 -m pip download x', 'python -m ensurepip'],
+  doesNotMatch: ['python3 -m pip list', 'python3 -m pytest'],
+};
+
+const checksCode: CommandRule = {
+  id: 'CMD-PYTHON-5',
+  risk: 'MEDIUM',
+  why: 'runs the tests or checks of the workspace with a well-known module',
+  matches: [
+    'python3 -m unittest',
+    'python3 -m pytest -q tests',
+    'python -m mypy src',
+    'python3 -m py_compile src/server.py',
+  ],
+  doesNotMatch: ['python3 -m venv x', 'python3 scripts/gen.py'],
+};
+
+/** Further modules that come with Python or are known to everybody, and whose operands are files. */
+const fileModules = new Set(
+  `ast base64 cProfile coverage dis ensurepip filecmp gzip http.server idlelib json json.tool modulefinder pdb pickle
+  pickletools pip profile pstats pydoc quopri site sqlite3 symtable tarfile tokenize trace uu venv zipapp zipfile`.split(
+    /\s+/,
+  ),
+);
+
+/** What python is told to run: code in the command, a module, or a script; the rest are its arguments. */
+interface PythonWords {
+  readonly options: readonly { readonly name: string; readonly spelled: string; readonly value: string }[];
+  readonly mode: 'code' | 'module' | 'script';
+  /** The code, module or script, then what it gets. Empty when there is none. */
+  readonly words: readonly string[];
+}
+
+/**
+ * Options end at the script, at -c or at -m; short ones can be bundled, and -c, -m, -W and -X take the rest of
+ * their word or the next one.
+ */
+export function readPython(args: readonly string[]): PythonWords {
+  const options: PythonWords['options'][number][] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] as string;
+    if (arg === '--') return { options, mode: 'script', words: args.slice(at + 1) };
+    if (!arg.startsWith('-') || arg === '-') return { options, mode: 'script', words: args.slice(at) };
+    if (arg.startsWith('--')) {
+      options.push({ name: arg, spelled: arg, value: '' });
+      if (arg === '--check-hash-based-pycs') at++;
+      continue;
+    }
+    for (let i = 1; i < arg.length; i++) {
+      const name = `-${arg[i]}`;
+      if (!/[cmWX]/.test(name)) {
+        options.push({ name, spelled: arg, value: '' });
+        continue;
+      }
+      const following = i + 1 < arg.length ? [arg.slice(i + 1), ...args.slice(at + 1)] : args.slice(at + 1);
+      if (name === '-c' || name === '-m') {
+        // -c is an option as well as what is run.
+        if (name === '-c') options.push({ name, spelled: arg, value: following[0] ?? '' });
+        return { options, mode: name === '-c' ? 'code' : 'module', words: following };
+      }
+      options.push({ name, spelled: arg, value: following[0] ?? '' });
+      if (i + 1 === arg.length) at++;
+      break;
+    }
+  }
+  return { options, mode: 'script', words: [] };
+}
+
+export const python: Program = {
+  names: ['python', 'python3'],
+  rules: [runsScript, inlineCode, runsModule, installs, checksCode, loadsMore],
+  judge(args, judgement) {
+    judgement.raise(runsScript);
+    const { options, mode, words } = readPython(args);
+    for (const { name, spelled, value } of options) {
+      if (name === '-c' || name === '-i') judgement.raise(inlineCode, spelled);
+      else if (name === '-W') judgeWarningFilter(value, judgement);
+      else if (name === '-X') judgeImplementationOption(value, judgement);
+      else if (!quietOption.test(name) && !information.test(name))
+        judgement.raise(unknownOptionOfPowerful, spelled);
+    }
+    const [first, ...rest] = words;
+    if (mode === 'module') judgeModule(first ?? '', rest, judgement);
+    else if (mode === 'code') judgeScriptArguments(rest, judgement);
+    else if (first !== undefined) {
+      if (first === '-') judgement.raise(inlineCode, 'standard input');
+      else judgement.path(first, 'run');
+      judgeScriptArguments(rest, judgement);
+    } else if (!options.some(({ name }) => information.test(name)))
+      judgement.raise(inlineCode, 'standard input');
+  },
+};
+
+const quietOption = /^(-[bBdEIOPqRsSuvx]|--check-hash-based-pycs)$/;
+/** Options after which python only tells something about itself. */
+const information = /^(-[Vh?]|--(version|help(-env|-xoptions|-all)?))$/;
+
+/** `-X` options that change nothing but what Python tells or how fast it is. */
+const harmlessX =
+  /^(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|frozen_modules|int_max_str_digits|warn_default_encoding|cpu_count|gil|disable_remote_debug)?(=[\w-]*)?$/;
+
+function judgeImplementationOption(option: string, judgement: Judgement): void {
+  if (harmlessX.test(option)) return;
+  // Compiled code is also read from there.
+  if (option.startsWith('pycache_prefix=')) judgement.path(option.slice('pycache_prefix='.length), 'write');
+  if (/^(pycache_prefix|presite)=/.test(option)) judgement.raise(loadsMore, option);
+  else judgement.raise(unknownOptionOfPowerful, option);
+}
+
+function judgeModule(name: string, rest: readonly string[], judgement: Judgement): void {
+  judgement.raise(isTestModule(name) ? checksCode : runsModule, name);
+  if (inlineModules.has(name)) judgement.raise(inlineCode, name);
+  for (const file of pythonModuleFiles(name)) judgement.noteRun(file);
+  // What a test runner is given, it executes: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
+  if (isTestModule(name)) {
+    judgeTestOptions(name, rest, judgement);
+    for (const word of rest)
+      for (const file of [word.split('::')[0] as string, ...pythonModuleFiles(word)])
+        if (!file.startsWith('-')) judgement.noteRun(file);
+  }
+  if (
+    name === 'ensurepip' ||
+    (name === 'pip' && /^(install|download|wheel|search|index)$/.test(rest[0] ?? ''))
+  ) {
+    judgement.raise(installs, name);
+  }
+  // A module that is known takes files: what is outside is refused, as for any program whose operands are known.
+  if (isTestModule(name) || fileModules.has(name)) judgeUnknownWords(rest, judgement);
+  else judgeScriptArguments(rest, judgement);
+}

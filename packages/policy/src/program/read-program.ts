@@ -1,0 +1,59 @@
+import { codeInOptions } from './code-options.ts';
+import { type ExecutedByCall, executedBy } from './executed-files.ts';
+import { type FileUse, fileOperands } from './file-operands.ts';
+import { filesOfFind, innerCallsOfFind, isFind, readFound } from './find/find-call.ts';
+import { innerCallsOfGit } from './git/git-call.ts';
+import type { InnerCall } from './inner-call.ts';
+import { isInterpreter, isShell } from './interpreters.ts';
+import { UNKNOWN } from './marks.ts';
+import { isFetcher, needsNetwork, savedFiles } from './network.ts';
+import { openWrapper, type WrappedCall } from './wrappers.ts';
+
+/** What one program call does, as far as its words tell. Each part is worked out when it is asked for. */
+export interface ProgramReading {
+  /** Files that it reads and writes, as they are written; one list, so that a card shows them in this order. */
+  readonly files: readonly FileUse[];
+  /** Files whose content it executes. */
+  readonly runs: readonly ExecutedByCall[];
+  /** Whether it cannot do its work without network. */
+  readonly network: boolean;
+  /** What it executes in turn: programs, lines for a shell, code. */
+  readonly innerCalls: readonly InnerCall[];
+  /** How it starts the program in its words, where that is all it does: `env A=b program`. */
+  readonly wrapper: WrappedCall | undefined;
+}
+
+/**
+ * Reads the words of any program, also of one whose manual we do not have: in doubt a word is a file, and an option
+ * takes no value. `contentOf` tells what a file is known to hold. The programs of execute_command are read by the
+ * same modules, with tables from their manuals (docs/decisions/0021).
+ */
+export function readProgram(
+  [name = '', ...args]: readonly string[],
+  contentOf: (file: string) => string = () => UNKNOWN,
+): ProgramReading {
+  return {
+    get files() {
+      if (isFind(name)) return filesOfFind(readFound(name, args, contentOf));
+      return [...fileOperands(name, args), ...(isFetcher(name, args) ? savedFiles(name, args) : [])];
+    },
+    get runs() {
+      return executedBy(name, args);
+    },
+    get network() {
+      return needsNetwork(name, args);
+    },
+    get innerCalls() {
+      return [
+        ...codeInOptions(name, args).map((code): InnerCall => ({ code, certainty: 'possible' })),
+        ...(name === 'git' ? innerCallsOfGit(args) : []),
+        ...(isFind(name) ? innerCallsOfFind(readFound(name, args, contentOf)) : []),
+        ...(this.wrapper?.calls ?? []),
+      ];
+    },
+    get wrapper() {
+      // `bun x` is read as an interpreter's script, not as a wrapper's program.
+      return isShell(name) || isInterpreter(name) ? undefined : openWrapper(name, args);
+    },
+  };
+}
