@@ -13,6 +13,14 @@ import {
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import { limitsOfOperator } from '@countersign/protocol';
+import {
+  type DatabaseStore,
+  InProcessBus,
+  openPostgresStore,
+  openSqliteStore,
+  PostgresBus,
+  StorageHealth,
+} from '@countersign/store';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { startAgent } from './agent/start-agent.ts';
@@ -27,14 +35,6 @@ import { watchCalls } from './observability/call-watcher.ts';
 import { createLogger } from './observability/logger.ts';
 import { Metrics } from './observability/metrics.ts';
 import { Spans } from './observability/spans.ts';
-import {
-  type DatabaseStore,
-  InProcessBus,
-  openPostgresStore,
-  openSqliteStore,
-  PostgresBus,
-  StorageHealth,
-} from './store/index.ts';
 import { killableBus } from './test-kill.ts';
 
 /** What the agent is made from. */

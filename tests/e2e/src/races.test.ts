@@ -1,6 +1,5 @@
+import { InProcessBus, openSqliteStore } from '@countersign/store';
 import { memoryStore } from '@countersign/testing';
-import { InProcessBus } from '../../../apps/server/src/store/in-process-bus.ts';
-import { openSqliteStore } from '../../../apps/server/src/store/index.ts';
 import { startNode } from './race-node.ts';
 import { describeRaces } from './races.ts';
 

@@ -1,5 +1,6 @@
 import { type Bus, type Engine, Refusal, RunnerBindings, StorageFull, type Store } from '@countersign/engine';
 import { describeError, isManageable, maxParamValues } from '@countersign/protocol';
+import type { StorageHealth } from '@countersign/store';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -13,7 +14,6 @@ import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
-import type { StorageHealth } from '../store/storage-health.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import { handlersOf } from './handlers.ts';
 import { LargeAnswers } from './large-answers.ts';

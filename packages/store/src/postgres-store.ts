@@ -3,7 +3,6 @@ import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import type { Database } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
-import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { EventOrder } from './event-order.ts';
 import { migrate } from './migrations.ts';
@@ -16,7 +15,7 @@ import {
 } from './postgres-failure.ts';
 import { openPool } from './postgres-pool.ts';
 import { PostgresTime } from './postgres-time.ts';
-import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
+import { type DatabaseStore, type RetentionLimits, removeExpired, type Swept } from './retention.ts';
 import { Statements, type Step, type StepResult } from './statements.ts';
 import { storageFull } from './storage-failure.ts';
 

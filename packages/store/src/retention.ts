@@ -28,6 +28,12 @@ export interface Swept {
   readonly bindings: number;
 }
 
+/** What both databases offer besides the engine's store. */
+export interface DatabaseStore extends Store {
+  /** Removes what is past its time, in small bites between other units (EV-2, DA-3). */
+  sweep(limits: RetentionLimits): Promise<Swept>;
+}
+
 const day = 24 * 60 * 60 * 1_000;
 
 /** Removes what is past its time. The records and the audit log stay. */
