@@ -14,26 +14,12 @@ export type CallResponse<Name extends CallName> = Routes[Name]['response'] exten
   ? z.output<Schema>
   : never;
 
-/**
- * POSTs that may be sent again when no answer came: the server answers the second as it did the first (EX-7), or
- * says which decision stands (AP-2). A message or a tool call sent twice would be two.
- */
-export const repeatablePosts = [
-  'approve',
-  'reject',
-  'approveById',
-  'confirm',
-  'rejectById',
-  'submitResult',
-  'submitPreview',
-  'heartbeat',
-  'stopRun',
-] as const satisfies readonly CallName[];
-
-/** Calls that may be retried; GET, PUT and DELETE always may. */
-export type RepeatableName =
-  | (typeof repeatablePosts)[number]
-  | { [Name in CallName]: Routes[Name]['method'] extends 'POST' ? never : Name }[CallName];
+/** Calls that may be retried: GET, PUT and DELETE always, a POST where its row says so. */
+export type RepeatableName = {
+  [Name in CallName]: Routes[Name] extends { readonly method: 'POST'; readonly repeatable?: never }
+    ? never
+    : Name;
+}[CallName];
 
 /** `{ params, query, body }`, each only where the route has it, and optional where nothing in it is required. */
 export type CallInput<Name extends CallName> = InputOf<Routes[Name]>;

@@ -1,12 +1,7 @@
 import { type Bus, type Engine, Refusal, RunnerBindings, StorageFull, type Store } from '@countersign/engine';
-import { describeError, isManageable, maxParamValues } from '@countersign/protocol';
+import { describeError, isManageable, maxParamValues, type Route, routes } from '@countersign/protocol';
 import type { StorageHealth } from '@countersign/store';
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
 import { SignInCodes } from '../auth/sign-in-codes.ts';
 import { RateLimiter } from '../auth/token-bucket.ts';
@@ -139,7 +134,9 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     const text = body as string;
-    const maxValues = maxValuesOf(request);
+    const { route: name } = request.routeOptions.config;
+    const route: Route | undefined = name && routes[name];
+    const maxValues = route?.maxBodyValues ?? maxParamValues;
     // An empty body is one that was left out; the schema says whether it may be.
     if (text === '') done(null, undefined);
     else if (exceedsJsonValueLimit(text, 2 * maxValues)) done(unmanageable());
@@ -153,10 +150,6 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
 
 const unmanageable = (): Refusal =>
   new Refusal('INVALID_BODY', { problem: 'it is nested too deep, or has too many values' });
-
-/** What a tool found may be more than anybody asks of one; it comes from the person's own runner. */
-const maxValuesOf = ({ routeOptions }: FastifyRequest): number =>
-  routeOptions.config.route === 'submitResult' ? 10 * maxParamValues : maxParamValues;
 
 /** Before anything else, for every address: the headers, whether we still serve, and whether we are meant. */
 function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
