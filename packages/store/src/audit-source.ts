@@ -1,13 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
-import { Kysely, PostgresDialect } from 'kysely';
 import type { AuditSource } from './audit-log.ts';
-import type { Database } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
 import { openPool } from './postgres-pool.ts';
 import { readOnPostgres } from './postgres-store.ts';
-import { kyselyOverSqlite } from './sqlite-kysely.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
-import { Statements } from './statements.ts';
+import { statementsOf } from './statements.ts';
 
 export interface OpenAuditSource extends AuditSource {
   close(): Promise<void>;
@@ -22,8 +19,7 @@ const isPostgresUrl = (database: string): boolean => /^postgres(ql)?:\/\//.test(
 
 function overSqlite(path: string): OpenAuditSource {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
-  const statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
-  const reading = new DatabaseReading(statements, { locking: false });
+  const reading = new DatabaseReading(statementsOf.sqlite, { locking: false });
   const steps = new SqliteSteps(database);
   return {
     async read(unit) {
@@ -42,11 +38,7 @@ function overSqlite(path: string): OpenAuditSource {
 
 function overPostgres(url: string): OpenAuditSource {
   const pool = openPool({ url, name: 'countersign audit', max: 1 });
-  const statements = new Statements(
-    'postgres',
-    new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }),
-  );
-  const reading = new DatabaseReading(statements, { locking: false });
+  const reading = new DatabaseReading(statementsOf.postgres, { locking: false });
   return {
     read: (unit) => readOnPostgres(pool, unit(reading)),
     close: () => pool.end(),

@@ -1,4 +1,4 @@
-import type { Hint, StorageFull } from '@countersign/engine';
+import { columnsOf, type Hint, type StorageFull } from '@countersign/engine';
 import {
   payloadRow,
   projectRow,
@@ -13,7 +13,6 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
 import { openAuditSource } from './audit-source.ts';
-import { columnsOf } from './columns.ts';
 import type { DatabaseTransaction } from './database-transaction.ts';
 import { InProcessBus } from './in-process-bus.ts';
 import { PostgresBus } from './postgres-bus.ts';

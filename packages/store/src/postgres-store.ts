@@ -1,7 +1,6 @@
 import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
-import type { Database } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { EventOrder } from './event-order.ts';
@@ -16,7 +15,7 @@ import {
 import { openPool } from './postgres-pool.ts';
 import { PostgresTime } from './postgres-time.ts';
 import { type DatabaseStore, type RetentionLimits, removeExpired, type Swept } from './retention.ts';
-import { Statements, type Step, type StepResult } from './statements.ts';
+import { type Step, type StepResult, statementsOf } from './statements.ts';
 import { storageFull } from './storage-failure.ts';
 
 export interface PostgresStoreOptions {
@@ -81,7 +80,7 @@ export class PostgresStore implements DatabaseStore {
   readonly now: () => number;
   readonly isShared = true;
   readonly #parts: PostgresStoreParts;
-  readonly #statements: Statements;
+  readonly #statements = statementsOf.postgres;
   readonly #reading: DatabaseReading;
   readonly #order = new EventOrder();
   #closing: Promise<void> | undefined;
@@ -90,8 +89,6 @@ export class PostgresStore implements DatabaseStore {
   constructor(parts: PostgresStoreParts) {
     this.#parts = parts;
     this.now = parts.now;
-    const dialect = new PostgresDialect({ pool: parts.writing });
-    this.#statements = new Statements('postgres', new Kysely<Database>({ dialect }));
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
   }
 

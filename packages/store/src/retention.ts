@@ -1,6 +1,5 @@
-import type { Store, Transaction, Unit } from '@countersign/engine';
+import type { Database, Store, Transaction, Unit } from '@countersign/engine';
 import { type Compilable, type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Database } from './columns.ts';
 import type { DatabaseTransaction } from './database-transaction.ts';
 import { isOpen } from './migrations.ts';
 import type { Dialect, Slots } from './statements.ts';

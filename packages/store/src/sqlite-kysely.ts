@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely, SqliteDialect } from 'kysely';
 
-/** Kysely over node:sqlite, for migrations and for compiling. Closing it does not close the database. */
-export function kyselyOverSqlite<Tables>(database: DatabaseSync): Kysely<Tables> {
-  return new Kysely<Tables>({
+/** Kysely over node:sqlite, for migrations. Closing it does not close the database. */
+export function kyselyOverSqlite(database: DatabaseSync): Kysely<never> {
+  return new Kysely({
     dialect: new SqliteDialect({
       database: {
         close: () => {},

@@ -2,7 +2,6 @@ import { closeSync, openSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
-import type { Database } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { migrate } from './migrations.ts';
@@ -15,7 +14,7 @@ import { lockDatabase } from './sqlite-lock.ts';
 import { SqliteLongReads } from './sqlite-long-reads.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
-import { Statements, type StepResult } from './statements.ts';
+import { type StepResult, statementsOf } from './statements.ts';
 import { steadyTime } from './steady-time.ts';
 import { storageFull } from './storage-failure.ts';
 
@@ -56,7 +55,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 async function migrateAsOne(database: DatabaseSync): Promise<void> {
   database.exec('begin immediate');
   try {
-    await migrate(kyselyOverSqlite<never>(database), 'sqlite', database.location() ?? undefined);
+    await migrate(kyselyOverSqlite(database), 'sqlite', database.location() ?? undefined);
     database.exec('commit');
   } catch (error) {
     database.close(); // takes back what was begun
@@ -92,7 +91,7 @@ export class SqliteStore implements DatabaseStore {
   readonly #database: DatabaseSync;
   readonly #bus: Bus;
   readonly #unlock: () => void;
-  readonly #statements: Statements;
+  readonly #statements = statementsOf.sqlite;
   readonly #steps: SqliteSteps;
   readonly #cache = new RowCache();
   readonly #ledger = new SqliteLedger();
@@ -118,7 +117,6 @@ export class SqliteStore implements DatabaseStore {
     this.#bus = bus;
     this.#unlock = unlock;
     this.#onError = onError;
-    this.#statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
     this.#steps = new SqliteSteps(database);
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
     // A database in memory belongs to its connection.
