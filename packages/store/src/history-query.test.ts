@@ -3,7 +3,7 @@ import type { HistoryFilter } from '@countersign/engine';
 import { beforeAll, expect, it } from 'vitest';
 import { historyStatement } from './history-query.ts';
 import { migrate } from './migrations.ts';
-import { kyselyOverSqlite } from './sqlite-kysely.ts';
+import { kyselyOverSqlite } from './sqlite-store.ts';
 import { statementsOf } from './statements.ts';
 
 const database = new DatabaseSync(':memory:');

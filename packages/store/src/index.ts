@@ -1,5 +1,11 @@
-export { type AuditFormat, type AuditVerdict, auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
-export { openAuditSource } from './audit-source.ts';
+export {
+  type AuditFormat,
+  type AuditVerdict,
+  auditedUsers,
+  exportAudit,
+  openAuditSource,
+  verifyAudit,
+} from './audit-log.ts';
 export { InProcessBus } from './in-process-bus.ts';
 export { PostgresBus } from './postgres-bus.ts';
 export { isConnectionLoss } from './postgres-failure.ts';

@@ -10,11 +10,17 @@ import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
-import { handlersOf } from './handlers.ts';
+import { conversationHandlers } from './handlers/conversation.ts';
+import { decisionHandlers } from './handlers/decisions.ts';
+import { executionHandlers } from './handlers/executions.ts';
+import { permissionHandlers } from './handlers/permissions.ts';
+import { runnerHandlers } from './handlers/runner.ts';
+import { streamHandlers } from './handlers/streams.ts';
 import { LargeAnswers } from './large-answers.ts';
 import { drainBeforeClosing } from './large-bodies.ts';
 import { answer, noteBodyLimit, sendAnswer, toAnswer } from './refusals.ts';
 import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
+import type { Handlers } from './route-types.ts';
 import { registerRoutes } from './routing.ts';
 import type { Runs } from './runs.ts';
 import type { OpenConnection, ServerParts } from './server-parts.ts';
@@ -103,6 +109,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.ready();
   return app;
 }
+
+/** A handler for every route of the protocol's table. */
+const handlersOf = (parts: ServerParts): Handlers => ({
+  ...conversationHandlers(parts),
+  ...streamHandlers(parts),
+  ...executionHandlers(parts),
+  ...runnerHandlers(parts),
+  ...decisionHandlers(parts),
+  ...permissionHandlers(parts),
+});
 
 function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyInstance {
   let requests = 0;
