@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';
 import { SecretMasker } from './secret-masker.ts';
 
 const digest = (text: string): string => `d${text.length}`;
@@ -31,36 +32,7 @@ const seededSecret = fc.oneof(
     secret: tail,
   })),
   fc.constant({ text: 'correct-horse-battery', secret: 'horse-battery' }),
-  ...[
-    (x: string) =>
-      `-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n${x}\n-----END RSA PRIVATE KEY-----`,
-    (x: string) => `-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n${x}`,
-    (x: string) => `PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n${x}`,
-    (x: string) => `SECRET_KEY=${x}`,
-    (x: string) => `STRIPE_SECRET_KEY: ${x}`,
-    (x: string) => `secretKey: '${x}'`,
-    (x: string) => `DB_PASS=${x}`,
-    (x: string) => `MYSQL_PWD=${x}`,
-    (x: string) => `ENCRYPTION_KEY=${x}`,
-    (x: string) => `PASSWORD1=${x}`,
-    (x: string) => `AccountKey=${x}`,
-    (x: string) => `_auth = ${x}`,
-    (x: string) => `token:    ${x}`,
-    (x: string) => `token := ${x}`,
-    (x: string) => `token => ${x}`,
-    (x: string) => `token: |\n  ${x}`,
-    (x: string) => `<password>${x}</password>`,
-    (x: string) => `"password" : "a\\"${x}"`,
-    (x: string) => `mysql --password ${x}`,
-    (x: string) => `tool --token ${x}`,
-    (x: string) => `curl -u user:${x} host`,
-    (x: string) => `sshpass -p ${x} ssh host`,
-    (x: string) => `machine h login me password ${x}`,
-    (x: string) => `https://${x}@github.com/a/b`,
-    (x: string) => `https://hooks.slack.com/services/T0/B0/${x}`,
-    (x: string) => `SG.${x}.${x}`,
-    (x: string) => `ya29.${x}`,
-  ].map((spell) => random(20).map((tail) => ({ text: spell(tail), secret: tail }))),
+  ...secretSpellings.map((spell) => random(20).map((tail) => ({ text: spell(tail), secret: tail }))),
 );
 
 describe('[DA-3] SecretMasker', () => {
@@ -100,15 +72,7 @@ describe('[DA-3] SecretMasker', () => {
   });
 
   it('masks all below a secret field, what follows a secret option, and the value of a secret name', () => {
-    const hidden = [
-      { args: ['--password', 'X1'] },
-      { password: { v: 'X1' } },
-      { tokens: ['X1'] },
-      { headers: { authorization: ['X1'] } },
-      { secret_key: 'X1' },
-      { env: [{ name: 'DB_PASSWORD', value: 'X1' }] },
-    ];
-    for (const value of hidden) expect(JSON.stringify(masker.maskValue(value))).not.toContain('X1');
+    for (const value of secretFields) expect(JSON.stringify(masker.maskValue(value))).not.toContain('X1');
     expect(masker.maskValue({ max_tokens: 5, input_tokens: 7, args: ['--verbose', 'X1'] })).toEqual({
       max_tokens: 5,
       input_tokens: 7,
@@ -158,12 +122,7 @@ describe('[DA-3] SecretMasker', () => {
   });
 
   it('keeps what is not secret readable', () => {
-    for (const text of [
-      'npm run test',
-      'src/token-list.md',
-      'https://example.org/a?b=c',
-      'git commit -m "add tokens page"',
-    ]) {
+    for (const text of readableTexts) {
       expect(masker.maskText(text)).toBe(text);
     }
     expect(masker.maskText('curl -H "Authorization: Bearer abcdefghijkl" x')).toContain('Authorization: ');

@@ -3,28 +3,16 @@ import { join } from 'node:path';
 import {
   meetsExpectation,
   realDisk,
-  type SecurityCase,
   securityCases,
   startSwapping,
   temporaryWorkspace,
 } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
+import { argumentsOf } from './security-paths.test-data.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 import { isRefused } from './verdict.ts';
 
 const cases = securityCases('paths');
-
-/** The cases name arguments neutrally (VA-9). */
-const ourNames: Readonly<Record<string, string>> = {
-  destination: 'dest',
-  query: 'content',
-  regex: 'content',
-  glob: 'pattern',
-};
-const argumentsOf = (testCase: SecurityCase): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(testCase.input.args as object).map(([name, value]) => [ourNames[name] ?? name, value]),
-  );
 
 describe('[VA-9] security/paths.jsonl, on a real disk', () => {
   it.each(

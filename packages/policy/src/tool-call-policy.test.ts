@@ -5,6 +5,7 @@ import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type LoadedPolicy, type PolicyOwner, readPolicyFile } from './policy-rules.ts';
+import { LEVELS } from './tool-call-policy.test-data.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 import { isRefused } from './verdict.ts';
 
@@ -25,67 +26,7 @@ const withPolicy = (...policies: LoadedPolicy[]): ToolCallPolicy =>
   new ToolCallPolicy({ root: '/workspace', policies });
 
 describe('[RK-2] the level of each tool', () => {
-  it.each([
-    ['read_file', { path: 'a.md' }, 'LOW'],
-    ['list_directory', { path: '.' }, 'LOW'],
-    ['search_files', { content: 'x+' }, 'LOW'],
-    ['search_files', { pattern: '*.ts', path: 'src' }, 'LOW'],
-    ['write_file', { path: 'a.md', content: '' }, 'MEDIUM'],
-    ['write_file', { path: 'Makefile', content: '' }, 'HIGH'],
-    ['write_file', { path: '.github/workflows/ci.yml', content: '' }, 'HIGH'],
-    ['write_file', { path: 'a.exe', content: '' }, 'EXTENSION_REFUSED'],
-    ['edit_file', { path: 'a.json', old: 'a', new: 'b' }, 'MEDIUM'],
-    ['edit_file', { path: '.git/config', old: 'a', new: 'b' }, 'HIGH'],
-    ['copy_file', { source: 'a.sh', dest: 'b.md' }, 'MEDIUM'],
-    ['copy_file', { source: 'a.md', dest: '.husky/pre-commit' }, 'HIGH'],
-    ['delete_file', { path: 'a.md' }, 'HIGH'],
-    ['create_directory', { path: 'a' }, 'MEDIUM'],
-    ['create_directory', { path: '.vscode' }, 'HIGH'],
-    ['shell_output', { job_id: 'j1' }, 'LOW'],
-    ['shell_kill', { job_id: 'j1' }, 'LOW'],
-    ['shell_exec', { command: 'ls' }, 'HIGH'],
-    ['shell_background', { command: 'npm start' }, 'HIGH'],
-    ['shell_exec', { command: 'ls', timeout: 301 }, 'TIMEOUT_TOO_LONG'],
-    ['shell_exec', { command: 'ls', cwd: '../x' }, 'PATH_OUTSIDE_WORKSPACE'],
-    ['execute_command', { command: 'ls', timeout: 301 }, 'TIMEOUT_TOO_LONG'],
-    ['execute_command', { command: 'ls', timeout: 300 }, 'LOW'],
-    ['execute_command', { command: 'rm', args: ['-rf', '/'] }, 'COMMAND_NOT_ALLOWED'],
-    ['git_status', {}, 'LOW'],
-    ['git_diff', { path: 'src', staged: true }, 'LOW'],
-    ['git_diff', { path: '.env' }, 'PATH_SENSITIVE'],
-    ['git_log', { limit: 5 }, 'LOW'],
-    ['git_commit', { message: 'x', files: ['a.md'] }, 'MEDIUM'],
-    ['git_commit', { message: 'x', files: ['a.md', '.env'] }, 'PATH_SENSITIVE'],
-    ['git_commit', { message: 'x\0', files: ['a.md'] }, 'INVALID_PARAMS'],
-    ['git_branch', {}, 'LOW'],
-    ['git_branch', { name: 'feature/x', create: true }, 'MEDIUM'],
-    ['git_branch', { create: true }, 'INVALID_PARAMS'],
-    ['git_branch', { name: '--upload-pack=id' }, 'INVALID_PARAMS'],
-    ['git_push', {}, 'HIGH'],
-    ['git_push', { remote: 'ext::sh -c id' }, 'INVALID_PARAMS'],
-    ['git_push', { remote: '--mirror' }, 'INVALID_PARAMS'],
-    ['git_push', { branch: '+main' }, 'HIGH'],
-    ['git_push', { branch: 'a..b' }, 'INVALID_PARAMS'],
-    ['hover', { path: 'a.ts', line: 1, col: 1 }, 'LOW'],
-    ['diagnostics', { path: '../a.ts' }, 'PATH_OUTSIDE_WORKSPACE'],
-    ['search_files', { pattern: '{a,b}'.repeat(10) }, 'PATTERN_INVALID'],
-    ['search_files', { content: '(' }, 'PATTERN_INVALID'],
-    ['search_files', { pattern: '.env*' }, 'PATH_SENSITIVE'],
-    ['search_files', { pattern: '**/id_rsa' }, 'PATH_SENSITIVE'],
-    ['list_directory', { path: '.', pattern: '.env' }, 'PATH_SENSITIVE'],
-    ['list_directory', { path: '.', pattern: '../*' }, 'PATTERN_INVALID'],
-    ['list_directory', { path: '.', pattern: '.*' }, 'LOW'],
-    ['search_files', { pattern: '*.json' }, 'LOW'],
-    ['search_files', { pattern: '.env.example' }, 'LOW'],
-    ['git_diff', { path: ':(glob)**/.en[v]' }, 'PATH_INVALID'],
-    ['git_log', { path: '--output=x' }, 'PATH_INVALID'],
-    ['git_commit', { message: 'x', files: ['.e*'] }, 'PATH_INVALID'],
-    ['git_commit', { message: 'x', files: ['app/[id].tsx'] }, 'MEDIUM'],
-    ['search_files', {}, 'INVALID_PARAMS'],
-    ['read_file', { path: 7 }, 'INVALID_PARAMS'],
-    ['read_file', null, 'INVALID_PARAMS'],
-    ['no_such_tool', {}, 'UNKNOWN_TOOL'],
-  ])('%s %j is %s', (tool, args, expected) => {
+  it.each(LEVELS)('%s %j is %s', (tool, args, expected) => {
     expect(decide(byText, tool, args)).toBe(expected);
   });
 

@@ -2,6 +2,7 @@ import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { CommandValidator } from './command-validator.ts';
+import { GRANTABLE, PERSON } from './needs-person.test-data.ts';
 import { splitExample } from './split-example.ts';
 
 const byText = new CommandValidator({ paths: new PathValidator({ root: '/home/me/project' }) });
@@ -14,48 +15,7 @@ function needsPerson(line: string, validator = byText): boolean {
 }
 
 describe('[AP-4] no grant and no allow rule answers for', () => {
-  it.each([
-    'node src/app.js /etc/hosts',
-    'npm run build -- ../x',
-    'gcc -o .git/hooks/pre-commit main.c',
-    'git diff --output=.vscode/tasks.json',
-    'git checkout HEAD -- .github/workflows/ci.yml',
-    'git config user.name x',
-    'git config --unset user.name',
-    'git -c core.pager=id log',
-    'git --config-env=core.pager=X log',
-    'git --exec-path=src status',
-    'git init --template=docs',
-    'git clone --template=docs https://example.com/x.git docs/x',
-    'git clone -c a.b=c https://example.com/x.git docs/x',
-    'git --git-dir=docs/x log',
-    'git config --global --list',
-    'git rebase --exec id main',
-    'git remote set-url origin https://example.com/x.git',
-    'git frobnicate',
-    'git status --frobnicate',
-    'npm config set a b',
-    'npm pkg set scripts.test=id',
-    'npm --script-shell=./x test',
-    'npm i -g x',
-    'npm i https://example.com/x.tgz',
-    'tar xf bundle.tar',
-    'tar -xf bundle.tar -C .',
-    'tar -xf bundle.tar -C .vscode',
-    'unzip archive.zip',
-    'unzip archive.zip -d .',
-    'unzip archive.zip -d .github/workflows',
-    "node -e '1'",
-    'node',
-    'node -r ./x.js src/app.js',
-    'node --inspect src/app.js',
-    "python3 -c '1'",
-    'python3 -',
-    'gcc -fplugin=./x.so main.c',
-    'grep -R x .',
-    'find -L .',
-    'wc --files0-from=docs/notes.txt',
-  ])('%s', (line) => {
+  it.each(PERSON)('%s', (line) => {
     expect(needsPerson(line)).toBe(true);
   });
 
@@ -80,31 +40,7 @@ describe('[AP-4] no grant and no allow rule answers for', () => {
 });
 
 describe('[AP-4] a grant may answer for', () => {
-  it.each([
-    'git status',
-    'git commit -m x',
-    'git push origin main',
-    'git reset --hard',
-    'git clone https://example.com/x.git docs/x',
-    'git init',
-    'git fetch',
-    'npm test',
-    'npm install express',
-    'npm publish',
-    'npm run build -- --watch',
-    'node src/app.js docs/guide.md',
-    'python3 scripts/gen.py -c x.ini',
-    'python3 -m pytest tests',
-    'gcc -o prog main.c',
-    'tar -czf x.tgz docs',
-    'tar -xf bundle.tar -C docs',
-    'tar tf bundle.tar',
-    'unzip archive.zip -d docs',
-    'unzip -l archive.zip',
-    'zip -r x.zip docs',
-    'cat README.md',
-    'locate x',
-  ])('%s', (line) => {
+  it.each(GRANTABLE)('%s', (line) => {
     expect(needsPerson(line)).toBe(false);
   });
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { CommandValidator } from './command-validator.ts';
 import { parseOptions } from './option-parser.ts';
+import { HIGH_OPTIONS, MEDIUM_OPTIONS, REFUSED_OPTIONS } from './option-state.test-data.ts';
 import { OptionState } from './option-state.ts';
 import { optionTable } from './option-table.ts';
 import { splitExample } from './split-example.ts';
@@ -68,74 +69,15 @@ describe('[VA-5] a call is judged by the options that are in force at its end', 
     return validator.check(command, args).verdict.decision;
   };
 
-  it.each([
-    'git config --get --no-get core.fsmonitor ./x.sh',
-    'git config --get --no-ge core.fsmonitor ./x.sh',
-    'git config --get-all --no-get-all core.pager id',
-    'git config -l --no-list core.pager id',
-    'git config -zl --no-list core.pager id',
-    'git config --list --no-list core.pager id',
-    'git config --get --no-add core.pager id',
-    'git config --get --no core.pager id',
-    'git config --get-regexp --no-get-r core.pager id',
-    'git checkout --orphan=x --no-orphan README.md',
-    'git checkout --orphan x --no-orph README.md',
-    'git checkout --orphan=x --no-orphan main',
-    'git checkout -t --no-track README.md',
-    'git checkout --track --no-track README.md',
-    'git checkout --pathspec-from-file=docs/notes.txt',
-    'git restore --staged --no-staged README.md',
-    'git restore -S --no-staged README.md',
-    'git restore --staged --no-worktree --worktree README.md',
-    'git branch --force --no-force x',
-    'node --test --no-test',
-    'node --no-version',
-    'node --version --no-version',
-    'npm i --no-global=false x',
-    'npm i --no-global false x',
-    'npm i --local=false x',
-    'npm test --no-script-shell=./x.sh',
-    'npm test --no-node-options=--require=./x.js',
-    'npm --no-location=global i x',
-    'npm --audit=publish',
-    'npm --json=exec x',
-    'npm --no-depth=publish',
-  ])('HIGH: %s', (line) => {
+  it.each(HIGH_OPTIONS)('HIGH: %s', (line) => {
     expect(decide(line)).toBe('HIGH');
   });
 
-  it.each([
-    'git config --get user.name',
-    'git config --no-get --get user.name',
-    'git config --get --no-get --get user.name x',
-    'git config --list --no-show-origin',
-    'git checkout -b x',
-    'git checkout --no-orphan -b x',
-    'git checkout -b x --no-track origin/main',
-    'git checkout --no-guess main',
-    'git restore --staged README.md',
-    'git restore --staged --worktree --no-worktree README.md',
-    'git log --no-merges',
-    'git commit --no-verify -m x',
-    'git merge --no-ff main',
-    'git pull --no-rebase',
-    'node --test',
-    'node --no-test --test',
-    'node --no-warnings src/app.js',
-    'npm i --no-audit --no-fund',
-    'npm i --no-global x',
-    'npm ls --json=true --color=always',
-    'npm test --no-color',
-  ])('MEDIUM: %s', (line) => {
+  it.each(MEDIUM_OPTIONS)('MEDIUM: %s', (line) => {
     expect(decide(line)).toBe('MEDIUM');
   });
 
-  it.each([
-    'tar xf bundle.tar --one-top-level=docs --one-top-level=/etc',
-    'tar xf bundle.tar --one-top-level=docs --one-top-level=../x',
-    'npm i --no-prefix=/x',
-    'npm i --no-workspace=../x',
-  ])('REJECT: %s', (line) => {
+  it.each(REFUSED_OPTIONS)('REJECT: %s', (line) => {
     expect(decide(line)).toBe('REJECT');
   });
 

@@ -1,6 +1,7 @@
 import { realDisk, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
+import { OFFLINE, ONLINE } from './shell-check.test-data.ts';
 import { ShellValidator } from './shell-validator.ts';
 
 const root = '/home/ann/code/work/project';
@@ -91,28 +92,13 @@ describe('[RK-3] what was understood of a line', () => {
     expect(rules('cat .git/config')).not.toContain('LATER-1');
   });
 
-  it.each([
-    'curl x',
-    'wget x',
-    'ssh h',
-    'git push',
-    'git fetch',
-    'npm ci',
-    'pip install x',
-    'echo > /dev/tcp/h/1',
-    'sh -c "curl x"',
-    'rsync a h:b',
-    'apt update',
-  ])('knows that it needs network: %s', (line) => {
+  it.each(ONLINE)('knows that it needs network: %s', (line) => {
     expect(needsNetwork(line)).toBe(true);
   });
 
-  it.each(['ls', 'npm test', 'git status', 'echo curl', 'rsync a b', '"$X" a', 'git commit -m "git push"'])(
-    'does not ask for network: %s',
-    (line) => {
-      expect(needsNetwork(line)).toBe(false);
-    },
-  );
+  it.each(OFFLINE)('does not ask for network: %s', (line) => {
+    expect(needsNetwork(line)).toBe(false);
+  });
 });
 
 describe('[VA-6] cwd on a real disk', () => {

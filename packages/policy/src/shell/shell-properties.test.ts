@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { catastropheList } from './catastrophes.ts';
 import { Findings } from './findings.ts';
+import { SLOW, TOO_COMPLEX, UNPARSABLE, WRAPPINGS } from './shell-properties.test-data.ts';
 import { ShellValidator, walkLine } from './shell-validator.ts';
 
 const validator = new ShellValidator({
@@ -128,48 +129,7 @@ describe('[VA-6] any text at all', () => {
     );
   });
 
-  it.each([
-    '$('.repeat(5_000),
-    '('.repeat(50_000),
-    '{a,b}'.repeat(200),
-    `x=a; ${'x=$x$x; '.repeat(60)}echo $x`,
-    'eval '.repeat(20_000),
-    `echo ${'{1..999999}'.repeat(9)}`,
-    `${'for i in 1 2; do '.repeat(40)}:${'; done'.repeat(40)}`,
-    `${'f(){ '.repeat(100)}:${'; }'.repeat(100)}`,
-    `f0(){ :; }; ${[...Array(40).keys()].map((i) => `f${i + 1}(){ f${i}; f${i}; }; `).join('')}f40`,
-    `${'echo a; '.repeat(15_000)}`,
-    `a=${'*'.repeat(5_000)}; echo \${a//${'*'.repeat(200)}/b}`,
-    `echo ${'a'.repeat(100_000)}`,
-    `echo "${'$x'.repeat(30_000)}"`,
-    `x='${'a'.repeat(60_000)}'; ${'y=$x; '.repeat(5_000)}`,
-    `bash -c '${'bash -c "'.repeat(2_000)}`,
-    `echo ${'a|'.repeat(30_000)}b`,
-    `${'cd a; '.repeat(5_000)}rm -rf *`,
-    `${'cat <<E\nx\nE\n'.repeat(5_000)}`,
-    `${'x=$(echo '.repeat(30)}a${')'.repeat(30)}; $x`,
-    `${'if a; then x=1; else x=2; fi; '.repeat(2_000)}$x$x$x$x`,
-    `echo ${'${x:-'.repeat(200)}a${'}'.repeat(200)}`,
-    `echo $((${'1+'.repeat(30_000)}1))`,
-    `printf '%s%s%s' ${'a '.repeat(20_000)} | sh`,
-    `while read x; do while read y; do while read z; do ${'a=$a$x; '.repeat(500)}done; done; done`,
-    `x=(${'a '.repeat(30_000)}); for i in "\${x[@]}"; do rm $i; done`,
-    `${'echo x > f; '.repeat(3_000)}sh f`,
-    `${"alias a='b'; ".repeat(5_000)}`,
-    `python3 -c '${'"a",'.repeat(10_000)}'`,
-    `awk '${'system("ls");'.repeat(5_000)}'`,
-    `${'a | '.repeat(10_000)}b`,
-    `${'a && '.repeat(10_000)}b`,
-    `printf '%${'0'.repeat(90_000)}'`,
-    `basename ${'/'.repeat(90_000)}a`,
-    `${[...Array(2_000).keys()].map((i) => `ln -s b${i + 1} b${i}`).join(';')}; rm b0/x`,
-    `${[...Array(3_000).keys()].map((i) => `alias a${i}=a${i + 1}`).join(';')};a0`,
-    `curl x > a; cp ${'a '.repeat(30_000)} d`,
-    `foo ${'find '.repeat(20_000)}`,
-    `mkfifo p; ${'echo a > p; '.repeat(3_000)}sh p`,
-    `${[...Array(40).keys()].map((i) => `a${i}=a${i + 1}+b${i + 1}; b${i}=b${i + 1}-a${i + 1}`).join(';')}; ((a0))`,
-    `a='${'b+'.repeat(30_000)}1'; ((a))`,
-  ])('is decided in a bounded number of steps, also when it is built to be slow: %#', (line) => {
+  it.each(SLOW)('is decided in a bounded number of steps, also when it is built to be slow: %#', (line) => {
     const { work, decision } = workOn(line);
     // the walk ends soon after it has refused the line as too complex
     expect({
@@ -180,11 +140,7 @@ describe('[VA-6] any text at all', () => {
     }).toEqual({ line: line.slice(0, 60), decided: true, steps: 'few', characters: 'few' });
   });
 
-  it.each([
-    `echo ${'$(echo '.repeat(60)}a${')'.repeat(60)}`,
-    `${'eval '.repeat(60)}ls`,
-    `f0(){ :; }; ${[...Array(40).keys()].map((i) => `f${i + 1}(){ f${i}; f${i}; }; `).join('')}f40`,
-  ])('says so when a line is too complex, which is no error of syntax: %#', (line) => {
+  it.each(TOO_COMPLEX)('says so when a line is too complex, which is no error of syntax: %#', (line) => {
     expect(
       validator.check(line + (line.startsWith('(') ? `ls${')'.repeat(100)}` : '')).verdict,
     ).toMatchObject({
@@ -211,44 +167,13 @@ describe('[VA-6] any text at all', () => {
     });
   });
 
-  it.each([
-    'echo "a',
-    'if',
-    'echo $(',
-    'echo $(if)',
-    'a &&',
-    '(',
-    ')',
-    "bash -c 'if'",
-    'eval "("',
-    'cat <(if)',
-    'x=`if`',
-  ])('refuses what does not parse: %s', (line) => {
+  it.each(UNPARSABLE)('refuses what does not parse: %s', (line) => {
     expect(validator.check(line).verdict).toMatchObject({ decision: 'REJECT', code: 'SHELL_SYNTAX' });
   });
 });
 
 describe('[VA-6] a refused line stays refused', () => {
   const refused = fc.constantFrom(...catastropheList.flatMap(({ matches }) => matches));
-  const WRAPPINGS: readonly ((line: string) => string)[] = [
-    (line) => `${line}\ntrue`,
-    (line) => `true; ${line}`,
-    (line) => `(\n${line}\n)`,
-    (line) => `{\n${line}\n}`,
-    (line) => `bash -c '${line.replaceAll("'", "'\\''")}'`,
-    (line) => `if true; then\n${line}\nfi`,
-    (line) => `for i in 1; do\n${line}\ndone`,
-    (line) => `eval '${line.replaceAll("'", "'\\''")}'`,
-    (line) => `bash <<'COUNTERSIGN'\n${line}\nCOUNTERSIGN`,
-    (line) => `f(){\n${line}\n}; f`,
-    (line) => `x=$(\n${line}\n)`,
-    (line) => `true && {\n${line}\n}`,
-    (line) => `while false; do\n${line}\ndone`,
-    (line) => `{\n${line}\n} &`,
-    (line) => `cat <(\n${line}\n)`,
-    (line) => `env A=b bash -c '${line.replaceAll("'", "'\\''")}'`,
-    (line) => `case x in\n*)\n${line}\n;; esac`,
-  ];
   it('in any company and any wrapping, twice over', () => {
     fc.assert(
       fc.property(

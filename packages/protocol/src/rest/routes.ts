@@ -28,8 +28,8 @@ export interface Route {
   /** Tools cause these requests, not people: they have a limit of their own (runnerRequestsPerSecond). */
   readonly rate?: 'runner';
   /**
-   * A POST that a client may send again when no answer came: the second is answered as the first was (EX-7), or says which
-   * decision stands (AP-2). A message or a tool call sent twice would be two.
+   * A POST that is safe to resend after no response: the server gives the same answer again (EX-7) or says which decision
+   * stands (AP-2). Resending a message or a tool call would create a second one.
    */
   readonly repeatable?: true;
   /** Of a 200; `'stream'` is Server-Sent Events. Every error has the shape of `errorBodySchema`. */

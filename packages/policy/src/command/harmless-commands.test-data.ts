@@ -1,0 +1,23 @@
+/** Commands that no grant by program covers. */
+export const NOT_COVERED = [
+  'git --no-pager config a.b c',
+  'git --no-pager --no-pager log --output=x',
+  'git log -- -x --output=x',
+  'git log -5x',
+  'git commit -m',
+  'git config --get --no-get core.fsmonitor x',
+  'git hook run pre-commit',
+  'npm publish',
+  'npm install x',
+  'npm ci',
+  'npm exec x',
+  'npm config set a b',
+  'npm pkg set scripts.test=id',
+  'npm test --audit=publish',
+  'npm',
+  'tar czf x.tgz src',
+  'gcc main.c',
+  'make test',
+  '/usr/bin/git status',
+  '',
+];
