@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HistoryFilter, Store } from '@countersign/engine';
-import { InProcessBus, openSqliteStore } from '../apps/server/src/store/index.ts';
+import { InProcessBus, openSqliteStore } from '@countersign/store';
 import { historyOwner, seedHistory } from './history/seed.ts';
 import { compare, measureInTurns, summaries } from './in-turns.ts';
 import { paced } from './pace.ts';

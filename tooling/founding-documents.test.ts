@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventSchemas, routes } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { columnsOf } from '../apps/server/src/store/columns.ts';
+import { columnsOf } from '../packages/engine/src/rows.ts';
 import { repositoryRoot } from './set-up.mjs';
 
 const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8');

@@ -10,13 +10,14 @@ import {
   workspaceBehind,
 } from './workspaces.ts';
 
-const packages = ['protocol', 'policy', 'engine', 'client', 'tool-runner', 'runner-client', 'ui'];
+const packages = ['protocol', 'policy', 'engine', 'store', 'client', 'tool-runner', 'runner-client', 'ui'];
 
 /** What the product code of a workspace may import of ours. */
 const importTable: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   policy: ['protocol'],
   engine: ['protocol', 'policy'],
+  store: ['protocol', 'engine'],
   client: ['protocol'],
   'tool-runner': ['protocol', 'policy'],
   'runner-client': ['protocol', 'client', 'tool-runner'],

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { InProcessBus, openSqliteStore } from '../../apps/server/src/store/index.ts';
+import { InProcessBus, openSqliteStore } from '@countersign/store';
 import { newProject } from '../own-server.ts';
 
 export const replayOwner = 'ada';

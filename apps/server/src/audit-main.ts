@@ -3,7 +3,7 @@
  * comes by the environment, since a database's URL may hold a password and arguments are visible to everybody.
  */
 import { makeVisible } from '@countersign/protocol';
-import { type AuditRequest, reportAudit } from './store/audit-report.ts';
+import { type AuditRequest, reportAudit } from './audit-report.ts';
 import { askedWords, wordsFor } from './words/words.ts';
 
 const request = JSON.parse(process.env.COUNTERSIGN_AUDIT_REQUEST ?? '{}') as AuditRequest & {

@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import {
@@ -13,6 +15,14 @@ import {
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import { limitsOfOperator } from '@countersign/protocol';
+import {
+  type DatabaseStore,
+  InProcessBus,
+  openPostgresStore,
+  openSqliteStore,
+  PostgresBus,
+  StorageHealth,
+} from '@countersign/store';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { startAgent } from './agent/start-agent.ts';
@@ -21,20 +31,11 @@ import { SignInCodes } from './auth/sign-in-codes.ts';
 import { isLoopback, isPostgres, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
 import type { Runs } from './http/runs.ts';
-import { trackUnusedConnections } from './http/unused-connections.ts';
 import { CallLog } from './observability/call-log.ts';
 import { watchCalls } from './observability/call-watcher.ts';
 import { createLogger } from './observability/logger.ts';
 import { Metrics } from './observability/metrics.ts';
 import { Spans } from './observability/spans.ts';
-import {
-  type DatabaseStore,
-  InProcessBus,
-  openPostgresStore,
-  openSqliteStore,
-  PostgresBus,
-  StorageHealth,
-} from './store/index.ts';
 import { killableBus } from './test-kill.ts';
 
 /** What the agent is made from. */
@@ -198,6 +199,22 @@ async function closeServer(
     clearInterval(idle);
     clearTimeout(late);
   }
+}
+
+/**
+ * Connections on which nothing was asked yet, such as those a client opens ahead. Node does not count them as idle, so
+ * a server that stops would wait for them until their time is over. The answer ends those that there are.
+ */
+function trackUnusedConnections(server: Server): () => void {
+  const unused = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
+  return () => {
+    for (const socket of unused) socket.destroy();
+  };
 }
 
 interface OpenedStore {

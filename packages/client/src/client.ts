@@ -5,13 +5,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { type Retries, readAgain, withRetries } from './retries.ts';
-import {
-  type CallInput,
-  type CallName,
-  type CallResponse,
-  type RepeatableName,
-  repeatablePosts,
-} from './route-types.ts';
+import type { CallInput, CallName, CallResponse, RepeatableName } from './route-types.ts';
 
 export interface ClientOptions extends Connection {
   /** Per request; 30 s by default. */
@@ -49,7 +43,7 @@ export function createClient(options: ClientOptions): Client {
   const { clock = systemClock, random = Math.random } = options;
   const connection: Connection = { baseUrl, token, fetch, device };
 
-  const methodFor = (name: RouteName, route: AnswerRoute) => {
+  const methodFor = (route: AnswerRoute) => {
     return (input: AnyInput = {}, options: CallOptions & { retry?: Retries } = {}) => {
       const { signal } = options;
       const once = async () => {
@@ -57,20 +51,17 @@ export function createClient(options: ClientOptions): Client {
         const deadline = new Deadline(clock, ms, () => tooSlow(ms), signal);
         return call(connection, route, input, deadline.signal).finally(() => deadline.release());
       };
+      const mayRepeat = route.method !== 'POST' || route.repeatable === true;
       const unlessTold = route.method === 'GET' ? readAgain : { times: 0 };
-      const retry = isRepeatable(name, route) ? (options.retry ?? unlessTold) : { times: 0 };
+      const retry = mayRepeat ? (options.retry ?? unlessTold) : { times: 0 };
       return withRetries(once, retry, { clock, random, signal });
     };
   };
 
   const methods = (Object.entries(routes) as [RouteName, AnswerRoute | { response: 'stream' }][]).flatMap(
-    ([name, route]) => (route.response === 'stream' ? [] : [[name, methodFor(name, route as AnswerRoute)]]),
+    ([name, route]) => (route.response === 'stream' ? [] : [[name, methodFor(route as AnswerRoute)]]),
   );
   return { ...Object.fromEntries(methods), connection } as Client;
-}
-
-function isRepeatable(name: RouteName, route: AnswerRoute): boolean {
-  return route.method !== 'POST' || (repeatablePosts as readonly RouteName[]).includes(name);
 }
 
 function tooSlow(timeoutMs: number): ApiError {

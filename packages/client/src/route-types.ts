@@ -14,26 +14,12 @@ export type CallResponse<Name extends CallName> = Routes[Name]['response'] exten
   ? z.output<Schema>
   : never;
 
-/**
- * POSTs that are safe to resend after no response: the server gives the same answer again (EX-7) or says which decision
- * stands (AP-2). Resending a message or a tool call would create a second one.
- */
-export const repeatablePosts = [
-  'approve',
-  'reject',
-  'approveById',
-  'confirm',
-  'rejectById',
-  'submitResult',
-  'submitPreview',
-  'heartbeat',
-  'stopRun',
-] as const satisfies readonly CallName[];
-
-/** Calls that may be retried; GET, PUT and DELETE always may. */
-export type RepeatableName =
-  | (typeof repeatablePosts)[number]
-  | { [Name in CallName]: Routes[Name]['method'] extends 'POST' ? never : Name }[CallName];
+/** Calls that may be retried: GET, PUT and DELETE always, a POST where its row says so. */
+export type RepeatableName = {
+  [Name in CallName]: Routes[Name] extends { readonly method: 'POST'; readonly repeatable?: never }
+    ? never
+    : Name;
+}[CallName];
 
 /** `{ params, query, body }`, present if the route has it, optional if nothing in it is required. */
 export type CallInput<Name extends CallName> = InputOf<Routes[Name]>;

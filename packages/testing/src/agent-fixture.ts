@@ -13,10 +13,10 @@ import {
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import type { CountersignEvent, PolicyFile } from '@countersign/protocol';
-import { Listener, testProject } from './engine-fixture.ts';
+import { openSqliteStore } from '@countersign/store';
+import { Listener, testProject, testSession } from './engine-fixture.ts';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
-import { memoryStore } from './memory-store.ts';
 import { type MortalStore, mortalStore } from './mortal-store.ts';
 import { ScriptedRunner, type ScriptedTool } from './scripted-runner.ts';
 
@@ -26,7 +26,7 @@ export interface AgentFixtureOptions {
   readonly budget?: AgentRunsDeps['budget'];
   readonly stallMs?: number;
   readonly policy?: PolicyFile;
-  /** A database instead of the store in memory. */
+  /** Another database than SQLite in memory. */
   readonly openStore?: (options: { readonly bus: Bus; readonly now: () => number }) => Promise<Store>;
 }
 
@@ -41,14 +41,14 @@ export interface AgentNode {
   die(): void;
 }
 
-/** An agent on a store in memory, with a scripted model, a scripted runner and time in the test's hands. */
+/** An agent on SQLite in memory, with a scripted model, a scripted runner and time in the test's hands. */
 export class AgentFixture {
   readonly clock: ManualClock;
   readonly store: Store;
   readonly runner: ScriptedRunner;
   readonly person: Caller = { userId: 'ada', tokenId: 'token-person', scope: 'person' };
   readonly project = testProject;
-  readonly session = { id: 'session-1' };
+  readonly session = testSession;
   readonly bus: LocalBus;
   readonly #options: AgentFixtureOptions;
   #node: AgentNode | undefined;
@@ -68,20 +68,12 @@ export class AgentFixture {
   static async open(options: AgentFixtureOptions): Promise<AgentFixture> {
     const clock = new ManualClock();
     const bus = new LocalBus();
-    const { policy, openStore = async (edges) => memoryStore(edges) } = options;
+    const { policy, openStore = (edges) => openSqliteStore({ path: ':memory:', ...edges }) } = options;
     const store = await openStore({ bus, now: clock.now });
     const fixture = new AgentFixture(options, { store, bus, clock });
     await fixture.store.write(function* (tx) {
       yield* tx.insert('projects', testProject);
-      yield* tx.insert('sessions', {
-        id: 'session-1',
-        user_id: 'ada',
-        project_id: testProject.id,
-        title: '',
-        created_at: 0,
-        opened_by: null,
-        last_message_at: null,
-      });
+      yield* tx.insert('sessions', testSession);
       if (policy)
         yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, version: 1, updated_at: 0 });
     });
@@ -160,11 +152,7 @@ export class AgentFixture {
 
   /** Sends a chat message and lets everything that is ready happen. */
   async say(content: string): Promise<string> {
-    const { caller, project, session } = {
-      caller: this.person,
-      project: this.project,
-      session: this.session,
-    };
+    const { person: caller, project, session } = this;
     const { run_id } = await this.node.runs.start({ caller, project, session, content });
     await settle();
     return run_id;

@@ -11,7 +11,7 @@ import {
 } from './stored-rows.ts';
 
 /** What a store in a database has besides: a log that shows tampering, and an end to what it keeps. */
-export interface OpenedDatabase extends OpenedStore {
+export interface OpenedDatabase extends Omit<OpenedStore, 'reopen'> {
   /** Runs SQL behind the store's back. */
   execute(sql: string): Promise<void>;
   /** SQL that takes the protection of the audit log away, as its owner could. */

@@ -12,13 +12,15 @@ import {
   Refusal,
   type ResultInput,
   runnerKey,
+  type SessionRow,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import type { CountersignEvent, EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
+import { openSqliteStore } from '@countersign/store';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
-import { memoryStore } from './memory-store.ts';
+import { mortalStore } from './mortal-store.ts';
 
 export const testProject: ProjectRow = {
   id: 'project-1',
@@ -28,10 +30,20 @@ export const testProject: ProjectRow = {
   created_at: 0,
 };
 
-/** An engine on a store in memory, with time in the test's hands, one project and one session. */
+export const testSession: SessionRow = {
+  id: 'session-1',
+  user_id: 'ada',
+  project_id: testProject.id,
+  title: '',
+  created_at: 0,
+  opened_by: null,
+  last_message_at: null,
+};
+
+/** An engine on SQLite in memory, with time in the test's hands, one project and one session. */
 export class EngineFixture {
-  readonly clock = new ManualClock();
-  readonly bus = new LocalBus();
+  readonly clock: ManualClock;
+  readonly bus: LocalBus;
   readonly store: Store;
   readonly errors: unknown[] = [];
   engine: Engine;
@@ -39,25 +51,22 @@ export class EngineFixture {
   readonly runnerCaller: Caller = { userId: 'ada', tokenId: 'token-runner', scope: 'runner' };
   #calls = 0;
 
-  /** `isShared`: as one node of several on one database. */
-  constructor({ isShared = false }: { readonly isShared?: boolean } = {}) {
-    this.store = memoryStore({ bus: this.bus, now: this.clock.now, isShared });
+  private constructor(edges: { readonly store: Store; readonly bus: LocalBus; readonly clock: ManualClock }) {
+    this.store = edges.store;
+    this.bus = edges.bus;
+    this.clock = edges.clock;
     this.engine = this.#newEngine();
   }
 
-  static async open(options: { readonly isShared?: boolean } = {}): Promise<EngineFixture> {
-    const fixture = new EngineFixture(options);
+  /** `isShared`: as one node of several on one database. */
+  static async open({ isShared = false }: { readonly isShared?: boolean } = {}): Promise<EngineFixture> {
+    const clock = new ManualClock();
+    const bus = new LocalBus();
+    const own = await openSqliteStore({ path: ':memory:', bus, now: clock.now });
+    const fixture = new EngineFixture({ store: isShared ? mortalStore(own, { isShared }) : own, bus, clock });
     await fixture.store.write(function* (tx) {
       yield* tx.insert('projects', testProject);
-      yield* tx.insert('sessions', {
-        id: 'session-1',
-        user_id: 'ada',
-        project_id: testProject.id,
-        title: '',
-        created_at: 0,
-        opened_by: null,
-        last_message_at: null,
-      });
+      yield* tx.insert('sessions', testSession);
     });
     await fixture.engine.start();
     return fixture;

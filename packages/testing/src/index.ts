@@ -3,7 +3,6 @@ export { AgentFixture, type AgentFixtureOptions, type AgentNode } from './agent-
 export { codeOf, digest, EngineFixture, Listener, testProject } from './engine-fixture.ts';
 export { LocalBus } from './local-bus.ts';
 export { ManualClock, settle } from './manual-clock.ts';
-export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
 export { type MortalStore, mortalStore } from './mortal-store.ts';
 export {
   type OpenAiCompatibleServer,

@@ -1,17 +1,11 @@
-import type { Bus, Hint } from '@countersign/engine';
+import type { Hint } from '@countersign/engine';
+import { InProcessBus } from '@countersign/store';
 
 /** A bus within one process. `deaf` makes it lose every hint, as a network may. */
-export class LocalBus implements Bus {
-  readonly #listeners = new Set<(hint: Hint) => void>();
+export class LocalBus extends InProcessBus {
   deaf = false;
 
-  publish(hint: Hint): void {
-    if (this.deaf) return;
-    for (const listener of this.#listeners) listener(hint);
-  }
-
-  subscribe(listener: (hint: Hint) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  override publish(hint: Hint): void {
+    if (!this.deaf) super.publish(hint);
   }
 }

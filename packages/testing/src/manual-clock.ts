@@ -45,7 +45,10 @@ export class ManualClock implements Clock {
   }
 }
 
+/** More than the commits of any story here: SQLite takes a turn of the event loop for each. */
+const turns = 100;
+
 /** Lets everything that is ready run: promises, then the turns they ask for. */
 export async function settle(): Promise<void> {
-  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -12,7 +12,7 @@ export interface MortalStore extends Store {
   onWrite: ((moment: 'before' | 'after', commit: number) => void) | undefined;
 }
 
-export function mortalStore(store: Store): MortalStore {
+export function mortalStore(store: Store, { isShared = store.isShared } = {}): MortalStore {
   let isDead = false;
   let commits = 0;
   const underway = new Set<Promise<unknown>>();
@@ -35,7 +35,7 @@ export function mortalStore(store: Store): MortalStore {
     get backlog() {
       return store.backlog;
     },
-    isShared: store.isShared,
+    isShared,
     async write(unit) {
       if (isDead) return never;
       const written = store.write(function* (tx) {

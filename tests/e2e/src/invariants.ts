@@ -1,6 +1,5 @@
 import { type ExecutionStatus, isFinal } from '@countersign/protocol';
-import { verifyAudit } from '../../../apps/server/src/store/audit-log.ts';
-import { openAuditSource } from '../../../apps/server/src/store/audit-source.ts';
+import { openAuditSource, verifyAudit } from '@countersign/store';
 import type { RemotePerson } from './remote-person.ts';
 import type { RemoteRunner } from './remote-runner.ts';
 import type { TestDatabase } from './test-database.ts';

@@ -1,6 +1,6 @@
+import { openPostgresStore, PostgresBus } from '@countersign/store';
 import { type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
 import { afterAll, beforeAll } from 'vitest';
-import { openPostgresStore, PostgresBus } from '../../../apps/server/src/store/index.ts';
 import { type RaceNode, startNode } from './race-node.ts';
 import { describeRaces } from './races.ts';
 

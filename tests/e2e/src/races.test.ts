@@ -1,14 +1,6 @@
-import { memoryStore } from '@countersign/testing';
-import { InProcessBus } from '../../../apps/server/src/store/in-process-bus.ts';
-import { openSqliteStore } from '../../../apps/server/src/store/index.ts';
+import { InProcessBus, openSqliteStore } from '@countersign/store';
 import { startNode } from './race-node.ts';
 import { describeRaces } from './races.ts';
-
-describeRaces('the store in memory', async () => {
-  const bus = new InProcessBus();
-  const node = await startNode(memoryStore({ bus }), bus, { isFirst: true });
-  return [node, node];
-});
 
 describeRaces('SQLite', async () => {
   const bus = new InProcessBus();

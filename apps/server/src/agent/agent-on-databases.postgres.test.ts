@@ -1,4 +1,5 @@
 import type { Bus, Store } from '@countersign/engine';
+import { openPostgresStore, openSqliteStore } from '@countersign/store';
 import {
   AgentFixture,
   ScriptedModel,
@@ -7,7 +8,6 @@ import {
   toolCall,
 } from '@countersign/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openPostgresStore, openSqliteStore } from '../store/index.ts';
 
 let postgres: TemporaryPostgres;
 beforeAll(async () => {

@@ -1,12 +1,13 @@
 import { Engine, systemClock } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
-import { LocalBus, memoryStore, projectRow, sessionRow } from '@countersign/testing';
+import { openSqliteStore } from '@countersign/store';
+import { LocalBus, projectRow, sessionRow } from '@countersign/testing';
 import { expect, it } from 'vitest';
 import { startAgent } from './start-agent.ts';
 
 it('[AG-1] without any setting, the manual model answers; a model without its key is said to lack it', async () => {
   const bus = new LocalBus();
-  const store = memoryStore({ bus });
+  const store = await openSqliteStore({ path: ':memory:', bus });
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
   const masker = new SecretMasker({ digest: () => 'x' });

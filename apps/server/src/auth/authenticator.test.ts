@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { memoryStore, tokenRow } from '@countersign/testing';
+import { InProcessBus, openSqliteStore } from '@countersign/store';
+import { tokenRow } from '@countersign/testing';
 import { exportJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Authenticator } from './authenticator.ts';
@@ -18,8 +19,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function open() {
-  const store = memoryStore();
+async function open() {
+  const store = await openSqliteStore({ path: ':memory:', bus: new InProcessBus() });
   const verifier = new TokenVerifier(secret, undefined);
   const verify = vi.spyOn(verifier, 'verify');
   const errors: unknown[] = [];
@@ -32,7 +33,7 @@ const about = { name: 'phone', scope: 'front_end', expiresInSeconds: 3600 } as c
 
 describe('[PF-1] a token', () => {
   it('is verified once, and known from then on without waiting', async () => {
-    const { authenticator, tokens, verify } = open();
+    const { authenticator, tokens, verify } = await open();
     const { token, row } = await tokens.create('ada', about);
     const first = await authenticator.authenticate(token, 'bearer');
     expect(first).toMatchObject({ userId: 'ada', tokenId: row.id, scope: 'front_end', tokenName: 'phone' });
@@ -41,7 +42,7 @@ describe('[PF-1] a token', () => {
   });
 
   it('is known until it expires', async () => {
-    const { authenticator, tokens } = open();
+    const { authenticator, tokens } = await open();
     const { token } = await tokens.create('ada', about);
     await authenticator.authenticate(token, 'bearer');
     vi.advanceTimersByTime(3600_000);
@@ -49,7 +50,7 @@ describe('[PF-1] a token', () => {
   });
 
   it('is forgotten when it is revoked here', async () => {
-    const { authenticator, tokens } = open();
+    const { authenticator, tokens } = await open();
     const { token, row } = await tokens.create('ada', about);
     const caller = await authenticator.authenticate(token, 'bearer');
     await tokens.revoke('ada', row.id);
@@ -59,7 +60,7 @@ describe('[PF-1] a token', () => {
   });
 
   it('is found out within seconds when it was revoked on another node', async () => {
-    const { authenticator, tokens, verify } = open();
+    const { authenticator, tokens, verify } = await open();
     const { token, row } = await tokens.create('ada', about);
     await authenticator.authenticate(token, 'bearer');
     vi.advanceTimersByTime(6_000);
@@ -71,7 +72,7 @@ describe('[PF-1] a token', () => {
   });
 
   it('is refused when the table says something else about its id', async () => {
-    const { authenticator, store } = open();
+    const { authenticator, store } = await open();
     await store.write(function* (tx) {
       yield* tx.insert(
         'tokens',
@@ -93,7 +94,7 @@ describe('[PF-1] a token', () => {
   });
 
   it('without an id has one made from it', async () => {
-    const { authenticator } = open();
+    const { authenticator } = await open();
     const token = await new SignJWT({ sub: 'ada' }).setProtectedHeader({ alg: 'HS256' }).sign(secret);
     const caller = await authenticator.authenticate(token, 'bearer');
     expect(caller.tokenId).toMatch(/^sha256-[\w-]{43}$/);
@@ -112,7 +113,7 @@ describe('[PF-1] a token', () => {
   };
 
   it('[RE-5] is good in one spelling only', async () => {
-    const { authenticator, tokens } = open();
+    const { authenticator, tokens } = await open();
     const { token } = await tokens.create('ada', about);
     await authenticator.authenticate(token, 'bearer');
     for (const other of spellings(token))
@@ -128,7 +129,7 @@ describe('[PF-1] a token', () => {
     const trusted = { issuer, audience: 'countersign', jwksUrl: `${issuer}/keys` };
     const rates = { ordinary: rate, runner: rate };
     const authenticator = new Authenticator(
-      memoryStore(),
+      await openSqliteStore({ path: ':memory:', bus: new InProcessBus() }),
       new TokenVerifier(secret, trusted),
       rates,
       () => {},
@@ -158,7 +159,7 @@ describe('[PF-1] a token', () => {
   }
 
   it('[RE-5] keeps its limit when it is forgotten and verified again', async () => {
-    const { authenticator, tokens } = open();
+    const { authenticator, tokens } = await open();
     const { token, row } = await tokens.create('ada', about);
     const first = await authenticator.authenticate(token, 'bearer');
     authenticator.forget(row.id);
@@ -167,14 +168,14 @@ describe('[PF-1] a token', () => {
   });
 
   it('says when it was last used, about', async () => {
-    const { authenticator, tokens } = open();
+    const { authenticator, tokens } = await open();
     const { token } = await tokens.create('ada', about);
     await authenticator.authenticate(token, 'bearer');
     await vi.waitFor(async () => expect((await tokens.list('ada'))[0]?.last_used_at).not.toBeNull());
   });
 
   it('is one of many that are known, not of all that ever were', async () => {
-    const { authenticator, verify } = open();
+    const { authenticator, verify } = await open();
     const tokens: string[] = [];
     for (let i = 0; i <= 10_000; i += 1) {
       tokens.push(await new SignJWT({ sub: `user-${i}` }).setProtectedHeader({ alg: 'HS256' }).sign(secret));

@@ -17,17 +17,8 @@ declare module 'fastify' {
   }
 }
 
-/** Whom an address lets in. */
-export interface Admission {
-  readonly scopes: Route['scopes'];
-  /** For reading a stream in a browser, the cookie will do. */
-  readonly takesCookie: boolean;
-  /** What tools cause and not people has a limit of its own. */
-  readonly isOfRunner: boolean;
-  readonly takesBody: boolean;
-  /** A whole file may stand in the body: how much a person sends in such ones is bounded. */
-  readonly takesFile?: boolean;
-}
+/** The columns of the protocol's table that say who may call an address, and with what. */
+type Admitted = Pick<Route, 'scopes' | 'rate' | 'body' | 'bodySize'> & Partial<Pick<Route, 'response'>>;
 
 export interface Admitting {
   readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
@@ -41,7 +32,7 @@ const SMALL_BODY_BYTES = 64 * 1024;
 
 /** Before the body is read: who calls, whether this token may, how often, and in which form. */
 export function admission(
-  { scopes, takesCookie, isOfRunner, takesBody, takesFile = false }: Admission,
+  { scopes, rate, body, bodySize, response }: Admitted,
   { parts, anonymous, largeBodies }: Admitting,
 ) {
   const { authenticator, config } = parts;
@@ -50,15 +41,14 @@ export function admission(
 
   const admit = (request: FastifyRequest, caller: AuthenticatedCaller): void => {
     const now = performance.now();
-    const seconds = isOfRunner
-      ? caller.runnerRequests.take(runner, now)
-      : caller.requests.take(ordinary, now);
+    const seconds =
+      rate === 'runner' ? caller.runnerRequests.take(runner, now) : caller.requests.take(ordinary, now);
     if (seconds > 0) throw new RateLimited(seconds);
     if (scopes !== 'public' && !scopes.includes(caller.scope)) {
       throw new Refusal('FORBIDDEN', { scope: scopes.join(' or ') });
     }
-    checkBodyType(takesBody, request, { isOfProgram: isOfProgram(request) });
-    const bytes = takesFile ? bodyBytes(request, config.callBodyBytes) : 0;
+    checkBodyType(body !== undefined, request, { isOfProgram: isOfProgram(request) });
+    const bytes = bodySize === 'call' ? bodyBytes(request, config.callBodyBytes) : 0;
     const later = bytes > SMALL_BODY_BYTES ? largeBodies.take(largeKeyOf(caller), now, bytes) : 0;
     if (later > 0) throw new RateLimited(later);
     request.caller = caller;
@@ -77,10 +67,10 @@ export function admission(
       if (scopes === 'public') {
         const seconds = anonymous.take(addressBlock(request.ip), performance.now());
         if (seconds > 0) return new RateLimited(seconds);
-        checkBodyType(takesBody, request, { isOfProgram: false });
+        checkBodyType(body !== undefined, request, { isOfProgram: false });
         return undefined;
       }
-      const { token, use } = tokenOf(request, takesCookie);
+      const { token, use } = tokenOf(request, response === 'stream');
       const caller = authenticator.authenticate(token, use);
       if (caller instanceof Promise) {
         return caller

@@ -1,11 +1,7 @@
 import { type Bus, type Engine, Refusal, RunnerBindings, StorageFull, type Store } from '@countersign/engine';
-import { describeError, isManageable, maxParamValues } from '@countersign/protocol';
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import { describeError, isManageable, maxParamValues, type Route, routes } from '@countersign/protocol';
+import type { StorageHealth } from '@countersign/store';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
 import { SignInCodes } from '../auth/sign-in-codes.ts';
 import { RateLimiter } from '../auth/token-bucket.ts';
@@ -13,13 +9,18 @@ import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
-import type { StorageHealth } from '../store/storage-health.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
-import { handlersOf } from './handlers.ts';
+import { conversationHandlers } from './handlers/conversation.ts';
+import { decisionHandlers } from './handlers/decisions.ts';
+import { executionHandlers } from './handlers/executions.ts';
+import { permissionHandlers } from './handlers/permissions.ts';
+import { runnerHandlers } from './handlers/runner.ts';
+import { streamHandlers } from './handlers/streams.ts';
 import { LargeAnswers } from './large-answers.ts';
 import { drainBeforeClosing } from './large-bodies.ts';
 import { answer, noteBodyLimit, sendAnswer, toAnswer } from './refusals.ts';
 import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
+import type { Handlers } from './route-types.ts';
 import { registerRoutes } from './routing.ts';
 import type { Runs } from './runs.ts';
 import type { OpenConnection, ServerParts } from './server-parts.ts';
@@ -109,6 +110,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
+/** A handler for every route of the protocol's table. */
+const handlersOf = (parts: ServerParts): Handlers => ({
+  ...conversationHandlers(parts),
+  ...streamHandlers(parts),
+  ...executionHandlers(parts),
+  ...runnerHandlers(parts),
+  ...decisionHandlers(parts),
+  ...permissionHandlers(parts),
+});
+
 function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyInstance {
   let requests = 0;
   const prefix = Date.now().toString(36);
@@ -139,7 +150,9 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     const text = body as string;
-    const maxValues = maxValuesOf(request);
+    const { route: name } = request.routeOptions.config;
+    const route: Route | undefined = name && routes[name];
+    const maxValues = route?.maxBodyValues ?? maxParamValues;
     // An empty body is one that was left out; the schema says whether it may be.
     if (text === '') done(null, undefined);
     else if (exceedsJsonValueLimit(text, 2 * maxValues)) done(unmanageable());
@@ -153,10 +166,6 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
 
 const unmanageable = (): Refusal =>
   new Refusal('INVALID_BODY', { problem: 'it is nested too deep, or has too many values' });
-
-/** What a tool found may be more than anybody asks of one; it comes from the person's own runner. */
-const maxValuesOf = ({ routeOptions }: FastifyRequest): number =>
-  routeOptions.config.route === 'submitResult' ? 10 * maxParamValues : maxParamValues;
 
 /** Before anything else, for every address: the headers, whether we still serve, and whether we are meant. */
 function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {

@@ -2,7 +2,8 @@ import { connect } from 'node:net';
 import { Engine, systemClock } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
 import { errorBodySchema } from '@countersign/protocol';
-import { LocalBus, memoryStore, projectRow } from '@countersign/testing';
+import { openSqliteStore } from '@countersign/store';
+import { LocalBus, projectRow } from '@countersign/testing';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../config.ts';
@@ -61,7 +62,7 @@ describe('what fails on our side', () => {
 
   it('[AG-1] is no agent: a message is refused with what is missing', async () => {
     const bus = new LocalBus();
-    const store = memoryStore({ bus });
+    const store = await openSqliteStore({ path: ':memory:', bus });
     await store.write(function* (tx) {
       yield* tx.insert('projects', projectRow({ id: 'project', user_id: 'ada' }));
     });

@@ -2,12 +2,16 @@ import {
   type ApprovalRow,
   type Caller,
   type ExecutionRow,
+  type NamedRunner,
   notFound,
   type ProjectRow,
+  Refusal,
   type RunRow,
   type SessionRow,
   type Store,
 } from '@countersign/engine';
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
+import type { ServerParts } from './server-parts.ts';
 
 /** The caller's own rows. Another person's, and one that does not exist, are the same NOT_FOUND (RE-3). */
 
@@ -73,4 +77,28 @@ export async function requireNamed(
   if (project_id !== undefined) await ownProject(store, caller, project_id);
   if (tool_id !== undefined) await ownCall(store, caller, tool_id, project_id);
   if (approval_id !== undefined) await ownApproval(store, caller, approval_id, project_id);
+}
+
+/** The project of who names none: the one that the token is bound to, or the person's only one (RE-2). */
+export async function onlyProject(store: Store, caller: AuthenticatedCaller): Promise<ProjectRow> {
+  const all = await store.read((tx) => tx.projectsOf(caller.userId));
+  const projects = all.filter(({ id }) => reaches(caller, id));
+  const [project] = projects;
+  if (!project || projects.length > 1) throw new Refusal('PROJECT_REQUIRED', { count: projects.length });
+  return project;
+}
+
+/** The runner that a report is from (AP-9). What the path names and another person has is not found (RE-3). */
+export async function speakerOf(
+  { bindings, store }: Pick<ServerParts, 'bindings' | 'store'>,
+  caller: AuthenticatedCaller,
+  params: Parameters<typeof requireNamed>[2],
+  named: NamedRunner,
+): Promise<NamedRunner> {
+  try {
+    return await bindings.speaker(caller, named);
+  } catch (error) {
+    await requireNamed(store, caller, params);
+    throw error;
+  }
 }

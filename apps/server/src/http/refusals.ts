@@ -6,9 +6,9 @@ import {
   type errorBodySchema,
   errorCodes,
 } from '@countersign/protocol';
+import { isConnectionLoss } from '@countersign/store';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { isConnectionLoss } from '../store/postgres-failure.ts';
 
 export type ErrorBody = z.infer<typeof errorBodySchema>;
 

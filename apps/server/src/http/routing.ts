@@ -1,7 +1,6 @@
 import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import type { ServerConfig } from '../config.ts';
 import { type Admitting, admission, largeKeyOf, limitUndeclaredBody } from './admission.ts';
 import type { LargeAnswers } from './large-answers.ts';
 import { requireNamed } from './own-rows.ts';
@@ -27,17 +26,11 @@ type AnyHandler = (input: {
 }) => Promise<unknown>;
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
-/** What tools cause and not people: these have a limit of their own. */
-const runnerRoutes: ReadonlySet<RouteName> = new Set(['submitResult', 'submitProgress', 'startExecution']);
-
-/** The content of a file may stand in their bodies. */
-const routesWithFiles: ReadonlySet<RouteName> = new Set(['executeTool', 'approve', 'approveById', 'confirm']);
-
 /** A body that takes a while to be parsed. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** And in these answers. */
-const routesThatSendFiles: ReadonlySet<RouteName> = new Set(['getExecution', 'getApproval']);
+/** The setting behind each size of the protocol's table. */
+const bodyLimits = { ordinary: 'bodyBytes', result: 'resultBodyBytes', call: 'callBodyBytes' } as const;
 
 export interface Routing extends Admitting {
   readonly largeAnswers: LargeAnswers;
@@ -48,34 +41,25 @@ export interface Routing extends Admitting {
 /** Every route of the protocol's table: who may call it, what it takes, who answers it. */
 export function registerRoutes(app: FastifyInstance, routing: Routing): void {
   app.decorateRequest('caller', undefined);
+  const { config } = routing.parts;
   const allowed = new Map<string, HTTPMethods[]>();
   for (const name of Object.keys(routes) as RouteName[]) {
     const route: Route = routes[name];
+    const takesFile = route.bodySize === 'call';
     const url = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
     allowed.set(url, [...(allowed.get(url) ?? []), route.method]);
     app.route({
       method: route.method,
       url,
-      bodyLimit: bodyLimitOf(name, routing.parts.config),
+      bodyLimit: config[bodyLimits[route.bodySize ?? 'ordinary']],
       config: { route: name },
-      onRequest: admission(
-        {
-          scopes: route.scopes,
-          takesCookie: route.response === 'stream',
-          isOfRunner: runnerRoutes.has(name),
-          takesBody: route.body !== undefined,
-          takesFile: routesWithFiles.has(name),
-        },
-        routing,
-      ),
-      ...(routesWithFiles.has(name) && {
-        preParsing: limitUndeclaredBody(routing.largeBodies, routing.parts.config.callBodyBytes),
-      }),
+      onRequest: admission(route, routing),
+      ...(takesFile && { preParsing: limitUndeclaredBody(routing.largeBodies, config.callBodyBytes) }),
       handler: async (request, reply) => {
         const handler = routing.handlers[name] as unknown as AnyHandler;
-        if (routesWithFiles.has(name) && isLarge(request)) await yieldToEventLoop(); // it has just been parsed
+        if (takesFile && isLarge(request)) await yieldToEventLoop(); // it has just been parsed
         const make = () => handle(route, handler, routing.parts.store, request, reply);
-        if (!routesThatSendFiles.has(name) || !request.caller) return make();
+        if (!route.sendsFiles || !request.caller) return make();
         const bytes = await routing.largeAnswers.write(largeKeyOf(request.caller), reply.raw, make);
         return reply.type('application/json; charset=utf-8').send(bytes);
       },
@@ -135,17 +119,4 @@ function parse(
 ): unknown {
   const parsed = schema.safeParse(value);
   return parsed.success ? parsed.data : new Refusal(code, { problem: describeIssues(parsed.error) });
-}
-
-function bodyLimitOf(name: RouteName, config: ServerConfig): number {
-  if (routesWithFiles.has(name)) return config.callBodyBytes;
-  switch (name) {
-    case 'submitResult':
-    case 'submitProgress':
-    case 'submitPreview':
-    case 'sendMessage':
-      return config.resultBodyBytes;
-    default:
-      return config.bodyBytes;
-  }
 }

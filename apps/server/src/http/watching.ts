@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Store } from '@countersign/engine';
 import { Refusal } from '@countersign/engine';
+import type { StorageHealth } from '@countersign/store';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, type ServerConfig } from '../config.ts';
-import type { StorageHealth } from '../store/storage-health.ts';
 import { within } from '../within.ts';
 import { openApiDocument } from './open-api.ts';
 import { bearerToken } from './request-guard.ts';

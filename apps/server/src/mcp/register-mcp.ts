@@ -2,11 +2,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Bus } from '@countersign/engine';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { admission, limitUndeclaredBody } from '../http/admission.ts';
 import { drainBeforeClosing } from '../http/large-bodies.ts';
-import { onlyProject } from '../http/only-project.ts';
 import { requireRoomForStream } from '../http/open-streams.ts';
+import { onlyProject } from '../http/own-rows.ts';
 import { noteBodyLimit, RateLimited, toAnswer } from '../http/refusals.ts';
 import { type Routing, refuseOtherMethods } from '../http/routing.ts';
 import type { OpenConnection } from '../http/server-parts.ts';
@@ -103,25 +104,22 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     await sendWeb(reply, await endpoint.answer(exchange, asked, ended));
     return reply;
   };
-  const admit = (takesBody: boolean) =>
-    admission(
-      { scopes: ['agent'], takesCookie: false, isOfRunner: false, takesBody, takesFile: takesBody },
-      routing,
-    );
+  const scopes = ['agent'] as const;
+  const admit = admission({ scopes }, routing);
   const errorHandler = answerAsRpc;
   app.route({
     method: 'POST',
     url: path,
     bodyLimit: config.callBodyBytes,
-    onRequest: admit(true),
+    onRequest: admission({ scopes, body: z.unknown(), bodySize: 'call' }, routing),
     preParsing: limitUndeclaredBody(routing.largeBodies, config.callBodyBytes),
     handler: handle,
     errorHandler,
   });
   // A client of 2025 listens.
-  app.route({ method: 'GET', url: path, onRequest: admit(false), handler: handle, errorHandler });
+  app.route({ method: 'GET', url: path, onRequest: admit, handler: handle, errorHandler });
   // Ends a session of 2025.
-  app.route({ method: 'DELETE', url: path, onRequest: admit(false), handler: handle, errorHandler });
+  app.route({ method: 'DELETE', url: path, onRequest: admit, handler: handle, errorHandler });
   refuseOtherMethods(app, path, ['POST', 'GET', 'DELETE']);
 }
 

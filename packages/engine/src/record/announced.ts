@@ -1,5 +1,5 @@
 import type { CountersignEvent } from '@countersign/protocol';
-import type { AuditRow, StoredEvent } from '../rows.ts';
+import type { AuditRow, CounterRow, StoredEvent } from '../rows.ts';
 import type { Announcement } from '../store.ts';
 import { auditHash } from './audit-chain.ts';
 
@@ -11,11 +11,7 @@ export interface Announced {
 }
 
 /** How far a person's events and audit log are. */
-export interface AnnouncedSoFar {
-  readonly event_id: number;
-  readonly audit_seq: number;
-  readonly audit_head: string;
-}
+export type AnnouncedSoFar = Omit<CounterRow, 'user_id'>;
 
 /** Numbers the events that follow a counter and chains the audit rows to its head (EV-2, DA-4). */
 export function numberAnnounced(

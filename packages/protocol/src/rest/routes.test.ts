@@ -47,6 +47,25 @@ const pinnedRoutes = {
   stopRun: 'POST /my/runs/{run_id}/stop person,front_end',
 };
 
+/** The columns that most routes leave out. */
+const pinnedColumns = {
+  sendMessage: 'bodySize=result',
+  submitResult: 'bodySize=result maxBodyValues=500000 rate=runner repeatable=true',
+  submitProgress: 'bodySize=result rate=runner',
+  startExecution: 'rate=runner',
+  approve: 'bodySize=call repeatable=true',
+  reject: 'repeatable=true',
+  submitPreview: 'bodySize=result repeatable=true',
+  heartbeat: 'repeatable=true',
+  executeTool: 'bodySize=call',
+  getExecution: 'sendsFiles=true',
+  getApproval: 'sendsFiles=true',
+  approveById: 'bodySize=call repeatable=true',
+  confirm: 'bodySize=call repeatable=true',
+  rejectById: 'repeatable=true',
+  stopRun: 'repeatable=true',
+};
+
 /** The fields of queries and bodies; `?` where one may be missing, `|` between alternatives. */
 const pinnedBodies = {
   'sendMessage request': 'content session_id? model?',
@@ -139,6 +158,17 @@ describe('routes', () => {
     ]);
     const errors = ['error response', fieldsOf(errorBodySchema, 'output')];
     expect(Object.fromEntries([...actual, errors])).toEqual(pinnedBodies);
+  });
+
+  it('keeps how large a body may be, which limits count, and what a client may send again', () => {
+    const columns = ['bodySize', 'maxBodyValues', 'rate', 'repeatable', 'sendsFiles'] as const;
+    const actual = all.flatMap(([name, route]) => {
+      const said = columns.flatMap((column) =>
+        route[column] === undefined ? [] : `${column}=${route[column]}`,
+      );
+      return said.length === 0 ? [] : [[name, said.join(' ')]];
+    });
+    expect(Object.fromEntries(actual)).toEqual(pinnedColumns);
   });
 
   it('has no two routes with the same method and path', () => {

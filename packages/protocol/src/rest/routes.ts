@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { maxParamValues } from '../json-value.ts';
 import { policyFileSchema } from '../policy-file.ts';
 import * as conversation from './conversation.ts';
 import * as decisions from './decisions.ts';
@@ -17,8 +18,24 @@ export interface Route {
   readonly scopes: readonly TokenScope[] | 'public';
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /**
+   * How large the body may be, by the server's setting. `call`: a whole file may stand in it, and how much of that a person
+   * sends is limited as well (callBodyBytes); `result`: a tool's output may (resultBodyBytes); without it: bodyBytes.
+   */
+  readonly bodySize?: 'call' | 'result';
+  /** JSON values that the body may have; `maxParamValues` without it. */
+  readonly maxBodyValues?: number;
+  /** Tools cause these requests, not people: they have a limit of their own (runnerRequestsPerSecond). */
+  readonly rate?: 'runner';
+  /**
+   * A POST that is safe to resend after no response: the server gives the same answer again (EX-7) or says which decision
+   * stands (AP-2). Resending a message or a tool call would create a second one.
+   */
+  readonly repeatable?: true;
   /** Of a 200; `'stream'` is Server-Sent Events. Every error has the shape of `errorBodySchema`. */
   readonly response: z.ZodType | 'stream';
+  /** Whole files may stand in the response: those of one person are written one after the other. */
+  readonly sendsFiles?: true;
 }
 
 const everyone = ['person', 'front_end', 'runner', 'agent'] as const;
@@ -38,6 +55,7 @@ export const routes = {
     summary: 'Send a message; the agent starts a run.',
     scopes: deciders,
     body: conversation.sendMessageBodySchema,
+    bodySize: 'result',
     response: conversation.sendMessageResponseSchema,
   }),
   listMessages: route({
@@ -76,7 +94,11 @@ export const routes = {
     path: `${project}/tools/{tool_id}/result`,
     summary: 'What a tool call came to.',
     scopes: runner,
+    repeatable: true,
+    rate: 'runner',
     body: fromRunner.resultBodySchema,
+    bodySize: 'result',
+    maxBodyValues: 10 * maxParamValues, // what a tool found, from the person's own runner
     response: fromRunner.resultResponseSchema,
   }),
   submitProgress: route({
@@ -84,7 +106,9 @@ export const routes = {
     path: `${project}/tools/{tool_id}/progress`,
     summary: 'How far a tool call is, and its output so far.',
     scopes: runner,
+    rate: 'runner',
     body: fromRunner.progressBodySchema,
+    bodySize: 'result',
     response: permissions.doneResponseSchema,
   }),
   startExecution: route({
@@ -92,6 +116,7 @@ export const routes = {
     path: `${project}/tools/{tool_id}/start`,
     summary: 'Claim a call before executing it.',
     scopes: runner,
+    rate: 'runner',
     body: fromRunner.startBodySchema,
     response: fromRunner.startResponseSchema,
   }),
@@ -100,7 +125,9 @@ export const routes = {
     path: `${project}/approvals/{approval_id}/approve`,
     summary: 'Approve what was displayed.',
     scopes: deciders,
+    repeatable: true,
     body: decisions.approveBodySchema,
+    bodySize: 'call',
     response: decisions.decisionResponseSchema,
   }),
   reject: route({
@@ -108,6 +135,7 @@ export const routes = {
     path: `${project}/approvals/{approval_id}/reject`,
     summary: 'Reject, with a reason or a message for the agent.',
     scopes: deciders,
+    repeatable: true,
     body: decisions.rejectBodySchema,
     response: decisions.decisionResponseSchema,
   }),
@@ -116,7 +144,9 @@ export const routes = {
     path: `${project}/approvals/{approval_id}/preview`,
     summary: 'What would happen, computed by the runner.',
     scopes: runner,
+    repeatable: true,
     body: decisions.previewBodySchema,
+    bodySize: 'result',
     response: permissions.doneResponseSchema,
   }),
   heartbeat: route({
@@ -124,6 +154,7 @@ export const routes = {
     path: `${project}/runners/{runner_id}/heartbeat`,
     summary: 'A runner is alive and says what it has.',
     scopes: runner,
+    repeatable: true,
     body: fromRunner.heartbeatBodySchema,
     response: fromRunner.heartbeatResponseSchema,
   }),
@@ -134,6 +165,7 @@ export const routes = {
     summary: 'Call a tool, as a person or an outside agent.',
     scopes: ['person', 'agent'],
     body: executions.executeBodySchema,
+    bodySize: 'call',
     response: executions.executeResponseSchema,
   }),
   getExecution: route({
@@ -142,6 +174,7 @@ export const routes = {
     summary: 'One call in full; for an agent or a runner, one of its own.',
     scopes: everyone,
     response: executions.executionDetailResponseSchema,
+    sendsFiles: true,
   }),
   cancelExecution: route({
     method: 'POST',
@@ -188,13 +221,16 @@ export const routes = {
     summary: 'One approval in full; for a runner, one that it previews.',
     scopes: listeners,
     response: decisions.approvalResponseSchema,
+    sendsFiles: true,
   }),
   approveById: route({
     method: 'POST',
     path: '/my/approvals/{approval_id}/approve',
     summary: 'The same as approve, without naming the project.',
     scopes: deciders,
+    repeatable: true,
     body: decisions.approveBodySchema,
+    bodySize: 'call',
     response: decisions.decisionResponseSchema,
   }),
   confirm: route({
@@ -202,7 +238,9 @@ export const routes = {
     path: '/my/approvals/{approval_id}/confirm',
     summary: 'Another name of approveById.',
     scopes: deciders,
+    repeatable: true,
     body: decisions.approveBodySchema,
+    bodySize: 'call',
     response: decisions.decisionResponseSchema,
   }),
   rejectById: route({
@@ -210,6 +248,7 @@ export const routes = {
     path: '/my/approvals/{approval_id}/reject',
     summary: 'The same as reject, without naming the project.',
     scopes: deciders,
+    repeatable: true,
     body: decisions.rejectBodySchema,
     response: decisions.decisionResponseSchema,
   }),
@@ -337,6 +376,7 @@ export const routes = {
     path: '/my/runs/{run_id}/stop',
     summary: 'Stop a run at once.',
     scopes: deciders,
+    repeatable: true,
     response: conversation.runResponseSchema,
   }),
 } as const;

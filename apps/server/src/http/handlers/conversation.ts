@@ -20,24 +20,7 @@ import { workspaceRoot } from '../workspace-root.ts';
 const LISTED_SESSIONS = 1_000;
 
 /** Projects, sessions, messages, runs and runners. */
-export function conversationHandlers({
-  store,
-  engine,
-  runs,
-  config,
-}: ServerParts): Pick<
-  Handlers,
-  | 'sendMessage'
-  | 'listMessages'
-  | 'listProjects'
-  | 'createProject'
-  | 'listSessions'
-  | 'createSession'
-  | 'getModel'
-  | 'getRun'
-  | 'stopRun'
-  | 'listRunners'
-> {
+export function conversationHandlers({ store, engine, runs, config }: ServerParts) {
   return {
     async sendMessage({ caller, params, body }) {
       refuseWhenOverloaded({ store, config });
@@ -144,7 +127,7 @@ export function conversationHandlers({
       );
       return { success: true, runners, limits: toldLimits(engine.policies.limits) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** A session that is not stored yet. */

@@ -1,28 +1,15 @@
 import { notFound } from '@countersign/engine';
 import type { Approval, routes } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
-import { inProject } from '../own-rows.ts';
+import { inProject, speakerOf } from '../own-rows.ts';
 import type { Handlers, Input } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { speakerOf } from '../speaker.ts';
 
 type ApproveBody = Input<(typeof routes)['approve']>['body'];
 type RejectBody = Input<(typeof routes)['reject']>['body'];
 
 /** Approvals: listed, decided, previewed (AP). */
-export function decisionHandlers(
-  parts: ServerParts,
-): Pick<
-  Handlers,
-  | 'approve'
-  | 'approveById'
-  | 'confirm'
-  | 'reject'
-  | 'rejectById'
-  | 'submitPreview'
-  | 'listApprovals'
-  | 'getApproval'
-> {
+export function decisionHandlers(parts: ServerParts) {
   const { approvals } = parts.engine;
 
   const approve = async (caller: AuthenticatedCaller, approvalId: string, body: ApproveBody) => {
@@ -73,5 +60,5 @@ export function decisionHandlers(
       }
       return { success: true, approval };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -11,9 +11,8 @@ import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { within } from '../../within.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
 import { latestWork } from '../latest-work.ts';
-import { onlyProject } from '../only-project.ts';
 import { refuseWhenOverloaded } from '../overload.ts';
-import { ownCall, ownProject, ownSession } from '../own-rows.ts';
+import { onlyProject, ownCall, ownProject, ownSession } from '../own-rows.ts';
 import { RefusedCall } from '../refusals.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -25,18 +24,7 @@ import { newSession } from './conversation.ts';
 const METRICS_DAYS = 30;
 
 /** Tool calls: made, looked at, cancelled, undone (RE-2). */
-export function executionHandlers(
-  parts: ServerParts,
-): Pick<
-  Handlers,
-  | 'availableTools'
-  | 'executeTool'
-  | 'getExecution'
-  | 'cancelExecution'
-  | 'undoExecution'
-  | 'history'
-  | 'metrics'
-> {
+export function executionHandlers(parts: ServerParts) {
   const { engine, store, config } = parts;
 
   return {
@@ -177,7 +165,7 @@ export function executionHandlers(
         series,
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 
   /** The session that was named; else a new one, in the project that the token is bound to or the only one (RE-2). */
   async function placeOf(

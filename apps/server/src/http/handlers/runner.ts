@@ -7,16 +7,13 @@ import {
   type Store,
 } from '@countersign/engine';
 import { toldLimits } from '@countersign/protocol';
-import { inProject, ownCall, ownProject } from '../own-rows.ts';
+import { inProject, ownCall, ownProject, speakerOf } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { speakerOf } from '../speaker.ts';
 import { settleUndo } from '../undo.ts';
 
 /** What runners report: claim, progress, result, heartbeat (EX-4 to EX-7). */
-export function runnerHandlers(
-  parts: ServerParts,
-): Pick<Handlers, 'submitResult' | 'submitProgress' | 'startExecution' | 'heartbeat'> {
+export function runnerHandlers(parts: ServerParts) {
   const { store } = parts;
   const { dispatcher, policies } = parts.engine;
   return {
@@ -67,7 +64,7 @@ export function runnerHandlers(
       const limits = toldLimits(policies.limits);
       return { success: true, calls, limits, audit_head: await auditHead(store, caller.userId) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** The head of the person's audit chain, which runners keep as witnesses (DA-4). */

@@ -18,7 +18,7 @@ interface StreamQuery {
 }
 
 /** Event streams (EV-1 to EV-4). */
-export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStream' | 'personStream'> {
+export function streamHandlers(parts: ServerParts) {
   const { store, engine, config, authenticator, bindings, openStreams } = parts;
 
   return {
@@ -27,7 +27,7 @@ export function streamHandlers(parts: ServerParts): Pick<Handlers, 'projectStrea
       return listen(caller, params.project_id, query, request, reply);
     },
     personStream: ({ caller, query, request, reply }) => listen(caller, undefined, query, request, reply),
-  };
+  } satisfies Partial<Handlers>;
 
   async function listen(
     caller: AuthenticatedCaller,

@@ -3,6 +3,8 @@ import {
   type Announcement,
   type AuditRow,
   auditGenesis,
+  type CounterRow,
+  columnsOf,
   DuplicateRow,
   numberAnnounced,
   type StoredEvent,
@@ -12,7 +14,6 @@ import {
   type Unit,
 } from '@countersign/engine';
 import { sql } from 'kysely';
-import { type CounterRow, columnsOf } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
 import type { Statements, Step, StepResult } from './statements.ts';
 

@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { InProcessBus, openSqliteStore, type SqliteStore } from '@countersign/store';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type AuditRequest, reportAudit } from './audit-report.ts';
-import { InProcessBus } from './in-process-bus.ts';
-import { openSqliteStore, type SqliteStore } from './sqlite-store.ts';
 
 let folder: string;
 let database: string;

@@ -1,7 +1,7 @@
+import { type Column, type ColumnKind, columnsOf, type Database } from '@countersign/engine';
 import { executionStatuses, isFinal } from '@countersign/protocol';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import { type ColumnKind, type ColumnType, columnsOf, kindOf, type StoredTable } from './columns.ts';
 import type { Dialect } from './statements.ts';
 
 /**
@@ -58,7 +58,7 @@ export const uncommonStatuses = executionStatuses.filter(
 export const isUncommon: RawBuilder<boolean> = sql`status in (${quoted(uncommonStatuses)})`;
 export const isRisky: RawBuilder<boolean> = sql`risk_level in ('MEDIUM', 'HIGH')`;
 
-const primaryKeys: Readonly<Partial<Record<StoredTable, readonly string[]>>> = {
+const primaryKeys: Readonly<Partial<Record<keyof Database, readonly string[]>>> = {
   events: ['user_id', 'id'],
   audit: ['user_id', 'seq'],
   counters: ['user_id'],
@@ -69,7 +69,7 @@ const running = sql<boolean>`status = 'running'`;
 
 interface Index {
   readonly name: string;
-  readonly table: StoredTable;
+  readonly table: keyof Database;
   readonly columns: readonly string[];
   readonly unique?: boolean;
   readonly where?: RawBuilder<boolean>;
@@ -154,11 +154,11 @@ function firstTables(dialect: Dialect): Migration {
   return {
     async up(db: Kysely<never>) {
       for (const [table, columns] of Object.entries(columnsOf)) {
-        const key = primaryKeys[table as StoredTable] ?? ['id'];
+        const key = primaryKeys[table as keyof Database] ?? ['id'];
         let creation = db.schema.createTable(table).addPrimaryKeyConstraint(`${table}_key`, key as never[]);
-        for (const [column, type] of Object.entries(columns)) {
-          creation = creation.addColumn(column, columnType(type, dialect), (definition) =>
-            type.endsWith('?') ? definition : definition.notNull(),
+        for (const [name, column] of Object.entries<Column>(columns)) {
+          creation = creation.addColumn(name, columnType(column, dialect), (definition) =>
+            column.nullable ? definition : definition.notNull(),
           );
         }
         if (dialect === 'sqlite') {
@@ -182,7 +182,7 @@ function firstTables(dialect: Dialect): Migration {
   };
 }
 
-function columnType(type: ColumnType, dialect: Dialect): RawBuilder<unknown> {
+function columnType({ kind }: Column, dialect: Dialect): RawBuilder<unknown> {
   const types: Readonly<Record<ColumnKind, string>> =
     dialect === 'sqlite'
       ? { text: 'text', integer: 'integer', number: 'real', boolean: 'integer', json: 'text' }
@@ -194,7 +194,7 @@ function columnType(type: ColumnType, dialect: Dialect): RawBuilder<unknown> {
           boolean: 'boolean',
           json: 'json',
         };
-  return sql.raw(types[kindOf(type)]);
+  return sql.raw(types[kind]);
 }
 
 /** The audit log only grows (DA-4). Who owns the database can still take this away; the hash chain shows it. */

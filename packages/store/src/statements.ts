@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Compilable, Kysely } from 'kysely';
-import { type ColumnKind, columnsOf, type Database, kindOf, type StoredTable } from './columns.ts';
+import { type Column, type ColumnKind, columnsOf, type Database } from '@countersign/engine';
+import {
+  type Compilable,
+  Kysely,
+  type Dialect as KyselyDialect,
+  PostgresDialect,
+  SqliteDialect,
+} from 'kysely';
 
 export type Dialect = 'sqlite' | 'postgres';
 
@@ -48,22 +54,22 @@ export interface Slots {
   text(name: string): string;
   integer(name: string): number;
   /** A slot of a column's own kind. */
-  column(table: StoredTable, column: string, name?: string): never;
+  column(table: keyof Database, column: string, name?: string): never;
 }
 
 const slots: Slots = {
   text: (name) => new Slot(name, 'text') as unknown as string,
   integer: (name) => new Slot(name, 'integer') as unknown as number,
   column: (table, column, name = column) => {
-    const type = (columnsOf[table] as Readonly<Record<string, Parameters<typeof kindOf>[0]>>)[column];
-    if (type === undefined) throw new TypeError(`There is no column ${table}.${column}`);
-    return new Slot(name, kindOf(type)) as never;
+    const known: Column | undefined = (columnsOf[table] as Readonly<Record<string, Column>>)[column];
+    if (known === undefined) throw new TypeError(`There is no column ${table}.${column}`);
+    return new Slot(name, known.kind) as never;
   },
 };
 
 export interface StatementOptions {
   /** The tables whose columns the rows have. */
-  readonly of?: StoredTable;
+  readonly of?: keyof Database;
   readonly long?: boolean;
 }
 
@@ -73,9 +79,9 @@ export class Statements {
   readonly #builder: Kysely<Database>;
   readonly #compiled = new Map<string, Statement>();
 
-  constructor(dialect: Dialect, builder: Kysely<Database>) {
+  constructor(dialect: Dialect, kyselyDialect: KyselyDialect) {
     this.dialect = dialect;
-    this.#builder = builder;
+    this.#builder = new Kysely({ dialect: kyselyDialect });
   }
 
   prepare(
@@ -117,11 +123,21 @@ export class Statements {
   }
 }
 
-function parsedColumns(table: StoredTable): Statement['parsed'] {
-  return Object.entries(columnsOf[table]).flatMap(([column, type]) => {
-    const kind = kindOf(type);
-    return kind === 'json' || kind === 'boolean' ? [[column, kind] as const] : [];
-  });
+/** Kysely compiles here and never connects: the stores run the statements. */
+const neverOpened = async (): Promise<never> => {
+  throw new Error('Statements are compiled without a database.');
+};
+
+/** The statements of each database, shared by every store of this process. */
+export const statementsOf: Readonly<Record<Dialect, Statements>> = {
+  sqlite: new Statements('sqlite', new SqliteDialect({ database: neverOpened })),
+  postgres: new Statements('postgres', new PostgresDialect({ pool: neverOpened })),
+};
+
+function parsedColumns(table: keyof Database): Statement['parsed'] {
+  return Object.entries<Column>(columnsOf[table]).flatMap(([column, { kind }]) =>
+    kind === 'json' || kind === 'boolean' ? [[column, kind] as const] : [],
+  );
 }
 
 function toStored(value: unknown, slot: Slot, dialect: Dialect): Stored {

@@ -27,8 +27,9 @@ export class RowCache {
   /** `stored` are the cells as they were bound: a text that is kept in another form is not what a reader would get. */
   keep<K extends TableName>(table: K, row: Tables[K], stored: readonly Stored[]): void {
     if (!cachedTables.has(table)) return;
+    const { id }: Tables[TableName] = row;
     if (!isFit(stored)) {
-      this.drop(table, row.id);
+      this.drop(table, id);
       return;
     }
     let rows = this.#tables.get(table);
@@ -36,7 +37,7 @@ export class RowCache {
       rows = new Map();
       this.#tables.set(table, rows);
     }
-    rows.set(row.id, row);
+    rows.set(id, row);
     if (rows.size > rowsAtMost) rows.delete(rows.keys().next().value as string);
   }
 

@@ -2,21 +2,18 @@ import { closeSync, openSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
-import type { Database } from './columns.ts';
+import { Kysely, SqliteDialect } from 'kysely';
 import { DatabaseReading } from './database-reading.ts';
-import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { migrate } from './migrations.ts';
-import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
+import { type DatabaseStore, type RetentionLimits, removeExpired, type Swept } from './retention.ts';
 import { RowCache } from './row-cache.ts';
 import { busyTimeoutMs, SqliteCheckpoints } from './sqlite-checkpoints.ts';
-import { kyselyOverSqlite } from './sqlite-kysely.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
-import { lockDatabase } from './sqlite-lock.ts';
 import { SqliteLongReads } from './sqlite-long-reads.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
-import { Statements, type StepResult } from './statements.ts';
+import { type StepResult, statementsOf } from './statements.ts';
 import { steadyTime } from './steady-time.ts';
 import { storageFull } from './storage-failure.ts';
 
@@ -53,16 +50,58 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
 }
 
+/**
+ * One server per file (DA-2). The lock is an exclusive transaction on a small file beside the database: the system
+ * releases it when the process ends, however it ends, and unlike SQLite's own exclusive mode it leaves the database
+ * readable for backups, `audit verify` and our own reading thread.
+ */
+function lockDatabase(path: string): () => void {
+  const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
+  try {
+    lock.exec('begin exclusive');
+  } catch (cause) {
+    lock.close();
+    const problem = `The database "${path}" is in use by another Countersign server.`;
+    const remedy =
+      'Stop that one first, or give this one a file of its own. To sign in to that one: countersign serve --link';
+    const error = new Error(`${problem} ${remedy}`, { cause });
+    throw Object.assign(error, { code: 'DATABASE_IN_USE' }); // whoever started us may want to know
+  }
+  return () => {
+    if (lock.isOpen) lock.close();
+  };
+}
+
 /** All tables or none: Kysely itself has no transaction around SQLite's, and a first start may be killed in it. */
 async function migrateAsOne(database: DatabaseSync): Promise<void> {
   database.exec('begin immediate');
   try {
-    await migrate(kyselyOverSqlite<never>(database), 'sqlite', database.location() ?? undefined);
+    await migrate(kyselyOverSqlite(database), 'sqlite', database.location() ?? undefined);
     database.exec('commit');
   } catch (error) {
     database.close(); // takes back what was begun
     throw error;
   }
+}
+
+/** Kysely over node:sqlite, for migrations. Closing it does not close the database. */
+export function kyselyOverSqlite(database: DatabaseSync): Kysely<never> {
+  return new Kysely({
+    dialect: new SqliteDialect({
+      database: {
+        close: () => {},
+        prepare(sql) {
+          const statement = database.prepare(sql);
+          return {
+            reader: statement.columns().length > 0,
+            all: (parameters) => statement.all(...(parameters as never[])),
+            run: (parameters) => statement.run(...(parameters as never[])),
+            iterate: (parameters) => statement.iterate(...(parameters as never[])) as never,
+          };
+        },
+      },
+    }),
+  });
 }
 
 /** Units of one commit: more would keep the loop from everything else for too long, and save no flush worth having. */
@@ -93,7 +132,7 @@ export class SqliteStore implements DatabaseStore {
   readonly #database: DatabaseSync;
   readonly #bus: Bus;
   readonly #unlock: () => void;
-  readonly #statements: Statements;
+  readonly #statements = statementsOf.sqlite;
   readonly #steps: SqliteSteps;
   readonly #cache = new RowCache();
   readonly #ledger = new SqliteLedger();
@@ -119,7 +158,6 @@ export class SqliteStore implements DatabaseStore {
     this.#bus = bus;
     this.#unlock = unlock;
     this.#onError = onError;
-    this.#statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
     this.#steps = new SqliteSteps(database);
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
     // A database in memory belongs to its connection.

@@ -2,11 +2,11 @@ import {
   type Announced,
   type AuditRow,
   auditGenesis,
+  type CounterRow,
   numberAnnounced,
   type StoredEvent,
   type Unit,
 } from '@countersign/engine';
-import type { CounterRow } from './columns.ts';
 import type { DatabaseTransaction } from './database-transaction.ts';
 
 /** People whose counters are remembered between commits. */

@@ -1,18 +1,16 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { HistoryFilter } from '@countersign/engine';
 import { beforeAll, expect, it } from 'vitest';
-import type { Database } from './columns.ts';
 import { historyStatement } from './history-query.ts';
 import { migrate } from './migrations.ts';
-import { kyselyOverSqlite } from './sqlite-kysely.ts';
-import { Statements } from './statements.ts';
+import { kyselyOverSqlite } from './sqlite-store.ts';
+import { statementsOf } from './statements.ts';
 
 const database = new DatabaseSync(':memory:');
-const statements = new Statements('sqlite', kyselyOverSqlite<Database>(database));
-beforeAll(() => migrate(kyselyOverSqlite<never>(database), 'sqlite'));
+beforeAll(() => migrate(kyselyOverSqlite(database), 'sqlite'));
 
 function planOf(filter: Omit<HistoryFilter, 'limit'>): string {
-  const { sql, slots } = historyStatement(statements, { ...filter, limit: 50 });
+  const { sql, slots } = historyStatement(statementsOf.sqlite, { ...filter, limit: 50 });
   const rows = database.prepare(`explain query plan ${sql}`).all(...slots.map(() => null));
   return rows.map(({ detail }) => String(detail)).join('; ');
 }

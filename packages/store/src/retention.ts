@@ -1,6 +1,5 @@
-import type { Store, Transaction, Unit } from '@countersign/engine';
+import type { Database, Store, Transaction, Unit } from '@countersign/engine';
 import { type Compilable, type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Database } from './columns.ts';
 import type { DatabaseTransaction } from './database-transaction.ts';
 import { isOpen } from './migrations.ts';
 import type { Dialect, Slots } from './statements.ts';
@@ -26,6 +25,12 @@ export interface Swept {
   readonly nodes: number;
   /** Runners of tokens that have ended (AP-9). */
   readonly bindings: number;
+}
+
+/** What both databases offer besides the engine's store. */
+export interface DatabaseStore extends Store {
+  /** Removes what is past its time, in small bites between other units (EV-2, DA-3). */
+  sweep(limits: RetentionLimits): Promise<Swept>;
 }
 
 const day = 24 * 60 * 60 * 1_000;

@@ -1,4 +1,4 @@
-import type { Hint, StorageFull } from '@countersign/engine';
+import { columnsOf, type Hint, type StorageFull } from '@countersign/engine';
 import {
   payloadRow,
   projectRow,
@@ -11,9 +11,7 @@ import { storeContract } from '@countersign/testing/store-contract';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
-import { reportAudit } from './audit-report.ts';
-import { columnsOf } from './columns.ts';
+import { auditedUsers, exportAudit, openAuditSource, verifyAudit } from './audit-log.ts';
 import type { DatabaseTransaction } from './database-transaction.ts';
 import { InProcessBus } from './in-process-bus.ts';
 import { PostgresBus } from './postgres-bus.ts';
@@ -332,20 +330,22 @@ describe('PostgreSQL', () => {
     await admin.query('rollback');
   });
 
-  it('[DA-4] is verified by `countersign audit` beside the server', async () => {
+  it('[DA-4] is read and verified beside the server', async () => {
     // biome-ignore lint/correctness/useYield: nothing but an announcement
     await store.write(function* (tx) {
       tx.announce('ada', { audit: [{ action: 'a', subject: 's', data: { b: 1, a: 2 } }] });
     });
-    let out = '';
-    const request = { action: 'verify', database: url, format: 'ndjson', json: false } as const;
-    const status = await reportAudit(request, async (text) => {
-      out += text;
-    });
-    expect({ status, out }).toEqual({
-      status: 0,
-      out: expect.stringMatching(/^ok {6}ada: 1 rows, head [0-9a-f]{64}\n$/),
-    });
+    const source = openAuditSource(url);
+    try {
+      expect(await verifyAudit(source, 'ada')).toEqual({
+        user_id: 'ada',
+        ok: true,
+        rows: 1,
+        head: expect.stringMatching(/^[0-9a-f]{64}$/),
+      });
+    } finally {
+      await source.close();
+    }
   });
 
   it('[AP-3] tells the time of the database', async () => {

@@ -1,7 +1,13 @@
 import { makeVisible } from '@countersign/protocol';
-import { english, type ServeWords } from '../words/english.ts';
-import { type AuditFormat, type AuditVerdict, auditedUsers, exportAudit, verifyAudit } from './audit-log.ts';
-import { openAuditSource } from './audit-source.ts';
+import {
+  type AuditFormat,
+  type AuditVerdict,
+  auditedUsers,
+  exportAudit,
+  openAuditSource,
+  verifyAudit,
+} from '@countersign/store';
+import { english, type ServeWords } from './words/english.ts';
 
 export interface AuditRequest {
   readonly action: 'verify' | 'export';

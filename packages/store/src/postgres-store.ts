@@ -1,9 +1,7 @@
 import type { Bus, Reading, StoredEvent, Transaction, Unit } from '@countersign/engine';
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
-import type { Database } from './columns.ts';
 import { DatabaseReading } from './database-reading.ts';
-import type { DatabaseStore } from './database-store.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { EventOrder } from './event-order.ts';
 import { migrate } from './migrations.ts';
@@ -16,8 +14,8 @@ import {
 } from './postgres-failure.ts';
 import { openPool } from './postgres-pool.ts';
 import { PostgresTime } from './postgres-time.ts';
-import { type RetentionLimits, removeExpired, type Swept } from './retention.ts';
-import { Statements, type Step, type StepResult } from './statements.ts';
+import { type DatabaseStore, type RetentionLimits, removeExpired, type Swept } from './retention.ts';
+import { type Step, type StepResult, statementsOf } from './statements.ts';
 import { storageFull } from './storage-failure.ts';
 
 export interface PostgresStoreOptions {
@@ -82,7 +80,7 @@ export class PostgresStore implements DatabaseStore {
   readonly now: () => number;
   readonly isShared = true;
   readonly #parts: PostgresStoreParts;
-  readonly #statements: Statements;
+  readonly #statements = statementsOf.postgres;
   readonly #reading: DatabaseReading;
   readonly #order = new EventOrder();
   #closing: Promise<void> | undefined;
@@ -91,8 +89,6 @@ export class PostgresStore implements DatabaseStore {
   constructor(parts: PostgresStoreParts) {
     this.#parts = parts;
     this.now = parts.now;
-    const dialect = new PostgresDialect({ pool: parts.writing });
-    this.#statements = new Statements('postgres', new Kysely<Database>({ dialect }));
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
   }
 
