@@ -1,5 +1,4 @@
 import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
-import type { JsonValue } from '@countersign/protocol';
 import type { ApprovalDialogProvider, ApprovalRequest, DialogAnswer } from '@countersign/tool-runner';
 
 interface OpenDialog {
@@ -51,11 +50,6 @@ export class RunnerDialogs implements ApprovalDialogProvider {
     this.#place.show(request);
   }
 
-  approvalOf(toolId: string): string | undefined {
-    for (const [approvalId, dialog] of this.#open) if (dialog.toolId === toolId) return approvalId;
-    return undefined;
-  }
-
   /** A card's decision; resolves when the runner has sent it. */
   decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     const { approval_id } = decision.params;
@@ -64,7 +58,7 @@ export class RunnerDialogs implements ApprovalDialogProvider {
     const sent = new Promise<DecisionOutcome>((resolve, reject) => {
       this.#waiting.set(approval_id, { resolve, reject });
     });
-    dialog.answer(answerOf(decision));
+    dialog.answer({ ...decision.body, decision: decision.decision } as DialogAnswer);
     return sent;
   }
 
@@ -84,24 +78,4 @@ export class RunnerDialogs implements ApprovalDialogProvider {
     this.#waiting.get(approvalId)?.reject(new ApiError(0, 'UNAVAILABLE', problem));
     this.#waiting.delete(approvalId);
   }
-}
-
-function answerOf(decision: ApprovalDecision): DialogAnswer {
-  if (decision.decision === 'rejected') {
-    const { reason, message } = decision.body ?? {};
-    return {
-      decision: 'reject',
-      ...(reason !== undefined && { reason }),
-      ...(message !== undefined && { message }),
-    };
-  }
-  const { digest, scope, pattern, tool_params, include_high } = decision.body ?? {};
-  return {
-    decision: 'approve',
-    ...(digest !== undefined && { digest }),
-    ...(scope !== undefined && { scope }),
-    ...(pattern !== undefined && { pattern }),
-    ...(tool_params !== undefined && { tool_params: tool_params as Record<string, JsonValue> }),
-    ...(include_high !== undefined && { include_high }),
-  };
 }

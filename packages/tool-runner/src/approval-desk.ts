@@ -1,23 +1,18 @@
-import { CountersignError, type EventPayload, errorCodes, type JsonValue } from '@countersign/protocol';
-import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import { CountersignError, type EventPayload, type RequestBody } from '@countersign/protocol';
+import type { RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
-import type { ApprovalRequest, ApprovedDecision, DecisionAnswer, RunnerApi } from './runner-api.ts';
+import { isRefusal, retry } from './retry.ts';
+import type { ApprovalRequest, DecisionAnswer, RunnerApi } from './runner-api.ts';
 import { ToolApprovalTimeout } from './runner-errors.ts';
 
-/** What a person answered. A bare boolean approves or rejects this one call. */
+/**
+ * What a person answered: a bare boolean for this one call, or the body of the decision. Without a digest, that of the
+ * request which the dialog was opened with is meant.
+ */
 export type DialogAnswer =
   | boolean
-  | {
-      readonly decision: 'approve' | 'reject';
-      readonly scope?: 'once' | 'class' | 'session' | 'always';
-      readonly pattern?: string;
-      readonly tool_params?: Record<string, JsonValue>;
-      readonly include_high?: boolean;
-      readonly reason?: string;
-      readonly message?: string;
-      /** Of what was displayed; that of the request the dialog was opened with unless said. */
-      readonly digest?: string;
-    };
+  | ({ readonly decision: 'approved' } & RequestBody<'approve'>)
+  | ({ readonly decision: 'rejected' } & RequestBody<'reject'>);
 
 /** Shows approval cards. The signal is aborted when a card is withdrawn: decided elsewhere, expired, or disposed of. */
 export interface ApprovalDialogProvider {
@@ -224,54 +219,47 @@ export class ApprovalDesk {
     answer: DialogAnswer,
   ): Promise<'approved' | 'rejected' | 'look again' | undefined> {
     const { api, clock, logger } = this.#deps;
-    const said = typeof answer === 'boolean' ? { decision: answer ? 'approve' : 'reject' } : answer;
-    const decision = said.decision === 'approve' ? 'approved' : 'rejected';
-    for (let failures = 0; ; ) {
-      try {
-        const sent = await (decision === 'approved'
-          ? this.#approve(card, request, said as Exclude<DialogAnswer, boolean>)
-          : reject(api, request, said as Exclude<DialogAnswer, boolean>));
-        if (sent.outcome === 'stands') return decision;
-        logger.info(`Decided elsewhere: ${request.tool_id} is ${sent.status}`);
-        return undefined;
-      } catch (error) {
-        failures += 1;
-        logger.error(`Sending the decision failed: ${request.tool_id}, try ${failures}`, { error });
-        if (error instanceof CountersignError && lookAgainCodes.has(error.code)) return 'look again';
-        const isPointless = error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat';
-        if (isPointless || failures > SENDING_RETRIES) return undefined;
-        await pause(clock, backoffMs(failures), card.withdrawn.signal);
-        if (card.withdrawn.signal.aborted) return undefined;
-      }
+    const { tool_id, approval_id } = request;
+    const { decision, ...body } =
+      typeof answer !== 'boolean'
+        ? answer
+        : { decision: answer ? ('approved' as const) : ('rejected' as const) };
+    const failing = `Sending the decision failed: ${tool_id}`;
+    const send = (): Promise<DecisionAnswer> =>
+      decision === 'approved'
+        ? this.#approve(card, request, body)
+        : api.rejectToolExecution(approval_id, { reason: 'User declined', ...body });
+    try {
+      const signal = card.withdrawn.signal;
+      const isFinal = (error: unknown) => isOvertaken(error) || isRefusal(error);
+      const sent = await retry(send, { clock, logger, failing, signal, times: SENDING_RETRIES, isFinal });
+      if (sent.outcome !== 'overruled') return decision;
+      logger.info(`Decided elsewhere: ${tool_id} is ${sent.standing.status}`);
+    } catch (error) {
+      logger.error(failing, { error });
+      if (isOvertaken(error)) return 'look again';
     }
+    return undefined;
   }
 
   async #approve(
     card: Card,
     request: ApprovalRequest,
-    said: Exclude<DialogAnswer, boolean>,
+    body: RequestBody<'approve'>,
   ): Promise<DecisionAnswer> {
-    const digest = said.digest ?? request.digest ?? undefined;
+    const digest = body.digest ?? request.digest ?? undefined;
     const drawn = digest === undefined ? undefined : card.drawn.get(digest);
     // Parameters that were edited have not been drawn yet: where that matters, they are asked about once more.
-    if (drawn && said.tool_params === undefined) this.#deps.onApproving(drawn);
-    const decision: ApprovedDecision = {
-      approvalId: request.approval_id,
+    if (drawn && body.tool_params === undefined) this.#deps.onApproving(drawn);
+    return this.#deps.api.approveToolExecution(request.approval_id, {
+      ...body,
       ...(digest !== undefined && { digest }),
-      ...(said.scope !== undefined && { scope: said.scope }),
-      ...(said.pattern !== undefined && { pattern: said.pattern }),
-      ...(said.tool_params !== undefined && { toolParams: said.tool_params }),
-      ...(said.include_high !== undefined && { includeHigh: said.include_high }),
-    };
-    return this.#deps.api.approveToolExecution(request.tool_id, decision);
+    });
   }
 }
 
-const reject = (
-  api: Pick<RunnerApi, 'rejectToolExecution'>,
-  { tool_id }: ApprovalRequest,
-  { reason = 'User declined', message }: Exclude<DialogAnswer, boolean>,
-): Promise<DecisionAnswer> => api.rejectToolExecution(tool_id, reason, message);
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof CountersignError && lookAgainCodes.has(error.code);
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

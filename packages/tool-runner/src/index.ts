@@ -26,14 +26,12 @@ export type { ProposedText } from './preview/proposed-text.ts';
 export { realDisk } from './real-disk.ts';
 export type {
   ApprovalRequest,
-  ApprovedDecision,
   Claim,
   DecisionAnswer,
   ExecutionSignal,
   Heartbeat,
   HeartbeatAnswer,
   PreviewReport,
-  ProgressReport,
   ResultAck,
   ResultAnswer,
   ResultReport,

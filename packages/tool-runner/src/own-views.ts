@@ -45,7 +45,7 @@ type Found =
       readonly own: PolicyDecision;
       readonly preview: Preview;
       readonly base: string;
-      readonly reasons: readonly Reason[];
+      readonly reasons: Reason[];
     };
 
 interface KnownView {
@@ -80,10 +80,11 @@ export class OwnViews {
     const found = await this.#find(request);
     if ('refused' in found) return found;
     const { own, reasons, ...view } = found;
-    const { preview, base } = view;
+    const { preview, base: digest_base } = view;
     const { digest } = shownView(request, own, view);
     const network = !isRefused(own.verdict) && own.verdict.network;
-    return { revision: request.revision, reasons, preview, base, digest, riskLevel: ownRisk(own), network };
+    const risk_level = ownRisk(own);
+    return { revision: request.revision, reasons, preview, digest_base, digest, risk_level, network };
   }
 
   #find(request: ApprovalRequest): Promise<Found> {
@@ -109,9 +110,9 @@ export class OwnViews {
       const preview = { kind: 'unavailable', reason: makeVisible(report.refused.message) } as const;
       return { ...own, risk_level: 'HIGH', network: false, preview, digest: null, digest_base: null };
     }
-    const { preview, base: digest_base, digest, network, riskLevel } = report;
-    const risk_level = higherRisk(riskLevel, request.risk_level);
-    if (isAbove(risk_level, riskLevel))
+    const { preview, digest_base, digest = null, network } = report;
+    const risk_level = higherRisk(report.risk_level, request.risk_level);
+    if (isAbove(risk_level, report.risk_level))
       own.reasons.push({ rule: 'SERVER-1', why: `the server takes it for ${risk_level}` });
     return { ...own, risk_level, network, preview, digest, digest_base };
   }

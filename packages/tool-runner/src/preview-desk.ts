@@ -1,7 +1,8 @@
-import { CountersignError, type ErrorCode, type EventPayload, errorCodes } from '@countersign/protocol';
-import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import { CountersignError, type ErrorCode, type EventPayload } from '@countersign/protocol';
+import type { RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { failedPreview, type OwnViews } from './own-views.ts';
+import { isRefusal, retry } from './retry.ts';
 import type { ApprovalRequest, PreviewReport, RunnerApi } from './runner-api.ts';
 
 /** Decided meanwhile, there is a newer revision, or another runner has the call. */
@@ -83,17 +84,13 @@ export class PreviewDesk {
     signal: AbortSignal,
   ): Promise<CountersignError | undefined> {
     const { api, clock, logger } = this.#deps;
-    for (let failures = 0; !signal.aborted; ) {
-      try {
-        await api.sendToolPreview?.(approvalId, report);
-        return undefined;
-      } catch (error) {
-        failures += 1;
-        logger.error(`Sending the preview failed: ${approvalId}, try ${failures}`, { error });
-        if (error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat') return error;
-        await pause(clock, backoffMs(failures), signal);
-      }
+    const failing = `Sending the preview failed: ${approvalId}`;
+    try {
+      await retry(async () => api.sendToolPreview?.(approvalId, report), { clock, logger, failing, signal });
+      return undefined;
+    } catch (error) {
+      logger.error(failing, { error });
+      return isRefusal(error) ? error : undefined;
     }
-    return undefined;
   }
 }

@@ -63,6 +63,8 @@ function heldReads() {
 }
 
 const done: ToolResult = { success: true };
+const refusedResult = () =>
+  Object.assign(new CountersignError('RESULT_CONFLICT'), { message: 'another one stands' });
 /** Until the server has been told so often; the disk takes its own time. */
 const sent = (what: string, times = 1) => expect.poll(() => fixture.api.of(what).length).toBe(times);
 const contentOf = (path: string) => readFileSync(join(fixture.files.root, path), 'utf8');
@@ -124,9 +126,7 @@ describe('handleToolApprovalRequest', () => {
 
     fixture.dialogs.answer(true);
     await asked;
-    expect(fixture.api.sent).toEqual([
-      { what: 'approve', toolId: 'tool-1', data: { approvalId: 'approval-1', digest } },
-    ]);
+    expect(fixture.api.sent).toEqual([{ what: 'approve', id: 'approval-1', data: { digest } }]);
     expect(handler.pendingApprovals.size).toBe(0);
     expect(handler.executionHistory).toMatchObject([{ status: 'approved', user_approved: true }]);
     expect(fixture.logger.messages('info')[0]).toBe(
@@ -140,7 +140,7 @@ describe('handleToolApprovalRequest', () => {
     await settle();
     fixture.dialogs.answer(false);
     await asked;
-    expect(fixture.api.of('reject')).toEqual([{ reason: 'User declined', message: undefined }]);
+    expect(fixture.api.of('reject')).toEqual([{ reason: 'User declined' }]);
     expect(handler.executionHistory).toMatchObject([{ status: 'rejected', user_approved: false }]);
   });
 
@@ -150,7 +150,7 @@ describe('handleToolApprovalRequest', () => {
     await settle();
     const tool_params: Record<string, JsonValue> = { path: 'notes.md', content: 'edited\n' };
     fixture.dialogs.answer({
-      decision: 'approve',
+      decision: 'approved',
       scope: 'class',
       pattern: 'src/**',
       tool_params,
@@ -159,15 +159,14 @@ describe('handleToolApprovalRequest', () => {
     await first;
     const second = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
-    fixture.dialogs.answer({ decision: 'reject', reason: 'wrong file', message: 'use docs/' });
+    fixture.dialogs.answer({ decision: 'rejected', reason: 'wrong file', message: 'use docs/' });
     await second;
     expect(fixture.api.sent.map(({ data }) => data)).toEqual([
       {
-        approvalId: 'approval-1',
         scope: 'class',
         pattern: 'src/**',
-        toolParams: tool_params,
-        includeHigh: true,
+        tool_params,
+        include_high: true,
       },
       { reason: 'wrong file', message: 'use docs/' },
     ]);
@@ -231,7 +230,7 @@ describe('handleToolApprovalRequest', () => {
     ]);
     fixture.dialogs.answer(true);
     await asked;
-    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ digest }]);
     expect(handler.executionHistory.map(({ status }) => status)).toEqual(['approved']);
   });
 
@@ -245,12 +244,10 @@ describe('handleToolApprovalRequest', () => {
     await settle();
     handler.handleApprovalUpdated(approvalUpdate(approvalRequest(), { description: 'newer' }));
     await settle();
-    fixture.dialogs.answer({ decision: 'approve', digest: `sha256:${'c'.repeat(64)}` });
+    fixture.dialogs.answer({ decision: 'approved', digest: `sha256:${'c'.repeat(64)}` });
     await asked;
     expect([updates, fixture.dialogs.shown.length]).toEqual([['newer'], 1]);
-    expect(fixture.api.of('approve')).toEqual([
-      { approvalId: 'approval-1', digest: `sha256:${'c'.repeat(64)}` },
-    ]);
+    expect(fixture.api.of('approve')).toEqual([{ digest: `sha256:${'c'.repeat(64)}` }]);
   });
 
   it('[AP-8] shows the card again when there was something newer to look at', async () => {
@@ -329,7 +326,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[AP-2] a decision that was overruled is none of ours', async () => {
-    fixture.api.decision = { outcome: 'overruled', status: 'rejected' };
+    fixture.api.decision = { outcome: 'overruled', standing: { status: 'rejected' } };
     const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
@@ -379,7 +376,7 @@ describe('handleToolExecutionSignal', () => {
     });
     expect([reads.executed.length, lists.executed.length]).toEqual([1, 0]);
     expect(fixture.api.reports).toEqual([
-      { status: 'completed', result: { success: true, content: 'text' }, attempt: 1, executionTimeMs: 0 },
+      { status: 'completed', result: { success: true, content: 'text' }, attempt: 1, execution_time_ms: 0 },
     ]);
     expect(fixture.logger.messages('info')).toEqual([
       'Tool execution signal received: tool-1, read_file',
@@ -697,7 +694,7 @@ describe('handleToolExecutionSignal', () => {
     expect(result.status).toBe('success');
     expect(fixture.api.reports).toMatchObject([{ status: 'completed' }]);
     handler.handleToolResultAck({ tool_id: 'tool-1', status: 'received', audit_head: '1:a', timestamp: '' });
-    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '1:a' });
+    handler.applyHeartbeatAnswer({ calls: {}, audit_head: '1:a' });
     expect(fixture.logger.messages('error')).toEqual([
       'Result not journalled: tool-1',
       'Acknowledgement not journalled: tool-1',
@@ -1047,7 +1044,7 @@ describe('results', () => {
   });
 
   it('a result that the server refuses is logged and not sent again', async () => {
-    fixture.api.resultAnswer = { outcome: 'refused', code: 'RESULT_CONFLICT', message: 'another one stands' };
+    fixture.api.failures.result = [refusedResult()];
     const handler = makeHandler();
     await handler.handleToolExecutionSignal(readSignal());
     await settle();
@@ -1060,17 +1057,17 @@ describe('results', () => {
       },
       { level: 'error', message: 'Tool result rejected: tool-1', details: { call: 'tool-1', error: 'no' } },
     ]);
-    expect(fixture.api.reports.length).toBe(1);
+    expect(fixture.api.of('failed result').length).toBe(1);
   });
 
   it('[DA-4] keeps the audit head, and says when the server goes back', async () => {
-    fixture.api.resultAnswer = { outcome: 'acknowledged', auditHead: '7:abc' };
+    fixture.api.resultAnswer = { audit_head: '7:abc' };
     const handler = makeHandler();
     await handler.handleToolExecutionSignal(readSignal());
     await settle();
-    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '8:def' });
+    handler.applyHeartbeatAnswer({ calls: {}, audit_head: '8:def' });
     expect(fixture.logger.messages('error')).toEqual([]);
-    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '7:abc' });
+    handler.applyHeartbeatAnswer({ calls: {}, audit_head: '7:abc' });
     expect(fixture.logger.lines.at(-1)).toEqual({
       level: 'error',
       message: "Server's audit log was cut or rewritten",
@@ -1136,7 +1133,7 @@ describe('execution history (founding documents: local-tool-execution)', () => {
       .toMatchObject([{ status: 'completed', user_approved: false, receipt_status: 'received' }]);
     handler.handleToolResultAck({ ...ack, status: 'rejected' });
     expect(handler.executionHistory).toMatchObject([{ receipt_status: 'rejected', error: 'rejected' }]);
-    fixture.api.resultAnswer = { outcome: 'refused', code: 'RESULT_CONFLICT', message: 'another one stands' };
+    fixture.api.failures.result = [refusedResult()];
     await handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
     await expect
       .poll(() => handler.executionHistory[1])
@@ -1266,7 +1263,7 @@ describe('undo', () => {
     expect(contentOf('notes.md')).toBe('old\n');
     expect(fixture.api.reports.at(-1)).toMatchObject({
       status: 'completed',
-      undoId: 'undo-1',
+      undo_id: 'undo-1',
       result: { changed_files: [{ path: 'notes.md', operation: 'modified' }] },
     });
     const again = await handler.undoCalls(['tool-1'], { force: false });
@@ -1282,7 +1279,7 @@ describe('undo', () => {
     await settle();
     await handler.dispose();
     makeHandler();
-    await expect.poll(() => fixture.api.reports.at(-1)?.undoId).toBe('undo-1');
+    await expect.poll(() => fixture.api.reports.at(-1)?.undo_id).toBe('undo-1');
   });
 });
 
@@ -1354,7 +1351,7 @@ describe('the ceiling', () => {
     });
     expect(checkShown(shown as ApprovalRequest)).toBe('fits');
     expect(shown).not.toHaveProperty('omitted');
-    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ digest }]);
   });
 
   it('[RN-2] a call that is refused here has no digest that could be approved, and says why', async () => {
@@ -1380,13 +1377,13 @@ describe('the ceiling', () => {
     [
       'another digest than that of the card',
       {},
-      { decision: 'approve', digest: `sha256:${'0'.repeat(64)}` },
+      { decision: 'approved', digest: `sha256:${'0'.repeat(64)}` },
       {},
     ],
     [
       'parameters that were edited and not drawn',
       {},
-      { decision: 'approve', tool_params: { path: 'notes.md', content: 'new\n' } },
+      { decision: 'approved', tool_params: { path: 'notes.md', content: 'new\n' } },
       {},
     ],
     ["the server's own card, of a call that another runner has", {}, true, elsewhere],
@@ -1414,7 +1411,7 @@ describe('the ceiling', () => {
     fixture.dialogs.answer(true);
     await asked;
     const digest = fixture.dialogs.shown[0]?.request.digest;
-    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ digest }]);
     expect(await ranAs(handler, await approvedWrite(handler, { tool_params }))).toBe('APPROVAL_STALE');
     expect(await ranAs(handler, await approvedWrite(handler, { attempt: 2 }))).toBe('success');
   });
@@ -1447,7 +1444,7 @@ describe('the ceiling', () => {
     const undo = async (undo_id: string, force: boolean) => {
       const about = { project_id: 'project', session_id: 'session', runner_id: null, timestamp: '' };
       await handler.handleToolUndo({ tool_id: 'tool-1', undo_id, force, ...about });
-      return fixture.api.reports.find(({ undoId }) => undoId === undo_id);
+      return fixture.api.reports.find((report) => report.undo_id === undo_id);
     };
     await handler.handleToolExecutionSignal(await approvedWrite(handler));
     ceiling();

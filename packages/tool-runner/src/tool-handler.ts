@@ -4,7 +4,6 @@ import { type PolicyDecision, type Refused, SecretMasker } from '@countersign/po
 import {
   CountersignError,
   type EventPayload,
-  errorCodes,
   findTool,
   higherRisk,
   isCustomToolName,
@@ -21,7 +20,7 @@ import {
 } from './approval-desk.ts';
 import { permissionFor } from './call-permission.ts';
 import { readCeiling } from './ceiling.ts';
-import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import type { RunnerClock } from './clock.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
 import { ExecutionHistory, type ExecutionHistoryEntry } from './execution-history.ts';
 import { ExecutionQueue } from './execution-queue.ts';
@@ -39,6 +38,7 @@ import { type ProposedText, proposedText } from './preview/proposed-text.ts';
 import { shownView } from './preview/shown-view.ts';
 import { ProgressSender } from './progress-sender.ts';
 import { ResultOutbox } from './result-outbox.ts';
+import { retry } from './retry.ts';
 import type {
   ApprovalRequest,
   ExecutionSignal,
@@ -178,11 +178,11 @@ export class ToolHandler {
       api,
       clock: this.#clock,
       logger: this.logger,
-      onDelivered: (toolId, report, { auditHead, refused }) => {
+      onDelivered: (toolId, report, { audit_head, refused }) => {
         if (refused !== undefined)
           this.logger.error(`Tool result refused: ${toolId}`, { call: toolId, refused });
         this.#acknowledged(toolId, report, refused);
-        this.#witness(auditHead);
+        this.#witness(audit_head);
       },
     });
     this.#undo = new FileUndo(this.#journal, this.#workspace);
@@ -328,8 +328,7 @@ export class ToolHandler {
       this.logger.error(`Tool result rejected: ${tool_id}`, { call: tool_id, error });
     this.#history.acknowledged(tool_id, attempt, status === 'rejected' ? (error ?? status) : undefined);
     if (attempt === undefined) this.#outbox.resendReportsOf(tool_id);
-    else
-      this.#outbox.acknowledge(tool_id, audit_head === undefined ? {} : { auditHead: audit_head }, attempt);
+    else this.#outbox.acknowledge(tool_id, { audit_head }, attempt);
   }
 
   /** EX-8: in the queue at once; while executing, what the executor makes of it is reported. */
@@ -375,13 +374,13 @@ export class ToolHandler {
     return { queued: [...queued], executing: executing.slice(0, MAX_NAMED), unacknowledged };
   }
 
-  applyHeartbeatAnswer({ calls, auditHead, limits }: HeartbeatAnswer): void {
+  applyHeartbeatAnswer({ calls, audit_head, limits }: HeartbeatAnswer): void {
     if (limits) this.#joinLimits(limits);
     for (const [toolId, word] of Object.entries(calls)) {
       if (word === 'cancel') this.#active.get(toolId)?.abort.abort();
       if (word === 'acknowledged') this.#outbox.acknowledge(toolId, {});
     }
-    this.#witness(auditHead);
+    this.#witness(audit_head);
   }
 
   /** The server is back: results that it has not acknowledged are sent now. */
@@ -627,23 +626,22 @@ export class ToolHandler {
   /** EX-6. An answer that was lost on the way is asked for again; only the server's own word refuses. */
   async #claim(event: ExecutionSignal, digest: string, signal: AbortSignal): Promise<void> {
     const { tool_id, attempt } = event;
-    if (!this.#api.startToolExecution)
-      throw new CountersignError('CLAIM_REFUSED', { problem: 'this runner can only read' });
-    for (let failures = 0; ; ) {
-      if (signal.aborted) throw new ExecutionCancelled();
-      try {
-        await this.#api.startToolExecution(tool_id, { digest, attempt });
-        this.logger.debug(`Claimed: ${tool_id}, attempt ${attempt}`, { call: tool_id, attempt });
-        return;
-      } catch (error) {
-        if (error instanceof CountersignError && settledByServer.has(error.code))
-          throw new ClaimRefused(error);
-        if (error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat') throw error;
-        failures += 1;
-        this.logger.error(`Claiming failed: ${tool_id}, try ${failures}`, { call: tool_id, error });
-        await pause(this.#clock, backoffMs(failures), signal);
-      }
+    const claim = this.#api.startToolExecution?.bind(this.#api);
+    if (!claim) throw new CountersignError('CLAIM_REFUSED', { problem: 'this runner can only read' });
+    if (signal.aborted) throw new ExecutionCancelled();
+    try {
+      await retry(() => claim(tool_id, { digest, attempt }), {
+        clock: this.#clock,
+        logger: this.logger,
+        failing: `Claiming failed: ${tool_id}`,
+        details: { call: tool_id },
+        signal,
+      });
+    } catch (error) {
+      if (error instanceof CountersignError && settledByServer.has(error.code)) throw new ClaimRefused(error);
+      throw signal.aborted ? new ExecutionCancelled() : error;
     }
+    this.logger.debug(`Claimed: ${tool_id}, attempt ${attempt}`, { call: tool_id, attempt });
   }
 
   /**
@@ -667,11 +665,11 @@ export class ToolHandler {
     }
   }
 
-  #acknowledged(toolId: string, { attempt, undoId }: ResultReport, refused?: string): void {
-    if (undoId === undefined) this.#history.acknowledged(toolId, attempt, refused);
+  #acknowledged(toolId: string, { attempt, undo_id }: ResultReport, refused?: string): void {
+    if (undo_id === undefined) this.#history.acknowledged(toolId, attempt, refused);
     try {
-      if (undoId === undefined) this.#journal.acknowledge(toolId, attempt);
-      else this.#journal.acknowledgeUndo(undoId);
+      if (undo_id === undefined) this.#journal.acknowledge(toolId, attempt);
+      else this.#journal.acknowledgeUndo(undo_id);
     } catch (error) {
       this.logger.error(`Acknowledgement not journalled: ${toolId}`, { call: toolId, error });
     }
@@ -690,7 +688,7 @@ export class ToolHandler {
   }
 
   #ended({ tool_id, tool_name }: ExecutionSignal, report: ResultReport): ToolExecutionResult {
-    const { status, result, error, errorDetails, executionTimeMs } = report;
+    const { status, result, error, error_details: details, execution_time_ms } = report;
     const failed = error?.code === 'COMMAND_TIMEOUT' ? 'timeout' : 'error';
     return {
       tool_id,
@@ -701,10 +699,10 @@ export class ToolHandler {
         error: {
           message: error.message,
           code: error.code,
-          ...(errorDetails !== undefined && { details: errorDetails }),
+          ...(details !== undefined && { details }),
         },
       }),
-      duration_ms: executionTimeMs ?? 0,
+      duration_ms: execution_time_ms ?? 0,
       timestamp: new Date(this.#clock.now()).toISOString(),
     };
   }

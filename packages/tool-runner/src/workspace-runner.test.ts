@@ -56,7 +56,7 @@ it('[AP-7] previews a request where the files are, with its own risk, and shows 
   await expect.poll(previews).toMatchObject([
     {
       revision: 1,
-      riskLevel: 'MEDIUM',
+      risk_level: 'MEDIUM',
       network: false,
       preview: { kind: 'diff', files: [{ path: 'notes.md', operation: 'modified' }] },
       digest: expect.stringMatching(/^sha256:/),
@@ -139,7 +139,7 @@ it('[AP-6] previews each new revision, and no request that is not its own', asyn
   const forged = { ...known, revision: 3, digest: `sha256:${'0'.repeat(64)}` };
   runner?.receive(event('approval.updated', approvalUpdate(request, forged)));
   await expect.poll(() => previews().map(({ revision }) => revision)).toEqual([1, 2, 3]);
-  expect(fixture.api.sent.filter(({ what }) => what === 'preview').map(({ toolId }) => toolId)).toEqual([
+  expect(fixture.api.sent.filter(({ what }) => what === 'preview').map(({ id }) => id)).toEqual([
     'approval-1',
     'approval-1',
     'approval-1',
@@ -424,7 +424,7 @@ it('takes cancels, acknowledgements and undos, and leaves the rest to front ends
   }
   await expect
     .poll(() => fixture.api.reports)
-    .toMatchObject([{ undoId: 'undo-2', error: { code: 'NOT_UNDOABLE' } }]);
+    .toMatchObject([{ undo_id: 'undo-2', error: { code: 'NOT_UNDOABLE' } }]);
   expect((await runner?.undo(['c'], { force: true }))?.error?.code).toBe('NOT_UNDOABLE');
   expect(fixture.logger.messages('info')).toContain('Tool cancel received: tool-1');
 });

@@ -2,15 +2,15 @@ import {
   CountersignError,
   type CountersignEvent,
   type EventPayload,
-  errorCodes,
   type JsonValue,
   timing,
   toldLimits,
 } from '@countersign/protocol';
 import type { ApprovalDialogProvider } from './approval-desk.ts';
-import { backoffMs, pause, type RunnerClock, systemClock } from './clock.ts';
+import { type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { PreviewDesk } from './preview-desk.ts';
+import { retry } from './retry.ts';
 import type { ApprovalRequest, Heartbeat, ResultReport, RunnerApi } from './runner-api.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
@@ -209,16 +209,12 @@ export class WorkspaceRunner {
     if (!omitted?.includes('tool_params')) return tool_params;
     if (!fetchParams)
       throw new CountersignError('UNAVAILABLE', { problem: 'the parameters cannot be fetched' });
-    for (let failures = 1; ; failures += 1) {
-      try {
-        return await fetchParams(tool_id);
-      } catch (error) {
-        const isPointless = error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat';
-        if (isPointless || this.#ended.signal.aborted) throw error;
-        this.#logger.error(`Fetching the parameters failed: ${tool_id}, try ${failures}`, { error });
-        await pause(this.#clock, backoffMs(failures), this.#ended.signal);
-      }
-    }
+    return retry(() => fetchParams(tool_id), {
+      clock: this.#clock,
+      logger: this.#logger,
+      failing: `Fetching the parameters failed: ${tool_id}`,
+      signal: this.#ended.signal,
+    });
   }
 
   #scheduleHeartbeat(): void {
@@ -284,7 +280,7 @@ export class WorkspaceRunner {
   #heartbeat(): Heartbeat {
     const { settings, toolServers } = this.handler;
     const limits = this.#owesLimits && { limits: toldLimits(settings.limits) };
-    const tools = this.#areToolsUp && this.#toolsDirty && { customTools: toolServers.tools };
+    const tools = this.#areToolsUp && this.#toolsDirty && { custom_tools: [...toolServers.tools] };
     this.#owesLimits = false;
     if (tools) this.#toolsDirty = false;
     return { ...this.handler.heartbeat(), ...limits, ...tools };

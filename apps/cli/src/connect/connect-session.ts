@@ -170,7 +170,6 @@ export class ConnectSession {
       projectId: project.project_id,
       runnerId: this.#runnerId,
       instance: this.#instance,
-      approvalOf: (toolId) => this.#dialogs.approvalOf(toolId),
       onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
     });
     try {

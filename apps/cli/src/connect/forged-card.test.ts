@@ -10,7 +10,7 @@ import {
 } from '@countersign/protocol';
 import { RunnerDialogs } from '@countersign/runner-client';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
-import { type ApprovedDecision, type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
+import { type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { approval, digestOf } from '../approvals/approval-fixture.test-data.ts';
 import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
@@ -23,7 +23,7 @@ let files: TemporaryWorkspace;
 let runner: WorkspaceRunner;
 let cards: TerminalApprovals;
 let clock: ManualClock;
-let approved: ApprovedDecision[];
+let approved: Parameters<RunnerApi['approveToolExecution']>[];
 const recorded = { outcome: 'recorded', response: {} } as unknown as DecisionOutcome;
 const screen = () => cards.lines(90, 30).join('\n');
 
@@ -38,13 +38,13 @@ beforeEach(() => {
     mode: 0o600,
   });
   const api: RunnerApi = {
-    async approveToolExecution(_toolId, decision) {
-      approved.push(decision);
-      dialogs.decided(decision.approvalId, Promise.resolve(recorded));
-      return { outcome: 'stands' };
+    async approveToolExecution(approvalId, decision) {
+      approved.push([approvalId, decision]);
+      dialogs.decided(approvalId, Promise.resolve(recorded));
+      return { outcome: 'recorded' };
     },
-    rejectToolExecution: async () => ({ outcome: 'stands' }),
-    sendToolResult: async () => ({ outcome: 'acknowledged' }),
+    rejectToolExecution: async () => ({ outcome: 'recorded' }),
+    sendToolResult: async () => ({}),
     startToolExecution: async () => {},
   };
   const dialogs = new RunnerDialogs(async () => recorded, {
@@ -161,7 +161,7 @@ it('[RN-2] [AP-7] a card beside a runner shows what would run here, whatever the
   await pressInFocus('y');
   expect(approved).toEqual([]);
   await pressInFocus('y');
-  await expect.poll(() => approved).toEqual([{ approvalId: 'approval-1', digest: await ownDigest() }]);
+  await expect.poll(() => approved).toMatchObject([['approval-1', { digest: await ownDigest() }]]);
 });
 
 it("[RN-2] no later event of the server's puts another card in its place", async () => {

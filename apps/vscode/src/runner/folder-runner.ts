@@ -205,7 +205,6 @@ export class FolderRunner {
       projectId: project_id,
       runnerId,
       instance: runnerInstanceOf(workspace.stateFolder),
-      approvalOf: (toolId) => this.#dialogs.approvalOf(toolId),
       onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
     });
     try {

@@ -46,12 +46,12 @@ async function main({ workspace, configFolder, death }: MortalRun): Promise<void
   syncBuiltinESMExports();
   let isUndoing = false;
   const api: RunnerApi = {
-    approveToolExecution: async () => ({ outcome: 'stands' }),
-    rejectToolExecution: async () => ({ outcome: 'stands' }),
+    approveToolExecution: async () => ({ outcome: 'recorded' }),
+    rejectToolExecution: async () => ({ outcome: 'recorded' }),
     startToolExecution: async () => dieAt('claimed'),
     sendToolResult: async () => {
       dieAt('sent');
-      return { outcome: 'acknowledged' };
+      return {};
     },
   };
   const silent = { debug() {}, info() {}, error() {} };
