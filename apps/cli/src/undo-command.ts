@@ -168,8 +168,8 @@ async function undoOffline(
     program: 'countersign undo',
   });
   try {
-    const { status, error, undoId } = await runner.undo([tool_id], { force: about.force });
-    return { tool_id, undo_id: undoId ?? null, status, error: error ?? null };
+    const { status, error, undo_id } = await runner.handler.undoCalls([tool_id], { force: about.force });
+    return { tool_id, undo_id: undo_id ?? null, status, error: error ?? null };
   } finally {
     await runner.dispose();
   }

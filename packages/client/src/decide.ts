@@ -1,5 +1,6 @@
 import { ApiError } from './api-error.ts';
 import type { CallOptions, Client } from './client.ts';
+import type { Retries } from './retries.ts';
 import type { CallInput, CallResponse } from './route-types.ts';
 
 export type ApprovalDecision =
@@ -18,17 +19,17 @@ export type DecisionOutcome =
   /** Another device or the timer decided differently before us. */
   | { readonly outcome: 'overruled'; readonly standing: Standing };
 
-/** RN-1: sending a decision is retried 3 times. */
+/** RN-1: sending a decision is retried 3 times, unless the caller tries again itself. */
 const retry = { times: 3 };
 
 /** Sends a person's decision, with retries. Throws an ApiError unless a decision stands afterwards. */
 export async function decide(
   client: Client,
   decision: ApprovalDecision,
-  options: CallOptions = {},
+  options: CallOptions & { readonly retry?: Retries } = {},
 ): Promise<DecisionOutcome> {
   try {
-    return { outcome: 'recorded', response: await sendDecision(client, decision, { ...options, retry }) };
+    return { outcome: 'recorded', response: await sendDecision(client, decision, { retry, ...options }) };
   } catch (error) {
     const standing = error instanceof ApiError ? error.standing : undefined;
     if (standing === undefined) throw error;
@@ -39,7 +40,7 @@ export async function decide(
 function sendDecision(
   client: Client,
   decision: ApprovalDecision,
-  options: CallOptions & { retry: { times: number } },
+  options: CallOptions & { readonly retry: Retries },
 ): Promise<CallResponse<'approve'>> {
   const { device } = client.connection;
   const named = device === undefined ? {} : { device };

@@ -1,12 +1,6 @@
-import {
-  ApiError,
-  type ApprovalDecision,
-  type Client,
-  type DecisionOutcome,
-  decide,
-} from '@countersign/client';
+import { ApiError, type ApprovalDecision, type Client, decide } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import type { DecisionAnswer, RunnerApi } from '@countersign/tool-runner';
+import type { RunnerApi } from '@countersign/tool-runner';
 
 export interface RunnerApiOptions {
   /** With a token that can do what a runner does, and no more. */
@@ -17,120 +11,39 @@ export interface RunnerApiOptions {
   readonly runnerId: string;
   /** Which program of that runner it is. */
   readonly instance: string;
-  /** Which approval a card of this call is about. */
-  readonly approvalOf: (toolId: string) => string | undefined;
-  /** How a decision was taken, for the card that made it; also when it was not. */
-  readonly onDecided: (approvalId: string, sent: Promise<DecisionOutcome>) => void;
 }
+
+/** The runner itself tries again. */
+const once = { retry: { times: 0 } };
 
 /** What the runner says to the server, over the typed client. Refusals keep the server's code and words. */
 export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
   const { runner, person, projectId: project_id, runnerId: runner_id, instance } = options;
-  const { approvalOf, onDecided } = options;
   const call = (tool_id: string) => ({ project_id, tool_id });
+  const speaker = { runner_id, instance };
 
-  const send = async (decision: ApprovalDecision): Promise<DecisionAnswer> => {
-    const sent = decide(person, decision);
-    onDecided(decision.params.approval_id, sent);
-    const outcome = await refusing(sent);
-    return outcome.outcome === 'overruled'
-      ? { outcome: 'overruled', status: outcome.standing.status }
-      : { outcome: 'stands' };
-  };
+  const send = (decision: ApprovalDecision) => refusing(decide(person, decision, once));
 
   return {
-    approveToolExecution: (_toolId, { approvalId, digest, scope, pattern, toolParams, includeHigh }) =>
-      send({
-        decision: 'approved',
-        params: { project_id, approval_id: approvalId },
-        body: {
-          ...(digest !== undefined && { digest }),
-          ...(scope !== undefined && { scope }),
-          ...(pattern !== undefined && { pattern }),
-          ...(toolParams !== undefined && { tool_params: toolParams }),
-          ...(includeHigh !== undefined && { include_high: includeHigh }),
-        },
-      }),
-
-    rejectToolExecution(toolId, reason, message) {
-      const approval_id = approvalOf(toolId);
-      if (approval_id === undefined) throw new CountersignError('NOT_FOUND', { what: 'approval' });
-      const body = { reason, ...(message !== undefined && { message }) };
-      return send({ decision: 'rejected', params: { project_id, approval_id }, body });
-    },
-
-    async sendToolResult(toolId, { status, result, error, executionTimeMs, attempt, undoId }) {
-      const about = {
-        ...(executionTimeMs !== undefined && { execution_time_ms: Math.round(executionTimeMs) }),
-        attempt,
-        runner_id,
-        instance,
-        ...(undoId !== undefined && { undo_id: undoId }),
-      };
-      const body =
-        status === 'completed'
-          ? { status, result: result ?? null, ...about }
-          : status === 'failed'
-            ? { status, error: error ?? 'failed', ...(result !== undefined && { result }), ...about }
-            : { status, ...(error && { error }), ...(result !== undefined && { result }), ...about };
-      try {
-        const { audit_head } = await runner.submitResult({ params: call(toolId), body });
-        return { outcome: 'acknowledged', ...(audit_head !== undefined && { auditHead: audit_head }) };
-      } catch (failure) {
-        const isFinal = failure instanceof ApiError && failure.status >= 400 && !failure.isRetryable;
-        if (!isFinal || failure.status === 401) throw refusal(failure);
-        return { outcome: 'refused', code: failure.code, message: failure.message };
-      }
-    },
-
-    async startToolExecution(toolId, { digest, attempt }) {
-      const body = { digest, runner_id, attempt, instance };
-      await refusing(runner.startExecution({ params: call(toolId), body }));
-    },
-
-    async sendToolPreview(approvalId, report) {
-      const { revision, reasons } = report;
-      const common = { runner_id, instance, revision, reasons: [...reasons] };
-      const body =
-        'refused' in report
-          ? { ...common, refused: report.refused }
-          : {
-              ...common,
-              preview: report.preview,
-              digest_base: report.base,
-              digest: report.digest,
-              risk_level: report.riskLevel,
-              network: report.network,
-            };
-      const params = { project_id, approval_id: approvalId };
-      await refusing(runner.submitPreview({ params, body: body as never }));
-    },
-
-    async sendToolProgress(toolId, progress) {
-      await refusing(
-        runner.submitProgress({ params: call(toolId), body: { ...progress, runner_id, instance } }),
-      );
-    },
-
-    async sendHeartbeat({ queued, executing, unacknowledged, customTools, limits }) {
-      const body = {
-        instance,
-        queued: [...queued],
-        executing: [...executing],
-        unacknowledged: [...unacknowledged],
-        ...(customTools && { custom_tools: [...customTools] }),
-        ...(limits && { limits }),
-      };
-      const answer = await refusing(runner.heartbeat({ params: { project_id, runner_id }, body }));
-      return {
-        calls: answer.calls,
-        ...(answer.audit_head !== undefined && { auditHead: answer.audit_head }),
-        ...(answer.limits && { limits: answer.limits }),
-      };
-    },
+    approveToolExecution: (approval_id, body) =>
+      send({ decision: 'approved', params: { project_id, approval_id }, body }),
+    rejectToolExecution: (approval_id, body) =>
+      send({ decision: 'rejected', params: { project_id, approval_id }, body }),
+    sendToolResult: (toolId, body) =>
+      refusing(runner.submitResult({ params: call(toolId), body: { ...body, ...speaker } })),
+    startToolExecution: (toolId, body) =>
+      refusing(runner.startExecution({ params: call(toolId), body: { ...body, ...speaker } })),
+    sendToolPreview: (approval_id, body) =>
+      refusing(runner.submitPreview({ params: { project_id, approval_id }, body: { ...body, ...speaker } })),
+    sendToolProgress: (toolId, body) =>
+      refusing(runner.submitProgress({ params: call(toolId), body: { ...body, ...speaker } })),
+    sendHeartbeat: (body) =>
+      refusing(runner.heartbeat({ params: { project_id, runner_id }, body: { ...body, instance } })),
 
     async fetchToolParams(toolId) {
-      const { execution, omitted } = await refusing(runner.getExecution({ params: { tool_id: toolId } }));
+      const params = { tool_id: toolId };
+      const found = runner.getExecution({ params }, once);
+      const { execution, omitted } = await refusing(found);
       // What is left of them is their record, with its secrets and contents masked: that is nothing to run.
       if (omitted?.includes('tool_params')) throw new CountersignError('NOT_FOUND', { what: 'tool call' });
       return execution.tool_params;
@@ -146,13 +59,10 @@ class RefusedByServer extends CountersignError {
   }
 }
 
-const refusal = (failure: unknown): unknown =>
-  failure instanceof ApiError ? new RefusedByServer(failure) : failure;
-
 async function refusing<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (failure) {
-    throw refusal(failure);
+    throw failure instanceof ApiError ? new RefusedByServer(failure) : failure;
   }
 }

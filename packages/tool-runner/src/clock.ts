@@ -31,6 +31,3 @@ export function pause(clock: RunnerClock, ms: number, signal: AbortSignal): Prom
     signal.addEventListener('abort', done);
   });
 }
-
-/** How long to wait before the next try, in milliseconds: 0.5 s, doubled each time, at most 30 s. */
-export const backoffMs = (failures: number): number => Math.min(500 * 2 ** (failures - 1), 30_000);

@@ -15,8 +15,8 @@ const hasCompleted = ({ success, exit_code, code }: ToolResult): boolean =>
   success || (typeof exit_code === 'number' && code === undefined);
 
 /** A tool's result as the server is told it. A failed one still says what it had printed. */
-export function reportOf(result: ToolResult, attempt: number, executionTimeMs: number): ResultReport {
-  const told = { attempt, executionTimeMs, result: { ...result } };
+export function reportOf(result: ToolResult, attempt: number, execution_time_ms: number): ResultReport {
+  const told = { attempt, execution_time_ms, result: { ...result } };
   if (hasCompleted(result)) return { ...told, status: 'completed' };
   const code = Object.hasOwn(errorCodes, String(result.code))
     ? (result.code as ErrorCode)
@@ -26,22 +26,22 @@ export function reportOf(result: ToolResult, attempt: number, executionTimeMs: n
     ...told,
     status: 'failed',
     error: { ...describeError(code), message },
-    ...(result.exit_code !== undefined && { errorDetails: { exit_code: result.exit_code } }),
+    ...(result.exit_code !== undefined && { error_details: { exit_code: result.exit_code } }),
   };
 }
 
 /** What went wrong, as the server is told: a cancelled call is cancelled, everything else failed. */
-export function failedReport(error: unknown, attempt: number, executionTimeMs?: number): ResultReport {
+export function failedReport(error: unknown, attempt: number, execution_time_ms?: number): ResultReport {
   const value = errorValueOf(error);
   const status = value.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
   const { code, message } = value;
-  const errorDetails = detailsOf(error);
+  const error_details = detailsOf(error);
   return {
     status,
     error: value,
     attempt,
-    ...(errorDetails && { errorDetails }),
-    ...(executionTimeMs !== undefined && { executionTimeMs }),
+    ...(error_details && { error_details }),
+    ...(execution_time_ms !== undefined && { execution_time_ms }),
     ...(error instanceof EndedAfterChanges && {
       result: { success: false, error: message, code, ...error.changes },
     }),

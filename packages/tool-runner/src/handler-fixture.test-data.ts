@@ -2,26 +2,31 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultLimits } from '@countersign/protocol';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
-import type { ApprovalDialogProvider, DialogAnswer } from './approval-desk.ts';
 import type { Logger } from './logger.ts';
+import type { ApprovalDialogProvider, DialogAnswer } from './open-approval.ts';
 import type {
   ApprovalRequest,
+  DecisionAnswer,
   Heartbeat,
   HeartbeatAnswer,
   PreviewReport,
-  ProgressReport,
   ResultReport,
   RunnerApi,
 } from './runner-api.ts';
 import type { Workspace } from './workspace.ts';
 
+export const recorded: DecisionAnswer = {
+  outcome: 'recorded',
+  response: { success: true, approval_id: 'approval-1', status: 'approved' },
+};
+
 /** A server in memory: it keeps what it is told, and fails or answers as a test says. */
 export class RecordedApi implements RunnerApi {
-  readonly sent: { readonly what: string; readonly toolId: string; readonly data: unknown }[] = [];
+  readonly sent: { readonly what: string; readonly id: string; readonly data: unknown }[] = [];
   /** By method: thrown once each, the first first. */
   readonly failures: Partial<Record<string, unknown[]>> = {};
-  decision: Awaited<ReturnType<RunnerApi['approveToolExecution']>> = { outcome: 'stands' };
-  resultAnswer: Awaited<ReturnType<RunnerApi['sendToolResult']>> = { outcome: 'acknowledged' };
+  decision: DecisionAnswer = recorded;
+  resultAnswer: Awaited<ReturnType<RunnerApi['sendToolResult']>> = {};
   heartbeatAnswer: HeartbeatAnswer = { calls: {} };
   /** Parameters that events left out. */
   params: Record<string, never> | Record<string, string> = {};
@@ -35,17 +40,17 @@ export class RecordedApi implements RunnerApi {
     return this.of<ResultReport>('result');
   }
 
-  async approveToolExecution(toolId: string, decision: unknown) {
-    this.#take('approve', toolId, decision);
+  async approveToolExecution(approvalId: string, decision: unknown) {
+    this.#take('approve', approvalId, decision);
     return this.decision;
   }
 
-  async rejectToolExecution(toolId: string, reason: string, message?: string) {
-    this.#take('reject', toolId, { reason, message });
+  async rejectToolExecution(approvalId: string, decision: unknown) {
+    this.#take('reject', approvalId, decision);
     return this.decision;
   }
 
-  async sendToolResult(toolId: string, report: ResultReport) {
+  async sendToolResult(toolId: string, report: unknown) {
     this.#take('result', toolId, report);
     return this.resultAnswer;
   }
@@ -58,7 +63,7 @@ export class RecordedApi implements RunnerApi {
     this.#take('preview', approvalId, preview);
   }
 
-  async sendToolProgress(toolId: string, progress: ProgressReport) {
+  async sendToolProgress(toolId: string, progress: unknown) {
     this.#take('progress', toolId, progress);
   }
 
@@ -72,9 +77,9 @@ export class RecordedApi implements RunnerApi {
     return this.params;
   }
 
-  #take(what: string, toolId: string, data: unknown): void {
+  #take(what: string, id: string, data: unknown): void {
     const failure = this.failures[what]?.shift();
-    this.sent.push({ what: failure ? `failed ${what}` : what, toolId, data });
+    this.sent.push({ what: failure ? `failed ${what}` : what, id, data });
     if (failure) throw failure;
   }
 }

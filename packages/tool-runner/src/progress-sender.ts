@@ -12,7 +12,7 @@ type Stream = 'stdout' | 'stderr';
  * Losing some is no harm.
  */
 export class ProgressSender {
-  readonly #send: (report: ProgressReport) => Promise<void>;
+  readonly #send: (report: ProgressReport) => Promise<unknown>;
   readonly #logger: Logger;
   readonly #output: Record<Stream, string> = { stdout: '', stderr: '' };
   #latest: Pick<ProgressReport, 'progress' | 'message'> | undefined;

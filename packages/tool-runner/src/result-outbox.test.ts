@@ -26,7 +26,7 @@ const report: ResultReport = {
   status: 'completed',
   result: { success: true },
   attempt: 1,
-  executionTimeMs: 1,
+  execution_time_ms: 1,
 };
 const offline = (times: number) => Array.from({ length: times }, () => new Error('offline'));
 
@@ -59,17 +59,17 @@ it('names the calls that it owes, and no undos', async () => {
   api.failures.result = offline(3);
   outbox.add('a', report);
   outbox.add('a', { ...report, attempt: 2 });
-  outbox.add('b', { ...report, undoId: 'undo-1' });
+  outbox.add('b', { ...report, undo_id: 'undo-1' });
   expect(outbox.unacknowledged).toEqual(['a']);
   await settle();
-  outbox.acknowledge('a', { auditHead: '1:a' });
+  outbox.acknowledge('a', { audit_head: '1:a' });
   outbox.acknowledge('b', {});
   expect(delivered).toEqual([
-    ['a', 'completed', { auditHead: '1:a' }],
-    ['a', 'completed', { auditHead: '1:a' }],
+    ['a', 'completed', { audit_head: '1:a' }],
+    ['a', 'completed', { audit_head: '1:a' }],
   ]);
   await clock.advance(500);
-  expect(api.reports.map(({ undoId }) => undoId)).toEqual(['undo-1']);
+  expect(api.reports.map(({ undo_id }) => undo_id)).toEqual(['undo-1']);
 });
 
 it('a result that no server takes does not keep its call open: the call is told so', async () => {
@@ -84,14 +84,14 @@ it('a result that no server takes does not keep its call open: the call is told 
     {
       status: 'failed',
       attempt: 1,
-      executionTimeMs: 1,
+      execution_time_ms: 1,
       error: {
         code: 'EXECUTION_FAILED',
         message: 'The tool failed: it ended, but its result could not be delivered (BODY_TOO_LARGE).',
         recoverable: false,
       },
     },
-    { status: 'cancelled', attempt: 1, executionTimeMs: 1 },
+    { status: 'cancelled', attempt: 1, execution_time_ms: 1 },
   ]);
 });
 
@@ -118,11 +118,11 @@ it('[EX-7] an acknowledgement by event and then by answer counts once', async ()
   let answer = () => {};
   api.sendToolResult = () =>
     new Promise((resolve) => {
-      answer = () => resolve({ outcome: 'acknowledged', auditHead: '2:b' });
+      answer = () => resolve({ audit_head: '2:b' });
     });
   outbox.add('a', report);
-  outbox.acknowledge('a', { auditHead: '1:a' });
+  outbox.acknowledge('a', { audit_head: '1:a' });
   answer();
   await settle();
-  expect(delivered).toEqual([['a', 'completed', { auditHead: '1:a' }]]);
+  expect(delivered).toEqual([['a', 'completed', { audit_head: '1:a' }]]);
 });

@@ -1,10 +1,11 @@
-import { CountersignError, describeError } from '@countersign/protocol';
-import { backoffMs, pause, type RunnerClock } from './clock.ts';
+import { type CountersignError, describeError, type ErrorCode } from '@countersign/protocol';
+import { pause, type RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
-import type { ResultReport, RunnerApi } from './runner-api.ts';
+import { isRefusal, retry } from './retry.ts';
+import type { ResultAnswer, ResultReport, RunnerApi } from './runner-api.ts';
 
 /** What became of a report: the server has it, or it will never take it. */
-export type Delivery = { readonly auditHead?: string; readonly refused?: string };
+export type Delivery = ResultAnswer & { readonly refused?: string };
 
 export interface ResultOutboxDeps {
   readonly api: Pick<RunnerApi, 'sendToolResult'>;
@@ -36,7 +37,7 @@ export class ResultOutbox {
 
   /** Tool ids of reports of calls, not of undos: those the server knows by. */
   get unacknowledged(): readonly string[] {
-    const calls = [...this.#parcels.values()].filter(({ report }) => report.undoId === undefined);
+    const calls = [...this.#parcels.values()].filter(({ report }) => report.undo_id === undefined);
     return [...new Set(calls.map(({ toolId }) => toolId))];
   }
 
@@ -84,29 +85,36 @@ export class ResultOutbox {
 
   #reportsOf(toolId: string): [string, Parcel][] {
     return [...this.#parcels].filter(
-      ([, parcel]) => parcel.toolId === toolId && parcel.report.undoId === undefined,
+      ([, parcel]) => parcel.toolId === toolId && parcel.report.undo_id === undefined,
     );
   }
 
   async #deliver(key: string, parcel: Parcel): Promise<void> {
     const { api, clock, logger } = this.#deps;
-    for (let failures = 0; !parcel.settled.signal.aborted; ) {
-      try {
-        const answer = await api.sendToolResult(parcel.toolId, parcel.report);
-        if (answer.outcome === 'acknowledged') {
-          const { auditHead } = answer;
-          this.#settle(key, parcel, auditHead === undefined ? {} : { auditHead });
-        } else this.#settle(key, parcel, { refused: `${answer.code}: ${answer.message}` });
-        return;
-      } catch (error) {
-        if (parcel.settled.signal.aborted) return;
-        failures += 1;
-        logger.error(`Sending the result failed: ${parcel.toolId}, try ${failures}`, { error });
-        parcel.report = deliverable(parcel.report, error);
-        if (parcel.hurry.signal.aborted) parcel.hurry = new AbortController();
-        const wake = AbortSignal.any([parcel.settled.signal, parcel.hurry.signal]);
-        await pause(clock, backoffMs(failures), wake);
-      }
+    const { toolId } = parcel;
+    const { error_details: _, ...body } = parcel.report;
+    const failing = `Sending the result failed: ${toolId}`;
+    try {
+      const { audit_head } = await retry(() => api.sendToolResult(toolId, body), {
+        clock,
+        logger,
+        failing,
+        signal: parcel.settled.signal,
+        isFinal: isRefusedResult,
+        hurry: () => {
+          if (parcel.hurry.signal.aborted) parcel.hurry = new AbortController();
+          return parcel.hurry.signal;
+        },
+      });
+      this.#settle(key, parcel, { audit_head });
+    } catch (error) {
+      if (!isRefusedResult(error)) return; // nobody waits for it any more
+      const { report } = parcel;
+      if (report.result === undefined || !undeliverable.has(error.code) || parcel.settled.signal.aborted)
+        return this.#settle(key, parcel, { refused: `${error.code}: ${error.message}` });
+      logger.error(failing, { error });
+      parcel.report = withoutResult(report, error.code);
+      await this.#deliver(key, parcel);
     }
   }
 
@@ -117,17 +125,18 @@ export class ResultOutbox {
   }
 }
 
-const keyOf = (toolId: string, { attempt, undoId }: ResultReport): string => `${toolId}#${undoId ?? attempt}`;
+const keyOf = (toolId: string, { attempt, undo_id }: ResultReport): string =>
+  `${toolId}#${undo_id ?? attempt}`;
+
+/** The server has another result, or knows no such call. A token that has ended is made anew: then it takes it. */
+const isRefusedResult = (error: unknown): error is CountersignError =>
+  isRefusal(error) && error.code !== 'UNAUTHENTICATED';
+
+const undeliverable: ReadonlySet<ErrorCode> = new Set(['BODY_TOO_LARGE', 'INVALID_BODY']);
 
 /** A result that no server will ever take must not keep its call open for ever: the call is told that instead. */
-function deliverable(report: ResultReport, error: unknown): ResultReport {
-  const isHopeless =
-    error instanceof CountersignError && (error.code === 'BODY_TOO_LARGE' || error.code === 'INVALID_BODY');
-  if (!isHopeless || report.result === undefined) return report;
-  const { result: _, ...rest } = report;
-  if (report.status !== 'completed') return rest;
-  const told = describeError('EXECUTION_FAILED', {
-    problem: `it ended, but its result could not be delivered (${error.code})`,
-  });
-  return { ...rest, status: 'failed', error: told };
+function withoutResult({ result: _, ...rest }: ResultReport, code: ErrorCode): ResultReport {
+  if (rest.status !== 'completed') return rest;
+  const problem = `it ended, but its result could not be delivered (${code})`;
+  return { ...rest, status: 'failed', error: describeError('EXECUTION_FAILED', { problem }) };
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError, type ErrorCode, type JsonValue } from '@countersign/protocol';
+import { CountersignError, type ErrorCode, type JsonValue, routes } from '@countersign/protocol';
 import { EngineFixture, testProject } from '@countersign/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
+import { type RunnerFixture, recorded, runnerFixture } from './handler-fixture.test-data.ts';
 import type { RunnerApi } from './runner-api.ts';
 import { WorkspaceRunner } from './workspace-runner.ts';
 
@@ -63,55 +63,25 @@ async function connect(): Promise<void> {
 function apiOf(engine: () => Engine): RunnerApi {
   const { person, runnerCaller } = server;
   return {
-    approveToolExecution: async (_, { approvalId, digest, scope, pattern, toolParams }) => {
-      await told(
-        engine().approvals.approveTool(person, approvalId, {
-          digest,
-          scope,
-          pattern,
-          tool_params: toolParams as JsonObject,
-        }),
-      );
-      return { outcome: 'stands' };
+    approveToolExecution: async (approvalId, { digest, scope, pattern, tool_params }) => {
+      const decision = { digest, scope, pattern, tool_params: tool_params as JsonObject };
+      await told(engine().approvals.approveTool(person, approvalId, decision));
+      return recorded;
     },
-    rejectToolExecution: async (toolId, reason, message) => {
-      const pending = await engine().approvals.getPendingApprovals('ada');
-      const approval = pending.find((one) => one.tool_id === toolId);
-      if (approval)
-        await told(engine().approvals.rejectTool(person, approval.approval_id, { reason, message }));
-      return { outcome: 'stands' };
+    rejectToolExecution: async (approvalId, { reason, message }) => {
+      await told(engine().approvals.rejectTool(person, approvalId, { reason, message }));
+      return recorded;
     },
-    startToolExecution: async (toolId, { digest, attempt }) => {
-      await told(engine().dispatcher.claim(runnerCaller, toolId, { digest, attempt, runner_id }));
+    startToolExecution: async (toolId, claim) => {
+      await told(engine().dispatcher.claim(runnerCaller, toolId, { ...claim, runner_id }));
     },
-    sendToolResult: async (toolId, { status, result, error, attempt, executionTimeMs }) => {
-      const report = {
-        status,
-        result: result as JsonObject,
-        error,
-        attempt,
-        execution_time_ms: executionTimeMs,
-        runner_id,
-      };
+    sendToolResult: async (toolId, body) => {
+      const report = routes.submitResult.body.parse({ ...body, runner_id });
       await told(engine().dispatcher.submitResult(runnerCaller, toolId, report));
-      return { outcome: 'acknowledged' };
+      return {};
     },
     sendToolPreview: async (approvalId, report) => {
-      const { revision, reasons } = report;
-      const input =
-        'refused' in report
-          ? { runner_id, revision, reasons, refused: report.refused as never }
-          : {
-              runner_id,
-              revision,
-              reasons,
-              preview: report.preview,
-              digest_base: report.base,
-              digest: report.digest,
-              risk_level: report.riskLevel,
-              network: report.network,
-            };
-      await told(engine().approvals.submitPreview(runnerCaller, approvalId, input));
+      await told(engine().approvals.submitPreview(runnerCaller, approvalId, { ...report, runner_id }));
     },
     sendHeartbeat: async ({ queued, executing, unacknowledged }) => ({
       calls: await engine().dispatcher.heartbeat(runnerCaller, runner_id, [
@@ -168,7 +138,7 @@ it('[EX-1] reads at once, and writes when the person has approved what was shown
 it('[AP-5] goes on without a tool that the person rejects', async () => {
   const outcome = execute('write_file', { path: 'notes.md', content: 'hello\n' });
   await expect.poll(() => fixture.dialogs.shown.length).toBeGreaterThan(0);
-  fixture.dialogs.answer({ decision: 'reject', reason: 'not there' });
+  fixture.dialogs.answer({ decision: 'rejected', reason: 'not there' });
   expect(await outcome).toMatchObject({ status: 'rejected' });
   expect(existsSync(at('notes.md'))).toBe(false);
 });
@@ -209,7 +179,7 @@ it('[VA-8] what this machine refuses fails before anybody is asked for long', as
 it('[AP-4] a grant covers the next call, checked on both sides', async () => {
   const first = execute('write_file', { path: 'src/a.ts', content: 'a' });
   await expect.poll(() => fixture.dialogs.shown.some(({ request }) => request.digest !== null)).toBe(true);
-  fixture.dialogs.answer({ decision: 'approve', scope: 'class', pattern: 'src/**' });
+  fixture.dialogs.answer({ decision: 'approved', scope: 'class', pattern: 'src/**' });
   expect((await first).status).toBe('completed');
   const cards = fixture.dialogs.shown.length;
   expect((await execute('write_file', { path: 'src/b.ts', content: 'b' })).status).toBe('completed');
@@ -219,7 +189,7 @@ it('[AP-4] a grant covers the next call, checked on both sides', async () => {
 it('[AP-4] "always" covers the next call, in another session too, checked on both sides', async () => {
   const first = execute('write_file', { path: 'docs/a.md', content: 'a' });
   await expect.poll(() => fixture.dialogs.shown.some(({ request }) => request.digest !== null)).toBe(true);
-  fixture.dialogs.answer({ decision: 'approve', scope: 'always', pattern: 'docs/**' });
+  fixture.dialogs.answer({ decision: 'approved', scope: 'always', pattern: 'docs/**' });
   expect((await first).status).toBe('completed');
   const cards = fixture.dialogs.shown.length;
   expect((await execute('write_file', { path: 'docs/b.md', content: 'b' })).status).toBe('completed');

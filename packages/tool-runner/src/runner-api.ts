@@ -1,97 +1,61 @@
 import type {
-  CustomTool,
   EventPayload,
+  errorBodySchema,
   JsonValue,
-  Limits,
-  Preview,
-  Reason,
-  RiskLevel,
+  RequestBody,
+  ResponseBody,
+  RouteName,
+  ToolErrorValue,
 } from '@countersign/protocol';
+import type { z } from 'zod';
 
-/** What a runner says to the server. A decision's 409 is turned into a value by whoever implements it. */
+/**
+ * What a runner says to the server: the bodies of the protocol's routes. Methods throw CountersignError with the
+ * server's code where it refuses.
+ */
 export interface RunnerApi {
-  approveToolExecution(toolId: string, decision: ApprovedDecision): Promise<DecisionAnswer>;
-  rejectToolExecution(toolId: string, reason: string, message?: string): Promise<DecisionAnswer>;
-  sendToolResult(toolId: string, report: ResultReport): Promise<ResultAnswer>;
-  /** The claim (EX-6). Without it, nothing that is not read-only ever runs. Throws CountersignError when refused. */
-  startToolExecution?(toolId: string, claim: Claim): Promise<void>;
-  sendToolPreview?(approvalId: string, preview: PreviewReport): Promise<void>;
-  sendToolProgress?(toolId: string, progress: ProgressReport): Promise<void>;
+  approveToolExecution(approvalId: string, decision: RequestBody<'approve'>): Promise<DecisionAnswer>;
+  rejectToolExecution(approvalId: string, decision: RequestBody<'reject'>): Promise<DecisionAnswer>;
+  sendToolResult(toolId: string, result: Said<'submitResult'>): Promise<ResultAnswer>;
+  /** The claim (EX-6). Without it, nothing that is not read-only ever runs. */
+  startToolExecution?(toolId: string, claim: Claim): Promise<unknown>;
+  sendToolPreview?(approvalId: string, preview: PreviewReport): Promise<unknown>;
+  sendToolProgress?(toolId: string, progress: ProgressReport): Promise<unknown>;
   sendHeartbeat?(beat: Heartbeat): Promise<HeartbeatAnswer>;
   /** Parameters that an event left out for their size (EV-2). */
   fetchToolParams?(toolId: string): Promise<Record<string, JsonValue>>;
 }
 
-export interface ApprovedDecision {
-  readonly approvalId: string;
-  /** Of what was displayed (AP-8). */
-  readonly digest?: string;
-  readonly scope?: 'once' | 'class' | 'session' | 'always';
-  readonly pattern?: string;
-  readonly toolParams?: Record<string, JsonValue>;
-  readonly includeHigh?: boolean;
-}
+/** A body without the runner's id and instance: whoever implements the api adds those. */
+type Said<Name extends RouteName> = WithoutRunner<RequestBody<Name>>;
+type WithoutRunner<Body> = Body extends unknown ? Omit<Body, 'runner_id' | 'instance'> : never;
 
+/** A decision's 409 is a value: the same decision stood already, or somebody else or the timer was first. */
 export type DecisionAnswer =
-  /** Recorded now, or the same decision stood already. */
-  | { readonly outcome: 'stands' }
-  /** Somebody else, or the timer, decided differently before. */
-  | { readonly outcome: 'overruled'; readonly status: string };
+  | { readonly outcome: 'recorded'; readonly response: ResponseBody<'approve'> }
+  | { readonly outcome: 'already' | 'overruled'; readonly standing: Standing };
+type Standing = NonNullable<z.infer<typeof errorBodySchema>['standing']>;
 
-export interface Claim {
-  readonly digest: string | null;
+export type Claim = Said<'startExecution'>;
+export type ResultAnswer = Pick<ResponseBody<'submitResult'>, 'audit_head'>;
+export type PreviewReport = Said<'submitPreview'>;
+export type ProgressReport = Said<'submitProgress'>;
+export type Heartbeat = Said<'heartbeat'>;
+export type HeartbeatAnswer = Omit<ResponseBody<'heartbeat'>, 'success'>;
+
+/** How a call or an undo ended: the body that the server gets, and what only this machine keeps. */
+export type ResultReport = {
   readonly attempt: number;
-}
-
-export interface ResultReport {
-  readonly status: 'completed' | 'failed' | 'cancelled';
-  readonly result?: JsonValue;
-  readonly error?: { readonly code: string; readonly message: string; readonly recoverable: boolean };
-  /** For ToolExecutionResult and the journal; the server gets `error` alone (RE-3). */
-  readonly errorDetails?: JsonValue;
   /** Not said where nobody knows: the runner that executed it was lost. */
-  readonly executionTimeMs?: number;
-  readonly attempt: number;
-  readonly undoId?: string;
-}
-
-/** `refused`: the server has another result already, or knows no such call; sending it again is pointless. */
-export type ResultAnswer =
-  | { readonly outcome: 'acknowledged'; readonly auditHead?: string }
-  | { readonly outcome: 'refused'; readonly code: string; readonly message: string };
-
-export type PreviewReport = { readonly revision: number; readonly reasons: readonly Reason[] } & (
-  | {
-      readonly preview: Preview;
-      readonly base: string;
-      readonly digest: string;
-      readonly riskLevel: RiskLevel;
-      readonly network: boolean;
-    }
-  | { readonly refused: { readonly code: string; readonly message: string } }
+  readonly execution_time_ms?: number;
+  readonly undo_id?: string;
+  /** For ToolExecutionResult and the journal; the server gets `error` alone (RE-3). */
+  readonly error_details?: JsonValue;
+} & (
+  | { readonly status: 'completed'; readonly result: JsonValue; readonly error?: never }
+  | { readonly status: 'failed'; readonly error: ToolErrorValue; readonly result?: JsonValue }
+  | { readonly status: 'cancelled'; readonly error?: ToolErrorValue; readonly result?: JsonValue }
 );
-
-export interface ProgressReport {
-  readonly progress: number | null;
-  readonly message: string | null;
-  readonly output: { readonly stream: 'stdout' | 'stderr'; readonly chunk: string } | null;
-}
-
-export interface Heartbeat {
-  readonly queued: readonly string[];
-  readonly executing: readonly string[];
-  readonly unacknowledged: readonly string[];
-  /** All that the person registered here: with the first heartbeat, and when they change (RN-8). */
-  readonly customTools?: readonly CustomTool[];
-  /** This machine's own bounds, with the first heartbeat and after a lost one (TL-3). */
-  readonly limits?: Partial<Limits>;
-}
-export interface HeartbeatAnswer {
-  readonly calls: Readonly<Record<string, 'go_on' | 'cancel' | 'acknowledged'>>;
-  readonly auditHead?: string;
-  /** The operator's bounds of the server. */
-  readonly limits?: Partial<Limits>;
-}
 
 export type ApprovalRequest = EventPayload<'tool.approval_request'>;
 export type ExecutionSignal = EventPayload<'tool.execution_signal'>;

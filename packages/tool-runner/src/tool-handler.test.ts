@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { CountersignError, checkShown, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { DialogAnswer } from './approval-desk.ts';
 import {
   approvalRequest,
   approvalResolved,
@@ -18,6 +17,7 @@ import type { CallContext, ToolResult } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
+import type { DialogAnswer } from './open-approval.ts';
 import { shownView } from './preview/shown-view.ts';
 import type { ApprovalRequest, Claim, ExecutionSignal } from './runner-api.ts';
 import { EndedAfterChanges, ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
@@ -63,6 +63,8 @@ function heldReads() {
 }
 
 const done: ToolResult = { success: true };
+const refusedResult = () =>
+  Object.assign(new CountersignError('RESULT_CONFLICT'), { message: 'another one stands' });
 /** Until the server has been told so often; the disk takes its own time. */
 const sent = (what: string, times = 1) => expect.poll(() => fixture.api.of(what).length).toBe(times);
 const contentOf = (path: string) => readFileSync(join(fixture.files.root, path), 'utf8');
@@ -125,7 +127,7 @@ describe('handleToolApprovalRequest', () => {
     fixture.dialogs.answer(true);
     await asked;
     expect(fixture.api.sent).toEqual([
-      { what: 'approve', toolId: 'tool-1', data: { approvalId: 'approval-1', digest } },
+      { what: 'approve', id: 'approval-1', data: { decision: 'approved', digest } },
     ]);
     expect(handler.pendingApprovals.size).toBe(0);
     expect(handler.executionHistory).toMatchObject([{ status: 'approved', user_approved: true }]);
@@ -140,7 +142,7 @@ describe('handleToolApprovalRequest', () => {
     await settle();
     fixture.dialogs.answer(false);
     await asked;
-    expect(fixture.api.of('reject')).toEqual([{ reason: 'User declined', message: undefined }]);
+    expect(fixture.api.of('reject')).toEqual([{ decision: 'rejected', reason: 'User declined' }]);
     expect(handler.executionHistory).toMatchObject([{ status: 'rejected', user_approved: false }]);
   });
 
@@ -150,7 +152,7 @@ describe('handleToolApprovalRequest', () => {
     await settle();
     const tool_params: Record<string, JsonValue> = { path: 'notes.md', content: 'edited\n' };
     fixture.dialogs.answer({
-      decision: 'approve',
+      decision: 'approved',
       scope: 'class',
       pattern: 'src/**',
       tool_params,
@@ -159,17 +161,17 @@ describe('handleToolApprovalRequest', () => {
     await first;
     const second = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
-    fixture.dialogs.answer({ decision: 'reject', reason: 'wrong file', message: 'use docs/' });
+    fixture.dialogs.answer({ decision: 'rejected', reason: 'wrong file', message: 'use docs/' });
     await second;
     expect(fixture.api.sent.map(({ data }) => data)).toEqual([
       {
-        approvalId: 'approval-1',
+        decision: 'approved',
         scope: 'class',
         pattern: 'src/**',
-        toolParams: tool_params,
-        includeHigh: true,
+        tool_params,
+        include_high: true,
       },
-      { reason: 'wrong file', message: 'use docs/' },
+      { decision: 'rejected', reason: 'wrong file', message: 'use docs/' },
     ]);
   });
 
@@ -191,7 +193,7 @@ describe('handleToolApprovalRequest', () => {
   it('[RN-1] takes its own time-out only where the event has none', async () => {
     const handler = makeHandler({ ...elsewhere, approvalTimeoutMs: 50 });
     const { remaining_ms: _, ...withSeconds } = approvalRequest({ tool_id: 'a', timeout_seconds: 2 });
-    const { timeout_seconds: __, ...without } = { ...withSeconds, tool_id: 'b' };
+    const { timeout_seconds: __, ...without } = { ...withSeconds, tool_id: 'b', approval_id: 'b' };
     void handler.handleToolApprovalRequest(withSeconds as never);
     void handler.handleToolApprovalRequest(without as never);
     await fixture.clock.advance(50);
@@ -231,7 +233,7 @@ describe('handleToolApprovalRequest', () => {
     ]);
     fixture.dialogs.answer(true);
     await asked;
-    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest }]);
     expect(handler.executionHistory.map(({ status }) => status)).toEqual(['approved']);
   });
 
@@ -245,12 +247,10 @@ describe('handleToolApprovalRequest', () => {
     await settle();
     handler.handleApprovalUpdated(approvalUpdate(approvalRequest(), { description: 'newer' }));
     await settle();
-    fixture.dialogs.answer({ decision: 'approve', digest: `sha256:${'c'.repeat(64)}` });
+    fixture.dialogs.answer({ decision: 'approved', digest: `sha256:${'c'.repeat(64)}` });
     await asked;
     expect([updates, fixture.dialogs.shown.length]).toEqual([['newer'], 1]);
-    expect(fixture.api.of('approve')).toEqual([
-      { approvalId: 'approval-1', digest: `sha256:${'c'.repeat(64)}` },
-    ]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest: `sha256:${'c'.repeat(64)}` }]);
   });
 
   it('[AP-8] shows the card again when there was something newer to look at', async () => {
@@ -329,7 +329,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[AP-2] a decision that was overruled is none of ours', async () => {
-    fixture.api.decision = { outcome: 'overruled', status: 'rejected' };
+    fixture.api.decision = { outcome: 'overruled', standing: { status: 'rejected', device: 'phone' } };
     const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();
@@ -379,7 +379,7 @@ describe('handleToolExecutionSignal', () => {
     });
     expect([reads.executed.length, lists.executed.length]).toEqual([1, 0]);
     expect(fixture.api.reports).toEqual([
-      { status: 'completed', result: { success: true, content: 'text' }, attempt: 1, executionTimeMs: 0 },
+      { status: 'completed', result: { success: true, content: 'text' }, attempt: 1, execution_time_ms: 0 },
     ]);
     expect(fixture.logger.messages('info')).toEqual([
       'Tool execution signal received: tool-1, read_file',
@@ -697,7 +697,7 @@ describe('handleToolExecutionSignal', () => {
     expect(result.status).toBe('success');
     expect(fixture.api.reports).toMatchObject([{ status: 'completed' }]);
     handler.handleToolResultAck({ tool_id: 'tool-1', status: 'received', audit_head: '1:a', timestamp: '' });
-    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '1:a' });
+    handler.applyHeartbeatAnswer({ calls: {}, audit_head: '1:a' });
     expect(fixture.logger.messages('error')).toEqual([
       'Result not journalled: tool-1',
       'Acknowledgement not journalled: tool-1',
@@ -1047,7 +1047,7 @@ describe('results', () => {
   });
 
   it('a result that the server refuses is logged and not sent again', async () => {
-    fixture.api.resultAnswer = { outcome: 'refused', code: 'RESULT_CONFLICT', message: 'another one stands' };
+    fixture.api.failures.result = [refusedResult()];
     const handler = makeHandler();
     await handler.handleToolExecutionSignal(readSignal());
     await settle();
@@ -1060,17 +1060,17 @@ describe('results', () => {
       },
       { level: 'error', message: 'Tool result rejected: tool-1', details: { call: 'tool-1', error: 'no' } },
     ]);
-    expect(fixture.api.reports.length).toBe(1);
+    expect(fixture.api.of('failed result').length).toBe(1);
   });
 
   it('[DA-4] keeps the audit head, and says when the server goes back', async () => {
-    fixture.api.resultAnswer = { outcome: 'acknowledged', auditHead: '7:abc' };
+    fixture.api.resultAnswer = { audit_head: '7:abc' };
     const handler = makeHandler();
     await handler.handleToolExecutionSignal(readSignal());
     await settle();
-    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '8:def' });
+    handler.applyHeartbeatAnswer({ calls: {}, audit_head: '8:def' });
     expect(fixture.logger.messages('error')).toEqual([]);
-    handler.applyHeartbeatAnswer({ calls: {}, auditHead: '7:abc' });
+    handler.applyHeartbeatAnswer({ calls: {}, audit_head: '7:abc' });
     expect(fixture.logger.lines.at(-1)).toEqual({
       level: 'error',
       message: "Server's audit log was cut or rewritten",
@@ -1136,7 +1136,7 @@ describe('execution history (founding documents: local-tool-execution)', () => {
       .toMatchObject([{ status: 'completed', user_approved: false, receipt_status: 'received' }]);
     handler.handleToolResultAck({ ...ack, status: 'rejected' });
     expect(handler.executionHistory).toMatchObject([{ receipt_status: 'rejected', error: 'rejected' }]);
-    fixture.api.resultAnswer = { outcome: 'refused', code: 'RESULT_CONFLICT', message: 'another one stands' };
+    fixture.api.failures.result = [refusedResult()];
     await handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));
     await expect
       .poll(() => handler.executionHistory[1])
@@ -1266,7 +1266,7 @@ describe('undo', () => {
     expect(contentOf('notes.md')).toBe('old\n');
     expect(fixture.api.reports.at(-1)).toMatchObject({
       status: 'completed',
-      undoId: 'undo-1',
+      undo_id: 'undo-1',
       result: { changed_files: [{ path: 'notes.md', operation: 'modified' }] },
     });
     const again = await handler.undoCalls(['tool-1'], { force: false });
@@ -1282,7 +1282,7 @@ describe('undo', () => {
     await settle();
     await handler.dispose();
     makeHandler();
-    await expect.poll(() => fixture.api.reports.at(-1)?.undoId).toBe('undo-1');
+    await expect.poll(() => fixture.api.reports.at(-1)?.undo_id).toBe('undo-1');
   });
 });
 
@@ -1354,7 +1354,7 @@ describe('the ceiling', () => {
     });
     expect(checkShown(shown as ApprovalRequest)).toBe('fits');
     expect(shown).not.toHaveProperty('omitted');
-    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest }]);
   });
 
   it('[RN-2] a call that is refused here has no digest that could be approved, and says why', async () => {
@@ -1380,13 +1380,13 @@ describe('the ceiling', () => {
     [
       'another digest than that of the card',
       {},
-      { decision: 'approve', digest: `sha256:${'0'.repeat(64)}` },
+      { decision: 'approved', digest: `sha256:${'0'.repeat(64)}` },
       {},
     ],
     [
       'parameters that were edited and not drawn',
       {},
-      { decision: 'approve', tool_params: { path: 'notes.md', content: 'new\n' } },
+      { decision: 'approved', tool_params: { path: 'notes.md', content: 'new\n' } },
       {},
     ],
     ["the server's own card, of a call that another runner has", {}, true, elsewhere],
@@ -1414,7 +1414,7 @@ describe('the ceiling', () => {
     fixture.dialogs.answer(true);
     await asked;
     const digest = fixture.dialogs.shown[0]?.request.digest;
-    expect(fixture.api.of('approve')).toEqual([{ approvalId: 'approval-1', digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest }]);
     expect(await ranAs(handler, await approvedWrite(handler, { tool_params }))).toBe('APPROVAL_STALE');
     expect(await ranAs(handler, await approvedWrite(handler, { attempt: 2 }))).toBe('success');
   });
@@ -1447,7 +1447,7 @@ describe('the ceiling', () => {
     const undo = async (undo_id: string, force: boolean) => {
       const about = { project_id: 'project', session_id: 'session', runner_id: null, timestamp: '' };
       await handler.handleToolUndo({ tool_id: 'tool-1', undo_id, force, ...about });
-      return fixture.api.reports.find(({ undoId }) => undoId === undo_id);
+      return fixture.api.reports.find((report) => report.undo_id === undo_id);
     };
     await handler.handleToolExecutionSignal(await approvedWrite(handler));
     ceiling();
@@ -1718,7 +1718,7 @@ describe('logging', () => {
 describe('dispose', () => {
   it('withdraws cards, cancels what runs, empties the queue and disposes of the executors', async () => {
     const { executor } = heldReads();
-    const handler = makeHandler({ executors: [executor], concurrencyLimit: 1 });
+    const handler = makeHandler({ ...elsewhere, executors: [executor], concurrencyLimit: 1 });
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     const running = handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
     const queued = handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));

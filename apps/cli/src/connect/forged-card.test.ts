@@ -8,9 +8,9 @@ import {
   type Preview,
   shownDigest,
 } from '@countersign/protocol';
-import { RunnerDialogs } from '@countersign/runner-client';
+import { cardDialogs, decideThrough } from '@countersign/runner-client';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
-import { type ApprovedDecision, type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
+import { type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { approval, digestOf } from '../approvals/approval-fixture.test-data.ts';
 import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
@@ -23,8 +23,11 @@ let files: TemporaryWorkspace;
 let runner: WorkspaceRunner;
 let cards: TerminalApprovals;
 let clock: ManualClock;
-let approved: ApprovedDecision[];
-const recorded = { outcome: 'recorded', response: {} } as unknown as DecisionOutcome;
+let approved: Parameters<RunnerApi['approveToolExecution']>[];
+const recorded: DecisionOutcome = {
+  outcome: 'recorded',
+  response: { success: true, approval_id: 'approval-1', status: 'approved' },
+};
 const screen = () => cards.lines(90, 30).join('\n');
 
 beforeEach(() => {
@@ -38,25 +41,20 @@ beforeEach(() => {
     mode: 0o600,
   });
   const api: RunnerApi = {
-    async approveToolExecution(_toolId, decision) {
-      approved.push(decision);
-      dialogs.decided(decision.approvalId, Promise.resolve(recorded));
-      return { outcome: 'stands' };
+    async approveToolExecution(approvalId, decision) {
+      approved.push([approvalId, decision]);
+      return recorded;
     },
-    rejectToolExecution: async () => ({ outcome: 'stands' }),
-    sendToolResult: async () => ({ outcome: 'acknowledged' }),
+    rejectToolExecution: async () => recorded,
+    sendToolResult: async () => ({}),
     startToolExecution: async () => {},
   };
-  const dialogs = new RunnerDialogs(async () => recorded, {
-    show: (request) => cards.show(request),
-    withdraw: (approvalId) => cards.withdraw(approvalId),
-  });
   cards = new TerminalApprovals({
     clock,
     words: wordsFor({}),
     color: false,
     device: 'here',
-    decide: (decision) => dialogs.decide(decision),
+    decide: async (decision) => decideThrough(runner, decision) ?? recorded,
     fetch: async () => undefined,
     backtest: () => Promise.reject(new Error('not asked')),
     edit: undefined,
@@ -74,7 +72,10 @@ beforeEach(() => {
     },
     configFolder,
     api,
-    dialogProvider: dialogs,
+    dialogProvider: cardDialogs({
+      show: (request) => cards.show(request),
+      withdraw: (approvalId) => cards.withdraw(approvalId),
+    }),
     logger: { debug() {}, info() {}, error() {} },
     isIsolated: true,
   });
@@ -161,7 +162,7 @@ it('[RN-2] [AP-7] a card beside a runner shows what would run here, whatever the
   await pressInFocus('y');
   expect(approved).toEqual([]);
   await pressInFocus('y');
-  await expect.poll(() => approved).toEqual([{ approvalId: 'approval-1', digest: await ownDigest() }]);
+  await expect.poll(() => approved).toMatchObject([['approval-1', { digest: await ownDigest() }]]);
 });
 
 it("[RN-2] no later event of the server's puts another card in its place", async () => {

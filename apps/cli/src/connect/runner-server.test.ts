@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import { RunnerDialogs, runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
+import { runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
 import type { ServerAccess } from '../sign-in/server-access.ts';
@@ -49,7 +49,6 @@ const fixture = new URL(
   '../../../../packages/protocol/fixtures/bodies/getExecution.response.json',
   import.meta.url,
 );
-const decided: unknown[] = [];
 const api = () =>
   runnerApiOverClient({
     runner: client,
@@ -57,8 +56,6 @@ const api = () =>
     projectId: 'p',
     runnerId: 'r',
     instance: 'journal',
-    approvalOf: (toolId) => (toolId === 't' ? 'a' : undefined),
-    onDecided: (id, outcome) => decided.push([id, outcome.catch(() => {})]),
   });
 const codeOf = (failing: Promise<unknown> | undefined) =>
   (failing ?? Promise.resolve()).then(
@@ -83,36 +80,26 @@ describe('the runner speaks to the server', () => {
     );
   });
 
-  it('[EX-7] sends results of every kind, and knows when sending again is pointless', async () => {
-    const report = { executionTimeMs: 1.6, attempt: 1 };
+  it('[EX-7] sends results of every kind, and keeps the server’s code when it takes none', async () => {
+    const report = { execution_time_ms: 2, attempt: 1 };
     const error = { code: 'X', message: 'x', recoverable: false };
     answers.result = ok({ tool_id: 't', status: 'completed', message: 'm', audit_head: 'h' });
     expect(
-      await api().sendToolResult('t', { ...report, status: 'completed', result: 1, undoId: 'u' }),
-    ).toEqual({ outcome: 'acknowledged', auditHead: 'h' });
-    await api().sendToolResult('t', { ...report, status: 'completed' });
+      await api().sendToolResult('t', { ...report, status: 'completed', result: 1, undo_id: 'u' }),
+    ).toMatchObject({ audit_head: 'h' });
     await api().sendToolResult('t', { ...report, status: 'failed', error, result: 2 });
-    await api().sendToolResult('t', { ...report, status: 'failed' });
-    await api().sendToolResult('t', { ...report, status: 'cancelled', error, result: 3 });
     await api().sendToolResult('t', { ...report, status: 'cancelled' });
-    const about = { execution_time_ms: 2, attempt: 1, runner_id: 'r', instance: 'journal' };
+    const about = { ...report, runner_id: 'r', instance: 'journal' };
     expect(sent.map(({ body }) => body)).toEqual([
       { status: 'completed', result: 1, ...about, undo_id: 'u' },
-      { status: 'completed', result: null, ...about },
       { status: 'failed', error, result: 2, ...about },
-      { status: 'failed', error: 'failed', ...about },
-      { status: 'cancelled', error, result: 3, ...about },
       { status: 'cancelled', ...about },
     ]);
+    const result = { ...report, status: 'completed', result: 1 } as const;
     answers.result = { status: 409, body: refusal('RESULT_CONFLICT') };
-    expect(await api().sendToolResult('t', { ...report, status: 'completed' })).toMatchObject({
-      outcome: 'refused',
-      code: 'RESULT_CONFLICT',
-    });
+    expect(await codeOf(api().sendToolResult('t', result))).toContain('RESULT_CONFLICT');
     answers.result = { status: 503, body: refusal('UNAVAILABLE') };
-    expect(await codeOf(api().sendToolResult('t', { ...report, status: 'completed' }))).toContain(
-      'UNAVAILABLE',
-    );
+    expect(await codeOf(api().sendToolResult('t', result))).toContain('UNAVAILABLE');
   });
 
   it('[AP-7] sends previews and refusals, progress and heartbeats, and fetches parameters', async () => {
@@ -124,16 +111,16 @@ describe('the runner speaks to the server', () => {
     await api().sendToolPreview?.('a', {
       ...common,
       preview,
-      base: digestOf('b'),
+      digest_base: digestOf('b'),
       digest: digestOf('a'),
-      riskLevel: 'HIGH',
+      risk_level: 'HIGH',
       network: true,
     });
     await api().sendToolPreview?.('a', { ...common, refused: { code: 'PATH_SENSITIVE', message: 'no' } });
     await api().sendToolProgress?.('t', { progress: 5, message: null, output: null });
-    expect(await api().sendHeartbeat?.({ queued: ['q'], executing: [], unacknowledged: [] })).toEqual({
+    expect(await api().sendHeartbeat?.({ queued: ['q'], executing: [], unacknowledged: [] })).toMatchObject({
       calls: { t: 'go_on' },
-      auditHead: 'h',
+      audit_head: 'h',
     });
     expect(sent.map(({ body }) => body)).toEqual([
       {
@@ -164,32 +151,29 @@ describe('the runner speaks to the server', () => {
   it('[AP-2] sends decisions, and says when another one stands', async () => {
     answers.approve = ok({ approval_id: 'a', status: 'approved' });
     const decision = {
-      approvalId: 'a',
-      digest: digestOf('a'),
-      scope: 'class',
-      pattern: 'x',
-      toolParams: { path: 'y' },
-      includeHigh: true,
-    } as const;
-    expect(await api().approveToolExecution('t', decision)).toEqual({ outcome: 'stands' });
-    expect(sent[0]?.body).toEqual({
-      device: 'here',
       digest: digestOf('a'),
       scope: 'class',
       pattern: 'x',
       tool_params: { path: 'y' },
       include_high: true,
-    });
+    } as const;
+    expect(await api().approveToolExecution('a', decision)).toMatchObject({ outcome: 'recorded' });
+    expect(sent[0]).toMatchObject({ path: '/my/projects/p/approvals/a/approve' });
+    expect(sent[0]?.body).toEqual({ device: 'here', ...decision });
     answers.reject = {
       status: 409,
       body: refusal('ALREADY_DECIDED', { standing: { status: 'approved', device: 'phone' } }),
     };
-    expect(await api().rejectToolExecution('t', 'why', 'instead')).toEqual({
+    expect(await api().rejectToolExecution('a', { reason: 'why', message: 'instead' })).toMatchObject({
       outcome: 'overruled',
-      status: 'approved',
+      standing: { status: 'approved' },
     });
-    expect(decided).toHaveLength(2);
-    expect(() => api().rejectToolExecution('unknown', 'why')).toThrow('approval');
+  });
+
+  it('[RN-1] sends a decision once: the runner itself tries again', async () => {
+    answers.approve = { status: 503, body: refusal('UNAVAILABLE') };
+    expect(await codeOf(api().approveToolExecution('a', {}))).toContain('UNAVAILABLE');
+    expect(sent).toHaveLength(1);
   });
 });
 
@@ -238,76 +222,5 @@ describe('the runner’s token', () => {
     await token.client.listRunners();
     expect(sent.at(-1)).toMatchObject({ path: '/my/runners', token: 'Bearer mine' });
     await token.revoke();
-  });
-});
-
-describe('the runner’s dialogs', () => {
-  const shown: string[] = [];
-  const place = {
-    show: ({ approval_id }: { approval_id: string }) => shown.push(`show ${approval_id}`),
-    withdraw: (approvalId: string) => shown.push(`withdraw ${approvalId}`),
-  };
-  beforeEach(() => shown.splice(0));
-  const approve = { decision: 'approved', params: { approval_id: 'a', project_id: 'p' }, body: {} } as const;
-  const recorded = {
-    outcome: 'recorded',
-    response: { success: true, approval_id: 'a', status: 'approved' },
-  } as const;
-
-  it('[RN-2] let the runner send what a card decides, and tell the card what came of it', async () => {
-    const dialogs = new RunnerDialogs(async () => Promise.reject(new Error('not this way')), place);
-    const over = new AbortController();
-    const answer = dialogs.showApprovalDialog({ approval_id: 'a', tool_id: 't' } as never, over.signal);
-    dialogs.updateApprovalDialog({ approval_id: 'a', tool_id: 't' } as never);
-    expect([dialogs.approvalOf('t'), dialogs.approvalOf('x')]).toEqual(['a', undefined]);
-    const outcome = dialogs.decide({
-      ...approve,
-      body: {
-        digest: digestOf('a'),
-        scope: 'class',
-        pattern: 'x',
-        tool_params: { a: 1 },
-        include_high: true,
-      },
-    });
-    expect(await answer).toEqual({
-      decision: 'approve',
-      digest: digestOf('a'),
-      scope: 'class',
-      pattern: 'x',
-      tool_params: { a: 1 },
-      include_high: true,
-    });
-    dialogs.decided('a', Promise.resolve(recorded));
-    expect(await outcome).toEqual(recorded);
-    // A card that was answered says itself what came of it.
-    over.abort();
-    expect(shown).toEqual(['show a', 'show a']);
-  });
-
-  it('reject with the person’s words', async () => {
-    const dialogs = new RunnerDialogs(async () => recorded, place);
-    const answer = dialogs.showApprovalDialog(
-      { approval_id: 'a', tool_id: 't' } as never,
-      new AbortController().signal,
-    );
-    void dialogs.decide({
-      decision: 'rejected',
-      params: approve.params,
-      body: { reason: 'r', message: 'm' },
-    });
-    expect(await answer).toEqual({ decision: 'reject', reason: 'r', message: 'm' });
-  });
-
-  it('send directly what the runner does not ask about, and say when a card was withdrawn', async () => {
-    const dialogs = new RunnerDialogs(async () => recorded, place);
-    expect(await dialogs.decide(approve)).toEqual(recorded);
-    const withdrawn = new AbortController();
-    void dialogs.showApprovalDialog({ approval_id: 'a', tool_id: 't' } as never, withdrawn.signal);
-    const outcome = dialogs.decide(approve);
-    withdrawn.abort();
-    await expect(outcome).rejects.toThrow('withdrawn');
-    dialogs.decided('a', Promise.resolve(recorded));
-    expect(shown).toEqual(['show a', 'withdraw a']);
   });
 });

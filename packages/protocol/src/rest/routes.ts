@@ -382,3 +382,17 @@ export const routes = {
 } as const;
 
 export type RouteName = keyof typeof routes;
+
+/** The body that a route takes, before the server fills in defaults. */
+export type RequestBody<Name extends RouteName> = (typeof routes)[Name] extends {
+  readonly body: infer Body extends z.ZodType;
+}
+  ? z.input<Body>
+  : never;
+
+/** The body that a route answers with. */
+export type ResponseBody<Name extends RouteName> = (typeof routes)[Name] extends {
+  readonly response: infer Body extends z.ZodType;
+}
+  ? z.output<Body>
+  : never;

@@ -30,7 +30,7 @@ const report: ResultReport = {
   status: 'completed',
   result: { success: true },
   attempt: 1,
-  executionTimeMs: 5,
+  execution_time_ms: 5,
 };
 const change = (path: string): FileChange => ({
   path,
@@ -91,7 +91,7 @@ it.each([
   ['WRITE_FAILED', 0],
   ['RUNNER_LOST', 1],
   ['EXECUTION_FAILED', 1],
-])('what failed as %s leaves %i changes to undo', (code, left) => {
+] as const)('what failed as %s leaves %i changes to undo', (code, left) => {
   const journal = open();
   journal.start('a', 1, 'write_file');
   journal.recordChanges('a', 1, [change('x.md')]);

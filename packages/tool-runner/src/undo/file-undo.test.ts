@@ -53,7 +53,12 @@ function call(toolId: string, path: string, after: string | null): void {
     mkdirSync(dirname(at(path)), { recursive: true });
     writeFileSync(at(path), after);
   }
-  journal.end(toolId, 1, { status: 'completed', result: { success: true }, attempt: 1, executionTimeMs: 1 });
+  journal.end(toolId, 1, {
+    status: 'completed',
+    result: { success: true },
+    attempt: 1,
+    execution_time_ms: 1,
+  });
 }
 
 const undo = (toolIds: string[], force = false) =>
@@ -69,9 +74,9 @@ it('[RN-3] puts back what was changed, created and deleted, with its mode', asyn
   chmodSync(at('run.sh'), 0o600);
   const report = await undo(['a']);
   expect(report).toEqual({
-    undoId: 'undo-a-false',
+    undo_id: 'undo-a-false',
     attempt: 1,
-    executionTimeMs: 0,
+    execution_time_ms: 0,
     status: 'completed',
     result: {
       success: true,

@@ -87,4 +87,4 @@ export class FileUndo {
   }
 }
 
-const told = (undoId: string) => ({ undoId, attempt: 1, executionTimeMs: 0 });
+const told = (undoId: string) => ({ undo_id: undoId, attempt: 1, execution_time_ms: 0 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CountersignError, type CountersignEvent, type ErrorCode } from '@countersign/protocol';
+import { CountersignError, type CountersignEvent, type ErrorCode, routes } from '@countersign/protocol';
 import {
   type DialogAnswer,
   type RunnerApi,
@@ -70,44 +70,23 @@ function apiOverRest(person: Person, runner_id: string, token: string): RunnerAp
       body,
     );
     if (status === 409 && told.standing)
-      return { outcome: 'overruled', status: String((told.standing as Json).status) } as const;
-    accepted({ status, body: told });
-    return { outcome: 'stands' } as const;
+      return { outcome: 'overruled', standing: told.standing as never } as const;
+    const response = routes.approve.response.parse(accepted({ status, body: told }));
+    return { outcome: 'recorded', response } as const;
   };
   return {
-    approveToolExecution: (_, { approvalId, digest }) =>
-      decide(approvalId, 'approve', { decision: 'approved', ...(digest !== undefined && { digest }) }),
-    async rejectToolExecution(toolId, reason) {
-      const { approval_id } = await person.call(toolId);
-      return decide(approval_id, 'reject', { reason });
+    approveToolExecution: (approvalId, body) =>
+      decide(approvalId, 'approve', { decision: 'approved', ...body } as Json),
+    rejectToolExecution: (approvalId, body) => decide(approvalId, 'reject', body as Json),
+    async sendToolResult(toolId, body) {
+      const { audit_head } = await report(`/tools/${toolId}/result`, { ...body, ...about } as Json);
+      return { audit_head: audit_head === undefined ? undefined : String(audit_head) };
     },
-    async sendToolResult(toolId, { status, result, error, executionTimeMs, attempt }) {
-      const body = {
-        status,
-        result,
-        error,
-        execution_time_ms: Math.round(executionTimeMs ?? 0),
-        attempt,
-        ...about,
-      };
-      const { audit_head } = await report(`/tools/${toolId}/result`, body);
-      return { outcome: 'acknowledged', ...(audit_head !== undefined && { auditHead: String(audit_head) }) };
+    async startToolExecution(toolId, claim) {
+      await report(`/tools/${toolId}/start`, { ...claim, ...about } as Json);
     },
-    async startToolExecution(toolId, { digest, attempt }) {
-      await report(`/tools/${toolId}/start`, { digest, attempt, ...about });
-    },
-    async sendToolPreview(approvalId, { revision, reasons, ...made }) {
-      const shown =
-        'refused' in made
-          ? { refused: made.refused }
-          : {
-              preview: made.preview,
-              digest_base: made.base,
-              digest: made.digest,
-              risk_level: made.riskLevel,
-              network: made.network,
-            };
-      await report(`/approvals/${approvalId}/preview`, { revision, reasons, ...shown, ...about });
+    async sendToolPreview(approvalId, preview) {
+      await report(`/approvals/${approvalId}/preview`, { ...preview, ...about } as Json);
     },
     async sendToolProgress(toolId, progress) {
       await report(`/tools/${toolId}/progress`, { ...progress, ...about });

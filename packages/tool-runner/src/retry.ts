@@ -1,0 +1,42 @@
+import { CountersignError, errorCodes } from '@countersign/protocol';
+import { pause, type RunnerClock } from './clock.ts';
+import type { LogDetails, Logger } from './logger.ts';
+
+export interface RetryOptions {
+  readonly clock: RunnerClock;
+  readonly logger: Logger;
+  /** The log line of a failure that is tried again; the number of the try is added. */
+  readonly failing: string;
+  readonly details?: LogDetails;
+  /** Aborting it stops trying: the last failure is thrown. */
+  readonly signal: AbortSignal;
+  /** How many more times than once; without end unless said. */
+  readonly times?: number;
+  /** Whether trying again is pointless. Unless said: the server's word, and its code does not ask to repeat. */
+  readonly isFinal?: (error: unknown) => boolean;
+  /** Aborting the signal that it returns ends the pause before the next try. */
+  readonly hurry?: () => AbortSignal;
+}
+
+/** Sends something until it works, trying again is pointless, or nobody waits for it any more. */
+export async function retry<T>(send: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { clock, logger, failing, details, signal, hurry } = options;
+  const { times = Number.POSITIVE_INFINITY, isFinal = isRefusal } = options;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (signal.aborted || isFinal(error) || failures > times) throw error;
+      logger.error(`${failing}, try ${failures}`, { ...details, error });
+      await pause(clock, backoffMs(failures), hurry ? AbortSignal.any([signal, hurry()]) : signal);
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+/** The server answered, and would answer the same again. */
+export const isRefusal = (error: unknown): error is CountersignError =>
+  error instanceof CountersignError && errorCodes[error.code].remedy !== 'repeat';
+
+/** How long to wait before the next try, in milliseconds: 0.5 s, doubled each time, at most 30 s. */
+const backoffMs = (failures: number): number => Math.min(500 * 2 ** (failures - 1), 30_000);
