@@ -1,16 +1,17 @@
 import type { SecretMasker } from '@countersign/policy';
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { ApprovalManager } from './approve/approval-manager.ts';
+import { PendingDecisions } from './approve/pending-decisions.ts';
 import { StoredPolicies } from './approve/stored-policies.ts';
 import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { type ConnectedRunner, RunnerRegistry } from './dispatch/runner-registry.ts';
+import { Signals } from './dispatch/signals.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
 import type { FaultPoints } from './fault-points.ts';
 import { newId } from './ids.ts';
 import { NodeMembership } from './nodes/node-membership.ts';
 import { RunnerPresence } from './nodes/runner-presence.ts';
-import { SilentRunners } from './nodes/silent-runners.ts';
 import { Refusal } from './refusal.ts';
 import type { RunnerRow } from './rows.ts';
 import { Outcomes } from './settle/outcomes.ts';
@@ -53,8 +54,8 @@ export class Engine {
   /** This process among those that share the database. */
   readonly node = newId();
   readonly #deps: EngineDeps;
+  readonly #decisions: PendingDecisions;
   readonly #membership: NodeMembership;
-  readonly #silent: SilentRunners;
   readonly #unsubscribe: () => void;
   /** Runners whose streams are being opened: their ids are taken already, before anything is awaited. */
   readonly #opening = new Set<ConnectedRunner>();
@@ -71,8 +72,14 @@ export class Engine {
     const turns = new EventLoopTurns();
     this.streams = new StreamManager(store, bus, onError, turns);
     this.runners = new RunnerRegistry(clock, (runner) => this.#runnerLost(runner));
-    this.presence = new RunnerPresence({ store, bus, runners: this.runners, node: this.node, reached });
-    this.#silent = new SilentRunners(store, clock);
+    this.presence = new RunnerPresence({
+      store,
+      bus,
+      clock,
+      runners: this.runners,
+      node: this.node,
+      reached,
+    });
     this.#membership = new NodeMembership({
       store,
       clock,
@@ -81,38 +88,20 @@ export class Engine {
       keyCheck: deps.keyCheck ?? '',
       onError,
     });
-    this.dispatcher = new Dispatcher({
+    const { policies, outcomes, presence, runners } = this;
+    const signals = new Signals({
       store,
-      bus,
-      clock,
-      runners: this.runners,
-      presence: this.presence,
-      policies: this.policies,
-      outcomes: this.outcomes,
+      presence,
+      policies,
       hasPlainListener: (userId, projectId) => this.streams.hasPlainListener(userId, projectId),
-      onError,
-      reached,
     });
-    this.approvals = new ApprovalManager({
-      store,
-      bus,
-      clock,
-      policies: this.policies,
-      dispatcher: this.dispatcher,
-      outcomes: this.outcomes,
-      turns,
-      onError,
-      reached,
-    });
-    this.dispatcher.useApprovals(this.approvals);
-    this.executor = new ToolExecutor({
-      store,
-      policies: this.policies,
-      approvals: this.approvals,
-      dispatcher: this.dispatcher,
-      outcomes: this.outcomes,
-      reached,
-    });
+    const decisions = new PendingDecisions({ store, bus, clock, outcomes, onError, reached });
+    this.#decisions = decisions;
+    const parts = { store, bus, clock, policies, outcomes, presence, signals, decisions, onError, reached };
+    this.dispatcher = new Dispatcher({ ...parts, runners });
+    const { dispatcher } = this;
+    this.approvals = new ApprovalManager({ ...parts, dispatcher, turns });
+    this.executor = new ToolExecutor({ ...parts, approvals: this.approvals, dispatcher });
     this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
 
@@ -137,7 +126,7 @@ export class Engine {
     this.#membership.stop();
     this.#unsubscribe();
     this.streams.close();
-    this.approvals.close();
+    this.#decisions.close();
     this.dispatcher.close();
     this.runners.close();
     this.outcomes.close();
@@ -243,7 +232,7 @@ export class Engine {
     const { store } = this.#deps;
     await this.presence.storeSigns();
     if (store.isShared) await this.#followRunners([...this.runners.all(), ...this.streams.runners()]);
-    await Promise.all([this.approvals.tick(), this.outcomes.tick(), this.streams.tick()]);
+    await Promise.all([this.#decisions.tick(), this.outcomes.tick(), this.streams.tick()]);
     if (!this.#knowsOthers) await this.#findOthers();
     if (this.#knowsOthers) await this.#sweep();
   }
@@ -253,7 +242,7 @@ export class Engine {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;
     if (wasAlone) {
-      await this.approvals.resume(this.#membership.startedAt);
+      await this.#decisions.resume(this.#membership.startedAt);
       await this.dispatcher.resume(this.#membership.startedAt);
     }
     await this.#membership.ready();
@@ -262,12 +251,12 @@ export class Engine {
 
   async #sweep(): Promise<void> {
     const now = this.#deps.store.now();
-    for (const row of await this.#silent.find())
+    for (const row of await this.presence.findSilent())
       await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
     await this.dispatcher.takeStranded(SWEPT_AT_ONCE);
     if (this.#deps.store.isShared) await this.dispatcher.placeWaiting(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
-    await this.approvals.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
+    await this.#decisions.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     for (const [userId, projectId] of this.#deps.store.isShared ? this.streams.plainListeners() : [])
       await this.dispatcher.offerAll(userId, projectId);
   }

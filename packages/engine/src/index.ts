@@ -19,7 +19,6 @@ export {
 export { availableTools, type OfferedTool, offeredTools } from './agent/offered-tools.ts';
 export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
 export type { RunObserver } from './agent/run-observer.ts';
-export { type AtPoint, type RunPoint, runPoints } from './agent/run-points.ts';
 export type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approve/approval-input.ts';
 export { ApprovalManager } from './approve/approval-manager.ts';
 export { StoredPolicies } from './approve/stored-policies.ts';
@@ -29,21 +28,28 @@ export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-b
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digests.ts';
 export { Dispatcher } from './dispatch/dispatcher.ts';
-export { rememberTold } from './dispatch/runner-facts.ts';
-export { runnerKey } from './dispatch/runner-key.ts';
+export { rememberTold, runnerKey } from './dispatch/runner-facts.ts';
 export type { ConnectedRunner } from './dispatch/runner-registry.ts';
 export { Engine, type EngineDeps } from './engine.ts';
 export {
+  type AtPoint,
   commitMoments,
   type FaultPoint,
   type FaultPoints,
   labelledCommits,
+  runPoints,
 } from './fault-points.ts';
 export { newId } from './ids.ts';
-export { type Announced, auditHeadText, numberAnnounced } from './record/announced.ts';
-export { auditGenesis, auditHash } from './record/audit-chain.ts';
+export {
+  type Announced,
+  auditGenesis,
+  auditHash,
+  auditHeadText,
+  numberAnnounced,
+} from './record/announced.ts';
 export { approvalView, errorOf, predicateOf } from './record/call-events.ts';
 export type { CallContext, CallRequest } from './record/call-request.ts';
+export { announceCall, type EventData, isoTime, makeEvent, type ServerEvent } from './record/make-event.ts';
 export { largestShown } from './record/shown-size.ts';
 export { orderOfStep } from './record/step-order.ts';
 export { notFound, Refusal } from './refusal.ts';
@@ -71,7 +77,6 @@ export type {
   TokenRow,
 } from './rows.ts';
 export type { ResultInput } from './settle/settlements.ts';
-export { StorageFull } from './storage-full.ts';
 export {
   type Announcement,
   approvalsAtOnce,
@@ -84,11 +89,12 @@ export {
   type PendingRequest,
   type Reading,
   type ShownApproval,
+  StorageFull,
   type Store,
   type ToolMetricsRow,
   type Transaction,
   type Unit,
 } from './store.ts';
-export { type EncodedRequest, endOfRequest } from './streams/pending-request.ts';
+export { type EncodedRequest, endOfRequest } from './streams/pending-requests.ts';
 export type { StreamOptions, StreamSink } from './streams/stream-manager.ts';
 export { ToolExecutor } from './tool-executor.ts';

@@ -2,7 +2,6 @@ import type {
   ApprovalScope,
   ApprovalStatus,
   ApprovedBy,
-  CountersignEvent,
   CustomTool,
   ErrorCode,
   ExecutionStatus,
@@ -15,6 +14,8 @@ import type {
   RiskLevel,
   TokenScope,
 } from '@countersign/protocol';
+import type { CallContext } from './record/call-request.ts';
+import type { ServerEvent } from './record/make-event.ts';
 
 /**
  * What is stored (DA-1). Names are the columns' names. Times are milliseconds since 1970 by the store's clock;
@@ -204,7 +205,7 @@ export interface ApprovalRow {
   readonly digest_base: string | null;
   /** The runner that previewed it: only this one may claim the call (EX-6). */
   readonly previewed_by: string | null;
-  readonly context: Json;
+  readonly context: CallContext;
   /** How often it was asked again because the approved state had changed (AP-8). */
   readonly stale_count: number;
   readonly decided_at: number | null;
@@ -335,7 +336,7 @@ export interface StoredEvent {
   readonly user_id: string;
   readonly id: number;
   readonly project_id: string | null;
-  readonly event: CountersignEvent;
+  readonly event: ServerEvent;
   readonly created_at: number;
 }
 

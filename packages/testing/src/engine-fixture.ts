@@ -12,10 +12,11 @@ import {
   Refusal,
   type ResultInput,
   runnerKey,
+  type ServerEvent,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
-import type { CountersignEvent, EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
+import type { EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
 import { memoryStore } from './memory-store.ts';
@@ -215,13 +216,13 @@ export const codeOf = (promise: Promise<unknown>): Promise<string> =>
 
 /** What one client received. */
 export class Listener {
-  readonly received: { event: CountersignEvent; id: number | undefined }[] = [];
+  readonly received: { event: ServerEvent; id: number | undefined }[] = [];
   ended = false;
   /** Set to false: the client has stopped reading. */
   reads = true;
   close: () => void = () => {};
 
-  send(event: CountersignEvent, id: number | undefined): boolean {
+  send(event: ServerEvent, id: number | undefined): boolean {
     this.received.push({ event, id });
     return this.reads;
   }

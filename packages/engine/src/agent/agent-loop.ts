@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow, RunRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
@@ -13,8 +14,7 @@ import { offeredTools } from './offered-tools.ts';
 import { exceededBudget, type RunBudget } from './run-budget.ts';
 import { endRun } from './run-ending.ts';
 import type { RunObserver } from './run-observer.ts';
-import { type StoredToolCall, toJson, toolCallsOf } from './stored-tool-call.ts';
-import { toStoredCalls } from './tool-call-ids.ts';
+import { type StoredToolCall, toJson, toolCallsOf, toStoredCalls } from './stored-tool-call.ts';
 import { ToolStep, type ToolStepDeps } from './tool-step.ts';
 
 export interface AgentLoopDeps extends ToolStepDeps {
@@ -148,22 +148,16 @@ async function storeStep(
         const stored = yield* tx.get('messages', id);
         if (stored) announce(stored);
       } else yield* add({ id, role: 'assistant', tool_id: null, ...content });
-      yield* tx.update('runs', held.runId, {
-        step: step + 1,
+      const usage = {
         input_tokens: run.input_tokens + answer.inputTokens,
         output_tokens: run.output_tokens + answer.outputTokens,
+      };
+      yield* tx.update('runs', held.runId, {
+        step: step + 1,
+        ...usage,
         ...(isOver && { status: 'completed', ended_at: now, lease_owner: null, lease_until: null }),
       });
-      if (isOver) {
-        const usage = {
-          steps: step + 1,
-          input_tokens: run.input_tokens + answer.inputTokens,
-          output_tokens: run.output_tokens + answer.outputTokens,
-        };
-        tx.announce(held.userId, {
-          audit: [{ action: 'run.completed', subject: held.runId, data: usage }],
-        });
-      }
+      if (isOver) announceCall(tx, run, [], 'run.completed', { steps: step + 1, ...usage });
     },
     { state: isOver ? 'idle' : 'tool_execution' },
   );

@@ -1,11 +1,11 @@
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import type { AtPoint } from '../fault-points.ts';
 import { commit, type FaultPoints } from '../fault-points.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
-import { StorageFull } from '../storage-full.ts';
-import type { Bus, Store } from '../store.ts';
+import { type Bus, StorageFull, type Store } from '../store.ts';
 import { type AgentLoopDeps, driveRun, type LiveRun } from './agent-loop.ts';
 import { HeldRun, RunLost } from './held-run.ts';
 import type { Models } from './model.ts';
@@ -14,13 +14,12 @@ import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
 import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
 import { type Held, RENEW_MS, RunLeases } from './run-leases.ts';
 import type { RunObserver } from './run-observer.ts';
-import type { AtPoint } from './run-points.ts';
 
 export interface AgentRunsDeps {
   readonly store: Store;
   readonly bus: Bus;
   readonly clock: Clock;
-  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'outcomes' | 'policies'>;
+  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'policies'>;
   readonly models: Models;
   /** Names this process among those that share the database. */
   readonly node: string;
@@ -79,7 +78,7 @@ export class AgentRuns {
 
   constructor(deps: AgentRunsDeps) {
     const { store, bus, clock, engine, models, onError, atPoint } = deps;
-    const { executor, dispatcher, outcomes, policies } = engine;
+    const { executor, policies } = engine;
     this.#deps = deps;
     this.#faults = { store, reached: atPoint };
     this.#leases = new RunLeases(store, deps.node);
@@ -88,8 +87,6 @@ export class AgentRuns {
       bus,
       clock,
       executor,
-      dispatcher,
-      outcomes,
       policies,
       models,
       onError,

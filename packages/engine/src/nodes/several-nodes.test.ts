@@ -1,6 +1,6 @@
 import { codeOf, EngineFixture, type Listener, runRow, settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runnerKey } from '../dispatch/runner-key.ts';
+import { runnerKey } from '../dispatch/runner-facts.ts';
 import type { Engine } from '../engine.ts';
 
 /** Two nodes on one store: `fixture.engine` and `other`. Time is in the test's hands. */

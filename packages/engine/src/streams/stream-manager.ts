@@ -1,15 +1,19 @@
-import type { CountersignEvent } from '@countersign/protocol';
-import { signalsAtOnce, unsettledCalls, unsettledSignals } from '../dispatch/unsettled-signals.ts';
+import { signalsAtOnce, unsettledCalls, unsettledSignals } from '../dispatch/signals.ts';
 import { EventLoopTurns } from '../event-loop-turns.ts';
+import { isoTime, makeEvent, type ServerEvent } from '../record/make-event.ts';
 import type { StoredEvent } from '../rows.ts';
 import { approvalsAtOnce, type Bus, type Hint, type Reading, type Store, type Unit } from '../store.ts';
-import { type EncodedRequest, eventOfRequest, type PendingRequest } from './pending-request.ts';
-import { PendingRequests } from './pending-requests.ts';
+import {
+  type EncodedRequest,
+  eventOfRequest,
+  type PendingRequest,
+  PendingRequests,
+} from './pending-requests.ts';
 
 /** Where a stream's events go: an SSE response, or an array in a test. */
 export interface StreamSink {
   /** False when the client is too slow: it is cut off, and resumes by id (EV-4). */
-  send(event: CountersignEvent, id: number | undefined): boolean;
+  send(event: ServerEvent, id: number | undefined): boolean;
   /** Pending requests, as bytes that other streams send as well. Without it they are sent as events. */
   sendPending?(requests: readonly EncodedRequest[], now: number): boolean;
   /** Undefined when there is room; otherwise resolves once there is, with false when there will be none. */
@@ -377,7 +381,7 @@ class OpenStream {
   }
 
   /** The same for events without ids of their own. */
-  async passAsRead(events: readonly CountersignEvent[]): Promise<boolean> {
+  async passAsRead(events: readonly ServerEvent[]): Promise<boolean> {
     for (const [place, event] of events.entries())
       if (!this.pass(event) || (place % AT_ONCE === AT_ONCE - 1 && !(await this.hasRoom()))) return false;
     return this.hasRoom();
@@ -396,16 +400,16 @@ class OpenStream {
   }
 
   /** An event without an id of its own. */
-  pass(event: CountersignEvent): boolean {
+  pass(event: ServerEvent): boolean {
     return !this.#ended && this.#sink.send(event, undefined);
   }
 
   reset(reason: string): void {
-    this.pass({ event: 'stream.reset', data: { reason, timestamp: new Date().toISOString() } });
+    this.pass(makeEvent('stream.reset', { reason, timestamp: isoTime(Date.now()) }));
   }
 
   /** Signals go to the chosen runner only; to others who may execute only while no runner was there (EV-3). */
-  concerns(projectId: string | null, event: CountersignEvent): boolean {
+  concerns(projectId: string | null, event: ServerEvent): boolean {
     const { projectId: wanted, runnerId, mayExecute } = this.options;
     if (wanted !== undefined && projectId !== null && projectId !== wanted) return false;
     if (event.event !== 'tool.execution_signal' && event.event !== 'tool.undo') return true;
