@@ -1,8 +1,7 @@
+export type { RunObserver } from './agent/agent-loop.ts';
 export {
   AgentRuns,
   type AgentRunsDeps,
-  type StartedRun,
-  type StartRun,
 } from './agent/agent-runs.ts';
 export { manualModel } from './agent/manual-model.ts';
 export { messageView } from './agent/message-events.ts';
@@ -13,26 +12,21 @@ export {
   type ModelPart,
   type ModelRequest,
   type Models,
-  type ModelToolCall,
   UnparsableParams,
 } from './agent/model.ts';
-export { availableTools, type OfferedTool, offeredTools } from './agent/offered-tools.ts';
-export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
-export type { RunObserver } from './agent/run-observer.ts';
-export type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approve/approval-input.ts';
-export { ApprovalManager } from './approve/approval-manager.ts';
-export { StoredPolicies } from './approve/stored-policies.ts';
+export { availableTools, type OfferedTool } from './agent/offered-tools.ts';
+export type { RunBudget } from './agent/run-budget.ts';
+export type { ApproveInput } from './approve/approval-decisions.ts';
+export { ApprovalManager, type DecisionAnswer } from './approve/approval-manager.ts';
+export type { PreviewInput } from './approve/approval-requests.ts';
 export type { Caller } from './caller.ts';
 export type { ClaimInput } from './claim/claims.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digests.ts';
-export { Dispatcher } from './dispatch/dispatcher.ts';
 export { rememberTold, runnerKey } from './dispatch/runner-facts.ts';
-export type { ConnectedRunner } from './dispatch/runner-registry.ts';
-export { Engine, type EngineDeps } from './engine.ts';
+export { Engine } from './engine.ts';
 export {
-  type AtPoint,
   commitMoments,
   type FaultPoint,
   type FaultPoints,
@@ -47,11 +41,10 @@ export {
   auditHeadText,
   numberAnnounced,
 } from './record/announced.ts';
-export { approvalView, errorOf, predicateOf } from './record/call-events.ts';
-export type { CallContext, CallRequest } from './record/call-request.ts';
+export { errorOf, predicateOf } from './record/call-events.ts';
+export type { CallRequest } from './record/call-request.ts';
 export { announceCall, type EventData, isoTime, makeEvent, type ServerEvent } from './record/make-event.ts';
 export { largestShown } from './record/shown-size.ts';
-export { orderOfStep } from './record/step-order.ts';
 export { notFound, Refusal } from './refusal.ts';
 export type {
   ApprovalRow,
@@ -96,5 +89,5 @@ export {
   type Unit,
 } from './store.ts';
 export { type EncodedRequest, endOfRequest } from './streams/pending-requests.ts';
-export type { StreamOptions, StreamSink } from './streams/stream-manager.ts';
+export type { StreamSink } from './streams/stream-manager.ts';
 export { ToolExecutor } from './tool-executor.ts';

@@ -148,7 +148,7 @@ export class EngineFixture {
   /** A runner's lease has ended: it is given up, with the calls that it has. */
   async loseRunner(userId: string, id: string): Promise<void> {
     await this.store.write((tx) => tx.update('runners', runnerKey(userId, id), { connected: false }));
-    await this.engine.dispatcher.runnerLost({ id, userId, workspace: '/workspace', capabilities: [] });
+    await this.engine.dispatcher.turnover.lost({ id, userId, workspace: '/workspace', capabilities: [] });
   }
 
   /** Runner-1 reports a call. */

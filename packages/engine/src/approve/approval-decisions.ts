@@ -1,5 +1,12 @@
 import { isRefused, type ToolCallPolicy } from '@countersign/policy';
-import { describeCall, type ErrorCode, higherRisk, type RiskLevel, riskLevels } from '@countersign/protocol';
+import {
+  type ApprovalScope,
+  describeCall,
+  type ErrorCode,
+  higherRisk,
+  type RiskLevel,
+  riskLevels,
+} from '@countersign/protocol';
 import type { Caller } from '../caller.ts';
 import type { Signals } from '../dispatch/signals.ts';
 import { newId } from '../ids.ts';
@@ -11,13 +18,28 @@ import { sizeOf } from '../record/shown-size.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from '../rows.ts';
 import type { Store, Transaction, Unit } from '../store.ts';
-import type { ApproveInput, RejectInput } from './approval-input.ts';
 import { type ApprovalRows, alreadyDecided, approvalRows } from './approval-rows.ts';
 import { newGrant, ruleToSave, scopesOffered } from './grants.ts';
 import { expireNow } from './pending-decisions.ts';
 import { isJudgedByOlderPolicy } from './policy-review.ts';
 import { type Granted, releaseCovered } from './released-calls.ts';
 import type { StoredPolicies } from './stored-policies.ts';
+
+/** What a person sends with an approval. */
+export interface ApproveInput {
+  readonly digest?: string | undefined;
+  readonly scope?: ApprovalScope | undefined;
+  readonly pattern?: string | undefined;
+  readonly include_high?: boolean | undefined;
+  readonly tool_params?: JsonObject | undefined;
+  readonly device?: string | undefined;
+}
+
+export interface RejectInput {
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  readonly device?: string | undefined;
+}
 
 export interface ApprovalDecisionsDeps {
   readonly store: Store;

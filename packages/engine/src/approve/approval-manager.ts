@@ -8,9 +8,14 @@ import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
 import { approvalsAtOnce, type Transaction, type Unit } from '../store.ts';
-import { ApprovalDecisions, type ApprovalDecisionsDeps, type NotDecided } from './approval-decisions.ts';
-import type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approval-input.ts';
-import { previewApproval, requestApproval } from './approval-requests.ts';
+import {
+  ApprovalDecisions,
+  type ApprovalDecisionsDeps,
+  type ApproveInput,
+  type NotDecided,
+  type RejectInput,
+} from './approval-decisions.ts';
+import { type PreviewInput, previewApproval, requestApproval } from './approval-requests.ts';
 import { alreadyDecided } from './approval-rows.ts';
 import type { PendingDecisions } from './pending-decisions.ts';
 
@@ -19,6 +24,12 @@ export interface ApprovalManagerDeps extends FaultPoints, ApprovalDecisionsDeps 
   readonly dispatcher: Dispatcher;
   readonly outcomes: Outcomes;
   readonly turns: EventLoopTurns;
+}
+
+export interface DecisionAnswer {
+  readonly status: ApprovalRow['status'];
+  readonly grantId: string | undefined;
+  readonly ruleId: string | undefined;
 }
 
 /** How long an edit waits for its preview. Longer: the card shows it, and the person decides again. */
@@ -49,7 +60,7 @@ export class ApprovalManager {
     return requestApproval(tx, execution, about, this.#deps.store.now());
   }
 
-  watch(approval: ApprovalRow): void {
+  watch(approval: Pick<ApprovalRow, 'id' | 'deadline_at'>): void {
     this.#deps.decisions.watch(approval);
   }
 
@@ -155,19 +166,16 @@ export class ApprovalManager {
     return refusal;
   }
 
-  async #ownApproval(caller: Caller, approvalId: string): Promise<ApprovalRow> {
-    const row = await this.#deps.store.read((tx) => tx.get('approvals', approvalId));
-    if (!row || row.user_id !== caller.userId) throw notFound('approval');
-    return row;
-  }
-
   async #policyOfApproval(
     caller: Caller,
     approvalId: string,
   ): Promise<{ policy: ToolCallPolicy; workspace: string; toolId: string }> {
-    const approval = await this.#ownApproval(caller, approvalId);
-    const project = await this.#deps.store.read((tx) => tx.get('projects', approval.project_id));
-    const workspace = project?.workspace ?? null;
+    const { approval, workspace } = await this.#deps.store.read(function* (tx) {
+      const row = yield* tx.get('approvals', approvalId);
+      if (!row || row.user_id !== caller.userId) throw notFound('approval');
+      const project = yield* tx.get('projects', row.project_id);
+      return { approval: row, workspace: project?.workspace ?? null };
+    });
     return {
       policy: await this.#deps.policies.policyFor(caller.userId, workspace, approval.tool_name),
       workspace: workspace ?? '',

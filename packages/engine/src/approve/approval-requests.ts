@@ -6,6 +6,7 @@ import {
   higherRisk,
   type JsonValue,
   type PolicyRule,
+  type Preview,
   type Reason,
   type RiskLevel,
   shownDigest,
@@ -33,7 +34,6 @@ import { sizeOf } from '../record/shown-size.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, JsonObject, ShownPayload } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
-import type { PreviewInput } from './approval-input.ts';
 import { alreadyDecided, approvalRows } from './approval-rows.ts';
 import { scopesOffered, scopesUpTo } from './grants.ts';
 
@@ -41,6 +41,28 @@ import { scopesOffered, scopesUpTo } from './grants.ts';
 
 /** How often a person is asked again because what they approved had changed (AP-8). */
 const MAX_STALE = 3;
+
+/** What a runner found out about a request (AP-7, VA-8). */
+export type PreviewInput =
+  | {
+      readonly runner_id: string;
+      readonly instance?: string | undefined;
+      readonly revision: number;
+      readonly preview: Preview;
+      readonly digest_base: string;
+      /** As the runner computed it; the server's own counts. */
+      readonly digest?: string | undefined;
+      readonly risk_level: RiskLevel;
+      readonly reasons: readonly Reason[];
+      readonly network: boolean;
+    }
+  | {
+      readonly runner_id: string;
+      readonly instance?: string | undefined;
+      readonly revision: number;
+      readonly reasons: readonly Reason[];
+      readonly refused: { readonly code: ErrorCode; readonly message: string };
+    };
 
 /** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */
 export function* requestApproval(
@@ -150,7 +172,8 @@ export function* askAgain(
     runner_id: null,
     started_at: null,
   });
-  const { agent = 'Agent', context = emptyContext } = before ?? {};
+  const noContext: CallContext = { message_id: null, run_id: null, step: null, excerpt: '' };
+  const { agent = 'Agent', context = noContext } = before ?? {};
   const payload = yield* withDescription(tx, execution, agent);
   announceCall(tx, execution, [], 'approval.stale', { problem });
   const rules = yield* pathRulesFor(tx, execution);
@@ -248,8 +271,6 @@ function digestShown(
 function* paramsOf(tx: Transaction, toolId: string, shown: ShownPayload): Unit<JsonObject> {
   return shown.params ?? (yield* tx.get('payloads', toolId))?.params ?? {};
 }
-
-const emptyContext: CallContext = { message_id: null, run_id: null, step: null, excerpt: '' };
 
 function mergeReasons(a: readonly Reason[], b: readonly Reason[]): Reason[] {
   const seen = new Set(a.map(({ rule, operand }) => `${rule}\u0000${operand ?? ''}`));

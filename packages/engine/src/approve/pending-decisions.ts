@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import { approvalResolvedEvent } from '../record/call-events.ts';
 import { endCall } from '../record/execution-record.ts';
 import { announceCall } from '../record/make-event.ts';
@@ -7,32 +6,24 @@ import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
 import { Waiters } from '../settle/waiters.ts';
-import type { Bus, Store, Transaction, Unit } from '../store.ts';
+import type { Transaction, Unit } from '../store.ts';
 import type { ApprovalRows } from './approval-rows.ts';
 import { Deadlines } from './deadlines.ts';
 import { resumeDeadlines } from './resumed-deadlines.ts';
-
-export interface PendingDecisionsDeps extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
-  readonly outcomes: Outcomes;
-  readonly onError: (error: unknown) => void;
-}
 
 /**
  * The decisions that are still to come: until when each may be made, and who waits for it. The row is the truth; this is
  * what a process keeps in memory about it (AP-3, AP-10).
  */
 export class PendingDecisions {
-  readonly #deps: PendingDecisionsDeps;
+  readonly #deps: Edges & { readonly outcomes: Outcomes };
   readonly #deadlines: Deadlines;
   readonly #waiting = new Waiters<ApprovalRow>();
   /** Edits that are approved when their preview is there; undefined: this process ends. */
   readonly #previewed = new Waiters<ApprovalRow | undefined>();
   readonly #unsubscribe: () => void;
 
-  constructor(deps: PendingDecisionsDeps) {
+  constructor(deps: Edges & { readonly outcomes: Outcomes }) {
     this.#deps = deps;
     this.#unsubscribe = deps.bus.subscribe((hint) => {
       if (hint.kind !== 'decided' && hint.kind !== 'previewed') return;

@@ -8,8 +8,7 @@ import type { Caller } from '../caller.ts';
 import { type ClaimInput, claimCall, findStaleness } from '../claim/claims.ts';
 import { requireGivenTo } from '../claim/given-calls.ts';
 import type { NamedRunner } from '../claim/runner-bindings.ts';
-import type { Clock } from '../clock.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import type { RunnerPresence } from '../nodes/runner-presence.ts';
 import { cancelEvent, progressEvent } from '../record/call-events.ts';
 import { endCall, ownExecution } from '../record/execution-record.ts';
@@ -18,36 +17,30 @@ import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
 import { type ResultInput, settleCall } from '../settle/settlements.ts';
-import type { Bus, Store, Transaction, Unit } from '../store.ts';
-import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
+import type { Transaction, Unit } from '../store.ts';
+import type { RunnerRegistry } from './runner-registry.ts';
 import { RunnerTurnover } from './runner-turnover.ts';
 import { RunnerlessCalls } from './runnerless-calls.ts';
 import { dueAt, type Signals } from './signals.ts';
 
-export interface DispatcherDeps extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
+export interface DispatcherDeps extends Edges {
   readonly runners: RunnerRegistry;
   readonly presence: RunnerPresence;
   readonly policies: StoredPolicies;
   readonly decisions: PendingDecisions;
   readonly signals: Signals;
   readonly outcomes: Outcomes;
-  readonly onError: (error: unknown) => void;
 }
 
 /** What could not be written when its time came is tried again after this long. */
 const TRY_AGAIN_MS = 5_000;
 
-/**
- * Gives approved calls to runners and takes their reports: signal, claim, progress, result, cancel (EX-4 to EX-10).
- * What happens when runners come and go is in `RunnerTurnover`.
- */
+/** Takes what runners and callers say of approved calls: claim, progress, result, cancel, heartbeat (EX-4 to EX-10). */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #runnerless: RunnerlessCalls;
-  readonly #turnover: RunnerTurnover;
+  /** What happens when runners come and go. */
+  readonly turnover: RunnerTurnover;
   readonly #review: PolicyReview;
   readonly #retries: Deadlines;
 
@@ -55,10 +48,10 @@ export class Dispatcher {
     this.#deps = deps;
     this.#runnerless = new RunnerlessCalls({
       ...deps,
-      place: (execution) => this.#turnover.place(execution),
+      place: (execution) => this.turnover.place(execution),
     });
     this.#review = new PolicyReview({ ...deps, runnerless: this.#runnerless });
-    this.#turnover = new RunnerTurnover({ ...deps, runnerless: this.#runnerless, review: this.#review });
+    this.turnover = new RunnerTurnover({ ...deps, runnerless: this.#runnerless, review: this.#review });
     this.#retries = new Deadlines(deps.clock, (id) => {
       this.#signalAgain(id).catch((error: unknown) => {
         deps.onError(error);
@@ -206,8 +199,12 @@ export class Dispatcher {
 
   /** The longest overdue calls of everybody, whichever node was to look at them (EX-5, EX-10). */
   async sweepDue(until: number, limit: number): Promise<void> {
-    const overdue = await this.#deps.store.read((tx) => tx.dueExecutions(until, limit));
-    for (const { id } of overdue) await this.#lookAgain(id).catch(this.#deps.onError); // the others go on
+    const { store, onError } = this.#deps;
+    for (const { id } of await store.read((tx) => tx.dueExecutions(until, limit))) {
+      const execution = await store.read((tx) => tx.get('tool_executions', id));
+      const isNobodys = execution?.runner_id === null;
+      await (isNobodys ? this.#runnerless.giveUp(id) : this.#signalAgain(id)).catch(onError); // the others go on
+    }
   }
 
   /**
@@ -219,13 +216,8 @@ export class Dispatcher {
     for (const { id } of await store.read((tx) => tx.dueExecutions(Number.MAX_SAFE_INTEGER, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
       if (execution?.runner_id !== null || execution.status !== 'approved') continue;
-      await this.#turnover.place(execution).catch(onError); // the others go on
+      await this.turnover.place(execution).catch(onError); // the others go on
     }
-  }
-
-  /** Takes calls from runners that are gone: of a node that died before it could (EX-7). */
-  takeStranded(limit: number): Promise<void> {
-    return this.#turnover.takeStranded(limit);
   }
 
   /** A call that nobody has: who listens here and may execute takes it, if it is still nobody's (EV-3). */
@@ -269,34 +261,9 @@ export class Dispatcher {
     return { execution: isTaken ? offered : yield* dueAt(tx, offered, execution.due_at) };
   }
 
-  /** Before it is told of its calls. */
-  runnerConnects(runner: ConnectedRunner): Promise<void> {
-    return this.#turnover.prepare(runner);
-  }
-
-  runnerConnected(runner: ConnectedRunner): Promise<void> {
-    return this.#turnover.connected(runner);
-  }
-
-  runnerLost(runner: ConnectedRunner): Promise<void> {
-    return this.#turnover.lost(runner);
-  }
-
-  /** At start: calls that were under way are waited for again. */
-  resume(cameAt: number): Promise<void> {
-    return this.#turnover.resume(cameAt);
-  }
-
   close(): void {
     this.#runnerless.close();
     this.#retries.close();
-  }
-
-  /** A call whose time has come: nobody has it, or it is to be tried again. */
-  async #lookAgain(toolId: string): Promise<void> {
-    const execution = await this.#deps.store.read((tx) => tx.get('tool_executions', toolId));
-    if (execution?.runner_id === null) await this.#runnerless.giveUp(toolId);
-    else await this.#signalAgain(toolId);
   }
 
   async #signalAgain(toolId: string): Promise<void> {

@@ -1,25 +1,23 @@
 import { isFinal, timing } from '@countersign/protocol';
 import type { PolicyReview } from '../approve/policy-review.ts';
 import { capabilityFor, pathRulesFor } from '../claim/path-rules.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import type { RunnerPresence } from '../nodes/runner-presence.ts';
 import { endCall, mayNotHaveBegun, passOn } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
-import type { Store, Transaction, Unit } from '../store.ts';
+import type { Transaction, Unit } from '../store.ts';
 import { runnerKey } from './runner-facts.ts';
 import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import type { RunnerlessCalls } from './runnerless-calls.ts';
 import type { Signals } from './signals.ts';
 
-export interface RunnerTurnoverDeps extends FaultPoints {
-  readonly store: Store;
+export interface RunnerTurnoverDeps extends Edges {
   readonly runners: RunnerRegistry;
   readonly presence: RunnerPresence;
   readonly outcomes: Outcomes;
   readonly runnerless: RunnerlessCalls;
-  readonly onError: (error: unknown) => void;
   readonly signals: Signals;
   /** Before a call is given out, which may need no claim: judges it again where the policy has changed (RK-5). */
   readonly review: PolicyReview;

@@ -2,26 +2,21 @@ import { isFinal, type Limits, timing } from '@countersign/protocol';
 import { Deadlines } from '../approve/deadlines.ts';
 import type { StoredPolicies } from '../approve/stored-policies.ts';
 import { pathRulesFor } from '../claim/path-rules.ts';
-import type { Clock } from '../clock.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import type { RunnerPresence } from '../nodes/runner-presence.ts';
 import { progressEvent } from '../record/call-events.ts';
 import { endCall } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
-import type { Bus, Reading, Store, Transaction, Unit } from '../store.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 
-export interface RunnerlessCallsDeps extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
+export interface RunnerlessCallsDeps extends Edges {
   readonly presence: RunnerPresence;
   readonly policies: StoredPolicies;
   readonly outcomes: Outcomes;
   /** Gives a call that nobody has to a runner that has come meanwhile, on whichever node. */
   readonly place: (execution: ExecutionRow) => Promise<void>;
-  readonly onError: (error: unknown) => void;
 }
 
 /** What could not be written when its time came is tried again after this long. */

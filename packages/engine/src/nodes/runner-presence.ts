@@ -1,11 +1,10 @@
 import { type RunnerCapability, runnerCapabilities, timing } from '@countersign/protocol';
-import type { Clock } from '../clock.ts';
 import { runnerKey, runnerNews } from '../dispatch/runner-facts.ts';
 import type { ConnectedRunner, RunnerRegistry } from '../dispatch/runner-registry.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunnerRow } from '../rows.ts';
-import type { Bus, Reading, Store, Transaction, Unit } from '../store.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 import { NODE_LEASE_MS } from './node-membership.ts';
 
 const LEASE_MS = timing.runnerLeaseSeconds * 1000;
@@ -13,10 +12,7 @@ const LEASE_MS = timing.runnerLeaseSeconds * 1000;
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000 + 1_000;
 const LOOKED_AT = 500;
 
-export interface RunnerPresenceDeps extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
+export interface RunnerPresenceDeps extends Edges {
   readonly runners: RunnerRegistry;
   /** This process among those that share the database. */
   readonly node: string;

@@ -107,11 +107,16 @@ function* end(
   const ended = yield* transition(tx, started, input.status, {
     ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
     ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
-    execution_time_ms: input.execution_time_ms ?? timeSince(started.started_at, now),
+    // Measured here, where the client did not say it: from its claim, or from the signal that was its claim.
+    execution_time_ms:
+      input.execution_time_ms ??
+      (started.started_at === null ? null : Math.max(0, Math.round(now - started.started_at))),
     result_digest: resultDigest,
     ...resultFacts(started.tool_name, result),
   });
-  if (result !== null) yield* tx.insert('results', { ...reportedBy(ended, now), result, late_result: null });
+  const { id, user_id } = ended;
+  if (result !== null)
+    yield* tx.insert('results', { id, user_id, created_at: now, result, late_result: null });
   const events = [
     resultEvent(ended, result, now),
     ...fileChangedEvents(ended, result, now),
@@ -137,8 +142,14 @@ function* settleLate(
   const result = input.result ?? null;
   const facts = resultFacts(execution.tool_name, result);
   yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest, ...facts });
-  const late_result = lateResultOf(input);
-  yield* tx.insert('results', { ...reportedBy(execution, now), result: null, late_result });
+  const { id, user_id } = execution;
+  const error = errorFrom(input);
+  const late_result = {
+    status: input.status,
+    result,
+    error: error ? { ...describeError(error.code), ...error } : null,
+  };
+  yield* tx.insert('results', { id, user_id, created_at: now, result: null, late_result });
   const events = [
     resultEvent({ ...execution, ...facts }, result, now, { late: true }),
     ...fileChangedEvents(execution, result, now),
@@ -187,12 +198,6 @@ function exitCodeOf(toolName: string, result: Json): number | null {
     : null;
 }
 
-/** Measured here, where the client did not say it: from its claim, or from the signal that was its claim. */
-const timeSince = (startedAt: number | null, now: number): number | null =>
-  startedAt === null ? null : Math.max(0, Math.round(now - startedAt));
-
-const reportedBy = ({ id, user_id }: ExecutionRow, created_at: number) => ({ id, user_id, created_at });
-
 /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). So is that of one that failed before it. */
 function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {
   if (execution.status === 'executing') return execution;
@@ -226,15 +231,6 @@ function mayPass({ error }: ResultInput): boolean {
 function mayHaveRun({ attempt, status, risk_level, error_type }: ExecutionRow): boolean {
   if (attempt === 0 || status === 'rejected' || status === 'timeout') return false;
   return risk_level === 'LOW' || error_type === 'RUNNER_LOST';
-}
-
-function lateResultOf(input: ResultInput): Json {
-  const error = errorFrom(input);
-  return {
-    status: input.status,
-    result: input.result ?? null,
-    error: error ? { ...describeError(error.code), ...error } : null,
-  };
 }
 
 /** Reported, and the call is tried or asked about again since. */

@@ -85,16 +85,11 @@ export class PendingRequests {
   async #bringUpToDate(person: PersonsRequests): Promise<PendingSnapshot> {
     for (;;) {
       const look = await this.#store.read((tx) => lookAt(tx, person, this.#store.now()));
-      person.take(look, this.#keptBytes - this.#bytes());
+      const kept = [...this.#people.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+      person.take(look, this.#keptBytes - kept);
       if (look.isNewest && person.stale.size === 0) return person.snapshot();
       await this.#turns.next();
     }
-  }
-
-  #bytes(): number {
-    let bytes = 0;
-    for (const person of this.#people.values()) bytes += person.bytes;
-    return bytes;
   }
 }
 

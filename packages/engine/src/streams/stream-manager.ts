@@ -119,11 +119,13 @@ export class StreamManager {
 
   async #sendPending(stream: OpenStream, all: readonly PendingRequest[]): Promise<boolean> {
     const { userId, projectId, workspace } = stream.options;
-    const served = workspace === undefined ? undefined : await this.#projectsIn(userId, workspace);
+    const projects =
+      workspace === undefined ? undefined : await this.#store.read((tx) => tx.projectsOf(userId));
+    const served = projects?.filter((project) => project.workspace === workspace).map(({ id }) => id);
     const requests = all.filter(
       (request) =>
         (projectId === undefined || request.projectId === projectId) &&
-        (served === undefined || served.has(request.projectId)),
+        (served === undefined || served.includes(request.projectId)),
     );
     const pieces = piecesOf(requests);
     for (const piece of pieces) {
@@ -132,11 +134,6 @@ export class StreamManager {
       if (!stream.sendPending(encoded, this.#store.now()) || !(await stream.hasRoom())) return false;
     }
     return true;
-  }
-
-  async #projectsIn(userId: string, workspace: string): Promise<ReadonlySet<string>> {
-    const projects = await this.#store.read((tx) => tx.projectsOf(userId));
-    return new Set(projects.filter((project) => project.workspace === workspace).map(({ id }) => id));
   }
 
   /** Whether somebody listens who is no runner, and who may execute a call of this project (EV-3). */
@@ -238,7 +235,10 @@ export class StreamManager {
     const pages = new Map<number, Promise<Page>>();
     return (after) => {
       const page =
-        pages.get(after) ?? this.#store.read((tx) => tx.events(userId, after, PAGE)).then(withoutSettled);
+        pages.get(after) ??
+        this.#store
+          .read((tx) => tx.events(userId, after, PAGE))
+          .then((events) => ({ events, settled: new Set<number>() }));
       pages.set(after, page);
       return page;
     };
@@ -318,8 +318,6 @@ interface Page {
   /** Old signals that no longer count. */
   readonly settled: ReadonlySet<number>;
 }
-
-const withoutSettled = (events: readonly StoredEvent[]): Page => ({ events, settled: new Set() });
 
 /** The next page of a stream, and which of its signals are over: a plain client must not execute those (EV-3). */
 function* unsent(tx: Reading, stream: OpenStream): Unit<Page> {
