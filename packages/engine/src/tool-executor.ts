@@ -45,23 +45,27 @@ export class ToolExecutor {
    * Resolves with the final state, whenever that is: the rows, not this promise, carry the call. `recorded` is awaited
    * once they are committed. Aborting ends the waiting, not the call.
    */
-  async executeTool(
+  executeTool(
     request: CallRequest,
-    options: { signal?: AbortSignal; recorded?: (toolId: string) => Promise<void> } = {},
+    { signal, recorded }: { signal?: AbortSignal; recorded?: (toolId: string) => Promise<void> } = {},
   ): Promise<ToolOutcome> {
     const { outcomes, store } = this.#deps;
     // Subscribe before committing, so that no re-read is needed.
     const id = newId(store.now());
     const outcome = outcomes.wait(id);
-    let waits = false;
-    try {
-      const { execution } = await this.submit(request, id);
-      await options.recorded?.(execution.id);
-      waits = execution.id === id && !isFinal(execution.status);
-      return await orAborted(waits ? outcome : outcomes.of(execution.id), options.signal);
-    } finally {
-      if (!waits) outcomes.forget(id);
-    }
+    // Chained, not awaited: a call that waits for a person must not keep its whole request in memory.
+    return this.submit(request, id).then(
+      async ({ execution: { id: toolId, status } }) => {
+        await recorded?.(toolId);
+        if (toolId === id && !isFinal(status)) return orAborted(outcome, signal);
+        outcomes.forget(id);
+        return orAborted(outcomes.of(toolId), signal);
+      },
+      (error: unknown) => {
+        outcomes.forget(id);
+        throw error;
+      },
+    );
   }
 
   /** Records the call and sets it going; resolves once that is committed. `id` is for a call that is new. */
